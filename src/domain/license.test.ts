@@ -12,7 +12,7 @@ const claims = {
   exp: end / 1000,
 };
 
-describe('a licence', () => {
+describe('a license', () => {
   it('works until its end and seven days longer', () => {
     const at = (ms: number) => licenseState(claims, ms);
     expect(at(end - 1)).toBe('valid');

@@ -10,7 +10,7 @@ export const licenseFeatures = [
 ] as const;
 export type LicenseFeature = (typeof licenseFeatures)[number];
 
-/** The plans that a licence may name. */
+/** The plans that a license may name. */
 export const licensePlans = ['starter', 'team', 'business', 'enterprise'] as const;
 export type LicensePlan = (typeof licensePlans)[number];
 /** `free`: an installation that enforces licenses without a valid one. */

@@ -21,7 +21,7 @@ import type { Settings } from './settings.ts';
 export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager'> {
   config: Config;
   settings: Settings;
-  licence: License;
+  license: License;
   installed: Installed;
   version: VersionInfo;
   /** The program that scan processes run. */
@@ -31,7 +31,7 @@ export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager
 
 /** Everything that a server works with; nothing of it has started. */
 export function buildContext(input: ContextInput): { context: ServerContext; folders: ScanFolders } {
-  const { config, settings, store, workspace, shards, licence, installed, log, logOutput, audit } = input;
+  const { config, settings, store, workspace, shards, license, installed, log, logOutput, audit } = input;
   const fetched = input.results && new FetchedScans(input.results, workspace);
   const folders = new ScanFolders({ store, workspace, fetched, log });
   const results = input.results && fetched && new ResultMover({ ...input, results: input.results, fetched });
@@ -56,8 +56,8 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     store,
     workspace,
     tenants,
-    admission: new Admission({ config, store, tenants, licence, log }),
-    licence,
+    admission: new Admission({ config, store, tenants, license, log }),
+    license,
     queue,
     workers,
     shards,

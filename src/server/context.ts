@@ -40,7 +40,7 @@ export interface ServerContext {
   workspace: Workspace;
   tenants: Tenants;
   admission: Admission;
-  licence: License;
+  license: License;
   queue: JobQueue;
   workers: WorkerPool;
   /** Null where there is one server only. */

@@ -60,7 +60,7 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
     checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker accepts scans' });
   }
   const scanning = await readScanning();
-  checks.push(...writingFaults(context), ...rawRights(scanning), ...licenceHealth(context));
+  checks.push(...writingFaults(context), ...rawRights(scanning), ...licenseHealth(context));
   checks.push(
     ...notificationHealth(context),
     ...vulndbHealth(context),

@@ -31,13 +31,13 @@ export interface Libraries {
  */
 export class Installed {
   readonly registry: Registry;
-  readonly #licence: License;
+  readonly #license: License;
   libraries: Libraries;
 
-  constructor(registry: Registry, libraries: Libraries, licence: License) {
+  constructor(registry: Registry, libraries: Libraries, license: License) {
     this.registry = registry;
     this.libraries = libraries;
-    this.#licence = licence;
+    this.#license = license;
   }
 
   /** With the bounds that hold now. */
@@ -49,7 +49,7 @@ export class Installed {
   of(tenant: string | null): ModuleCatalog {
     const { service, tenants } = this.libraries;
     const library = tenant === null ? service : (tenants.get(tenant) ?? service);
-    return { registry: this.registry, library, licence: this.#licence };
+    return { registry: this.registry, library, license: this.#license };
   }
 }
 

@@ -48,7 +48,7 @@ describe('a reload', () => {
     expect(logged).toContain('scanner.rate changed, which needs a restart');
   });
 
-  it('names module options, licence and workspace among what needs a restart', async () => {
+  it('names module options, license and workspace among what needs a restart', async () => {
     const { settings } = open('{}');
     writeFileSync(file, `modules: {x: {y: 1}}\nlicense: {file: /l}\nworkspace: {dir: ${dir}/w}`);
     const { needs_restart } = await settings.reload();

@@ -65,9 +65,9 @@ async function start(input: StartInput, components: Components): Promise<Running
   const libraries = await readInstallation(input);
   await checkUiFolder(input);
   const tls = await readTls(config.server.tls);
-  const licence = await readLicense(config);
-  if (config.multi_tenant.enabled) licence.demand('multi_tenant');
-  const installed = new Installed(input.registry, libraries, licence);
+  const license = await readLicense(config);
+  if (config.multi_tenant.enabled) license.demand('multi_tenant');
+  const installed = new Installed(input.registry, libraries, license);
   const resources = await openResources({ ...input, tls }, components);
   const settings = new Settings(input, input.readConfig, resources.log);
   const closing = new AbortController();
@@ -76,7 +76,7 @@ async function start(input: StartInput, components: Components): Promise<Running
     ...input,
     ...resources,
     settings,
-    licence,
+    license,
     installed,
     version,
     closing: closing.signal,

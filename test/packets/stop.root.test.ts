@@ -73,7 +73,7 @@ describe.skipIf(!canRun)('a sweep by raw packets that is to do less, or nothing 
     expect(percents.at(-1)).toBeGreaterThanOrEqual(2);
     expect(percents.toSorted((a, b) => a - b)).toEqual(percents);
     expect(sent[0]).toBeGreaterThan(200_000);
-    // A question to a neighbour may still be on its way.
+    // A question to a neighbor may still be on its way.
     expect(sent[2] - sent[1]).toBeLessThanOrEqual(1);
     expect(status).toBe('failed');
   }, 60_000);

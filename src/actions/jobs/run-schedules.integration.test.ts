@@ -373,10 +373,10 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect((await showJob(context, job.job_id)).error).toBeNull();
     });
 
-    it('fail without the licence that they need', async () => {
+    it('fail without the license that they need', async () => {
       const context = await contextOf();
       const job = await submit(context);
-      const installed = { ...context.installed, licence: new License(true, null, 'there is none') };
+      const installed = { ...context.installed, license: new License(true, null, 'there is none') };
       expect(
         await runSchedules({ ...context, plannedWith: () => ({ choices, installed }) }, afterNext(job, 0)),
       ).toMatchObject([{ outcome: 'refused' }]);

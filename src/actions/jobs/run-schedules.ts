@@ -148,7 +148,7 @@ async function obey(context: ScheduleContext, turn: Turn, now: Date): Promise<Tu
 async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: Date): Promise<TurnReport> {
   const { job_id, fire_at, tenant } = turn;
   const planned = context.plannedWith(tenant);
-  planned.installed.licence?.demand('jobs');
+  planned.installed.license?.demand('jobs');
   const companion = {
     isDue: true,
     admit: (inside: Store) => demandDue(inside, turn),

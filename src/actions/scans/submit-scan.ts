@@ -83,13 +83,13 @@ export async function checkSubmission(
   user: string | null,
 ): Promise<ScanRequest> {
   const request = decide(context, submission, user);
-  await checkLicence(context, request);
+  await checkLicense(context, request);
   return request;
 }
 
 /** The plan shows which modules a scan runs. @throws PortolanError `license_required` */
-async function checkLicence({ installed, config }: SubmitContext, request: ScanRequest): Promise<void> {
-  if (installed.licence?.enforced) await planScan(request, config, installed);
+async function checkLicense({ installed, config }: SubmitContext, request: ScanRequest): Promise<void> {
+  if (installed.license?.enforced) await planScan(request, config, installed);
 }
 
 /** The order of members and white space do not matter. */

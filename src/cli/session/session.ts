@@ -78,7 +78,7 @@ export async function loadModuleCatalog(
   const catalogue = await installedCatalogue(wiring, config, profile);
   if (!config.license.enforce) return catalogue;
   const { readLicense } = await import('../../workspace/license/read-license.ts');
-  return { ...catalogue, licence: await readLicense(config) };
+  return { ...catalogue, license: await readLicense(config) };
 }
 
 async function installedCatalogue(

@@ -23,9 +23,9 @@ export interface EvaluatedFinding {
 /** What a scan knows of one service. */
 export interface EvaluatedService {
   port: number;
-  /** As in the fingerprint: `https`, `ssh`. Null = not recognised. */
+  /** As in the fingerprint: `https`, `ssh`. Null = not recognized. */
   name: string | null;
-  /** A product with its version was recognised. */
+  /** A product with its version was recognized. */
   versioned: boolean;
   /** `single`: one handshake was made. `complete`: every version and suite was tried. Null = no TLS was seen. */
   tls: 'single' | 'complete' | null;

@@ -1,6 +1,6 @@
 import type { Probe } from './probe.ts';
 
-/** Questions for the neighbours of mail servers, and for news. */
+/** Questions for the neighbors of mail servers, and for news. */
 
 /** RFC 5804: the capabilities come unasked, with the name of the program. */
 const sieve: Probe = {

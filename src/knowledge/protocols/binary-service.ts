@@ -30,7 +30,7 @@ import { parseRsync } from './rsync.ts';
 import { parseSmb } from './smb.ts';
 import { readIke, readL2tp, readOpenVpn, readPptp } from './tunnel.ts';
 
-/** Recognises the services over TCP that are not read line by line. Some forms are short, so the probe counts too. */
+/** Recognizes the services over TCP that are not read line by line. Some forms are short, so the probe counts too. */
 export function parseBinaryService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readRfb(bytes) ??
@@ -188,7 +188,7 @@ function readX11(bytes: Buffer): RecognizedService | null {
   return { service: 'x11', evidence, proof };
 }
 
-/** Recognises the answer to a question over UDP; the question's name says what was asked. */
+/** Recognizes the answer to a question over UDP; the question's name says what was asked. */
 export function parseDatagramService(bytes: Buffer, probe: string): RecognizedService | null {
   if (probe.startsWith('snmp')) return readSnmp(bytes);
   if (probe.startsWith('ntp')) return readNtp(bytes);

@@ -6,7 +6,7 @@ const textLimit = 256;
 /** Versions of the protocol that a server may list. */
 const versionLimit = 64;
 
-/** Recognises the Apple Filing Protocol and the time of RFC 868 by the form of their answers; null = neither. */
+/** Recognizes the Apple Filing Protocol and the time of RFC 868 by the form of their answers; null = neither. */
 export function parseClassicService(bytes: Buffer): RecognizedService | null {
   return readDsi(bytes) ?? readTime(bytes);
 }

@@ -6,7 +6,7 @@ const textLimit = 512;
 /** Parameters, pairs and records that are read. */
 const fieldLimit = 32;
 
-/** Recognises agents, clusters and services of run-time systems by the answers to their own questions; null = none. */
+/** Recognizes agents, clusters and services of run-time systems by the answers to their own questions; null = none. */
 export function parseClusterService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readNrpe(bytes) ??

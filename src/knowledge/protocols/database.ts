@@ -8,7 +8,7 @@ export interface DatabaseRecord {
   evidence: [key: string, text: string][];
 }
 
-/** Recognises the MySQL/MariaDB greeting and PostgreSQL answers to a startup or SSL request; null = neither. */
+/** Recognizes the MySQL/MariaDB greeting and PostgreSQL answers to a startup or SSL request; null = neither. */
 export function parseDatabase(bytes: Buffer, probe: string): DatabaseRecord | null {
   return parseMysql(bytes) ?? parsePostgresql(bytes, probe);
 }

@@ -16,7 +16,7 @@ export interface DnsRecord {
   ownZone: boolean;
 }
 
-/** Recognises a DNS answer (RFC 1035, 4), over TCP with its two bytes of length before it; null = not DNS. */
+/** Recognizes a DNS answer (RFC 1035, 4), over TCP with its two bytes of length before it; null = not DNS. */
 export function parseDns(bytes: Buffer, protocol: 'tcp' | 'udp'): DnsRecord | null {
   const message = protocol === 'tcp' ? framed(bytes) : bytes;
   if (!message || message.length < headerLength) return null;

@@ -4,7 +4,7 @@ import type { RecognizedService } from './recognized-service.ts';
 /** Characters kept of a text. */
 const textLimit = 512;
 
-/** Recognises instruments, buses, debuggers and the like by the answers to their own questions; null = none. */
+/** Recognizes instruments, buses, debuggers and the like by the answers to their own questions; null = none. */
 export function parseInstrument(bytes: Buffer, probe: string): RecognizedService | null {
   switch (probe) {
     case 'owserver':

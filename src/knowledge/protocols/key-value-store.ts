@@ -10,7 +10,7 @@ export interface KeyValueRecord {
 }
 
 /**
- * Recognises Redis (RESP: INFO bulk answer, `+PONG`, its error texts) and memcached (`VERSION`, `STAT`); null =
+ * Recognizes Redis (RESP: INFO bulk answer, `+PONG`, its error texts) and memcached (`VERSION`, `STAT`); null =
  * neither.
  */
 export function parseKeyValueStore(bytes: Buffer): KeyValueRecord | null {

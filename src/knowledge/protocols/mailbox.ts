@@ -15,7 +15,7 @@ export interface MailboxRecord {
 const idPairLimit = 32;
 
 /**
- * Recognises IMAP (RFC 9051, 7.1: `* OK`, `* PREAUTH`, `* BYE`) and POP3 (RFC 1939: `+OK text`) greetings. POP3
+ * Recognizes IMAP (RFC 9051, 7.1: `* OK`, `* PREAUTH`, `* BYE`) and POP3 (RFC 1939: `+OK text`) greetings. POP3
  * shares `+OK` with Redis, so a bare one counts only when a POP3 probe or nobody asked.
  */
 export function parseMailbox(bytes: Buffer, probe: string): MailboxRecord | null {

@@ -5,7 +5,7 @@ import type { RecognizedService } from './recognized-service.ts';
 /** Bytes that a packed answer may have when unpacked. */
 const unpackedLimit = 16 * 1024;
 
-/** Recognises servers of media and games by the answers to their own questions; null = none. */
+/** Recognizes servers of media and games by the answers to their own questions; null = none. */
 export function parseMediaService(bytes: Buffer, probe: string): RecognizedService | null {
   switch (probe) {
     case 'snapcast':

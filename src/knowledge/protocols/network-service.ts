@@ -6,7 +6,7 @@ const textLimit = 512;
 /** Options, entries, attributes and values that are read. */
 const entryLimit = 64;
 
-/** Recognises directories and databases by the answers to their own questions; null = none of them. */
+/** Recognizes directories and databases by the answers to their own questions; null = none of them. */
 export function parseNetworkService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readSmbSession(bytes) ??

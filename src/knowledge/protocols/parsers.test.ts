@@ -225,17 +225,17 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
   test(`takes ${rounds} mutated answers without exception or broken record`, { timeout }, () => {
     const pick = random(20_261_121);
     const corpus = seeds[protocol] as Buffer[];
-    let recognised = 0;
+    let recognized = 0;
     for (let round = 0; round < rounds; round++) {
       const bytes = mutate(corpus[pick(corpus.length)] as Buffer, pick);
       const facts = parse(bytes)?.facts;
       const shown = `round ${round}: ${bytes.toString('base64').slice(0, 400)}`;
       if (facts === undefined) continue;
-      recognised++;
+      recognized++;
       if (!valid(facts)) expect.fail(`${shown}: ${JSON.stringify(valid.errors)}`);
       if (!isWellFormed(facts)) expect.fail(`${shown}: lone surrogate`);
     }
-    expect(recognised).toBeGreaterThan(rounds / 20);
+    expect(recognized).toBeGreaterThan(rounds / 20);
   });
 
   test('gives one result wherever the dialogue was split', () => {

@@ -20,7 +20,7 @@ export interface RpcRecord {
 const transaction = 0x504f5254;
 const reply = 1;
 
-/** Recognises an answer to one of our calls; over TCP the record mark stands before it. null = not RPC. */
+/** Recognizes an answer to one of our calls; over TCP the record mark stands before it. null = not RPC. */
 export function parseRpc(bytes: Buffer, protocol: 'tcp' | 'udp'): RpcRecord | null {
   const message = protocol === 'tcp' ? bytes.subarray(4) : bytes;
   if (message.length < 12 || message.readUInt32BE(0) !== transaction || message.readUInt32BE(4) !== reply)

@@ -86,7 +86,7 @@ function hasServer(claims: readonly Claim[]): boolean {
   return claims.some(({ product, support }) => product !== null && support.has('http.header.server'));
 }
 
-/** What the service of a banner is called; null when it is not recognised. */
+/** What the service of a banner is called; null when it is not recognized. */
 export function observedService(banner: Banner): string | null {
   const seen = observe(banner);
   return seen?.service ? serviceName(seen.service, seen.secure) : null;
@@ -97,7 +97,7 @@ function kindOf(key: string): EvidenceKind {
   return key.startsWith('tls.') ? 'tls' : 'banner';
 }
 
-/** Raw bytes of a recognised protocol may quote anything, a web page for one. */
+/** Raw bytes of a recognized protocol may quote anything, a web page for one. */
 function contradicts(match: SignatureMatch, seen: Observation): boolean {
   return (
     seen.service !== null &&

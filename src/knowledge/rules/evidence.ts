@@ -26,7 +26,7 @@ import { matchInputLimit } from './matcher.ts';
 
 /** What a banner shows before any product is named. */
 export interface Observation {
-  /** The protocol that answered, as it is called without TLS; null = not recognised. */
+  /** The protocol that answered, as it is called without TLS; null = not recognized. */
   service: string | null;
   /** How sure the protocol is, 0..1. */
   certainty: number;

@@ -23,7 +23,7 @@ const silent: Record<string, string> = {
   'tp-link:archer_ax21_firmware': 'its pages do not say what they are',
 };
 
-test('what the builtin catalogue knows flaws of is named by a signature, or is known to be silent', () => {
+test('what the builtin catalog knows flaws of is named by a signature, or is known to be silent', () => {
   const named = new Set(
     builtinRules.signatures.flatMap(({ cpe }) =>
       cpe ? [mainName(cpe.vendor ?? '', cpe.product ?? '')] : [],

@@ -10,7 +10,7 @@ const records = builtinEntries.map(({ record }) => record);
 const matchesOf = (index: number): CpeMatch[] =>
   (records[index]?.configurations ?? []).flatMap(({ nodes }) => nodes.flatMap(({ matches }) => matches));
 
-describe('the builtin catalogue', () => {
+describe('the builtin catalog', () => {
   test('holds each CVE once', () => {
     expect(records.length).toBeGreaterThanOrEqual(250);
     expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);

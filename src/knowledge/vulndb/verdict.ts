@@ -12,7 +12,7 @@ import {
 import type { CpeMatch, CveRank, CveRecord, CveSource } from './cve-record.ts';
 import type { KnownSystem } from './known-product.ts';
 
-/** A product as it was recognised; a fingerprint with a CPE name fits. */
+/** A product as it was recognized; a fingerprint with a CPE name fits. */
 export interface SeenProduct {
   cpe: string;
   version: string | null;

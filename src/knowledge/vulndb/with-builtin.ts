@@ -5,7 +5,7 @@ import type { CveRecord, CveSource } from './cve-record.ts';
 /** Products whose records are kept at hand; most services of a scan are of few products. */
 const maxRememberedProducts = 256;
 
-/** The imported data, and of the builtin catalogue what it lacks; without imported data the builtin catalogue alone. */
+/** The imported data, and of the builtin catalog what it lacks; without imported data the builtin catalog alone. */
 export function withBuiltin(imported: CveSource | null): CveSource {
   if (imported === null) return builtinCves;
   const remembered = new Map<string, CveRecord[]>();
@@ -30,7 +30,7 @@ export function withBuiltin(imported: CveSource | null): CveSource {
   };
 }
 
-/** A record with the title and the score that the builtin catalogue has and it lacks. */
+/** A record with the title and the score that the builtin catalog has and it lacks. */
 function completed(record: CveRecord): CveRecord {
   const builtin = builtinRecord(record.id);
   if (builtin === null) return record;

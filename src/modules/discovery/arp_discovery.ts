@@ -24,7 +24,7 @@ export default defineModule({
   async execute(ctx, data) {
     const net = ctx.net.limitedTo(ctx.options.rate);
     const only = ctx.options.interface || null;
-    const { addresses, obstacle, dead } = net.neighbourhood(only);
+    const { addresses, obstacle, dead } = net.neighborhood(only);
     if (only !== null && dead.length > 0) throw new Error(dead.join('; '));
     if (dead.length > 0) ctx.warn('link_down', dead.join('; '));
     if (obstacle !== null) {
@@ -38,7 +38,7 @@ export default defineModule({
       hosts.settle(host);
       if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);
     };
-    const answers = net.sweepNeighbours(hosts, {
+    const answers = net.sweepNeighbors(hosts, {
       interface: only,
       timeoutMs: ctx.options.timeout,
       retries: ctx.options.retry,

@@ -195,7 +195,7 @@ describe('cve_matcher', () => {
     const findings = (published.get('vulnerabilities') ?? []) as HostFinding[];
     const same = findings.filter(({ id }) => id === 'CVE-2021-41773');
     expect(same).toHaveLength(1);
-    // The title and the score that it lacks are those of the builtin catalogue.
+    // The title and the score that it lacks are those of the builtin catalog.
     expect(same[0]?.title).toContain('Encoded dots');
     expect(same[0]).toMatchObject({
       cvss: { score: 7.5 },

@@ -7,7 +7,7 @@ const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
 const answer = bannerOf(2121, '220 (vsFTPd 3.0.3)\r\n', { truncated: true });
 
-test('recognises file servers on any port and keeps that the banner was cut', async () => {
+test('recognizes file servers on any port and keeps that the banner was cut', async () => {
   const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
   expect(found).toMatchObject([
     {

@@ -9,7 +9,7 @@ const page = 'HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\n<title>Hello</title>';
 const tls = { version: 'TLSv1.2', cipher: 'ECDHE-RSA-AES256-GCM-SHA384', alpn: null, chain: [] };
 const answer = bannerOf(8888, page, { tls });
 
-test('recognises HTTP on any port, also in TLS', async () => {
+test('recognizes HTTP on any port, also in TLS', async () => {
   const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
   expect(found).toMatchObject([
     {

@@ -7,7 +7,7 @@ const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
 const answer = bannerOf(2525, '220 mx.example ESMTP Postfix\r\n250-mx.example\r\n250 STARTTLS\r\n');
 
-test('recognises mail servers on any port', async () => {
+test('recognizes mail servers on any port', async () => {
   const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
   expect(found).toMatchObject([
     {

@@ -7,7 +7,7 @@ const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
 const answer = bannerOf(2222, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n');
 
-test('recognises SSH on any port', async () => {
+test('recognizes SSH on any port', async () => {
   const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
   expect(found).toMatchObject([
     {

@@ -47,14 +47,14 @@ export interface NetworkGate {
   sweepConnect(job: ConnectJob): Promise<SweepOutcome[]>;
 
   /** Addresses of this scan on directly attached links, or on the named one: candidates for MAC resolution. */
-  neighbourhood(interfaceName: string | null): Neighbourhood;
+  neighborhood(interfaceName: string | null): Neighborhood;
 
   /**
    *
    * ARP and IPv6 Neighbor Discovery (RFC 826, RFC 4861); yields the hosts that responded. Skips addresses that are
    * not on a directly attached link.
    */
-  sweepNeighbours(hosts: Iterable<string>, options: NeighborSweepOptions): AsyncIterable<NeighborResponse>;
+  sweepNeighbors(hosts: Iterable<string>, options: NeighborSweepOptions): AsyncIterable<NeighborResponse>;
 
   /** How echo requests are sent: `raw`, `datagram`, or `none` with the reason. */
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string };
@@ -225,7 +225,7 @@ export interface PingResponse {
   type: PingType;
 }
 
-export interface Neighbourhood {
+export interface Neighborhood {
   /** On links that are up, without the addresses of this machine. */
   addresses: AddressSet;
   /** Why they cannot be probed, or null. */

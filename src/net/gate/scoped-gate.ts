@@ -4,7 +4,7 @@ import type { AddressSet } from '../../domain/address-set.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { onAbort } from '../abort.ts';
 import { notTried } from '../failure.ts';
-import { neighbourhood, sweepNeighbors } from '../icmp/neighbor-sweep.ts';
+import { neighborhood, sweepNeighbors } from '../icmp/neighbor-sweep.ts';
 import { choosePingMethod, ping } from '../icmp/ping.ts';
 import { loopClock } from '../loop-clock.ts';
 import { synTimeoutMs } from '../tcp/attempt.ts';
@@ -18,9 +18,9 @@ import { sweepUdp } from '../udp/udp-sweep.ts';
 import type {
   DialOptions,
   DialResult,
+  Neighborhood,
   NeighborResponse,
   NeighborSweepOptions,
-  Neighbourhood,
   NetworkGate,
   PingOptions,
   PingResponse,
@@ -346,11 +346,11 @@ class ScopedGate implements ScanGate {
     }
   }
 
-  neighbourhood(interfaceName: string | null): Neighbourhood {
-    return neighbourhood(this.#admission.admitted, interfaceName);
+  neighborhood(interfaceName: string | null): Neighborhood {
+    return neighborhood(this.#admission.admitted, interfaceName);
   }
 
-  async *sweepNeighbours(
+  async *sweepNeighbors(
     hosts: Iterable<string>,
     options: NeighborSweepOptions,
   ): AsyncGenerator<NeighborResponse, void, undefined> {

@@ -1,13 +1,13 @@
 import { addressBytes, parseAddress } from '../../domain/address.ts';
 import { AddressSet } from '../../domain/address-set.ts';
 import { localTrouble } from '../failure.ts';
-import type { NeighborResponse, NeighborSweepOptions, Neighbourhood } from '../gate/gate.ts';
+import type { Neighborhood, NeighborResponse, NeighborSweepOptions } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
 import { type NeighborRequest, resolveNeighbors } from '../packets/neighbor.ts';
 import { packetSocketProblem } from '../packets/neighbor-socket.ts';
 import { RouteTable } from '../packets/route.ts';
 
-interface NeighbourRun extends NeighborSweepOptions {
+interface NeighborRun extends NeighborSweepOptions {
   rate: PacketRateLimiter;
   /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
@@ -21,8 +21,8 @@ interface HostQuestion extends NeighborRequest {
 }
 
 /** The part of a set of addresses on directly attached links, or on the named one. */
-export function neighbourhood(addresses: AddressSet, only: string | null): Neighbourhood {
-  const found: Neighbourhood = { addresses: AddressSet.empty, obstacle: null, dead: [] };
+export function neighborhood(addresses: AddressSet, only: string | null): Neighborhood {
+  const found: Neighborhood = { addresses: AddressSet.empty, obstacle: null, dead: [] };
   let table: RouteTable;
   try {
     table = RouteTable.read();
@@ -43,7 +43,7 @@ export function neighbourhood(addresses: AddressSet, only: string | null): Neigh
 /** See NetworkGate. */
 export async function* sweepNeighbors(
   hosts: Iterable<string>,
-  options: NeighbourRun,
+  options: NeighborRun,
 ): AsyncGenerator<NeighborResponse, void, undefined> {
   const { rate, signal, admit, onSent } = options;
   const answers = resolveNeighbors(questionsFor(hosts, options), {
@@ -67,7 +67,7 @@ export async function* sweepNeighbors(
 }
 
 /** Skips addresses off the link and those of this machine: nobody would respond. */
-function* questionsFor(hosts: Iterable<string>, options: NeighbourRun): Generator<HostQuestion> {
+function* questionsFor(hosts: Iterable<string>, options: NeighborRun): Generator<HostQuestion> {
   const table = RouteTable.read();
   const force = { interface: options.interface ?? undefined };
   for (const host of hosts) {

@@ -72,7 +72,7 @@ it.each([
   ['a SYN', ipv4(6, tcp(port, 0x02)), 0x0800],
   ['a fragment', ipv4(6, tcp(port, synAck), { fragment: 0x2005 }), 0x0800],
   ['an echo reply', ipv4(1, Buffer.from([0, 0, 0, 0])), 0x0800],
-  ['a neighbour solicitation', ipv6(58, Buffer.from([135, 0, 0, 0])), 0x86dd],
+  ['a neighbor solicitation', ipv6(58, Buffer.from([135, 0, 0, 0])), 0x86dd],
   ['UDP', ipv4(17, Buffer.alloc(20)), 0x0800],
   ['ARP', Buffer.alloc(28), 0x0806],
   ['a packet that is cut off', ipv4(6, tcp(port, synAck)).subarray(0, 22), 0x0800],

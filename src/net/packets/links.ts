@@ -7,10 +7,10 @@ const attribute = { hardwareAddress: 1, name: 3, mtu: 4 };
 const getAddress = 22; // RTM_GETADDR
 const addressHeaderBytes = 8; // struct ifaddrmsg
 const interfaceAddress = 1; // IFA_ADDRESS
-const getNeighbour = 30; // RTM_GETNEIGH
-const neighbourHeaderBytes = 12; // struct ndmsg
+const getNeighbor = 30; // RTM_GETNEIGH
+const neighborHeaderBytes = 12; // struct ndmsg
 /** NDA_DST, NDA_LLADDR, NUD_REACHABLE, NUD_PERMANENT */
-const neighbour = { address: 1, mac: 2, reachable: 0x02, permanent: 0x80 };
+const neighbor = { address: 1, mac: 2, reachable: 0x02, permanent: 0x80 };
 const hardwareEthernet = 1; // ARPHRD_ETHER
 const flag = { up: 0x1, loopback: 0x8, noArp: 0x80, lowerUp: 0x10000 };
 
@@ -103,16 +103,16 @@ export function readNetworks(): AttachedNetwork[] {
  * @param address 4 or 16 bytes
  */
 export function readNeighbor(index: number, address: Uint8Array): Uint8Array | null {
-  const header = Buffer.alloc(neighbourHeaderBytes);
+  const header = Buffer.alloc(neighborHeaderBytes);
   header[0] = address.length === 4 ? 2 : 10;
   header.writeInt32LE(index, 4);
   try {
     const body = requestKernel(
-      getNeighbour,
-      Buffer.concat([header, attributeBytes(neighbour.address, address)]),
+      getNeighbor,
+      Buffer.concat([header, attributeBytes(neighbor.address, address)]),
     );
-    const mac = attributesOf(body, neighbourHeaderBytes).get(neighbour.mac);
-    const certain = (body.readUInt16LE(8) & (neighbour.reachable | neighbour.permanent)) !== 0;
+    const mac = attributesOf(body, neighborHeaderBytes).get(neighbor.mac);
+    const certain = (body.readUInt16LE(8) & (neighbor.reachable | neighbor.permanent)) !== 0;
     return certain && mac?.length === 6 ? Uint8Array.from(mac) : null;
   } catch {
     // No entry, or an older kernel that cannot return a single one.

@@ -29,7 +29,7 @@ describe('questions', () => {
     );
   });
 
-  it('asks by Neighbour Solicitation, with the group of the address and a checksum', () => {
+  it('asks by Neighbor Solicitation, with the group of the address and a checksum', () => {
     const frame = requestFrame(mac, ipv6);
     aimFrame(frame, Buffer.from('fd09000000000000000000000abcdef0', 'hex'));
     expect(frame.subarray(0, 6).toString('hex')).toBe('3333ffbcdef0');

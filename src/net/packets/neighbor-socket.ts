@@ -160,7 +160,7 @@ function linkLocalOf(index: number): Uint8Array | null {
 
 /**
  * Instructions of a classic BPF program, `[code, jump if true, jump if false, k]`: frames for this machine without a
- * VLAN tag that are ARP replies or Neighbour Advertisements.
+ * VLAN tag that are ARP replies or Neighbor Advertisements.
  */
 function answerProgram(bytes: 4 | 16): [number, number, number, number][] {
   const answer: [number, number, number, number][] =

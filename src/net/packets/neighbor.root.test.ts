@@ -10,7 +10,7 @@ const ownMac = '000c29000001';
 const peerMac = '000c29000002';
 const live = [2, 3, 77, 200, 253].map((at) => `10.9.0.${at}`);
 
-describe.skipIf(!canMakeNamespaces)('neighbours, as a namespace has them', () => {
+describe.skipIf(!canMakeNamespaces)('neighbors, as a namespace has them', () => {
   let own: Namespace;
   let peer: Namespace;
 
@@ -50,7 +50,7 @@ describe.skipIf(!canMakeNamespaces)('neighbours, as a namespace has them', () =>
     expect(taken).toBe(253 + 248);
   });
 
-  it('finds hosts by Neighbour Discovery', async () => {
+  it('finds hosts by Neighbor Discovery', async () => {
     const { found } = await ask({ first: 'fd09::2', last: 'fd09::fff', timeoutMs: 200 });
     expect(found.map(({ address, mac }) => `${address} ${mac}`).sort()).toEqual([
       `fd09::2 ${peerMac}`,

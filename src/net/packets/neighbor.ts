@@ -113,7 +113,7 @@ export async function* resolveNeighbors<Q extends NeighborRequest>(
   questions: Iterable<Q>,
   options: SweepOptions<Q>,
 ): AsyncGenerator<Answer<Q>, void, undefined> {
-  const sweep = new NeighbourSweep(questions, options);
+  const sweep = new NeighborSweep(questions, options);
   try {
     while (!options.signal.aborted) {
       yield* sweep.answers();
@@ -147,7 +147,7 @@ interface Port<Q> {
   waiting: Map<number | string, Outstanding<Q>>;
 }
 
-class NeighbourSweep<Q extends NeighborRequest> {
+class NeighborSweep<Q extends NeighborRequest> {
   #options: SweepOptions<Q>;
   #source: Iterator<Q>;
   #ended = false;

@@ -16,15 +16,15 @@ describe('walk', () => {
     },
   );
 
-  it('gives the same order for the same key and spreads neighbours', () => {
+  it('gives the same order for the same key and spreads neighbors', () => {
     const key = randomPermutationKey();
     const order = [...permutation(65_536, key)];
     expect([...permutation(65_536, key)]).toEqual(order);
     expect([...permutation(65_536, key, 1000)]).toEqual(order.slice(1000));
-    const neighbours = order.filter(
+    const neighbors = order.filter(
       (value, at) => at > 0 && Math.abs(value - (order[at - 1] as number)) === 1,
     );
-    expect(neighbours.length).toBeLessThan(600);
+    expect(neighbors.length).toBeLessThan(600);
   });
 
   it.each([1, 2, 3, 7])('is shared by %i shards without a gap or an overlap, from any position on', (of) => {

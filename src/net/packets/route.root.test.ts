@@ -84,7 +84,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
     return (await own.run<{ answers: (Shown | string)[] }>(askRoutes, list)).answers;
   }
 
-  it('tells neighbours from what lies behind a gateway', async () => {
+  it('tells neighbors from what lies behind a gateway', async () => {
     const eth0 = { interface: 'eth0', link: 'ethernet', mtu: 1500, mac: '000c29000001' };
     expect(await ask('10.9.0.77', '10.20.1.1', '10.20.5.1', '10.21.0.5', '10.33.0.1')).toMatchObject([
       { ...eth0, source: '10.9.0.1', gateway: null, family: 4 },
@@ -115,7 +115,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
     expect(await ask(...questions)).toMatchObject([ip, ip, ip, ip, ip, ip]);
   });
 
-  it('knows IPv6: neighbours, gateways, link-local addresses', async () => {
+  it('knows IPv6: neighbors, gateways, link-local addresses', async () => {
     const [near, far, local, missing, elsewhere] = await ask(
       'fd09::77',
       'fd20::1',

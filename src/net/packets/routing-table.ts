@@ -24,7 +24,7 @@ export const routeAttribute = {
 
 /** rtnetlink(7), RTN_* */
 export const routeType = { unicast: 1, local: 2, broadcast: 3, anycast: 4, multicast: 5 } as const;
-const notNeighbours: ReadonlySet<number> = new Set([
+const notNeighbors: ReadonlySet<number> = new Set([
   routeType.local,
   routeType.broadcast,
   routeType.anycast,
@@ -130,7 +130,7 @@ function readFamily(family: Family, links: ReadonlyMap<number, Link>): FamilyRou
     const attributes = attributesOf(body, routeHeaderBytes);
     const link = links.get(attributes.get(routeAttribute.interface)?.readInt32LE(0) ?? 0);
     const type = body[7] ?? 0;
-    if (notNeighbours.has(type)) taken.push({ interval, link });
+    if (notNeighbors.has(type)) taken.push({ interval, link });
     else if (type === routeType.unicast && !isIndirect(attributes)) near.push({ interval, link });
     if (isSpread(attributes)) spread.push(interval);
   }

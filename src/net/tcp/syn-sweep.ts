@@ -20,8 +20,8 @@ const finalMs = 250;
 /** Timeout if nothing responds; slower hosts are missed. */
 const silentMs = 1000;
 /** Timeout of neighbor resolution after the last try, and the same before it, milliseconds. */
-const neighbourMs = 250;
-const neighbourRetries = 2;
+const neighborMs = 250;
+const neighborRetries = 2;
 
 interface SweeperInput {
   rate: PacketRateLimiter;
@@ -254,7 +254,7 @@ export class SynSweeper {
       }
       const there = new Set(reached.members);
       for (const member of members)
-        if (!there.has(member)) outcomes.push(silentNeighbour(member.host.ip, planned));
+        if (!there.has(member)) outcomes.push(silentNeighbor(member.host.ip, planned));
       return partOf(route, reached.members, reached.macs, key ?? randomPermutationKey());
     });
     return (await Promise.all(parts)).filter(({ hosts: some }) => some.length > 0);
@@ -263,14 +263,14 @@ export class SynSweeper {
   async #reached(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
     if (route.link === 'ip') return { members, macs: null };
     try {
-      return await this.#neighbours(route, members, job);
+      return await this.#neighbors(route, members, job);
     } catch (error) {
       return { problem: (error as Error).message };
     }
   }
 
   /** The MACs of the next hops; silent hosts on the link are left out. */
-  async #neighbours(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
+  async #neighbors(route: Route, members: { host: SweepHost; address: Address }[], job: SynJob) {
     const found = route.gateway
       ? await this.#viaGateway(route, members, job.signal)
       : await this.#onLink(route, members, job.signal);
@@ -320,7 +320,7 @@ export class SynSweeper {
   async #ask(route: Route, addresses: Uint8Array[], signal: AbortSignal): Promise<Map<string, Uint8Array>> {
     const found = new Map<string, Uint8Array>();
     if (addresses.length === 0) return found;
-    const asking = { ...this.#asking(signal), timeoutMs: neighbourMs, retries: neighbourRetries };
+    const asking = { ...this.#asking(signal), timeoutMs: neighborMs, retries: neighborRetries };
     const answers = resolveOnRoute(route, addresses, asking);
     for await (const { address, mac } of answers) found.set(address.join('.'), mac);
     return found;
@@ -448,7 +448,7 @@ function unreached(host: string, planned: number, problem: string): SweepOutcome
  * It is on the link and does not reply to ARP: nothing can be sent to it, and the kernel reports such a host the same
  * way.
  */
-function silentNeighbour(host: string, planned: number): SweepOutcome {
+function silentNeighbor(host: string, planned: number): SweepOutcome {
   return { host, open: 0, closed: 0, filtered: planned, not_tried: 0, problem: null };
 }
 

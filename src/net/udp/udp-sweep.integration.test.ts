@@ -275,7 +275,7 @@ describe.skipIf(!canMakeNamespaces)('a UDP sweep between namespaces', () => {
     expect(patient.sent).toBeLessThanOrEqual(14 * 3);
   }, 30_000);
 
-  it('counts what cannot leave this machine as not tried, and a silent neighbour as filtered', async () => {
+  it('counts what cannot leave this machine as not tried, and a silent neighbor as filtered', async () => {
     const lost = await sweep({ targets: ['10.250.0.1'], ports: [53, 54] });
     expect(states(lost)).toEqual({
       53: 'not_tried: local error ENETUNREACH',

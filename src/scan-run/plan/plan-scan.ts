@@ -21,7 +21,7 @@ export interface ModuleCatalog {
   registry: Registry;
   library: GraphLibrary;
   /** Rejects modules that require a license; without it none is required. */
-  licence?: License;
+  license?: License;
 }
 
 /**
@@ -62,7 +62,7 @@ export async function planScan(
         : leftOut(definition, configured(definition, nodeConfig), request),
   );
   const running = plan.nodes.filter((node) => node.skipped === null);
-  catalogue.licence?.demandModules(running.map((node) => node.definition.name));
+  catalogue.license?.demandModules(running.map((node) => node.definition.name));
   return plan;
 }
 

@@ -16,7 +16,7 @@ export interface AdmissionInput {
   /** Of all tenants. */
   store: Store;
   tenants: Tenants;
-  licence: License;
+  license: License;
   log: ServerLog;
 }
 
@@ -102,7 +102,7 @@ export class Admission {
   ): TenantContext {
     if ('refusal' in choice) throw choice.refusal;
     if (token && access !== 'any') checkScopes(token, access);
-    if (feature) this.#input.licence.demand(feature);
+    if (feature) this.#input.license.demand(feature);
     return choice.space;
   }
 
@@ -142,8 +142,8 @@ export class Admission {
    * The current limiter, of the settings or else the plan, null = unlimited; a changed limit refills every bucket.
    */
   #currentLimiter(): ApiRateLimiter | null {
-    const { config, licence } = this.#input;
-    const limit = config.server.api.rate_limit ?? licence.requestsPerMinute();
+    const { config, license } = this.#input;
+    const limit = config.server.api.rate_limit ?? license.requestsPerMinute();
     if (limit !== (this.#limiter?.limit ?? 0)) {
       this.#limiter = limit > 0 ? new ApiRateLimiter('default', limit) : null;
     }

@@ -50,11 +50,11 @@ function notifierComponent({ notifier }: ServerContext): Component {
   };
 }
 
-function licenseComponent({ licence, log }: ServerContext): Component {
+function licenseComponent({ license, log }: ServerContext): Component {
   let stop = () => {};
   return {
     start: () => {
-      stop = watchLicense(licence, log);
+      stop = watchLicense(license, log);
     },
     close: () => stop(),
   };

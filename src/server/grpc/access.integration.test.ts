@@ -219,7 +219,7 @@ describe('without tokens', () => {
   });
 });
 
-describe('licences', () => {
+describe('licenses', () => {
   it('are asked for jobs where they are enforced', async () => {
     const { publicKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>
       generateKeyPairSync('ed25519'),

@@ -15,7 +15,7 @@ const orders = new RequestBody(garbageRequest, 'body');
 
 export function addWorkspace(
   router: ConnectRouter,
-  { garbage, workers, licence, shards }: RouteContext,
+  { garbage, workers, license, shards }: RouteContext,
 ): void {
   router.service(WorkspaceService, {
     getInfo: unary(async (_message, { space: { store, workspace } }) => {
@@ -32,7 +32,7 @@ export function addWorkspace(
 
     exportScan: streaming(async function* file(message, call) {
       const id = idOf(message, call);
-      if (message.format === 'pdf') licence.demand('pdf_reporter');
+      if (message.format === 'pdf') license.demand('pdf_reporter');
       const format = exportFormatOf(given(message.format) ?? 'json');
       const { store } = call.space;
       const scan = workers.freshen(await showScan(store, id));

@@ -51,7 +51,7 @@ export function scanCompleted(scan: Scan, tenant: string | null): AuditEvent {
 }
 
 /**
- * The configuration, a licence, plugins or vulnerability data were changed by the server itself, e.g. by a reload.
+ * The configuration, a license, plugins or vulnerability data were changed by the server itself, e.g. by a reload.
  * @param operation such as `config.reload`
  */
 export function configChanged(

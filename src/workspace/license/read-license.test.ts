@@ -21,7 +21,7 @@ const order = {
 
 let dir: string;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'portolan-licence-'));
+  dir = await mkdtemp(join(tmpdir(), 'portolan-license-'));
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
@@ -33,10 +33,10 @@ function configWith(flags: Record<string, unknown>) {
   }).config;
 }
 
-async function installed(licence: string, flags: Record<string, unknown> = {}) {
+async function installed(license: string, flags: Record<string, unknown> = {}) {
   const config = configWith({ 'license.enforce': true, 'license.public_key': keys.publicKey, ...flags });
   await mkdir(join(dir, 'ws/config'), { recursive: true });
-  await writeFile(licenseFile(config), `${licence}\n`);
+  await writeFile(licenseFile(config), `${license}\n`);
   return await readLicense(config);
 }
 
@@ -45,38 +45,38 @@ const forge = (claims: Record<string, unknown>, alg = 'EdDSA', key = keys.privat
     new SignJWT(claims).setProtectedHeader({ alg }).sign(createPrivateKey(key)),
   );
 
-describe('an installed licence', () => {
+describe('an installed license', () => {
   it('gives its plan and its features, and nothing more', async () => {
-    const licence = await installed((await issueLicense(order, keys.privateKey)).license);
-    expect(licence.report()).toMatchObject({
+    const license = await installed((await issueLicense(order, keys.privateKey)).license);
+    expect(license.report()).toMatchObject({
       enforced: true,
       plan: 'team',
       valid: true,
       features: ['jobs', 'metrics'],
     });
-    expect(licence.requestsPerMinute()).toBe(100);
-    licence.demand('jobs');
-    expect(() => licence.demand('ui')).toThrow(
+    expect(license.requestsPerMinute()).toBe(100);
+    license.demand('jobs');
+    expect(() => license.demand('ui')).toThrow(
       expect.objectContaining({ code: 'license_required', details: { feature: 'ui' } }),
     );
-    expect(() => licence.demandModules(['json_reporter', 'pdf_reporter'])).toThrow(/pdf_reporter/);
-    licence.demandModules(['json_reporter']);
+    expect(() => license.demandModules(['json_reporter', 'pdf_reporter'])).toThrow(/pdf_reporter/);
+    license.demandModules(['json_reporter']);
   });
 
   it('falls back to the free plan when its grace time is over', async () => {
-    const licence = await installed(
+    const license = await installed(
       (await issueLicense({ ...order, expiry: '1h' }, keys.privateKey)).license,
     );
     const at = (days: number) => Date.now() + days * 86_400_000;
-    expect([licence.plan(at(1)), licence.features(at(1))]).toEqual(['team', ['jobs', 'metrics']]);
-    expect([licence.plan(at(8)), licence.features(at(8))]).toEqual(['free', []]);
-    expect(licence.requestsPerMinute(at(8))).toBe(60);
-    expect(licence.report(at(8)).valid).toBe(false);
+    expect([license.plan(at(1)), license.features(at(1))]).toEqual(['team', ['jobs', 'metrics']]);
+    expect([license.plan(at(8)), license.features(at(8))]).toEqual(['free', []]);
+    expect(license.requestsPerMinute(at(8))).toBe(60);
+    expect(license.report(at(8)).valid).toBe(false);
   });
 
-  it('is not asked for unless licences are enforced', async () => {
-    const licence = await readLicense(configWith({}));
-    expect(licence.report()).toEqual({
+  it('is not asked for unless licenses are enforced', async () => {
+    const license = await readLicense(configWith({}));
+    expect(license.report()).toEqual({
       enforced: false,
       plan: 'enterprise',
       valid: false,
@@ -84,8 +84,8 @@ describe('an installed licence', () => {
       features: [...licenseFeatures],
       grace_until: null,
     });
-    expect(licence.notice()).toBeNull();
-    for (const feature of licenseFeatures) licence.demand(feature);
+    expect(license.notice()).toBeNull();
+    for (const feature of licenseFeatures) license.demand(feature);
   });
 
   it('that is missing, torn or too large is told and gives nothing', async () => {
@@ -103,7 +103,7 @@ describe('an installed licence', () => {
 });
 
 describe('verification', () => {
-  const verify = async (licence: string) => verifyLicense(licence, await readPublicKey(keys.publicKey));
+  const verify = async (license: string) => verifyLicense(license, await readPublicKey(keys.publicKey));
   const good = {
     customer_id: 'a',
     license_id: 'l',
@@ -137,7 +137,7 @@ describe('verification', () => {
     ['exp', { exp: undefined }],
     ['iat', { iat: -1 }],
     ['before it starts', { exp: 1 }],
-  ])('refuses a signed licence with a bad %s', async (word, change) => {
+  ])('refuses a signed license with a bad %s', async (word, change) => {
     await expect(verify(await forge({ ...good, ...change }))).rejects.toThrow(word);
   });
 

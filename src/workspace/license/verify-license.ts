@@ -11,7 +11,7 @@ import {
 } from '../../domain/license.ts';
 
 /** Maximum size of a license or key file, bytes. */
-const maxLicenceBytes = 16 * 1024;
+const maxLicenseBytes = 16 * 1024;
 /** Latest end of a license, epoch seconds: the maximum of a date (year 9999). */
 const latestEnd = 253_402_300_799;
 /** IDs of customers and licenses, which are shown and logged. */
@@ -22,12 +22,12 @@ export const licenseIdForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,127}$/u;
  * Parses a license: a JWT (RFC 7519) signed with Ed25519 (RFC 8037). Does not check whether it has expired.
  * @throws PortolanError `license_required` with the reason; never with the license itself
  */
-export async function verifyLicense(licence: string, key: KeyObject): Promise<LicenseClaims> {
+export async function verifyLicense(license: string, key: KeyObject): Promise<LicenseClaims> {
   let payload: Uint8Array;
   try {
-    ({ payload } = await compactVerify(licence.trim(), key, { algorithms: ['EdDSA'] }));
+    ({ payload } = await compactVerify(license.trim(), key, { algorithms: ['EdDSA'] }));
   } catch {
-    throw badLicence('it is not signed with the key of license.public_key');
+    throw badLicense('it is not signed with the key of license.public_key');
   }
   return readClaims(payload);
 }
@@ -37,11 +37,11 @@ function readClaims(payload: Uint8Array): LicenseClaims {
   try {
     claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload)) as typeof claims;
   } catch {
-    throw badLicence('its claims are not JSON');
+    throw badLicense('its claims are not JSON');
   }
-  if (typeof claims !== 'object' || claims === null) throw badLicence('its claims are not an object');
+  if (typeof claims !== 'object' || claims === null) throw badLicense('its claims are not an object');
   const { iat, exp } = { iat: readTime(claims['iat'], 'iat'), exp: readTime(claims['exp'], 'exp') };
-  if (exp <= iat) throw badLicence('it ends before it starts');
+  if (exp <= iat) throw badLicense('it ends before it starts');
   return {
     customer_id: readId(claims['customer_id'], 'customer_id'),
     license_id: readId(claims['license_id'], 'license_id'),
@@ -54,27 +54,27 @@ function readClaims(payload: Uint8Array): LicenseClaims {
 
 function readId(value: unknown, name: string): string {
   if (typeof value === 'string' && licenseIdForm.test(value)) return value;
-  throw badLicence(`its claim ${name} is missing or malformed`);
+  throw badLicense(`its claim ${name} is missing or malformed`);
 }
 
 function readTime(value: unknown, name: string): number {
   if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= latestEnd) return Number(value);
-  throw badLicence(`its claim ${name} is missing or malformed`);
+  throw badLicense(`its claim ${name} is missing or malformed`);
 }
 
 function readPlan(value: unknown): LicensePlan {
   const plan = licensePlans.find((known) => known === value);
   if (plan) return plan;
-  throw badLicence(`its plan is not one of ${licensePlans.join(', ')}`);
+  throw badLicense(`its plan is not one of ${licensePlans.join(', ')}`);
 }
 
 /** Features of later versions do not make a license invalid. */
 function readFeatures(value: unknown): LicenseFeature[] {
-  if (!Array.isArray(value)) throw badLicence('its claim features is missing or malformed');
+  if (!Array.isArray(value)) throw badLicense('its claim features is missing or malformed');
   return licenseFeatures.filter((feature) => value.includes(feature));
 }
 
-function badLicence(reason: string): PortolanError {
+function badLicense(reason: string): PortolanError {
   return new PortolanError('license_required', `Invalid license: ${reason}.`);
 }
 
@@ -139,11 +139,11 @@ function badKey(reason: string): PortolanError {
 export async function readSmallFile(file: string): Promise<string> {
   await using handle = await open(file, 'r');
   const { buffer, bytesRead } = await handle.read(
-    Buffer.alloc(maxLicenceBytes + 1),
+    Buffer.alloc(maxLicenseBytes + 1),
     0,
-    maxLicenceBytes + 1,
+    maxLicenseBytes + 1,
     0,
   );
-  if (bytesRead > maxLicenceBytes) throw new Error(`it is larger than ${maxLicenceBytes} bytes`);
+  if (bytesRead > maxLicenseBytes) throw new Error(`it is larger than ${maxLicenseBytes} bytes`);
   return buffer.toString('utf8', 0, bytesRead);
 }

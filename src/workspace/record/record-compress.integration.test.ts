@@ -51,7 +51,7 @@ afterEach(async () => {
 });
 
 function portRow(number: number): PortRow {
-  // Discovery order is not address order: neighbours in time lie far apart in the file.
+  // Discovery order is not address order: neighbors in time lie far apart in the file.
   const host = `10.0.${(number * 7) % 251}.${(number * 13) % 241}`;
   const banner = `220 host ${number}.example ESMTP\r\n${'\u2028é'.repeat(number % 5)}`;
   return {
@@ -245,7 +245,7 @@ it('reads one member for the last rows of 40,000, and all of them once for a lon
     const bytes = await bytesReadBy(async () => {
       expect((await tailRecord(folder, 40_000 - rows)).rows).toHaveLength(rows);
     });
-    // Neighbours lie in one member; beside it the summary's is read, and entries of the sequence.
+    // Neighbors lie in one member; beside it the summary's is read, and entries of the sequence.
     expect(bytes).toBeLessThan(largest + 2000);
   }
   const all = await bytesReadBy(async () => void expect(await followed(0)).toHaveLength(40_000));

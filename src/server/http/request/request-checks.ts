@@ -92,7 +92,7 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     const { alwaysAuthenticated = false, feature } = routeOf(request).config ?? {};
     if (access === 'open') {
       if (request.is404) refuseUnknown(paths, request, reply);
-      if (feature) context.licence.demand(feature);
+      if (feature) context.license.demand(feature);
       checkPhase(context, request);
       return true;
     }

@@ -20,14 +20,14 @@ const keys = createLicenseKeys();
 let dir: string;
 const own: Service[] = [];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'portolan-licence-'));
+  dir = await mkdtemp(join(tmpdir(), 'portolan-license-'));
 });
 afterEach(async () => {
   for (const one of own.splice(0)) await one.close();
   await rm(dir, { recursive: true, force: true });
 });
 
-/** A service that enforces licences, with one for the plan and features, or without any. */
+/** A service that enforces licenses, with one for the plan and features, or without any. */
 async function enforced(
   plan: string | null,
   features: string[] = [],
@@ -51,7 +51,7 @@ async function enforced(
 }
 
 describe('GET /license', () => {
-  it('tells what may be used and never the licence itself', async () => {
+  it('tells what may be used and never the license itself', async () => {
     const service = await enforced('business', ['jobs']);
     const answer = await service.app.inject({ url: '/api/v1/license' });
     const { data } = answer.json();
@@ -63,7 +63,7 @@ describe('GET /license', () => {
     expect(answer.body).not.toContain('eyJ');
   });
 
-  it('says that everything works where licences are not enforced', async () => {
+  it('says that everything works where licenses are not enforced', async () => {
     const service = await openService();
     own.push(service);
     const { data } = (await service.app.inject({ url: '/api/v1/license' })).json();
@@ -138,7 +138,7 @@ describe('a feature', () => {
     expect([answer.statusCode, answer.json().error.details.feature]).toEqual([403, 'metrics']);
   });
 
-  it('jobs: every route is refused without a licence for them', async () => {
+  it('jobs: every route is refused without a license for them', async () => {
     const service = await enforced('team');
     const payload = { type: 'scan', params: { targets: ['127.0.0.1'] } };
     for (const [method, url] of [
@@ -154,7 +154,7 @@ describe('a feature', () => {
     expect((await licensed.app.inject({ url: '/api/v1/jobs' })).statusCode).toBe(200);
   });
 
-  it('works with a licence for it, and everywhere without enforcement', async () => {
+  it('works with a license for it, and everywhere without enforcement', async () => {
     expect((await ask(await enforced('team', ['jobs'], auth), 'job:write'))[0]).toBe(200);
     const free = await openService(auth);
     own.push(free);
@@ -162,7 +162,7 @@ describe('a feature', () => {
   });
 });
 
-describe('a graph with modules that need a licence', () => {
+describe('a graph with modules that need a license', () => {
   const reporter = (name: string) =>
     defineModule({
       name,
@@ -217,7 +217,7 @@ nodes:
     expect((await allowed.app.inject({ url })).json().error.code).toBe('not_implemented');
   });
 
-  it('runs without a licence where none is enforced', async () => {
+  it('runs without a license where none is enforced', async () => {
     const service = await openService();
     own.push(service);
     expect(await submit(service, { options: { compliance: ['cis'] } })).toEqual([201, undefined]);
@@ -235,11 +235,11 @@ describe('an end that comes near', () => {
     exp: Math.floor((Date.now() + left) / 1000),
   });
 
-  it('is in the health answer where licences are enforced', async () => {
+  it('is in the health answer where licenses are enforced', async () => {
     const service = await openService({}, { working: true });
     own.push(service);
-    const checks = async (licence: License) => {
-      service.context.licence = licence;
+    const checks = async (license: License) => {
+      service.context.license = license;
       const answer = await service.app.inject({ url: '/api/v1/health' });
       expect(answer.statusCode).toBe(200);
       return answer.json().checks.filter(({ name }: { name: string }) => name === 'license').length;

@@ -16,12 +16,12 @@ const licenseSchema = Type.Object({
   grace_until: nullableText,
 });
 
-export function licenseRoutes(app: App, { licence }: RouteContext): void {
+export function licenseRoutes(app: App, { license }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/license',
     config: { access: 'any', wholeService: true },
     schema: { summary: 'Show the license', response: { 200: enveloped(licenseSchema) } },
-    handler: async (request) => envelope(request, licence.report()),
+    handler: async (request) => envelope(request, license.report()),
   });
 }

@@ -67,7 +67,7 @@ const exportQuery = Type.Object({
   ),
 });
 
-export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteContext): void {
+export function workspaceRoutes(app: App, { garbage, workers, license }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/workspace/info',
@@ -113,7 +113,7 @@ export function workspaceRoutes(app: App, { garbage, workers, licence }: RouteCo
       response: { 200: exportFiles },
     },
     handler: async (request, reply) => {
-      if (request.query.format === 'pdf') licence.demand('pdf_reporter');
+      if (request.query.format === 'pdf') license.demand('pdf_reporter');
       const format = exportFormatOf(request.query.format ?? 'json');
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
       const folder = await pinnedFolder(request, reply, scan, partOf(format));
