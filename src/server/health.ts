@@ -142,8 +142,8 @@ async function workspaceHealth(
 }
 
 /** License problems that need action; none without enforcement. */
-function licenceHealth({ licence }: RouteContext): HealthCheck[] {
-  const notice = licence.enforced ? licence.notice() : null;
+function licenseHealth({ license }: RouteContext): HealthCheck[] {
+  const notice = license.enforced ? license.notice() : null;
   return notice ? [{ name: 'license', status: 'degraded', message: notice.text }] : [];
 }
 

@@ -5,11 +5,11 @@ import type { ServerLog } from '../logging/log.ts';
 const lookMs = 3_600_000;
 
 /** Logs notices about the license at the start and when a new one is due. */
-export function watchLicense(licence: License, log: ServerLog, now = Date.now): () => void {
+export function watchLicense(license: License, log: ServerLog, now = Date.now): () => void {
   let told: string | null = null;
   const tell = () => {
-    const notice = licence.notice(now());
-    if (notice && notice.stage !== told) log.warn({ plan: licence.plan(now()) }, `license: ${notice.text}`);
+    const notice = license.notice(now());
+    if (notice && notice.stage !== told) log.warn({ plan: license.plan(now()) }, `license: ${notice.text}`);
     told = notice?.stage ?? null;
   };
   tell();
