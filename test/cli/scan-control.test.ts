@@ -217,7 +217,7 @@ describe('scan diff', () => {
     expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({ code: 0 });
     expect(ended.stdout).toMatch(new RegExp(`since ${first}\nno change\n$`));
     expect((await run(...args, unknown)).code).toBe(1);
-  });
+  }, 60_000);
 });
 
 describe('flags of scan', { concurrent: true, timeout: 60_000 }, () => {
