@@ -144,7 +144,7 @@ describe('scan --dry-run --server', () => {
   });
 });
 
-describe('scan diff', () => {
+describe('scan diff', { timeout: 60_000 }, () => {
   it('shows what changed between two scans of a server, and the same without it', async () => {
     const before = await server.submit({ ...quick, ports: String(closed) });
     const after = await server.submit({ ...quick, ports: `${closed},${ssh}` });

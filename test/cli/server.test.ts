@@ -110,7 +110,7 @@ describe('a workspace that a server holds', () => {
     const ended = await home.run(args, { env: { SERVICE_API_TOKEN: token } });
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining('runs on'),
+      stderr: expect.stringContaining('submitted to'),
     });
     expect(JSON.parse(ended.stdout).results[0].ports[0]).toMatchObject({ port: ssh, state: 'open' });
     const text = await home.run(args.slice(0, -2), { env: { SERVICE_API_TOKEN: token } });
