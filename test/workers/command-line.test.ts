@@ -91,8 +91,8 @@ describe.skipIf(postgresObstacle() !== null)('the command line beside a database
       { args: ['--queue', 'mysql://db/x'], code: 3, says: /must be a URL such as postgres:/ },
       { args: ['--queue', 'service.db'], code: 3, says: /must be a URL such as postgres:/ },
       { args: ['--queue', `${cluster.url}-not-there`], code: 3, says: /refuses: database .* does not exist/ },
-      { args: ['--pool', 'My Pool'], code: 2, says: /--pool: "My Pool" is no name/ },
-      { args: ['--tags', 'a,b c'], code: 2, says: /--tags: "b c" is no label/ },
+      { args: ['--pool', 'My Pool'], code: 2, says: /--pool: invalid pool name "My Pool"/ },
+      { args: ['--tags', 'a,b c'], code: 2, says: /--tags: "b c" is not a label/ },
       { args: ['--concurrency', '0'], code: 2, says: /whole number from 1 to 1024/ },
       { args: ['--server', 'ftp://x'], code: 2, says: /not a server URL/ },
     ];
