@@ -141,7 +141,10 @@ describe('profile files', () => {
       ['name: !!js/function "function () { globalThis.x = 1 }"', /^1:/],
       ['a: &a [x]\nscanner: { rate: 5, ports: { custom: *a } }', /^1:1: a: unknown key/],
       ['scanner: &s { rate: 5 }\ndiscovery: *s', /^2:12: discovery: aliases are not supported/],
-      ['scanner: { ports: { custom: [&p 80, *p] } }', /^1:29: scanner.ports.custom: aliases are not supported/],
+      [
+        'scanner: { ports: { custom: [&p 80, *p] } }',
+        /^1:29: scanner.ports.custom: aliases are not supported/,
+      ],
       ['scanner:\n  <<: { rate: 5 }', /^2:3: scanner.<<: unknown key/],
       ['scanner:\n\trate: 5', /^2:/],
       ['name: a\nname: b', /^2:1/],
