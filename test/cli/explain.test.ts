@@ -125,5 +125,5 @@ it('nothing that a host said reaches the terminal as it came', () => {
     left_out: 2,
   });
   expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
-  expect(text).toContain('2 more are left out');
+  expect(text).toContain('2 more ports not shown');
 });
