@@ -21,7 +21,6 @@ export interface Interval {
 type Run = Required<Interval> & { step: bigint };
 
 /**
- *
  * An immutable set of addresses, stored as disjoint intervals and enumerated only on demand: a /8 or an IPv6 /64
  * costs as much as one address, and so does each n-th address of it. Order: IPv4 before IPv6, ascending.
  * Zones: an interval without zone covers its addresses on every interface for `has`, `minus` and `intersect`, so that
@@ -51,7 +50,6 @@ export class AddressSet implements Iterable<string> {
   }
 
   /**
-   *
    * The addresses at the positions `from`, `from + n`, `from + 2n`, … of the order. Such a stepped set can be
    * combined only with contiguous sets and parts of itself.
    */
@@ -166,7 +164,6 @@ function* withoutMapped(intervals: Iterable<Interval>): Generator<Run> {
 }
 
 /**
- *
  * Sorts intervals of one family and zone and joins those that overlap or touch.
  * @throws RangeError if stepped ranges overlap without one being part of the other
  */

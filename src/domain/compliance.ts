@@ -17,7 +17,6 @@ export interface ComplianceViolation {
 }
 
 /**
- *
  * A control that a host passes as far as the scan can tell, or that was not assessed (key `compliance_controls`,
  * identity: host, framework, control).
  */

@@ -1,7 +1,6 @@
 import { Cron } from 'croner';
 
 /**
- *
  * Schedules in the five fields of POSIX crontab: minute, hour, day of month, month, day of week. Beyond POSIX there
  * are names, steps and `@hourly` to `@yearly`. Other dialects are not guessed at: an ambiguous schedule is rejected.
  */

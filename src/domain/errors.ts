@@ -1,5 +1,4 @@
 /**
- *
  * The error catalog: error codes with their HTTP status and exit code. `status: null` marks errors that never travel
  * over HTTP.
  */

@@ -1,5 +1,4 @@
 /**
- *
  * Who runs a scan, as in the store: `server`, `server:<id>` of one of several that share a database, or `cli:<pid>`
  * for a scan of the command line, `cli:<pid>:<id>` in the workspace of one of several.
  */

@@ -7,7 +7,6 @@ export function noFindings(): SeverityCounts {
 }
 
 /**
- *
  * Certainty of a verdict, highest first. `certain`: the service itself shows it, or the exact version does and no
  * distribution patches it; `possible`: it may well be fixed.
  */

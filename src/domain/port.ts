@@ -58,7 +58,6 @@ export function parsePorts(spec: string, catalogue: PortCatalog, first: Protocol
 }
 
 /**
- *
  * A set of ports built from ranges. Each range costs two steps, however wide it is: a list of 65,536 ranges must not
  * block the event loop.
  */

@@ -75,7 +75,6 @@ export function freezeProblem(freeze: ScanFreeze): string | null {
 }
 
 /**
- *
  * When scans may send: within one of the windows (always, if there are none) and outside all freezes. Hours are
  * wall-clock hours of their zone: a night in which clocks change is an hour longer or shorter, and hours that occur
  * twice are open twice.

@@ -10,7 +10,6 @@ export interface Scope {
 }
 
 /**
- *
  * Compiles allow and deny lists of CIDR blocks and single addresses. Deny wins; an empty allow list means every
  * unicast address. Multicast, broadcast and unspecified addresses are never inside. A rule applies to every
  * interface.

@@ -1,5 +1,4 @@
 /**
- *
  * API tokens, complete or truncated, anywhere in a text. Shorter tails are left alone: `svc_backup_hosts` may be an
  * ordinary name.
  */

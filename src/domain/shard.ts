@@ -7,7 +7,6 @@ export interface ShardPlan {
 }
 
 /**
- *
  * Set if a scan process runs one shard instead of the whole scan: the owner of the scan writes the reports, and the
  * targets of the request are the addresses of the shard.
  */

@@ -70,7 +70,6 @@ type Interfaces = Pick<ReadonlySet<string>, 'has'>;
 export const anyInterface: Interfaces = { has: () => true };
 
 /**
- *
  * Parses targets: addresses, CIDR blocks, ranges and host names; each string may be a comma list. Reports every bad
  * item; the other fields contain the good ones. Resolves no names and expands no ranges.
  * @param interfaces names allowed as a zone (`fe80::1%eth0`); by default the interfaces of this machine

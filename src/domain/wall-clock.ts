@@ -60,7 +60,6 @@ export class WallClock {
 }
 
 /**
- *
  * The times a text can mean: several around clock changes.
  * @param text accepted by `readWall`
  * @param dayEndMs milliseconds to add for a date without a time

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 const spillBatch = 512;
 
 /**
- *
  * Unread items of one reader of one stream. Keeps at most `limit` items in memory: while the reader reads, a full
  * backlog blocks producers; before the reader has opened the stream (it may be busy with another one), items go to a
  * temporary file instead, so that a reader that drains its inputs one after the other can never deadlock its

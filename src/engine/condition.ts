@@ -26,7 +26,6 @@ const tokenPattern =
   /\s*(?:(\$\{\s*[a-z_]+\s*\})|("(?:[^"\\]|\\.)*"|'[^']*')|(==|!=|!|\(|\)|&&|\|\|)|(and|or|not|true|false)\b)/y;
 
 /**
- *
  * Compiles a condition such as `${vuln} and not ${intrusive}` or `${profile} == "deep"`.
  * @throws Error that states the problem and its position
  */

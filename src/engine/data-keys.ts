@@ -1,5 +1,4 @@
 /**
- *
  * The standard DataContext keys. `identity` lists the fields that identify a record; `work` marks keys whose records
  * cause packets, so that a record from two producers is delivered once.
  */
@@ -54,7 +53,6 @@ export function itemIdentity(key: string, record: unknown): string | null {
 }
 
 /**
- *
  * Merges records of one identity, field by field: non-null values win; if both have one, the record of higher
  * confidence wins, or the later one if equal.
  */

@@ -13,7 +13,6 @@ export interface EachTally {
 }
 
 /**
- *
  * Processes every item with bounded concurrency. An item that throws is counted and the others continue; if every
  * item failed, the first error is thrown. Stops once the context is aborted.
  */

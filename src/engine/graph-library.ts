@@ -62,7 +62,6 @@ export class GraphLibrary {
   readonly problems: LibraryProblem[] = [];
 
   /**
-   *
    * Reads every graph file of a folder; all must be valid, as they ship with the program.
    * @throws PortolanError `configuration`, or `invalid_request` for an invalid one
    */
@@ -75,10 +74,7 @@ export class GraphLibrary {
     return library;
   }
 
-  /**
-   *
-   * The same with only one profile, or null if no file has that name: a scan needs only its own profile.
-   */
+  /** The same with only one profile, or null if no file has that name: a scan needs only its own profile. */
   static async loadProfile(
     dir: string,
     source: string,
@@ -106,7 +102,6 @@ export class GraphLibrary {
   }
 
   /**
-   *
    * These graphs and profiles and those in folders. A later folder overrides an earlier one; builtin names are
    * reserved. An invalid file is reported in `problems` and skipped.
    * @param before the previous library: a file that was valid before stays in force in that version
@@ -267,7 +262,6 @@ function readEntry(text: string, file: string, source: string, registry: Registr
 }
 
 /**
- *
  * Parses a graph that must be valid.
  * @throws PortolanError `invalid_request` with every problem and its position
  */

@@ -73,7 +73,6 @@ export async function areEmpty(folders: readonly InstalledFolders[]): Promise<bo
 }
 
 /**
- *
  * The content of a file; of one larger than `maxBytes`, just enough to detect that.
  * @throws PortolanError `usage` if it is unreadable, not UTF-8 or not a regular file
  */

@@ -21,7 +21,6 @@ export const moduleTypes = [
 export type ModuleType = (typeof moduleTypes)[number];
 
 /**
- *
  * The module contract. One object is one configured instance: the engine creates, initializes and configures it,
  * executes it once per scan and cleans it up.
  */
@@ -52,7 +51,6 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   net: NetworkGate;
   log: Logger;
   /**
-   *
    * The fingerprint rules of the scan: builtin, installed, and those of a file if one is named. They do not change
    * during the scan.
    * @throws PortolanError `configuration` if the file is invalid
@@ -76,7 +74,6 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
   /** State this node saved before the scan was interrupted, or null: at the first start, or if nothing was saved. */
   restored: unknown;
   /**
-   *
    * Registers the state to save of this node: called twice a second, written once every result published before is
    * durable. It must be small and JSON-serializable. Without it an interrupted node restarts from its beginning.
    */
@@ -140,7 +137,6 @@ export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
   /** Optional keys, read if an ancestor produces them. */
   reads: string[];
   /**
-   *
    * Called as soon as a scan is planned, so that slow preparation starts early. Sends nothing.
    * @param addresses the targets that are addresses
    */
@@ -164,7 +160,6 @@ interface ModuleSource<O extends OptionDefs> {
 }
 
 /**
- *
  * Defines a module type from one object: metadata, option schema and implementation. `execute` receives validated
  * options with defaults; unknown options are an error.
  */

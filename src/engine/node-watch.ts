@@ -62,7 +62,6 @@ export function watchNode(node: Node, { signals, stallTimeoutMs, hold }: WatchOp
 }
 
 /**
- *
  * Runs the work; after an abort, gives it a grace period and then abandons it.
  * @throws the error of the work, else the reason of the abort
  */

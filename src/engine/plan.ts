@@ -45,7 +45,6 @@ export type ConfigOverlay = (
 export type SkipRule = (definition: ModuleDefinition, config: Record<string, unknown>) => string | null;
 
 /**
- *
  * Decides which nodes of a valid graph run, and which streams each of them reads. Keeps the order of the file.
  * @param graph a graph without validation errors
  */

@@ -115,7 +115,6 @@ interface ProfileDocument {
 }
 
 /**
- *
  * Parses a profile file (YAML or JSON). Reports every problem as an issue with its position.
  * @param dags names of the installed graphs
  */

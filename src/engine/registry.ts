@@ -68,7 +68,6 @@ function boundedRate(rate: OptionDef, max: number): OptionDef {
 }
 
 /**
- *
  * Registers every module file of `<dir>/<kind>/`: the file name is the module name, so adding a module touches one
  * file. Works with the sources and with the emitted build.
  */

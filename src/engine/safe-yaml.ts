@@ -22,7 +22,6 @@ export interface YamlProblem extends Position {
 }
 
 /**
- *
  * A YAML or JSON file with a map at the top, parsed as a safe subset: no custom tags, merge keys or duplicate keys.
  * Nodes keep their position; aliases are not expanded.
  */

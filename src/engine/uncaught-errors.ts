@@ -13,7 +13,6 @@ export function answerable<T>(blame: Blame, work: () => T): T {
 let catchers = 0;
 
 /**
- *
  * Keeps an uncaught error from ending this process: the node whose module threw it fails; without one it is logged.
  * Active until the returned function is called.
  */

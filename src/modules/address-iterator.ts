@@ -14,7 +14,6 @@ export interface IteratorState {
 }
 
 /**
- *
  * The addresses of a scan in random order, each once. The consumer settles an address when its outcome is known, so
  * that after an interruption the iterator continues with exactly the unsettled addresses.
  */

@@ -1,7 +1,6 @@
 const groups = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- *
  * Calls `action` once when the signal aborts; returns a function that unsubscribes. Thousands of probes may watch one
  * signal: they share one listener, so each costs only a set entry. Never calls before it returns.
  */

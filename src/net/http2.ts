@@ -35,7 +35,6 @@ export interface Http2Response {
 }
 
 /**
- *
  * One GET in HTTP/2 (RFC 9113) over a connection that has negotiated it, or whose server started with it. The limits
  * of the connection apply.
  * @returns null without a response

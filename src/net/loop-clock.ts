@@ -8,7 +8,6 @@ const usualLatenessMs = 5;
 const longestStretch = 4;
 
 /**
- *
  * A clock that stands still while the event loop of this process is blocked: time in which no response could have
  * been read counts against no deadline. Measures only while in use.
  */
@@ -58,7 +57,6 @@ export class LoopClock {
   }
 
   /**
-   *
    * Calls `action` after so many milliseconds of this clock, and not before pending input was read.
    * @returns unsubscribe
    */

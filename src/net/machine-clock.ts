@@ -1,5 +1,4 @@
 /**
- *
  * Milliseconds of CLOCK_MONOTONIC, shared by all processes of this machine. Meaningless on another machine and after
  * a reboot.
  */

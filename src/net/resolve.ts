@@ -17,7 +17,6 @@ export class NameResolver {
   #answers = new Map<string, Promise<Resolution>>();
 
   /**
-   *
    * @param options.servers DNS servers as `address` or `address:port`; empty = the system resolver
    * @param options.door no query starts while it is closed
    */

@@ -27,7 +27,6 @@ const strange = /[^A-Za-z0-9_.-]/g;
 const highestPriority = 2 ** 31 - 1;
 
 /**
- *
  * Starts at the wall clock and never jumps. After a jump back by weeks, pg-boss would set a timer longer than Node.js
  * supports, which fires immediately: it would spin until the wall clock has caught up.
  */
@@ -40,7 +39,6 @@ export interface ShardMessage<T> {
 }
 
 /**
- *
  * Distributes messages over PostgreSQL by pg-boss: each to one consumer, across any number of hosts. A message only
  * says that there is work; the tables of the store say what it is and who owns it.
  */
@@ -54,7 +52,6 @@ export class Dispatcher {
   }
 
   /**
-   *
    * @param place URL of the database, or a connection owned by the caller
    * @param onError called for background failures
    */
@@ -104,10 +101,7 @@ export class Dispatcher {
     this.#lines.add(name);
   }
 
-  /**
-   *
-   * Sends messages to a queue as part of a transaction of the store: they exist once it is committed.
-   */
+  /** Sends messages to a queue as part of a transaction of the store: they exist once it is committed. */
   async send(
     store: Store,
     line: string,
@@ -141,7 +135,6 @@ export class Dispatcher {
   }
 
   /**
-   *
    * The work of a message is done, or tracked elsewhere. Deletes the message: keeping it would slow down later
    * fetches.
    */

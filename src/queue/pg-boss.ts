@@ -4,7 +4,6 @@ import type { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 
 /**
- *
  * The queue of a server that shares its database with others. Its scans are in its own workspace, so only it claims
  * their jobs; their shards are distributed by the shard queue. pg-boss messages announce waiting work; the table
  * decides what is next.
@@ -59,7 +58,6 @@ function lineOf(home: string): string {
 }
 
 /**
- *
  * Sends messages for scans waiting in the table `scan_queue`, as part of the transaction of `store`. The queue must
  * be open before the transaction starts, see `openScanLine`.
  * @param home ID of the server whose workspace they are in

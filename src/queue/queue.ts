@@ -2,7 +2,6 @@ import type { Store } from '../store/open.ts';
 import type { QueueClaim } from '../store/scan-queue.ts';
 
 /**
- *
  * The queue of scans that wait for a worker. A claim is a lease: it expires `leaseMs` after the last heartbeat, and
  * then the job goes to the next worker. Every write of a worker carries its attempt and is rejected (`false`) once
  * another worker has claimed the job, so a worker that overslept its lease does no harm. The table in the store is
@@ -12,7 +11,6 @@ export interface JobQueue {
   /** Appends a stored scan to the queue. `store` is that of the transaction that also stores the scan. */
   enqueue(store: Store, scanId: string, pool: string): Promise<void>;
   /**
-   *
    * Claims the oldest waiting job, or one whose lease expired.
    * @param pools only jobs of these pools; all if absent
    * @param running running scans per tenant of this worker: no tenant waits until another one's queue is empty
@@ -32,7 +30,6 @@ export interface JobQueue {
   /** Returns the job to its previous position in the queue; if it was canceled meanwhile, it ends instead. */
   release(scanId: string, attempt: number): Promise<boolean>;
   /**
-   *
    * Returns the previous state of the job: a `waiting` one ends now, a `running` one is marked and its worker must
    * stop it. A canceled job is never claimed again.
    */

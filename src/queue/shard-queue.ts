@@ -48,10 +48,7 @@ export class ShardQueue {
     return this.#wakeUps?.on(wake) ?? (() => undefined);
   }
 
-  /**
-   *
-   * Time base of leases, epoch milliseconds: that of the database, independent of the clocks of hosts.
-   */
+  /** Time base of leases, epoch milliseconds: that of the database, independent of the clocks of hosts. */
   async now(): Promise<number> {
     if (this.#clock === null || performance.now() - this.#clock.at > clockMs) {
       const asked = performance.now();
@@ -75,7 +72,6 @@ export class ShardQueue {
   }
 
   /**
-   *
    * A worker starts a shard: the first start of a shard starts the scan.
    * @returns its time by the clock of this machine, ISO 8601 UTC; null for a scan without shards
    */
@@ -126,7 +122,6 @@ export class ShardQueue {
   }
 
   /**
-   *
    * Claims the next shard of one of the pools; null if there is none.
    * @param which `begun`: only shards that another worker has started and lost or given back
    */

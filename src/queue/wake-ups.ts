@@ -9,7 +9,6 @@ const retryMs = 2000;
 const connectMs = 5000;
 
 /**
- *
  * Notifies about changes of the shards of a scan across hosts (LISTEN and NOTIFY). Nothing depends on it: without
  * notifications everybody polls. A pooler in transaction mode delivers none.
  */

@@ -35,7 +35,6 @@ export class ScanControl {
   }
 
   /**
-   *
    * Passes on all past and future rule changes. Resolves when the past ones are in force.
    * @param narrow never rejects
    */

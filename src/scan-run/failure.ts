@@ -41,7 +41,6 @@ export class ScanStop {
   readonly #onOutside: () => void;
 
   /**
-   *
    * @param globalTimeoutMs `engine.global_timeout`; 0 = none
    * @param elapsedMs time of earlier runs of the scan: an interruption does not extend the limit
    * @param hold while it is closed, the limit is suspended

@@ -9,7 +9,6 @@ import type { ScanFolder } from '../workspace/scan-folder.ts';
 export type RetainRules = Config['workspace']['scans'];
 
 /**
- *
  * Gives a finished record its final form: writes artifacts and compresses it. The results are safe already, so a
  * failure here is a warning and does not fail the scan. Idempotent.
  */

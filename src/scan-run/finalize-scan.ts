@@ -8,7 +8,6 @@ import { type EndContext, interruptScan } from './interrupt-scan.ts';
 import { storedStatus } from './status.ts';
 
 /**
- *
  * Stores the end of a scan whose record is finished, but whose process or server died before the store was updated:
  * the record and `status.json` are authoritative.
  */

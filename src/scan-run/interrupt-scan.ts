@@ -27,7 +27,6 @@ export interface EndContext {
 export const canceledFailure: ScanFailure = { code: 'canceled', message: 'The scan was canceled.' };
 
 /**
- *
  * Ends a scan without a process: finishes its record, so that its results stay readable, and stores it as failed.
  * Does nothing if the scan has ended already.
  * @returns the scan as it is now; null if there is none
@@ -117,7 +116,6 @@ function progressAtEnd({ progress }: Scan): Scan['progress'] {
 }
 
 /**
- *
  * Process ID of the command line that runs a scan; null if it is gone or the server runs the scan. One that works in
  * the workspace of another server counts as alive.
  * @param own executor of the store's own scans, see `Store.executor`

@@ -24,7 +24,6 @@ export interface LoadedFingerprints {
 }
 
 /**
- *
  * Every signature in force: files of `fingerprint.rules`, installed sets, synced sets, builtin ones. Skips and
  * reports unusable sets; downloads nothing.
  */

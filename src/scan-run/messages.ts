@@ -53,7 +53,6 @@ export type ToChild =
   | ProcessCommand;
 
 /**
- *
  * Messages from it. `sealed` carries the number of durable rows of the record, `packets` the packets sent by this
  * process so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a message.
  */

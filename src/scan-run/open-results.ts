@@ -61,14 +61,12 @@ function damageRow({ code, message }: ScanWarning, timestamp: string): ErrorRow 
 }
 
 /**
- *
  * When a large record is verified: before the first read; during the first pages; or while its rows are read, which
  * then fail at the first damage.
  */
 export type Verification = 'first' | 'behind-page' | 'while-reading';
 
 /**
- *
  * Opens the record of a scan; verifies it if the scan has ended.
  * @throws PortolanError `not_found` if the scan was deleted meanwhile
  */

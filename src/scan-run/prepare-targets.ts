@@ -26,7 +26,6 @@ export interface PreparedTargets {
 const parallelLookups = 8;
 
 /**
- *
  * Resolves the targets of a submission to the set of addresses to scan.
  * @param part a shard, whose addresses are counted before the rules of this machine remove any
  */
@@ -67,7 +66,6 @@ export async function prepareTargets(
 type Narrow = (addresses: AddressSet) => AddressSet;
 
 /**
- *
  * Applies changed rules to a set of addresses: `permitted` at once, `named` once the names of the blocklist have been
  * resolved.
  */

@@ -27,7 +27,6 @@ export interface RecordSink {
 }
 
 /**
- *
  * Converts published items into rows of the record. A row is written as soon as it exists and again, richer, when
  * more is known; readers merge rows of one identity.
  */

@@ -15,7 +15,6 @@ import { mergedRows } from '../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /**
- *
  * State of an interrupted run of a scan: the saved state of its nodes, and its rows converted back into the items
  * they were made from. Null if nothing was recorded.
  */
@@ -46,7 +45,6 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
 }
 
 /**
- *
  * Silent, or identified. A response without a product may have been truncated before it was parsed, and is requested
  * again, as are ports whose probes timed out.
  */

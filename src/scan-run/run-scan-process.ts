@@ -9,7 +9,6 @@ import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';
 
 /**
- *
  * Main loop of the process that runs one scan for a server: waits for `start`, reports until the scan has finished,
  * and exits when the server is gone; the next server resumes the scan from its record.
  */
@@ -125,7 +124,6 @@ class ScanLife {
 }
 
 /**
- *
  * Tracks the lease of the parent process, which may be stopped or cut off. Its message may have waited while this
  * process was stopped itself: only the expiry time counts.
  */

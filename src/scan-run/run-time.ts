@@ -8,7 +8,6 @@ export class ScanTime {
   readonly #begunAt: number;
 
   /**
-   *
    * @param earlier duration of earlier runs
    * @param begunAt when this run started, `machineNow()`
    */

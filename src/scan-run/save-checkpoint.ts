@@ -5,14 +5,12 @@ import { type RunTime, writeCheckpoint } from '../workspace/record/checkpoint.ts
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /**
- *
  * Interval of checkpoints, milliseconds: a kill loses at most the work since the last one. A slow disk delays the
  * next one by the duration of the write, not by a whole interval.
  */
 const intervalMs = 400;
 
 /**
- *
  * Saves the state of the nodes at least twice a second, until the returned function is called. `seal` first makes
  * durable what was found before the states were taken: a checkpoint never marks work as done whose result is not on
  * disk.

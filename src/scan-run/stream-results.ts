@@ -11,7 +11,6 @@ export const resultFormats = ['json', 'jsonl', 'csv'] as const;
 export type ResultFormat = (typeof resultFormats)[number];
 
 /**
- *
  * The results of a scan as text, streamed whatever their size. An unfinished scan returns its results so far, marked
  * as partial, and so does a damaged record. `json` is the object that the API returns as `data`.
  * @throws PortolanError `internal_error` for a damaged record as CSV, which cannot express that

@@ -9,7 +9,6 @@ export const fileMode = 0o600;
 export const folderMode = 0o700;
 
 /**
- *
  * Replaces a whole file atomically: readers see the old content or the new one, even after a power failure.
  * @throws PortolanError `insufficient_storage` if the disk is full
  */

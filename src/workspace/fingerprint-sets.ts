@@ -40,10 +40,7 @@ export interface SignatureSet {
 /** A set file starts with a line of this mark and the header; the second line has the signatures. */
 const formatMark = 1;
 
-/**
- *
- * Sets of signatures in one folder, one file each. Writes are atomic, and a digest detects later changes.
- */
+/** Sets of signatures in one folder, one file each. Writes are atomic, and a digest detects later changes. */
 export class FingerprintSets {
   readonly dir: string;
 

@@ -33,7 +33,6 @@ export async function writeLayoutVersion(root: string, version: number): Promise
 }
 
 /**
- *
  * Upgrades an older layout to the newest one, with a backup of the store and the version in
  * `backups/layout-<version>/`. Results are not copied: no step may change them in a way that the previous version
  * cannot read. An upgrade interrupted by a crash continues after its last complete step and keeps its first backup.

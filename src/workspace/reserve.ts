@@ -7,7 +7,6 @@ import { fileMode } from './atomic-file.ts';
 const reserveBytes = 1024 * 1024;
 
 /**
- *
  * Reserves disk space for the one thing that must work on a full disk: deleting. The bytes are random, so that no
  * file system compresses them. Leaves nothing behind if there is no space for it.
  */

@@ -1,10 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
-/**
- *
- * The name of a rotated file: `portolan.log` becomes `portolan-20261006T143022.118Z-001.log`. Names sort by age.
- */
+/** The name of a rotated file: `portolan.log` becomes `portolan-20261006T143022.118Z-001.log`. Names sort by age. */
 export function rotatedName(path: string, time: Date, index: number): string {
   const { stem, ending } = partsOf(path);
   return `${stem}-${time.toISOString().replace(/[-:]/g, '')}-${String(index).padStart(3, '0')}${ending}`;

@@ -31,7 +31,6 @@ export class ScanFolder {
   }
 
   /**
-   *
    * Creates the folder and writes `request.json`; after that the submission is durable.
    * @throws PortolanError `conflict` if the scan already has a folder
    */
@@ -140,7 +139,6 @@ export class ScanFolder {
   }
 
   /**
-   *
    * Renames the folder so that nobody finds it; afterwards sync its parent and delete it.
    * @returns its new path, or null if there was none
    */

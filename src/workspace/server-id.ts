@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { isMissing, writeFileAtomic } from './atomic-file.ts';
 
 /**
- *
  * The ID of the server among those that share a database: that of its workspace, which contains its scans. Created on
  * first use.
  * @returns 16 hexadecimal digits

@@ -30,7 +30,6 @@ export class Workspace {
   }
 
   /**
-   *
    * The workspace of a tenant, `tenants/<tenant>/`, or with null the one without tenants.
    * @throws PortolanError `tenant_forbidden` for an invalid tenant name; no path is built from it
    */
@@ -58,7 +57,6 @@ export class Workspace {
   }
 
   /**
-   *
    * Makes this process the one server of the workspace; takes over the lock of a dead server.
    * @throws PortolanError `configuration` with PID and host if another server owns it
    */
@@ -110,7 +108,6 @@ export class Workspace {
 }
 
 /**
- *
  * Opens a workspace; creates a missing one with mode 0700.
  * @throws PortolanError `configuration` if the path is a file, is read-only, belongs to another user, or was written
  * by a newer version

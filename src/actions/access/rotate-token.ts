@@ -5,7 +5,6 @@ import { mintToken } from './create-token.ts';
 import { tokenDigest, tokenState } from './verify-token.ts';
 
 /**
- *
  * Gives a token a new secret; ID, name and scopes stay. The old secret expires at once, or after `grace` (duration
  * text).
  * @returns the new token, which cannot be read again

@@ -39,10 +39,7 @@ export function tokenState(record: TokenRecord, now: Date): TokenState {
   return 'active';
 }
 
-/**
- *
- * Whether a token matches the record and is usable now. Constant time for wrong secrets and missing records.
- */
+/** Whether a token matches the record and is usable now. Constant time for wrong secrets and missing records. */
 export function verifyToken(token: string, record: TokenRecord | null, now: Date): boolean {
   const digest = tokenDigest(token);
   const current = sameDigest(digest, record?.digest ?? null);

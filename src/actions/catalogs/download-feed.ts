@@ -15,7 +15,6 @@ export interface FeedDownload {
 }
 
 /**
- *
  * Downloads a complete feed.
  * @returns null if it has not changed since `etag`
  * @throws PortolanError `network`, `timeout`; `configuration` above `maxBytes`

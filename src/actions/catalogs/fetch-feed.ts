@@ -46,7 +46,6 @@ const passingStatus = new Set([403, 408, 425, 429, 500, 502, 503, 504]);
 const reasonLimit = 200;
 
 /**
- *
  * Requests a feed; returns 200 and 304, throws for everything else. The body fails if the server is silent or takes
  * too long.
  * @throws DownloadProblem

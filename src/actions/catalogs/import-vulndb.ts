@@ -42,7 +42,6 @@ const maxFolderDepth = 16;
 const maxReasons = 5;
 
 /**
- *
  * Imports files with vulnerability data as the next generation, all of them or none.
  * @throws PortolanError `invalid_request` naming the unusable file and why, `conflict` while another import runs,
  * `insufficient_storage`

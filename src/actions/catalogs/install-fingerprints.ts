@@ -17,7 +17,6 @@ export interface InstalledReport extends Pick<CheckedRules, 'files' | 'examples'
 }
 
 /**
- *
  * Validates rule files, in the native format or another known one, and installs them as one set. Changes nothing on
  * any error.
  * @throws PortolanError `configuration` naming file and position, `usage`, `conflict`

@@ -118,7 +118,6 @@ export interface SampleReport {
 }
 
 /**
- *
  * What the rules find in a sample. With `evidence` the bytes are the text of that key; without, they are the first
  * response of a service, parsed by every parser.
  */

@@ -43,7 +43,6 @@ export interface CheckedRules {
 }
 
 /**
- *
  * Parses and tests every rule of some texts: format, patterns, examples.
  * @param own accepted syntax of the native format: untrusted input must not be YAML, which takes minutes to parse for
  * some texts
@@ -130,7 +129,6 @@ export async function unpackFeed(name: string, bytes: Buffer): Promise<RuleText[
 }
 
 /**
- *
  * Selects the rule files of a folder or an archive. The Recog archive has its databases in a folder `xml`, beside
  * other files of the same kinds.
  */

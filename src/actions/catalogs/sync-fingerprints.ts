@@ -44,7 +44,6 @@ interface SyncState {
 type Settings = Pick<Config, 'fingerprint' | 'workspace'>;
 
 /**
- *
  * Replaces the synced rules by those of a feed: a file of the native format as JSON, a Recog database, or a `.tar.gz`
  * of such files. A digest after the URL (`#sha256=<64 hex digits>`) must match the download. Everything is validated
  * before it replaces the rules in force; an older or smaller feed requires force.

@@ -74,7 +74,6 @@ const maxAnswerBytes: Record<SyncSource, number> = {
 const maxReasons = 5;
 
 /**
- *
  * Syncs all sources and puts the next generation of the data in force. A source that fails keeps its old data and
  * does not affect the others.
  * @returns a null manifest if every source failed, and then nothing has changed

@@ -8,7 +8,6 @@ import { findJob, showJob } from './show-job.ts';
 export type CancelJobContext = CancelContext & { config: Config };
 
 /**
- *
  * Cancels a job: nothing of it runs any more, and nothing will.
  * @throws PortolanError `not_found`, or `conflict` for a job that has already ended otherwise
  */

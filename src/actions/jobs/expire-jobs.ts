@@ -2,7 +2,6 @@ import type { Config } from '../../config/schema.ts';
 import type { Store } from '../../store/open.ts';
 
 /**
- *
  * Deletes the records of jobs and of queue entries that ended longer ago than `queue.retention`. The scans stay.
  * @returns the number of deleted jobs
  */

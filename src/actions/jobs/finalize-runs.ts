@@ -22,7 +22,6 @@ async function settle(store: Store, run: FinishedRun): Promise<void> {
 }
 
 /**
- *
  * Finalizes the last runs of canceled jobs that the canceling server could not: it died, or the owner of the scan was
  * down.
  */

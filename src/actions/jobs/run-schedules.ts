@@ -27,7 +27,6 @@ export interface TurnReport {
   /** ISO 8601. */
   fire_at: string;
   /**
-   *
    * `late`: a later occurrence is due as well, and both are this one run. `crowded`: the queue is full, `broken`: it
    * could not be stored or read; both stay due. `detached`: the previous run is left to its owner, which is down.
    */
@@ -43,7 +42,6 @@ const maxTurns = 1000;
 const refusals = ['invalid_request', 'not_implemented', 'license_required'] as const satisfies ErrorCode[];
 
 /**
- *
  * Runs every due schedule exactly once: jobs that are still running skip the occurrence, missed occurrences count as
  * one, and a run without room in the queue stays due.
  */
@@ -95,10 +93,7 @@ export async function moveSchedules(
   }
 }
 
-/**
- *
- * After the clock was set back: reschedules future occurrences by the current clock. No occurrence runs twice.
- */
+/** After the clock was set back: reschedules future occurrences by the current clock. No occurrence runs twice. */
 export async function restoreSchedules(
   { store, config }: Pick<ScheduleContext, 'store' | 'config'>,
   now: Date,

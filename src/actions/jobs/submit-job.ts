@@ -60,7 +60,6 @@ interface Order {
 }
 
 /**
- *
  * Submits a job: without a schedule its scan is in the queue when this returns, else it runs at its scheduled times.
  * @param user ID of the client's token
  * @param idempotencyKey the same key of the same user with the same body returns the same job within 24 h

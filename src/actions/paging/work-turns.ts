@@ -6,7 +6,6 @@ export const itemsPerTurn = 100;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- *
  * Runs the work of long responses sequentially: concurrently they would all be late, and keep their parts in memory
  * meanwhile. Short responses run between the parts, see `nextTurn`.
  */

@@ -78,7 +78,6 @@ type Change = { [L in ChangeList]: { list: L; item: ChangeLists[L] } }[ChangeLis
 const maxHeldItems = 10_000;
 
 /**
- *
  * Compares two finished scans of any size. Results that only one of them could have found are not comparable.
  * @param signal aborts the reading with its reason, that of the lists too
  * @throws PortolanError `not_found`, or `conflict` for a scan that has not finished
@@ -164,7 +163,6 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
 }
 
 /**
- *
  * Verified rows only.
  * @param damaged whether the record was damaged at the start
  * @throws PortolanError for damage since then: lost rows must not look like removed ones

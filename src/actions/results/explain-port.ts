@@ -88,7 +88,6 @@ interface HostRows {
 }
 
 /**
- *
  * Explains a host or a port from the record of a scan.
  * @param rows host rows come before the rows of the host
  * @throws PortolanError `not_found` if the record has nothing about the endpoint

@@ -40,7 +40,6 @@ export function exportFormatOf(text: string): ExportFormat {
 }
 
 /**
- *
  * A scan as the bytes or text of one file, streamed, of any size. An unfinished scan and a damaged record return
  * their results so far, marked as partial; a scan deleted meanwhile what was read. `json` is the object that the API
  * returns as `data`.
@@ -137,7 +136,6 @@ function closedAtEnd<T>(
 }
 
 /**
- *
  * Items that end, and close their source, once the signal is aborted. An asynchronous generator that reads them would
  * otherwise notice only at its next item.
  */

@@ -15,7 +15,6 @@ export interface RecordList extends ListPage {
 }
 
 /**
- *
  * A page of the records of a scan: errors, then hosts by address, each followed by its ports and their findings.
  * @param signal the client has gone; the page may then be incomplete
  * @throws PortolanError `invalid_request`, `not_found` for a scan that is deleted meanwhile

@@ -15,7 +15,6 @@ const maxMarkedHosts = 10_000;
 type Bearers = Map<string, string | null>;
 
 /**
- *
  * Recognizes hosts that changed their address between two scans. Cloned machines share their keys and the servers of
  * one site its certificate: an identity counts only if one host of each scan has it.
  */

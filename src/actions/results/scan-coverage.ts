@@ -137,7 +137,6 @@ class TargetNames {
   }
 
   /**
-   *
    * Whether the host was requested by one of its names. Names that did not resolve, or resolved to other addresses,
    * do not count; a name without any live address is assumed to still point to the host.
    */

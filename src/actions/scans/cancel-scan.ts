@@ -22,7 +22,6 @@ export interface CancelContext extends EndContext {
 }
 
 /**
- *
  * Ends a waiting or running scan as `failed` with code `canceled`; its results stay.
  * @returns the stored scan
  * @throws PortolanError `not_found`, or `conflict` for a scan that ended otherwise

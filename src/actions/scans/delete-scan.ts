@@ -18,7 +18,6 @@ export interface DeleteContext extends CancelContext {
 }
 
 /**
- *
  * Stops a scan if necessary and deletes it with all its files.
  * @throws PortolanError `not_found`, also for the second of two deletes; `unavailable` while the result store is down
  */

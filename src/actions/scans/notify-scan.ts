@@ -34,7 +34,6 @@ export interface TriedMessage {
 }
 
 /**
- *
  * Attempts once to send a pending notification, without recording the outcome.
  * @returns null if the scan is gone, or if the signal left the outcome unknown
  */
@@ -52,7 +51,6 @@ export async function tryMessage(
 }
 
 /**
- *
  * Records the outcome of an attempt: in the scan and in the outbox; with the last notification of the scan also in
  * `status.json`, so that it has one writer.
  */
@@ -76,7 +74,6 @@ export async function noteTry(
 }
 
 /**
- *
  * Sends all pending notifications of a scan of this process, with all attempts. Never throws because of a receiver.
  * @returns the outcome of each notification; `pending` if the signal came first
  */

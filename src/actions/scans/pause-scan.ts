@@ -20,7 +20,6 @@ export interface PauseContext {
 }
 
 /**
- *
  * Pauses a scan: a waiting one does not start, a running one sends nothing until it is resumed. Survives a restart of
  * the server. Idempotent.
  * @returns the stored scan

@@ -42,7 +42,6 @@ export interface PreviewNode {
 }
 
 /**
- *
  * Plans a scan: sends nothing, stores nothing, resolves no names.
  * @throws PortolanError `invalid_request` for a graph that is not installed or invalid
  */

@@ -6,7 +6,6 @@ import { showScan } from './show-scan.ts';
 import { windowText } from './window-warning.ts';
 
 /**
- *
  * Resumes a paused scan, at its previous position in the queue if it waits. No effect on a scan that is not paused.
  * @returns the stored scan
  * @throws PortolanError `not_found`, or `conflict` for a finished scan and while no scan may send

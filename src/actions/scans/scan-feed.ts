@@ -28,7 +28,6 @@ interface EventBatch {
 type Current = { scan: Scan | null } | { fault: unknown };
 
 /**
- *
  * Events of a scan, read once for all subscribers: one query per change, and one read of each part of the record for
  * all readers at the same position. A slow reader reads at its own position.
  */

@@ -53,7 +53,6 @@ export interface Submitted {
 export type RepeatKey = Pick<KeyRecord, 'owner' | 'key' | 'digest'>;
 
 /**
- *
  * Submits a scan: once this returns, the scan is on disk and in the queue, and survives a kill.
  * @param user ID of the client's token
  * @param idempotencyKey the same key of the same user with the same body returns the same scan within 24 h
@@ -111,7 +110,6 @@ function replay({ scan_id, created_at }: KeyRecord): Submitted {
 }
 
 /**
- *
  * Checks in one transaction whether this is a repetition and, if not, whether there is room.
  * @returns the first submission with this key and body
  */

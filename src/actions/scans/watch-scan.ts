@@ -41,7 +41,6 @@ const eventsOfRows: Record<string, ScanEventName> = {
 };
 
 /**
- *
  * Events of a scan, from a row of its record on, until its `end`. Rows come from disk at the speed of the reader, so
  * none is lost; a slow reader gets only the newest `progress`.
  */

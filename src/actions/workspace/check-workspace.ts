@@ -44,7 +44,6 @@ export interface CheckContext {
 const maxReported = 1000;
 
 /**
- *
  * Checks the whole workspace, including every byte of the results, and repairs what can be repaired without losing a
  * result. A damaged entry does not stop the check.
  */

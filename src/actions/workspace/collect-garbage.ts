@@ -73,7 +73,6 @@ interface Rules {
 }
 
 /**
- *
  * Deletes finished scans beyond the retention, oldest first; unfinished scans are never touched. A request without
  * criteria applies the configured retention.
  * @throws PortolanError `invalid_request` for an invalid duration
@@ -88,7 +87,6 @@ export async function collectGarbage(context: GarbageContext, request: GarbageRe
 }
 
 /**
- *
  * Applies the configured retention, like `collectGarbage` without criteria, and counts only deleted scans.
  * @param withSpace also `min_free_space`
  */
@@ -144,7 +142,6 @@ async function cutsOf(ages: ScanAges, cut: Cut): Promise<OlderThan> {
 }
 
 /**
- *
  * Deletes the oldest scans until enough of the disk is free, or nothing if that is impossible.
  * @returns null if enough is free
  */

@@ -38,7 +38,6 @@ const maxCutOff = 10_000;
 const submissionMs = 10_000;
 
 /**
- *
  * Compares the scan folders with the store, page by page: a store that was restored, replaced or emptied differs.
  * Removes only folders of submissions that were never acknowledged, and those only if nothing else differs.
  * @returns null if aborted

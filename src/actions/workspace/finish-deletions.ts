@@ -10,7 +10,6 @@ export interface FinishedDeletions {
 }
 
 /**
- *
  * Completes deletions interrupted by a kill between the folder and the list. Only while nobody deletes. A scan whose
  * folder was restored from a backup stays listed.
  */

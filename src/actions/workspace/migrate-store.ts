@@ -52,7 +52,6 @@ interface MovedTable {
 const presentMs = 30_000;
 
 /**
- *
  * Copies a store, all or nothing, and verifies every row of the copy. The source stays unchanged, apart from the
  * upgrade to this version.
  * @throws PortolanError `configuration` while a server uses one of them, or if one is unusable; `conflict` if the

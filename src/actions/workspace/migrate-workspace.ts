@@ -17,7 +17,6 @@ export interface MigrationReport {
 }
 
 /**
- *
  * Upgrades a workspace to the newest layout and store, with a backup of what changes.
  * @param backup make a backup even if nothing changes
  * @throws PortolanError `configuration` while a server uses the workspace, or if it was written by a newer version

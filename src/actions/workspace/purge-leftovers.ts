@@ -21,7 +21,6 @@ export interface PurgeReport {
 }
 
 /**
- *
  * Recounts the size of every scan and removes leftovers of crashes from the folders of finished ones. Never touches
  * results. For the background: it waits before each scan, and no request waits for it.
  * @param wait resolves when the next scan may be checked

@@ -69,7 +69,6 @@ export class RemovalBatch {
   }
 
   /**
-   *
    * First renames the folders, so that nobody finds them and the next start can complete an interrupted deletion;
    * then removes the scans from the list, and last the files.
    */

@@ -12,7 +12,6 @@ const staggerMs = 50;
 const answered = new Error('the host has responded');
 
 /**
- *
  * Discovers live hosts by TCP connections: a host that accepts or refuses is up. Settles each host when its outcome
  * is known.
  * @param hosts hosts of the scan, or the rest of an interrupted run
@@ -59,7 +58,6 @@ async function knockOn(host: string, knock: Knock, ctx: Pick<ExecContext, 'signa
 }
 
 /**
- *
  * Tries one port after the other with a short delay: a host that responds at once gets one packet, a silent one takes
  * hardly longer than if all were tried at once.
  */

@@ -38,7 +38,6 @@ function bannerFacts(banner: Banner): readonly HostFact[] {
 export const hostKeys = ['discovered_hosts', 'port_counts', 'banners', 'parsed_services'];
 
 /**
- *
  * Passes everything found about hosts, in any order, to one reader per host. Live hosts without an open port get a
  * reader too.
  */

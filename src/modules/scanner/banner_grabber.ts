@@ -194,7 +194,6 @@ interface HostBudget {
 }
 
 /**
- *
  * The open TCP ports as they arrive. Probes the first 64 of a host at once; more wait until its sweep has ended, and
  * are only listed if the host is a tarpit or has no verdict.
  */

@@ -30,7 +30,6 @@ type SweepContext = Omit<ExecContext, 'options'> & { options: OptionValues<typeo
 export type ConnectState = { pieces: SlicedScanState } | { pairs: SweepState };
 
 /**
- *
  * Sweeps the planned TCP ports of the hosts by full connections.
  * @param restored state of an interrupted run, or null
  * @param onWay called with the method of the connections and its reason

@@ -12,7 +12,6 @@ export interface EarlierHostsInput {
 }
 
 /**
- *
  * The hosts that an interrupted sweep has started. Their source returns them again, perhaps after the resumed sweep
  * has finished them; each is swept and counted once.
  */

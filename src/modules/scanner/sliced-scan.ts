@@ -27,7 +27,6 @@ export interface SlicedScanInput {
   > & { options: SweepOptions };
   data: DataContext;
   /**
-   *
    * How the ports of some hosts are swept.
    * @param side number of concurrent jobs with the same hosts
    * @param hostRate maximum packets per second to each host, for slow jobs

@@ -21,7 +21,6 @@ const sampleSize = 32;
 export type SampleProgress = Pick<SweepJob, 'restored' | 'onState'>;
 
 /**
- *
  * Probes ports of the host, once each, and waits for their responses.
  * @param perSecond probes per second
  * @returns the outcome, with the ports that stayed silent
@@ -53,7 +52,6 @@ export interface SlowRetryState {
 }
 
 /**
- *
  * Retries the silent ports of a host that drops probes above a certain rate, slower and slower, as long as that gets
  * responses. Continues an interrupted retry of the same ports.
  */

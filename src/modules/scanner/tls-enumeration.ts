@@ -64,7 +64,6 @@ export interface TlsEnumerationSettings {
 type Answer = TraitResponse;
 
 /**
- *
  * Enumerates what a TLS server accepts, by handshakes that are aborted before anything is encrypted: for each
  * version, suites are offered, and what the server chooses is left out of the next offer. One connection each, a few
  * concurrently. @returns null if the server supports no version at all; else includes the observation of its best

@@ -151,7 +151,6 @@ async function tryHeartbeat({ askOn, readable, picked, timeoutMs }: TraitSource)
 }
 
 /**
- *
  * Sends two plain messages instead of encrypted ones. A sound server rejects the first; a vulnerable one accepts it
  * silently, and cannot decrypt the second. @returns null if the handshake failed, or the server is silent on both
  */
@@ -181,7 +180,6 @@ async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null
 }
 
 /**
- *
  * Resumes a session by its ticket, with a session ID shorter than servers expect.
  * @returns the number of bytes that came back after the ID; null if the server issues no ticket, or did not resume it
  */
@@ -204,7 +202,6 @@ async function tryTicket({ ask, examine, readable, picked }: TraitSource): Promi
 }
 
 /**
- *
  * Tests whether the server reacts differently to badly padded secrets, twice in the same way.
  * @returns its reactions if they differ, else an empty list; null if unclear, or without RSA key exchange
  */

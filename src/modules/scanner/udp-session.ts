@@ -19,7 +19,6 @@ interface UdpInterviewSettings {
 const longStretch = 3;
 
 /**
- *
  * Sends the requests of its protocol to an open UDP port, one after the other; one banner per response. Without a
  * response on a delayed machine, all are sent once more with more time; a port that stays silent gets an empty
  * banner.

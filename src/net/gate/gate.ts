@@ -4,7 +4,6 @@ import type { PingType } from '../packets/echo.ts';
 import type { ConnectJob, SweepOutcome, SynJob } from '../tcp/sweep-job.ts';
 
 /**
- *
  * The only way to the network. Everything that a module sends to a target goes through a gate, which enforces the
  * scope, the rate, the byte cap and an absolute deadline at the moment of sending.
  */
@@ -22,7 +21,6 @@ export interface NetworkGate {
   ping(hosts: AsyncIterable<string> | Iterable<string>, options: PingOptions): AsyncIterable<PingResponse>;
 
   /**
-   *
    * UDP probes to ports of hosts, each host at a rate it can handle; yields their outcomes. `filtered` was reported
    * by an ICMP error; silence is `open|filtered`.
    */
@@ -50,7 +48,6 @@ export interface NetworkGate {
   neighborhood(interfaceName: string | null): Neighborhood;
 
   /**
-   *
    * ARP and IPv6 Neighbor Discovery (RFC 826, RFC 4861); yields the hosts that responded. Skips addresses that are
    * not on a directly attached link.
    */
@@ -63,7 +60,6 @@ export interface NetworkGate {
   limitedTo(packetsPerSecond: number): NetworkGate;
 
   /**
-   *
    * Runs work that communicates with a target. A pause of the scan cuts every connection; interrupted work is
    * repeated once the scan resumes. @returns the result of the last attempt
    */
@@ -79,7 +75,6 @@ export interface NetworkGate {
 /** The gate as seen by the runner of the scan. */
 export interface ScanGate extends NetworkGate {
   /**
-   *
    * Removes addresses for good. Packets already sent are not affected.
    * @returns how many were removed
    */
@@ -99,7 +94,6 @@ export interface ProbeOptions {
 }
 
 /**
- *
  * `open`: accepted. `closed`: refused. `filtered`: silence or an ICMP error. `not_tried`: nothing was sent, or the
  * local side failed (out of scope, no file handle, canceled), so it says nothing about the target.
  */
@@ -111,7 +105,6 @@ export interface PortObservation {
 
 export interface DialOptions {
   /**
-   *
    * The whole session ends this many milliseconds after the start of the connection attempt, whatever the peer does.
    * Time spent waiting for the rate limit or a free socket does not count.
    */
@@ -136,7 +129,6 @@ export interface ReadOptions {
   /** Idle timeout before the first byte; by default `idleMs`. */
   firstMs?: number;
   /**
-   *
    * Checks all bytes of this read whenever more arrive. `true`: the response is complete. A number above 0: the
    * response is complete and has that many bytes; the rest stays for the next read.
    */
@@ -186,7 +178,6 @@ export interface Connection {
   /** Reads until the response is complete, the peer is idle for too long, or a limit is reached. */
   read(options: ReadOptions): Promise<{ bytes: Buffer; end: ReadEnd }>;
   /**
-   *
    * False if the peer does not accept the bytes before the deadline.
    * @param last close our half of the connection after them
    */
@@ -210,7 +201,6 @@ export interface PingOptions {
   retries: number;
   signal: AbortSignal;
   /**
-   *
    * Request types, sent to each host in turn until it responds; by default `echo` only. `timestamp` is for IPv4 and
    * `raw` only, and skipped where it cannot be sent.
    */
@@ -261,7 +251,6 @@ export interface UdpTask {
   /** Number of remaining ports: a host with many is probed faster, so that it ends in time. */
   readonly ports: number;
   /**
-   *
    * The next port to probe, or null if there are no more. Called when the probe is due, not earlier. Ports with a
    * payload should come first: meanwhile a host that limits its ICMP errors gets the time it needs.
    */

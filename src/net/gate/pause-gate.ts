@@ -1,7 +1,6 @@
 import { onAbort } from '../abort.ts';
 
 /**
- *
  * Whether a scan may send now. While it is closed nothing new is sent, open connections are cut and clocks stand
  * still. Listeners are called in order of subscription, synchronously.
  */

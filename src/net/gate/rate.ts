@@ -122,7 +122,6 @@ export class PacketRateLimiter {
   }
 
   /**
-   *
    * Tokens the first waiter waits for. A request for many at once would otherwise get a single one per turn, as much
    * as each of the hundreds that request one: an echo sweep would starve beside a port sweep.
    */

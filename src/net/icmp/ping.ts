@@ -45,7 +45,6 @@ export function choosePingMethod(family: Family): Method {
 }
 
 /**
- *
  * Echo or timestamp requests to every host, at the rate of the gate, with a window of outstanding hosts. A silent
  * host is retried, with the next type if there are several, and dropped one timeout after the last try. Skips hosts
  * of a family without a socket, and those that no type applies to: timestamps need IPv4 and a raw socket.

@@ -6,7 +6,6 @@ const lookMs = 100;
 const longestOutageMs = 5000;
 
 /**
- *
  * Whether an interface can carry frames. Without carrier the kernel drops them silently, which would look like
  * silence of the targets.
  */

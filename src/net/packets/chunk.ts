@@ -56,7 +56,6 @@ export interface ChunkWaits {
 /** Progress of a chunk. */
 export interface ChunkState {
   /**
-   *
    * Number of visited positions of the permutation, summed over all tries: a resumed sweep continues there. The last
    * try leaves out those whose response may still arrive; no further try would probe them again.
    */

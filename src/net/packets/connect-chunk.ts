@@ -174,7 +174,6 @@ export class ConnectChunk {
   }
 
   /**
-   *
    * @param outcome a `verdict`
    * @param isLate it responded only to a retry
    * @returns false if it was settled before

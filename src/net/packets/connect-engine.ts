@@ -65,7 +65,6 @@ interface Thread {
 }
 
 /**
- *
  * Connection attempts by threads of this process: chunks go in, open endpoints and counts come out. Never exceeds the
  * rate.
  */
@@ -88,7 +87,6 @@ export class ConnectEngine {
   }
 
   /**
-   *
    * @param rate every attempt takes a token of it
    * @throws Error if such connections are not possible here
    */
@@ -119,7 +117,6 @@ export class ConnectEngine {
   }
 
   /**
-   *
    * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects if the engine itself fails. `drop`
    * stops sending to hosts, by index.
    */

@@ -112,7 +112,6 @@ export class ConnectSockets {
   }
 
   /**
-   *
    * A second connect() returns the result, and makes a socket whose attempt failed ready for the next one: that saves
    * closing it, creating another and registering it with epoll, a third of the cost of an attempt.
    */

@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- *
  * Keyed hashes that make a stateless sweep safe: a probe carries a hash of its destination, and only a response that
  * echoes it counts. HalfSipHash-2-4 (Aumasson and Bernstein, https://github.com/veorq/SipHash), 32 bits with a key of
  * 64: additions, rotations and xor of 32-bit words, which JavaScript numbers do fast.
@@ -62,7 +61,6 @@ function lastWord(bytes: Uint8Array, from: number, length: number): number {
 }
 
 /**
- *
  * The hash of an endpoint: `halfSipHash` of the eight bytes of both words, little-endian. Computed for every probe
  * and every response, so it is unrolled.
  * @param host hash of the address under the same key

@@ -107,7 +107,6 @@ export class EchoSocket {
   }
 
   /**
-   *
    * Sends the requests from the first on. `done`: number processed; less than given if the kernel buffer is full.
    * `refusals`: why some of these could not be sent, as errno names.
    */
@@ -213,7 +212,6 @@ export class EchoSocket {
 }
 
 /**
- *
  * Parses a message received by a socket; null if it is not a response to a request with this identifier. The nonce is
  * a part of the message.
  */

@@ -19,7 +19,6 @@ import { freeSourcePort } from './source-port.ts';
 import { startThread } from './thread.ts';
 
 /**
- *
  * Interval between two states of a chunk. A probe of the last try counts as done when its response time is over, and
  * the checkpoint adds its own interval: together they must stay below the second of work that a kill may cost.
  */
@@ -38,7 +37,6 @@ interface Sender {
 }
 
 /**
- *
  * The process of the packet engine: one receiver thread, one or more sender threads, and this one between them and
  * the client. A crash in native calls ends only this process; it exits when the client goes away.
  */

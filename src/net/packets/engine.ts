@@ -87,7 +87,6 @@ export interface ChunkOutcome {
 export type EngineCounters = ReceiverCounters & { sent: number };
 
 /**
- *
  * Client of the packet engine: chunks go in, open endpoints and counts come out. It sends in a separate process, and
  * never exceeds the rate.
  */
@@ -118,7 +117,6 @@ export class PacketEngine {
   }
 
   /**
-   *
    * @param rate every packet takes a token of it
    * @param senders number of sender threads, each with its own chunks
    * @throws Error if raw packets cannot be sent or received here
@@ -135,7 +133,6 @@ export class PacketEngine {
   }
 
   /**
-   *
    * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects if the engine itself fails. `drop`
    * stops sending to hosts, by index.
    */
@@ -213,7 +210,6 @@ export class PacketEngine {
   }
 
   /**
-   *
    * Responses that do not fit into the kernel ring are lost, and their probes are repeated: a slower rate is faster
    * then.
    * @param dropped since the last call

@@ -20,7 +20,6 @@ type Step =
   | { label: Label };
 
 /**
- *
  * Accepts possible responses to the probes of a sweep: TCP to the own port with RST or ACK, ICMP and ICMPv6 errors
  * (destination unreachable, time exceeded). Drops fragments.
  * @param port own TCP port

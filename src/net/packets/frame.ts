@@ -1,7 +1,6 @@
 import type { ChunkPlan } from './chunk.ts';
 
 /**
- *
  * The TCP options of common clients: maximum segment size 1460 (RFC 9293, 3.7.1), selective acknowledgments (RFC
  * 2018), timestamp and window scale (RFC 7323). A host responds with those it supports, in its own order.
  */
@@ -27,7 +26,6 @@ export interface SynLayout {
 }
 
 /**
- *
  * A SYN without its destination: missing fields are zero, checksums too.
  * @param ownPort source port
  */

@@ -98,7 +98,6 @@ export function readNetworks(): AttachedNetwork[] {
 }
 
 /**
- *
  * The kernel's reliable neighbor entry: a MAC that was confirmed recently or set manually.
  * @param address 4 or 16 bytes
  */

@@ -47,7 +47,6 @@ export class NeighborSocket {
   }
 
   /**
-   *
    * @param bytes 4 resolves IPv4 addresses, 16 IPv6
    * @returns the socket, or why there is none
    */
@@ -72,7 +71,6 @@ export class NeighborSocket {
   }
 
   /**
-   *
    * Sends requests for the addresses from the first on. `done`: number processed; less than given if the kernel
    * buffer is full. `refusals`: why some of these could not be sent, as errno names.
    */

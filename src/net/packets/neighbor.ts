@@ -55,7 +55,6 @@ export interface Neighbor {
 }
 
 /**
- *
  * The MACs of addresses on one link, by ARP (IPv4) or Neighbor Discovery (IPv6), as they reply. Each address is
  * returned once, with the first reply. @throws Error if the link is unusable
  */
@@ -83,7 +82,6 @@ function* questionsOn(link: NeighborLink, addresses: Iterable<Uint8Array>): Gene
 }
 
 /**
- *
  * The MAC of the gateway of a route: the kernel's reliable entry, else the gateway's reply within 1.7 s.
  * @returns the MAC, or why there is none
  */

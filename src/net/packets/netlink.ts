@@ -34,7 +34,6 @@ interface NetlinkMessage {
 export type Attributes = ReadonlyMap<number, Buffer>;
 
 /**
- *
  * One rtnetlink(7) request and its response.
  * @throws NetlinkError if the kernel rejects it; Error without netlink
  */
@@ -50,7 +49,6 @@ export function* dumpKernel(type: number, body: Buffer): Generator<Buffer> {
 }
 
 /**
- *
  * One socket per request: none is left open, and each belongs to the current network namespace. The kernel responds
  * within the call, so nothing here waits.
  */

@@ -7,7 +7,6 @@ const rounds = 4;
 export const maxPermutation = 2 ** 31;
 
 /**
- *
  * The numbers 0..size-1 in a random order, each exactly once, in constant memory. The order depends only on the key
  * and the position, so an iteration resumes by its counter. A bijection on k bits, k = ceil(log2 size): each round is
  * xor with a key, multiplication by an odd number and a right shift folded in; results outside the range are skipped,
@@ -65,7 +64,6 @@ export function mix(index: number, key: PermutationKey, mask: number, shift: num
 }
 
 /**
- *
  * The elements of an indexable set in the random order of a key. Sets above 2^31 are permuted block by block, so that
  * the order is random within each block.
  */

@@ -18,7 +18,6 @@ const mostBlocks = 32;
 const leastBlocks = 4;
 
 /**
- *
  * The largest ring of a packet socket that the kernel allocates and that this process may map.
  * @throws Error if not even the minimum is available
  */

@@ -17,7 +17,6 @@ const icmpBytes = 8;
 const quotedTcpBytes = 8;
 
 /**
- *
  * A lost SYN/ACK is repeated by its sender after one second (RFC 6298, 2.1). If others respond at once, such a time
  * is not a round trip.
  */
@@ -27,7 +26,6 @@ const repeatMs = 900;
 type Outcome = 'open' | 'closed' | 'rejected';
 
 /**
- *
  * Parses received packets, and settles the endpoints that responded. A packet counts only if it shows the cookie of a
  * probe to a pending endpoint. Packets are parsed in place, without allocation: this runs some 100,000 times a
  * second.
@@ -65,7 +63,6 @@ export class Responses {
   }
 
   /**
-   *
    * Parses one packet.
    * @param start offset of its network header
    * @param length captured bytes
@@ -149,7 +146,6 @@ export class Responses {
   }
 
   /**
-   *
    * Accepts a response for an endpoint: the address at an offset of the packet, and a port.
    * @param sequence of the probe, as the response shows it
    * @returns false if it is forged, or not requested

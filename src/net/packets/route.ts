@@ -59,7 +59,6 @@ interface Refusal {
 }
 
 /**
- *
  * The routes of this machine as the kernel decides them, including policy routing (rtnetlink(7)). Links and route
  * boundaries are read once: replace an old table by a new one.
  */
@@ -87,7 +86,6 @@ export class RouteTable {
   }
 
   /**
-   *
    * The addresses that routes put on each Ethernet link itself, without those of this machine. The lookup of each
    * address is authoritative: a rule may route it elsewhere.
    */

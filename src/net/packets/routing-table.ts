@@ -75,7 +75,6 @@ export class RoutingTable {
   }
 
   /**
-   *
    * The index of the range of an address. No route and no rule starts or ends within a range, so all its addresses
    * are routed alike. Null if unknown.
    */

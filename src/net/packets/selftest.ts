@@ -97,7 +97,6 @@ function checkWalk(): void {
 }
 
 /**
- *
  * A block of a ring as filled by Linux 6.18: the responses of 127.0.0.1 to two probes, SYN and ACK from port 8022 and
  * a reset from port 8023, with sequence numbers 11223344 and 55667788.
  */

@@ -184,7 +184,6 @@ class Sweep {
   }
 
   /**
-   *
    * Twice the longest observed round trip, and some time for a busy machine. Between tries the minimum wait doubles:
    * a host repeats a lost response at most twice a second.
    */
@@ -239,7 +238,6 @@ function receive(): void {
 }
 
 /**
- *
  * Runs a turn of the first chunk that can send: while the others wait for responses it sends, so they do not all wait
  * at the same time.
  * @returns milliseconds until there is something to do

@@ -7,7 +7,6 @@ const lowest = 10_000;
 const usualRange = { first: 32_768, last: 60_999 };
 
 /**
- *
  * A TCP port that no connection of this machine uses or will use: outside the ephemeral range, and without a
  * listener. A different one each time, so that late responses to an earlier scan are ignored.
  */

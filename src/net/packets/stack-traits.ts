@@ -1,7 +1,6 @@
 import type { StackTraits } from '../../domain/host.ts';
 
 /**
- *
  * TCP characteristics of a host's first SYN/ACK, in three words, without allocating an object. 0: hops left, flags,
  * window. 1: maximum segment size, window scale. 2: the first eight options, four bits each.
  */
@@ -24,7 +23,6 @@ const optionPlaces = 8;
 const tcpBytes = 20;
 
 /**
- *
  * Stores the characteristics of a SYN/ACK, unless the host has some already.
  * @param start offset of its network header
  * @param at offset of its TCP header, which is complete

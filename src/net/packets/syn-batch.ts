@@ -91,7 +91,6 @@ export class SynBatch {
   }
 
   /**
-   *
    * Sends the first probes of the batch.
    * @returns endpoints whose probes the kernel did not send
    * @throws Error if the interface cannot send any more

@@ -2,7 +2,6 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /**
- *
  * Starts a thread of this folder. Node.js caches compiled code between runs for the main thread only, unless a thread
  * enables the cache before it loads anything: without that it takes twice the memory and time to start. The launcher
  * passes the folder in NODE_COMPILE_CACHE.

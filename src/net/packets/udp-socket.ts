@@ -99,7 +99,6 @@ export interface UdpPath {
 }
 
 /**
- *
  * One unconnected, non-blocking UDP socket of a family that reports ICMP errors through its error queue (IP_RECVERR,
  * ip(7)); requires no privileges. Linux.
  */
@@ -260,7 +259,6 @@ export class UdpSocket implements UdpPath {
 }
 
 /**
- *
  * Parses the ICMP error in control data of the error queue (struct sock_extended_err, ip(7)); null if it is of
  * another kind.
  */

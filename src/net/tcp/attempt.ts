@@ -14,7 +14,6 @@ const shortagePatienceMs = 5000;
 const selfConnectionTries = 3;
 
 /**
- *
  * Timeout of one SYN. Linux repeats a SYN after 1 s and then each second (tcp_syn_linear_timeouts; RFC 6298 section
  * 2), invisible to the rate limiter; an attempt that ends earlier costs exactly one packet.
  */

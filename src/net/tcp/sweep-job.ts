@@ -43,7 +43,6 @@ export interface SynJob extends SweepJob {
   /** Maximum packets per second to one host; 0 = only the rate applies. */
   hostRate: number;
   /**
-   *
    * Only tests which hosts are up. Called once per host with its first response, also for one that had responded
    * before an interruption; a host that has responded gets no further probe.
    */
@@ -70,7 +69,6 @@ const leastLate = 2;
 const leastLateShare = 0.25;
 
 /**
- *
  * Whether a host drops probes above a certain rate: many of its ports were silent at first and responded to a retry.
  * Packet loss of up to 25 % does not count as that.
  * @param late ports that responded only to a retry

@@ -74,7 +74,6 @@ export async function startTls(
 }
 
 /**
- *
  * The stream over an open socket after the handshake; accepts every certificate. On failure, resets the connection.
  * @param follow called with the stream before any data
  */

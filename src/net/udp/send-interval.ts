@@ -22,7 +22,6 @@ const shortestPatienceMs = 50;
 const longestPatienceMs = 1000;
 
 /**
- *
  * Probe rate of one host. Systems limit the ICMP errors that indicate a closed UDP port (RFC 1812, 4.3.2.8); probed
  * faster than that, closed ports look silent. A host that sent such an error is probed as fast as its responses
  * arrive: slower if probes stay silent, faster if all get a response. A completely silent host reveals nothing, and

@@ -32,7 +32,6 @@ const messages: Record<Family, Record<string, { type: number; code: number }>> =
 };
 
 /**
- *
  * Datagrams over one connected socket per endpoint: the kernel reports ICMP errors to connected sockets. For systems
  * without a readable error queue; slower, and a response from another port is missed.
  */

@@ -14,7 +14,6 @@ interface Sending {
 }
 
 /**
- *
  * Sends one datagram, with retries, and waits for a response from exactly the endpoint it went to.
  * @param host canonical address @returns null = silence, an ICMP error, or nothing that fits
  */

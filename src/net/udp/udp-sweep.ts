@@ -56,7 +56,6 @@ function openPath(family: Family): UdpPath {
 }
 
 /**
- *
  * UDP probes to the ports of every host, round-robin over hosts, each at a rate it can handle, all at the rate of the
  * gate. A silent port is retried; one timeout after the last try it is `open|filtered`.
  */
@@ -434,7 +433,6 @@ class Sweep<T extends UdpTask> {
 const nothing = new Uint8Array(0);
 
 /**
- *
  * The probe to which a datagram from another port of its host responds: accepts only a protocol whose servers do so,
  * and only a datagram of that protocol. Late and repeated responses to other probes arrive at this socket too.
  */

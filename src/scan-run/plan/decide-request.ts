@@ -69,7 +69,6 @@ export interface DecidedRequest extends SubmittedTargets {
 }
 
 /**
- *
  * Validates a submission and applies all defaults. Resolves no names, expands no ranges.
  * @throws PortolanError `invalid_request` with all problems at once
  */

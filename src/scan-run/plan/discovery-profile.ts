@@ -28,7 +28,6 @@ export function withDiscovery(graph: Graph, profile: DiscoveryProfile, registry:
 }
 
 /**
- *
  * The graph with the discovery nodes of a profile, by module type: its options override those of the graph, unused
  * nodes are removed, and missing modules are added.
  */
@@ -49,7 +48,6 @@ export function withProbes(
 }
 
 /**
- *
  * Nodes that depended on any of the old nodes depend on all of the new ones.
  * @param replace returns the new nodes, given the other names in the graph
  */

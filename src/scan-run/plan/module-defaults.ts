@@ -24,7 +24,6 @@ function typed(option: OptionDef | undefined, value: unknown): unknown {
 }
 
 /**
- *
  * Validates the keys below `modules.`, which requires the module definitions.
  * @throws PortolanError `configuration` with the position and key of each problem
  */

@@ -25,7 +25,6 @@ export interface ModuleCatalog {
 }
 
 /**
- *
  * The graph of a submission, with its settings applied.
  * @param without types and names of modules to leave out
  * @throws PortolanError `invalid_request` for an unknown or invalid profile or graph; `license_required`

@@ -5,7 +5,6 @@ import type { Graph, GraphNode } from '../../engine/graph.ts';
 const rawOptions = ['interface', 'source_ip', 'host_rate', 'fallback'];
 
 /**
- *
  * The graph with the TCP scanner and TCP discovery that `scan_type` requires: `connect` never sends raw packets,
  * `syn` nothing else. Without it, and with `auto`, the graph decides.
  */

@@ -12,7 +12,6 @@ export const serverTargetHint =
   'it is this server itself; to authorize it, set scanner.scope.protect_self: false';
 
 /**
- *
  * Targets of which every planned port of every address is a listener of this server. Not applied to a scan without
  * ports of its own.
  * @param ports valid port grammar text

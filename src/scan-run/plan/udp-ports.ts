@@ -31,7 +31,6 @@ export function udpPortsOf(list: string, { options }: Pick<ScanRequest, 'options
 }
 
 /**
- *
  * The graph with a UDP scanner if the submission requires one: `scan_type` udp replaces the TCP scanner, UDP ports in
  * `ports` add a UDP scanner.
  */

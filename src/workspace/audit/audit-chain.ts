@@ -88,7 +88,6 @@ export class AuditChain {
   }
 
   /**
-   *
    * Appends records, JSON texts of objects, as one write; first a gap record if the log lacks some.
    * @returns false if another process is appending
    * @throws system errors; nothing is appended then
@@ -103,7 +102,6 @@ export class AuditChain {
   }
 
   /**
-   *
    * Stores in the head how many records are waiting in this process, so that its death leaves a trace of them.
    * @returns false if another process is appending @throws system errors
    */

@@ -30,7 +30,6 @@ const maxProblems = 100;
 const previousHash = /,"prev_hash":"([0-9a-f]{64})","hash":"[0-9a-f]{64}"\}$/;
 
 /**
- *
  * Verifies the hash chain through consecutive files.
  * @param sizes bytes to check per file; the rest may be in progress
  * @param end known end of the chain; null or absent = not compared

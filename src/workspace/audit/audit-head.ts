@@ -45,7 +45,6 @@ export type HeadReading = AuditHead | { hash: string; file: null } | 'missing' |
 const maxHeadText = 16 * 1024;
 
 /**
- *
  * `audit/.head`: one line of JSON and its SHA-256. Overwritten in place, which works on a full disk; the rest of a
  * longer earlier line is ignored.
  */

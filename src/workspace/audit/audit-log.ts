@@ -28,7 +28,6 @@ const retryMs = 1000;
 const syncMs = 1000;
 
 /**
- *
  * The audit log (JSON Lines). Recording never fails and never blocks the recorded work: while the disk is full
  * records wait, `fault` says so, and writing is retried every second.
  */

@@ -29,7 +29,6 @@ export async function tenantsWithLog(workspaceDir: string): Promise<string[]> {
 }
 
 /**
- *
  * The audit logs of a service: its own, and one per tenant, each with its own chain, so that a tenant's log can be
  * handed out completely without revealing others. If one file is configured, everything goes there.
  */

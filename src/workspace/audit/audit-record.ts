@@ -36,7 +36,6 @@ export interface AuditRequest {
 /** Records missing from the log. */
 export interface AuditGap {
   /**
-   *
    * `removed`: the log ended before the last written record; `end_unknown`: `.head` was missing or damaged;
    * `not_written`: they waited in memory and were lost.
    */

@@ -34,7 +34,6 @@ export function licenseFile({ license, workspace }: Pick<Config, 'license' | 'wo
 }
 
 /**
- *
  * Reads the installed license. A missing or invalid license is not an error: it just grants nothing.
  * @throws PortolanError `configuration` if licenses are enforced and the public key is invalid
  */

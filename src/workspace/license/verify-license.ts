@@ -18,7 +18,6 @@ const latestEnd = 253_402_300_799;
 export const licenseIdForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,127}$/u;
 
 /**
- *
  * Parses a license: a JWT (RFC 7519) signed with Ed25519 (RFC 8037). Does not check whether it has expired.
  * @throws PortolanError `license_required` with the reason; never with the license itself
  */
@@ -79,7 +78,6 @@ function badLicense(reason: string): PortolanError {
 }
 
 /**
- *
  * An Ed25519 public key: PEM, a JWK (RFC 8037), or its 32 bytes in hex, base64 or base64url; or the path of a file
  * with one of them.
  * @throws PortolanError `configuration`

@@ -13,7 +13,6 @@ export const maxBannerFiles = 100_000;
 const filesAtOnce = 16;
 
 /**
- *
  * Writes the banners of a finished record as `artifacts/banners/<ip>-<port>-<proto>.txt`, each with the exact bytes
  * from the service. They are written to a draft folder that is then renamed: leftovers of an earlier attempt are
  * replaced, and an existing folder is complete.
@@ -78,7 +77,6 @@ async function writeBanner(draft: string, row: PortRow): Promise<void> {
 }
 
 /**
- *
  * `<ip>-<port>-<proto>.txt`. The colons of IPv6 become underscores, which no address has; in a zone everything except
  * letters and digits is written as `%XX`, so that different hosts never share a name.
  */

@@ -69,7 +69,6 @@ export function recordPieces({ file, members }: OpenRecord): AsyncGenerator<Buff
 }
 
 /**
- *
  * Whether the path still points to the open file. Finishing renames the data file before the index, so an index read
  * before a `true` belongs to the open file.
  */

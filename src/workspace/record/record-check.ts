@@ -10,7 +10,6 @@ import { openRecord } from './record-writer.ts';
 import { parseRow } from './row-line.ts';
 
 /**
- *
  * Damage of the record of a finished scan: `missing`; `torn`, its end is lost; `twice`, a replacement by the
  * compressed form was interrupted; `index`, the index of its rows is lost; `damaged`, some rows are unreadable.
  */
@@ -63,7 +62,6 @@ async function hasReadableRows(record: OpenRecord): Promise<boolean> {
 }
 
 /**
- *
  * Repairs what can be repaired without losing a readable row: merges two forms into one, rebuilds the index, and ends
  * a torn record after its last complete row with the given summary.
  */

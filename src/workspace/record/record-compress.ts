@@ -24,7 +24,6 @@ import { finishedIndex } from './record-recovery.ts';
 const pack = promisify(gzip);
 
 /**
- *
  * Replaces the finished record of a scan by its compressed form. An unfinished or already compressed record stays
  * unchanged. The plain file is removed only when the compressed one is durable: a crash leaves the plain one, or
  * both, and the next call completes the work.
@@ -50,7 +49,6 @@ export async function compressRecord(folder: ScanFolder): Promise<void> {
 }
 
 /**
- *
  * Completes an interrupted replacement: the compressed file stays if it contains all of the plain one, else the plain
  * one. @returns whether both existed
  */
@@ -74,7 +72,6 @@ export async function resolveBoth(folder: ScanFolder): Promise<boolean> {
 }
 
 /**
- *
  * Converts a compressed record back to a plain one. Without its index all of it must be readable: otherwise rows
  * after the damage would be lost.
  * @returns whether it was compressed

@@ -9,7 +9,6 @@ import { SequenceTable } from './record-sequence.ts';
 import { rowLine } from './row-line.ts';
 
 /**
- *
  * Replaces the growing record by the finished one. Until the second step the growing record is untouched; the second
  * step finishes the record; a crash before the third leaves a stale index, which the next writer rebuilds.
  * @throws PortolanError `insufficient_storage`; the growing record is then still intact

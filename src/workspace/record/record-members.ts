@@ -7,7 +7,6 @@ import { type Block, blockEnd, newLine, readBytes, readIndex } from './record-fi
 const unpack = promisify(gunzip);
 
 /**
- *
  * `results.jsonl.gz`: the finished record as one gzip member (RFC 1952) per block, so that any row is a few
  * milliseconds away and every tool reads the whole. The summary line is a separate member. `results.members` has one
  * line per member.
@@ -110,7 +109,6 @@ function lineAtEnd(bytes: Buffer | null): string | null {
 }
 
 /**
- *
  * The lines at offsets of the plain text, in the given order. Every member is decompressed once, whatever the order.
  * Skips lines in a damaged member, or outside of all.
  */

@@ -17,7 +17,6 @@ export interface MergedRow {
 const rowsPerTurn = 500;
 
 /**
- *
  * The rows of the given blocks, sorted, each identity once with all its rows merged. Skips damaged lines. Memory: the
  * order of the rows, and one identity at a time.
  * @param onDamage a block does not match its checksum; called before the first row

@@ -10,7 +10,6 @@ export interface RecordPage {
 }
 
 /**
- *
  * A page of a record in the order of its rows. Of a finished record only the blocks of the page are read; a growing
  * one has no order yet and is merged from its start.
  * @param signal the client has gone; the page may then be incomplete

@@ -18,7 +18,6 @@ import { readSequence, type SequenceEntry } from './record-sequence.ts';
 import { RecordView } from './record-view.ts';
 
 /**
- *
  * The rows of a record as returned by `RecordView.rows`; skips damage. Writes nothing. A record deleted meanwhile is
  * still read to its end.
  */
@@ -49,7 +48,6 @@ export interface NumberedLine {
 const tailRows = 1000;
 
 /**
- *
  * The same for a compressed record, in rows and bytes: they may be anywhere, and a member is decompressed for all of
  * its rows together.
  */
@@ -57,7 +55,6 @@ const compressedTailRows = 20_000;
 const compressedTailBytes = 4 * 1024 * 1024;
 
 /**
- *
  * Follows a record. Returns a bounded number of rows with a number above `fromRow`, ascending, without the summary.
  * Rows start at 1. Numbers stay valid when the record is finished meanwhile: only rows that were superseded are then
  * skipped.

@@ -23,7 +23,6 @@ export async function soundBlocks(data: FileHandle, blocks: readonly Block[]): P
 }
 
 /**
- *
  * The index of a finished record. A crash between the renames of data and index leaves the old one; it is then
  * rebuilt.
  */

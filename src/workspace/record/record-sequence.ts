@@ -3,7 +3,6 @@ import { isNoPlainFile, openIfThere } from '../plain-file.ts';
 import { readBytes } from './record-files.ts';
 
 /**
- *
  * `results.sequence`: which row of the finished record contains a row of the growing record. Readers that followed
  * the growing record by row number can continue from any number without a gap: an identity keeps the number of its
  * newest row.
@@ -49,10 +48,7 @@ export class SequenceTable {
   }
 }
 
-/**
- *
- * Entries with a number above `after`, ascending, at most `limit`, and whether more follow. Null without the file.
- */
+/** Entries with a number above `after`, ascending, at most `limit`, and whether more follow. Null without the file. */
 export async function readSequence(
   path: string,
   after: number,

@@ -20,7 +20,6 @@ import { isPlausibleRow, parseRow } from './row-line.ts';
 import { compareRows } from './row-order.ts';
 
 /**
- *
  * Damage of a record: `missing`, there is none or it is empty; `unfinished`, it has no summary, but every sealed row;
  * `damaged`, rows are lost or changed.
  */
@@ -35,7 +34,6 @@ const underVerification = new Set<string>();
 const maxBytesVerifiedFirst = 8 * 1024 * 1024;
 
 /**
- *
  * A record opened for one response: whatever happens to its folder meanwhile, summary and rows are consistent and can
  * be read again. Must be closed.
  */
@@ -93,7 +91,6 @@ export class RecordView {
   }
 
   /**
-   *
    * Verifies every byte of a record that should be intact. Reading then skips the reported damage, and throws at any
    * other.
    */
@@ -103,7 +100,6 @@ export class RecordView {
   }
 
   /**
-   *
    * Verification result without reading more than some megabytes: a larger record is verified in the background, and
    * the next call knows more. `page` throws at damage found before that.
    */
@@ -118,7 +114,6 @@ export class RecordView {
   }
 
   /**
-   *
    * As `verifyBehindPage`; a larger record is verified while its rows are read, which throws at the first damage.
    * @param onDamage called before that
    */
@@ -182,7 +177,6 @@ export class RecordView {
   }
 
   /**
-   *
    * The rows, each identity once: errors; then hosts by address, each followed by its ports ascending, each port by
    * its findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
    * @param damaged whether to return the readable rows of a damaged block, or none

@@ -32,7 +32,6 @@ const defaultSealMs = 250;
 const maxWaitingBlocks = 4;
 
 /**
- *
  * Opens the record of a scan for appending, creating it if missing. Truncates what a crash left unsealed. Only one
  * writer may have a record open.
  * @throws PortolanError `insufficient_storage`
@@ -112,7 +111,6 @@ interface Growing {
 }
 
 /**
- *
  * Appends rows to the record of a running scan. Rows are durable once their block is sealed; after a failed write
  * every further call fails the same way.
  */
@@ -150,7 +148,6 @@ export class RecordWriter {
   }
 
   /**
-   *
    * Adds a row to the current block. A returned promise asks the caller to wait: the disk is slow.
    * @throws PortolanError `insufficient_storage` after a write failed for that
    */
@@ -171,7 +168,6 @@ export class RecordWriter {
   }
 
   /**
-   *
    * Replaces the growing record by the finished one: each identity once, sorted, the summary last. Atomic: after a
    * crash or on a full disk the record can be opened again.
    */

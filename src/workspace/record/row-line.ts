@@ -10,7 +10,6 @@ import {
 } from '../../domain/result.ts';
 
 /**
- *
  * JSON on one line, valid for every strict parser: U+2028 and U+2029 escaped, lone surrogates (which have no UTF-8
  * form, and whose `\udXXX` escapes many parsers reject) replaced by U+FFFD.
  * @param indent blanks per level; without it no line breaks

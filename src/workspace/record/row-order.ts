@@ -80,7 +80,6 @@ function portPlace(port: number, protocol: string | null): number {
 }
 
 /**
- *
  * The start of a port line as written by rowLine. Ports are nearly all rows of a large record, and sorting does not
  * require parsing their banners and attributes.
  */
@@ -91,7 +90,6 @@ const portHead =
 const headLength = 256;
 
 /**
- *
  * The sorted order of a record's rows: errors and compliance rows in order of arrival; then the hosts by address,
  * each with its ports ascending, each port followed by its findings; findings without a port end the host. Stores 28
  * bytes per row and the texts of the hosts, not the rows: a million rows stay below 50 MB.
@@ -111,7 +109,6 @@ export class RowOrder {
   readonly #row = uint32();
 
   /**
-   *
    * Adds a line of the record, oldest first. Skips damaged lines and summaries.
    * @param parse parses the whole line; called only if its head is not enough
    */
@@ -217,7 +214,6 @@ function sortedHosts(hosts: string[]): number[] {
 }
 
 /**
- *
  * Compares rows of hosts in record order: by address, the host itself first, then its ports, each followed by its
  * findings. 0 = the same identity.
  */

@@ -14,7 +14,6 @@ import type { ScanFolder } from '../scan-folder.ts';
 const draft = /^results\.[\w.]+\.new$|\.[0-9a-f]{12}\.tmp$|\.part$/;
 
 /**
- *
  * The whole folder of a scan as tar.gz, every name below `<scan_id>/`. Skips links and special files. Of a running
  * scan, files are archived as they are at their turn, and the record up to its last sealed row. Files deleted
  * meanwhile are missing; the archive is valid anyway.

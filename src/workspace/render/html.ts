@@ -17,7 +17,6 @@ export const reportPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /**
- *
  * One self-contained page without scripts: a summary, the worst findings, the hosts, then each host with its ports,
  * services and findings. `rows` is read twice, each time in the order of mergedRows: first for the tables at the
  * front, which are limited, then for the details, which are not; one of those rows is in memory at a time.

@@ -13,7 +13,6 @@ import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
 /**
- *
  * The `data` object of the JSON response: hosts with nested ports, findings in their port, findings without a
  * reported port at their host. `rows` are in the order of mergedRows; one row is in memory at a time.
  * @param pretty indented by two blanks

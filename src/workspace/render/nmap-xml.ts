@@ -9,7 +9,6 @@ import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
 /**
- *
  * The XML output format of nmap, version 1.05, for programs that import it: hosts, ports, services and operating
  * systems in its elements, banners and findings as `script` elements. `rows` are in the order of mergedRows; one row
  * is in memory at a time.

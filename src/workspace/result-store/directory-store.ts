@@ -24,7 +24,6 @@ export class DirectoryStore implements ObjectStore {
   }
 
   /**
-   *
    * Whether objects can be stored there. The directory itself is never created: it may be a missing mount point.
    * @throws PortolanError `configuration`
    */

@@ -46,7 +46,6 @@ interface Entry {
 }
 
 /**
- *
  * Scans of the result store in `cache/results/`, fetched on demand and kept while in use. Concurrent requests share
  * one fetch. Starts empty: files of an earlier process may be incomplete.
  */

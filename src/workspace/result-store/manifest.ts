@@ -11,7 +11,6 @@ export interface StoredFile {
 }
 
 /**
- *
  * `manifest.json` seals a stored scan: written last and removed first, so it implies that everything is there.
  * `contents.json`, written first and removed last, has only the names, to find leftovers of a crash.
  */

@@ -10,7 +10,6 @@ export interface ObjectContent {
 }
 
 /**
- *
  * A store for immutable files. Names are paths with `/`, validated by the caller. Everything throws PortolanError
  * `unavailable` while the store is unreachable or rejects requests.
  */
@@ -18,7 +17,6 @@ export interface ObjectStore {
   /** Stores an object durably and atomically, replacing one of the same name. */
   put(name: string, content: ObjectContent, signal?: AbortSignal): Promise<void>;
   /**
-   *
    * The bytes of an object; null if there is none. Reading may fail with `unavailable`.
    * @param size expected bytes, which determine the timeout
    */

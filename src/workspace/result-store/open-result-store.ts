@@ -4,7 +4,6 @@ import { DirectoryStore } from './directory-store.ts';
 import { ResultStore } from './result-store.ts';
 
 /**
- *
  * The result store of `workspace.result_store`; null if there is none. A directory is checked now; a service on first
  * use.
  * @throws PortolanError `configuration` for a directory that is missing or not writable

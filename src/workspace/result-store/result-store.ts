@@ -28,7 +28,6 @@ export interface StoredScanLocation {
 const maxTransfers = 8;
 
 /**
- *
  * Finished scans outside the workspaces of the servers, each under `<tenant>/<scan_id>/` (`_` without tenants): every
  * file of its folder as an object, sealed by a manifest. Interrupted operations can be repeated by any server.
  */
@@ -40,7 +39,6 @@ export class ResultStore {
   }
 
   /**
-   *
    * Stores the files of a finished scan; a sealed one stays unchanged.
    * @throws PortolanError `unavailable`, or `not_found` if there is no folder
    */
@@ -67,7 +65,6 @@ export class ResultStore {
   }
 
   /**
-   *
    * Writes files of a stored scan below a folder, verified against the manifest.
    * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for a file that is missing or
    * differs

@@ -52,7 +52,6 @@ interface Question {
 }
 
 /**
- *
  * A bucket of an S3-compatible service. Requests are signed (AWS Signature Version 4) with the SHA-256 of their
  * content, so the service rejects content that was changed on its way. Buckets are part of the path, not of the host
  * name.

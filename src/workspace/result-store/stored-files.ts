@@ -12,7 +12,6 @@ import type { ObjectContent } from './object-store.ts';
 /** Not part of a finished scan, besides drafts: its resume count, and uploads of its workers. */
 const passing = new Set(['checkpoint.resumes.json', 'shards']);
 /**
- *
  * The files in the folder of a finished scan, with their hashes. Skips links and special files.
  * @throws PortolanError `not_found` if the folder is gone
  */
