@@ -89,7 +89,9 @@ export async function openResults(
     if (damage && !(await folder.exists()) && (await isDeleted(scan, folder, observer)))
       throw new PortolanError('not_found', 'There is no such scan.');
     if (isFinal(scan.status)) observer.observed(scan.scan_id, damage);
-    return new OpenResults(scan, view, damage, (await checkpointSeconds(folder)) ?? undefined);
+    const isSummarized = isFinal(scan.status) && view.summary !== null;
+    const seconds = isSummarized ? null : await checkpointSeconds(folder);
+    return new OpenResults(scan, view, damage, seconds ?? undefined);
   } catch (error) {
     await view.close();
     throw error;

@@ -32,6 +32,11 @@ const maxVerifiedRecords = 1000;
 const underVerification = new Set<string>();
 /** A larger record is not verified before its first response starts, bytes: this size takes some 20 ms. */
 const maxBytesVerifiedFirst = 8 * 1024 * 1024;
+/** Rest of a verification in the background after each block, in times of what the block took: pages come first. */
+const restPerBlock = 4;
+
+/** Called after each verified block, with the milliseconds that it took. */
+type AfterBlock = (ms: number) => Promise<void> | void;
 
 /**
  * A record opened for one response: whatever happens to its folder meanwhile, summary and rows are consistent and can
@@ -94,8 +99,8 @@ export class RecordView {
    * Verifies every byte of a record that should be intact. Reading then skips the reported damage, and throws at any
    * other.
    */
-  async verify(): Promise<RecordDamage | null> {
-    this.#fault = this.#record === null ? 'missing' : await this.#verifyOnce(this.#record);
+  async verify(afterBlock: AfterBlock = () => undefined): Promise<RecordDamage | null> {
+    this.#fault = this.#record === null ? 'missing' : await this.#verifyOnce(this.#record, afterBlock);
     return this.#fault;
   }
 
@@ -106,6 +111,7 @@ export class RecordView {
   async verifyBehindPage(): Promise<RecordDamage | null> {
     const key = this.#blocks.length > 0 ? await this.#keyOfLarge() : null;
     if (key === null) return await this.verify();
+    if (verified.has(key)) return this.#known(key);
     if (!underVerification.has(key)) {
       underVerification.add(key);
       void verifyAside(this.#folder).finally(() => underVerification.delete(key));
@@ -120,31 +126,39 @@ export class RecordView {
   async verifyWhileReading(onDamage: () => void): Promise<RecordDamage | null> {
     const key = await this.#keyOfLarge();
     if (key === null) return await this.verify();
+    if (verified.has(key)) return this.#known(key);
     this.#verification = { key, onDamage };
     return null;
   }
 
-  /** Null for a record that is small, was verified before, or is unfinished. */
+  #known(key: string): RecordDamage | null {
+    this.#fault = verified.get(key) ?? null;
+    return this.#fault;
+  }
+
+  /** Null for a record that is small, or unfinished. */
   async #keyOfLarge(): Promise<string | null> {
     const record = this.#record;
     if (record === null || record.summaryLine === null) return null;
     const { key, size } = await identityOf(record, this.#folder);
-    return verified.has(key) || size <= maxBytesVerifiedFirst ? null : key;
+    return size <= maxBytesVerifiedFirst ? null : key;
   }
 
-  async #verifyOnce(record: OpenRecord): Promise<RecordDamage | null> {
+  async #verifyOnce(record: OpenRecord, afterBlock: AfterBlock): Promise<RecordDamage | null> {
     const { key, size } = await identityOf(record, this.#folder);
     const known = verified.get(key);
     if (known !== undefined) return known;
-    const fault = await this.#verifyBytes(record, size);
+    const fault = await this.#verifyBytes(record, size, afterBlock);
     remember(key, fault);
     return fault;
   }
 
-  async #verifyBytes(record: OpenRecord, size: number): Promise<RecordDamage | null> {
+  async #verifyBytes(record: OpenRecord, size: number, afterBlock: AfterBlock): Promise<RecordDamage | null> {
     if (record.members === null && blockEnd(this.#blocks.at(-1)) > size) return 'damaged';
     for (const block of this.#blocks) {
+      const started = performance.now();
       if (!(await this.#bytesOf(record, block)).sound) return 'damaged';
+      await afterBlock(performance.now() - started);
     }
     if (record.summaryLine === null) {
       if (this.#blocks.length > 0 && record.members === null) return 'unfinished';
@@ -159,7 +173,7 @@ export class RecordView {
     const pieces = record.members === null ? recordPieces(record) : unpackedStream(record.file, true);
     try {
       for await (const bytes of pieces) {
-        for (const { row } of rowsOf(bytes)) {
+        for (const row of rowsOf(bytes)) {
           if (row === null) return false;
           counted.add(row);
         }
@@ -226,7 +240,7 @@ export class RecordView {
   async *#allRows(record: OpenRecord): AsyncGenerator<ResultRow> {
     const counted = new RowCount();
     for await (const bytes of recordPieces(record)) {
-      for (const { row } of rowsOf(bytes)) {
+      for (const row of rowsOf(bytes)) {
         if (row !== null) counted.add(row);
         else if (this.#verification) this.#throwDamage();
         if (row !== null && row.type !== 'summary') yield row;
@@ -245,10 +259,13 @@ export class RecordView {
       const block = this.#blocks[at] as Block;
       if (block.first_row > last) break;
       const { bytes, sound } = await this.#trustedBytes(record, block);
-      for (const { row, index } of rowsOf(bytes)) {
-        const number = block.first_row + index;
-        if (number > last) break;
-        if (number > after && row !== null && (sound || isPlausibleRow(row))) rows.push(row);
+      let number = block.first_row - 1;
+      for (const { start, end } of linesOf(bytes)) {
+        if (++number > last) break;
+        // A block has thousands of rows before those of the page.
+        if (number <= after) continue;
+        const row = parseRow(bytes.toString('utf8', start, end));
+        if (row !== null && (sound || isPlausibleRow(row))) rows.push(row);
       }
     }
     return rows;
@@ -293,10 +310,14 @@ function remember(key: string, fault: RecordDamage | null): void {
 async function verifyAside(path: string): Promise<void> {
   try {
     const view = await RecordView.open({ path });
-    await view.verify().finally(() => view.close());
+    await view.verify((ms) => rest(restPerBlock * ms)).finally(() => view.close());
   } catch {
     // The next reader of the record gets the same error.
   }
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
 /** Counts rows of the kinds in a summary. */
@@ -323,11 +344,9 @@ async function fitting(blocks: readonly Block[], { file }: OpenRecord): Promise<
   return blockEnd(blocks.at(-1)) === (await file.stat()).size ? blocks : [];
 }
 
-/** The lines of a block; null if unreadable. */
-function* rowsOf(bytes: Buffer): Generator<{ row: ResultRow | null; index: number }> {
-  let index = 0;
-  for (const { start, end } of linesOf(bytes))
-    yield { row: parseRow(bytes.toString('utf8', start, end)), index: index++ };
+/** The rows of a block; null for one that is unreadable. */
+function* rowsOf(bytes: Buffer): Generator<ResultRow | null> {
+  for (const { start, end } of linesOf(bytes)) yield parseRow(bytes.toString('utf8', start, end));
 }
 
 /** Binary search: index of the block of a row. */
