@@ -12,9 +12,9 @@ import {
   environmentNames,
   isReloadable,
 } from './src/config/schema.ts';
-import { formatDuration } from './src/domain/duration.ts';
 import { errorCatalog } from './src/domain/errors.ts';
 import { failureCodes } from './src/domain/scan.ts';
+import { formatDuration } from './src/domain/time/duration.ts';
 import { checkFamilies } from './src/knowledge/checks/all.ts';
 import type { Check } from './src/knowledge/checks/check.ts';
 import { versionDisclosure } from './src/knowledge/checks/version-disclosure.ts';

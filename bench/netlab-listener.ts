@@ -5,7 +5,7 @@
  *   node bench/netlab-listener.ts
  */
 import { createServer } from 'node:net';
-import { loadSys } from '../src/net/packets/sys.ts';
+import { loadSys } from '../src/net/packets/linux/sys.ts';
 
 const afInet = 2;
 const sockStream = 1;

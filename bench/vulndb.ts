@@ -23,7 +23,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { importVulndb } from '../src/actions/catalogs/import-vulndb.ts';
-import { openVulndb } from '../src/knowledge/vulndb/generation.ts';
+import { openVulndb } from '../src/knowledge/vulndb/generation/generation.ts';
 
 const { values: flags } = parseArgs({
   options: {

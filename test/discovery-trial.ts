@@ -1,5 +1,5 @@
-import { compileScope } from '../src/domain/scope.ts';
-import { parseTargets } from '../src/domain/target.ts';
+import { compileScope } from '../src/domain/targets/scope.ts';
+import { parseTargets } from '../src/domain/targets/target.ts';
 import arp_discovery from '../src/modules/discovery/arp_discovery.ts';
 import icmp_discovery from '../src/modules/discovery/icmp_discovery.ts';
 import tcp_probe_discovery from '../src/modules/discovery/tcp_probe_discovery.ts';

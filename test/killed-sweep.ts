@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { PortCounts, PortCoverage } from '../src/domain/host.ts';
-import { compileScope } from '../src/domain/scope.ts';
-import { parseTargets } from '../src/domain/target.ts';
+import { compileScope } from '../src/domain/targets/scope.ts';
+import { parseTargets } from '../src/domain/targets/target.ts';
 import connect_scanner from '../src/modules/scanner/connect_scanner.ts';
 import type { ConnectState } from '../src/modules/scanner/connect-sweep.ts';
 import type { SlicedScanState } from '../src/modules/scanner/sliced-scan.ts';

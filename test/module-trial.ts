@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { type Banner, describeBytes } from '../src/domain/banner.ts';
 import type { PortCounts, PortCoverage } from '../src/domain/host.ts';
-import { compileScope } from '../src/domain/scope.ts';
-import { parseTargets } from '../src/domain/target.ts';
+import { compileScope } from '../src/domain/targets/scope.ts';
+import { parseTargets } from '../src/domain/targets/target.ts';
+import { type Banner, describeBytes } from '../src/domain/text/banner.ts';
 import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
 import { builtinRules } from '../src/knowledge/rules/rule-catalog.ts';
 import { withRulesFile } from '../src/knowledge/rules/signature-file.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { PortCounts } from '../src/domain/host.ts';
-import { compileScope } from '../src/domain/scope.ts';
-import { parseTargets } from '../src/domain/target.ts';
+import { compileScope } from '../src/domain/targets/scope.ts';
+import { parseTargets } from '../src/domain/targets/target.ts';
 import connect_scanner from '../src/modules/scanner/connect_scanner.ts';
 import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
 import { PacketRateLimiter } from '../src/net/gate/rate.ts';

@@ -1,4 +1,4 @@
-import { daysProblem, freezeProblem, freezeTimeProblem, hoursProblem } from '../domain/scan-calendar.ts';
+import { daysProblem, freezeProblem, freezeTimeProblem, hoursProblem } from '../domain/time/scan-calendar.ts';
 import { isMap, type Setting, type SettingMap } from './value.ts';
 
 /** Paths that the server itself serves. */

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../domain/address.ts';
+import { canonicalAddress } from '../domain/targets/address.ts';
 
 /** Listen address. `host` has no brackets. */
 export interface ListenEndpoint {

@@ -1,4 +1,4 @@
-import { nearest } from '../domain/nearest.ts';
+import { nearest } from '../domain/text/nearest.ts';
 import type { ConfigKey, ConfigMember, Members } from './schema.ts';
 import { type ConfigValue, isMap, readTyped, showValue, VariableText } from './value.ts';
 

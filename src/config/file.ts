@@ -14,7 +14,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import { nearest } from '../domain/nearest.ts';
+import { nearest } from '../domain/text/nearest.ts';
 import { type ConfigWarning, holdsSecret, readEntries, warningPath } from './entries.ts';
 import { type ConfigKey, configKeys, type ValueForm } from './schema.ts';
 import { type ConfigValue, readTyped, type SettingMap, VariableText } from './value.ts';

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { PortolanError } from '../domain/errors.ts';
-import { nearest } from '../domain/nearest.ts';
+import { nearest } from '../domain/text/nearest.ts';
 import { checkTogether, clampWorkers, warnOfPlainSlack } from './cross-checks.ts';
 import { readEntries, warningPath } from './entries.ts';
 import { type FileLayer, readConfigFile } from './file.ts';

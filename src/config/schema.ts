@@ -1,5 +1,5 @@
-import { freezeTimePattern, windowDaysPattern, windowHoursPattern } from '../domain/scan-calendar.ts';
 import { tenantPattern } from '../domain/tenant.ts';
+import { freezeTimePattern, windowDaysPattern, windowHoursPattern } from '../domain/time/scan-calendar.ts';
 
 /**
  * The one table of configuration keys. The type `Config`, the environment names, the checks and the texts of

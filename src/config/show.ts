@@ -1,5 +1,5 @@
-import { formatByteSize } from '../domain/byte-size.ts';
-import { formatDuration } from '../domain/duration.ts';
+import { formatByteSize } from '../domain/text/byte-size.ts';
+import { formatDuration } from '../domain/time/duration.ts';
 import type { LoadedConfig } from './load.ts';
 import { type ConfigKey, configKeys, type Members } from './schema.ts';
 import { configPaths, valueAt } from './tree.ts';

@@ -1,9 +1,9 @@
-import { canonicalAddress } from '../domain/address.ts';
-import { parseByteSize } from '../domain/byte-size.ts';
-import { ambiguousMinutes, formatDuration, parseDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
-import { compileScope } from '../domain/scope.ts';
-import { parseTargets } from '../domain/target.ts';
+import { canonicalAddress } from '../domain/targets/address.ts';
+import { compileScope } from '../domain/targets/scope.ts';
+import { parseTargets } from '../domain/targets/target.ts';
+import { parseByteSize } from '../domain/text/byte-size.ts';
+import { ambiguousMinutes, formatDuration, parseDuration } from '../domain/time/duration.ts';
 import { parseEndpoint } from './endpoint.ts';
 import type { ValueForm } from './schema.ts';
 

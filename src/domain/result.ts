@@ -1,8 +1,8 @@
 import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
-import type { UnidentifiedReason } from './banner.ts';
 import type { Finding, Severity, SeverityCounts } from './finding.ts';
 import type { PortCoverage, Protocol } from './host.ts';
 import type { Fingerprint } from './service.ts';
+import type { UnidentifiedReason } from './text/banner.ts';
 
 /**
  * One line of the record (JSON Lines). The identity of a row is its type plus host (host), host/port/protocol

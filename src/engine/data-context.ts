@@ -1,7 +1,7 @@
-import type { Banner } from '../domain/banner.ts';
 import type { Host, Port } from '../domain/host.ts';
 import type { Fingerprint } from '../domain/service.ts';
-import type { Target } from '../domain/target.ts';
+import type { Target } from '../domain/targets/target.ts';
+import type { Banner } from '../domain/text/banner.ts';
 import { Backlog } from './backlog.ts';
 import { dataKeys, isStandardKey, itemIdentity, mergeRecords, type StandardKey } from './data-keys.ts';
 import type { DataContext } from './module.ts';

@@ -1,9 +1,9 @@
-import type { AddressSet } from '../domain/address-set.ts';
-import type { Banner } from '../domain/banner.ts';
 import type { Host, Port, PortCoverage, Protocol } from '../domain/host.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
-import type { Target } from '../domain/target.ts';
+import type { AddressSet } from '../domain/targets/address-set.ts';
+import type { Target } from '../domain/targets/target.ts';
+import type { Banner } from '../domain/text/banner.ts';
 import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';

@@ -1,6 +1,6 @@
-import { formatDuration, parseDuration } from '../domain/duration.ts';
 import type { FieldProblem } from '../domain/errors.ts';
-import { nearest } from '../domain/nearest.ts';
+import { nearest } from '../domain/text/nearest.ts';
+import { formatDuration, parseDuration } from '../domain/time/duration.ts';
 
 /** Definition of one module option. Min and Max are inclusive; of a duration they are milliseconds. */
 export interface OptionDef {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AddressSet } from '../domain/address-set.ts';
+import { AddressSet } from '../domain/targets/address-set.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 import { forEachItem } from './each.ts';

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { PortCoverage, Protocol } from '../domain/host.ts';
 import type { StageRecord } from '../domain/scan.ts';
-import type { Target } from '../domain/target.ts';
+import type { Target } from '../domain/targets/target.ts';
 import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../domain/nearest.ts';
+import { nearest } from '../domain/text/nearest.ts';
 import { isStandardKey } from './data-keys.ts';
 import type { Graph, GraphIssue, GraphNode } from './graph.ts';
 import type { ModuleDefinition } from './module.ts';

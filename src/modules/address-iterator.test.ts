@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTargets } from '../domain/target.ts';
+import { parseTargets } from '../domain/targets/target.ts';
 import { AddressIterator } from './address-iterator.ts';
 
 const network = parseTargets(['127.9.0.0/24', '::1']).addresses;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { AddressSet } from '../domain/address-set.ts';
-import { type PermutationKey, randomPermutationKey, shuffled } from '../net/packets/permutation.ts';
+import type { AddressSet } from '../domain/targets/address-set.ts';
+import { type PermutationKey, randomPermutationKey, shuffled } from '../net/packets/frame/permutation.ts';
 
 /** State of an iterator in a checkpoint. */
 export interface IteratorState {

@@ -1,4 +1,4 @@
-import type { Target } from '../domain/target.ts';
+import type { Target } from '../domain/targets/target.ts';
 import type { DataContext } from '../engine/module.ts';
 
 /** The requested name of each address; servers behave differently when addressed by name. */

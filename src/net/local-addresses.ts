@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
-import { type Address, parseAddress } from '../domain/address.ts';
-import { AddressSet, type Interval } from '../domain/address-set.ts';
+import { type Address, parseAddress } from '../domain/targets/address.ts';
+import { AddressSet, type Interval } from '../domain/targets/address-set.ts';
 
 /** The whole of 127.0.0.0/8 is this machine, whatever its interfaces list (RFC 1122, 3.2.1.3). */
 const loopback4: Interval = { family: 4, first: 0x7f00_0000n, last: 0x7fff_ffffn };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AddressSet } from '../domain/address-set.ts';
+import { AddressSet } from '../domain/targets/address-set.ts';
 import { localAddresses } from './local-addresses.ts';
 import { localListeners } from './local-listeners.ts';
 

@@ -1,5 +1,5 @@
-import { canonicalAddress } from '../domain/address.ts';
-import type { AddressSet } from '../domain/address-set.ts';
+import { canonicalAddress } from '../domain/targets/address.ts';
+import type { AddressSet } from '../domain/targets/address-set.ts';
 import { localAddresses } from './local-addresses.ts';
 
 /** A listening endpoint of a server; `0.0.0.0` and `::` mean every address of this machine. */

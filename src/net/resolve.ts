@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import { canonicalAddress } from '../domain/address.ts';
+import { canonicalAddress } from '../domain/targets/address.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
 import { PauseGate } from './gate/pause-gate.ts';

@@ -1,6 +1,6 @@
 import { type Severity, severities } from '../domain/finding.ts';
 import { failureCodes, type Scan } from '../domain/scan.ts';
-import { visibleText } from '../domain/visible.ts';
+import { visibleText } from '../domain/text/visible.ts';
 
 /** Maximum size of a message, bytes: the JSON of Slack and webhooks, the whole mail with its headers. */
 export const maxMessageBytes = 8 * 1024;

@@ -1,16 +1,16 @@
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import type { ShardPart } from '../domain/shard.ts';
-import type { Target } from '../domain/target.ts';
+import type { Target } from '../domain/targets/target.ts';
 import type { SavedState } from '../engine/node.ts';
 import type { Plan } from '../engine/plan.ts';
 import type { EarlierRun } from '../engine/run.ts';
-import { rawObstacle } from '../net/packets/rights.ts';
+import { rawObstacle } from '../net/packets/linux/rights.ts';
 import { mergedRows } from '../workspace/record/record-reader.ts';
 import { planScan } from './plan/plan-scan.ts';
 import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
-import type { ResultRecorder } from './record-results.ts';
-import { restoreResults } from './restore-results.ts';
+import type { ResultRecorder } from './results/record-results.ts';
+import { restoreResults } from './results/restore-results.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Types and names of modules that need the whole scan. */

@@ -1,9 +1,9 @@
 import type { Config } from '../config/schema.ts';
-import type { AddressSet } from '../domain/address-set.ts';
 import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
-import { compileScope, type Scope } from '../domain/scope.ts';
 import type { ShardPart } from '../domain/shard.ts';
-import { anyInterface, parseTargets, type Target } from '../domain/target.ts';
+import type { AddressSet } from '../domain/targets/address-set.ts';
+import { compileScope, type Scope } from '../domain/targets/scope.ts';
+import { anyInterface, parseTargets, type Target } from '../domain/targets/target.ts';
 import type { Resolution } from '../net/resolve.ts';
 
 /** Resolves a host name; never throws. */

@@ -8,11 +8,11 @@ import { createGate } from '../net/gate/scoped-gate.ts';
 import { localListeners } from '../net/local-listeners.ts';
 import { mergedRows } from '../workspace/record/record-reader.ts';
 import type { ScopeRules } from './control.ts';
-import { failureFrom, type ScanFailure } from './failure.ts';
+import { failureFrom, type ScanFailure } from './finalize/failure.ts';
 import { unavailable } from './plan/plan-scan.ts';
 import { narrowing, type PreparedTargets } from './prepare-targets.ts';
 import { clampCount, ProgressMeter } from './progress.ts';
-import type { ResultRecorder } from './record-results.ts';
+import type { ResultRecorder } from './results/record-results.ts';
 import type { RunContext } from './run-context.ts';
 import { saveCheckpoint } from './save-checkpoint.ts';
 

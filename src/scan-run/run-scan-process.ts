@@ -3,7 +3,7 @@ import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { ScanControl } from './control.ts';
-import { ScanAbort } from './failure.ts';
+import { ScanAbort } from './finalize/failure.ts';
 import type { FromChild, ProcessCommand, ToChild } from './messages.ts';
 import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';

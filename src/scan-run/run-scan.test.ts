@@ -17,7 +17,7 @@ import { type RunTime, readRunTime, writeCheckpoint } from '../workspace/record/
 import { recordSummary } from '../workspace/record/record-reader.ts';
 import { ScanFolder } from '../workspace/scan-folder.ts';
 import { ScanControl } from './control.ts';
-import { ScanAbort } from './failure.ts';
+import { ScanAbort } from './finalize/failure.ts';
 import type { ScanOutcome } from './messages.ts';
 import { runScan } from './run-scan.ts';
 

@@ -7,22 +7,22 @@ import { NameResolver } from '../net/resolve.ts';
 import { removeCheckpoint } from '../workspace/record/checkpoint.ts';
 import { mergedRows, recordSummary } from '../workspace/record/record-reader.ts';
 import { openRecord } from '../workspace/record/record-writer.ts';
+import { EvaluationSources } from './catalogs/evaluation-sources.ts';
 import { ScanControl } from './control.ts';
-import { EvaluationSources } from './evaluation-sources.ts';
-import { failureFrom, type ScanFailure, ScanStop } from './failure.ts';
-import { finalizeRecord } from './finalize-record.ts';
+import { failureFrom, type ScanFailure, ScanStop } from './finalize/failure.ts';
+import { finalizeRecord } from './finalize/finalize-record.ts';
 import type { ScanOutcome } from './messages.ts';
 import { evaluatesVulnerabilities } from './plan/plan-scan.ts';
 import { planRun, restoreEarlier, targetsOfRun } from './prepare-run.ts';
 import type { PreparedTargets } from './prepare-targets.ts';
 import { ProgressMeter } from './progress.ts';
-import { ResultRecorder } from './record-results.ts';
+import { ResultRecorder } from './results/record-results.ts';
+import { type Counted, summaryOf } from './results/scan-summary.ts';
+import { countRows } from './results/stream-results.ts';
 import type { RunContext, RunScanInput } from './run-context.ts';
 import { ScanGraph } from './run-scan-graph.ts';
 import { earlierTime, endTime, ScanTime } from './run-time.ts';
-import { type Counted, summaryOf } from './scan-summary.ts';
 import { scanStatus } from './status.ts';
-import { countRows } from './stream-results.ts';
 
 /**
  * Runs one scan to its end: resolves names, applies the scope, executes the graph and leaves a finished record.

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { vulndbAge } from '../actions/catalogs/show-vulndb.ts';
-import { formatDuration } from '../domain/duration.ts';
 import { PortolanError } from '../domain/errors.ts';
-import { vulndbFolder } from '../scan-run/vulndb-folder.ts';
+import { formatDuration } from '../domain/time/duration.ts';
+import { vulndbFolder } from '../scan-run/catalogs/vulndb-folder.ts';
 import type { TenantContext } from './access/tenants.ts';
 import { shortfallText } from './background/garbage.ts';
 import type { RouteContext } from './context.ts';

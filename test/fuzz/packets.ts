@@ -1,13 +1,13 @@
-import { Chunk, type ChunkPlan } from '../../src/net/packets/chunk.ts';
-import { type CookieKey, cookie, halfSipHash } from '../../src/net/packets/cookie.ts';
-import { readEchoReply } from '../../src/net/packets/echo.ts';
-import { controlWords } from '../../src/net/packets/engine-control.ts';
-import { readReply } from '../../src/net/packets/neighbor-frame.ts';
-import { attributesOf } from '../../src/net/packets/netlink.ts';
-import { Responses } from '../../src/net/packets/response-reader.ts';
-import { Ring } from '../../src/net/packets/ring.ts';
-import { stackAt } from '../../src/net/packets/stack-traits.ts';
-import { readIcmpError } from '../../src/net/packets/udp-socket.ts';
+import { Chunk, type ChunkPlan } from '../../src/net/packets/engine/chunk.ts';
+import { controlWords } from '../../src/net/packets/engine/engine-control.ts';
+import { Ring } from '../../src/net/packets/engine/ring.ts';
+import { type CookieKey, cookie, halfSipHash } from '../../src/net/packets/frame/cookie.ts';
+import { readEchoReply } from '../../src/net/packets/frame/echo.ts';
+import { Responses } from '../../src/net/packets/frame/response-reader.ts';
+import { stackAt } from '../../src/net/packets/frame/stack-traits.ts';
+import { readReply } from '../../src/net/packets/linux/neighbor-frame.ts';
+import { attributesOf } from '../../src/net/packets/linux/netlink.ts';
+import { readIcmpError } from '../../src/net/packets/linux/udp-socket.ts';
 
 /** What comes in on raw sockets, and its readers. */
 

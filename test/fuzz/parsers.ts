@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { type Banner, describeBytes } from '../../src/domain/banner.ts';
 import { PortolanError } from '../../src/domain/errors.ts';
+import { type Banner, describeBytes } from '../../src/domain/text/banner.ts';
 import { checks } from '../../src/knowledge/checks/all.ts';
 import { CheckResponse } from '../../src/knowledge/checks/check.ts';
 import { DeviceClaims, deviceClaimsOfFact } from '../../src/knowledge/hosts/host-device.ts';
@@ -80,7 +80,6 @@ import { ServerFlight } from '../../src/knowledge/tls/server-flight.ts';
 import { bytesBehindName, readSession } from '../../src/knowledge/tls/session.ts';
 import { readSsl2Hello } from '../../src/knowledge/tls/ssl2.ts';
 import { cvss3BaseScore } from '../../src/knowledge/vulndb/cvss.ts';
-import { FeedProblem } from '../../src/knowledge/vulndb/feed-bytes.ts';
 import {
   cve5Record,
   epssFeed,
@@ -88,7 +87,8 @@ import {
   nvdPage,
   nvdRecord,
 } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
-import { importFeed } from '../../src/knowledge/vulndb/import-feed.ts';
+import { FeedProblem } from '../../src/knowledge/vulndb/import/feed-bytes.ts';
+import { importFeed } from '../../src/knowledge/vulndb/import/import-feed.ts';
 import type { Connection } from '../../src/net/gate/gate.ts';
 import { requestHttp2 } from '../../src/net/http2.ts';
 import type { Pick } from './mutate.ts';
@@ -944,14 +944,14 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'packets of a sweep',
-    covers: ['net/packets/response-reader.ts', 'net/packets/stack-traits.ts'],
+    covers: ['net/packets/frame/response-reader.ts', 'net/packets/frame/stack-traits.ts'],
     share: 2,
     seeds: sweepPackets,
     read: (bytes) => readSweepPacket(bytes),
   },
   {
     name: 'receive ring',
-    covers: ['net/packets/ring.ts'],
+    covers: ['net/packets/engine/ring.ts'],
     share: 10,
     seeds: [ringBlock],
     read: (bytes) => readRing(bytes),
@@ -959,10 +959,10 @@ export const parsers: readonly FuzzedParser[] = [
   {
     name: 'messages of sockets',
     covers: [
-      'net/packets/neighbor-frame.ts',
-      'net/packets/echo.ts',
-      'net/packets/udp-socket.ts',
-      'net/packets/netlink.ts',
+      'net/packets/linux/neighbor-frame.ts',
+      'net/packets/frame/echo.ts',
+      'net/packets/linux/udp-socket.ts',
+      'net/packets/linux/netlink.ts',
     ],
     share: 20,
     seeds: [...socketMessages, ...sweepPackets],
@@ -971,9 +971,9 @@ export const parsers: readonly FuzzedParser[] = [
   {
     name: 'vulnerability feeds',
     covers: [
-      'knowledge/vulndb/import-feed.ts',
-      'knowledge/vulndb/json-feed.ts',
-      'knowledge/vulndb/feed-bytes.ts',
+      'knowledge/vulndb/import/import-feed.ts',
+      'knowledge/vulndb/import/json-feed.ts',
+      'knowledge/vulndb/import/feed-bytes.ts',
     ],
     share: 1,
     seeds: [...feeds, ...feeds.slice(0, 2).map((feed) => gzipSync(feed))],

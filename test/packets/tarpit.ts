@@ -1,6 +1,6 @@
-import { foldedChecksum, swap16, wordSum } from '../../src/net/packets/frame.ts';
-import { readLinks } from '../../src/net/packets/links.ts';
-import { loadSys } from '../../src/net/packets/sys.ts';
+import { foldedChecksum, swap16, wordSum } from '../../src/net/packets/frame/frame.ts';
+import { readLinks } from '../../src/net/packets/linux/links.ts';
+import { loadSys } from '../../src/net/packets/linux/sys.ts';
 
 /**
  * Answers SYNs to 10.83.0.0/16 as a bad network would, on the interface eth0 of its namespace: late, out of order,

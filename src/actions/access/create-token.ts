@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { parseDuration } from '../../domain/duration.ts';
 import { type FieldProblem, invalidRequest } from '../../domain/errors.ts';
-import { nearest } from '../../domain/nearest.ts';
 import { tenantPattern } from '../../domain/tenant.ts';
+import { nearest } from '../../domain/text/nearest.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
 import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
 import { tokenDigest, tokenScopes } from './verify-token.ts';

@@ -1,6 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { parseDuration } from '../../domain/duration.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import {
   type LicenseClaims,
@@ -8,7 +7,8 @@ import {
   licenseFeatures,
   licensePlans,
 } from '../../domain/license.ts';
-import { nearest } from '../../domain/nearest.ts';
+import { nearest } from '../../domain/text/nearest.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
 import { licenseIdForm } from '../../workspace/license/verify-license.ts';
 
 export interface LicenseRequest {

@@ -1,5 +1,5 @@
-import { parseDuration } from '../../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
 import type { Store } from '../../store/open.ts';
 import { mintToken } from './create-token.ts';
 import { tokenDigest, tokenState } from './verify-token.ts';

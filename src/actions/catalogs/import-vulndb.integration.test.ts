@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
-import { openVulndb } from '../../knowledge/vulndb/generation.ts';
-import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
+import { openVulndb } from '../../knowledge/vulndb/generation/generation.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
 import { importVulndb } from './import-vulndb.ts';
 import { showVulndb, vulndbAge } from './show-vulndb.ts';
 

@@ -1,10 +1,10 @@
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PortolanError } from '../../domain/errors.ts';
-import { FeedProblem, fileBytes } from '../../knowledge/vulndb/feed-bytes.ts';
-import { GenerationWriter } from '../../knowledge/vulndb/generation-writer.ts';
-import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import-feed.ts';
-import type { GenerationManifest, SourceState } from '../../knowledge/vulndb/manifest.ts';
+import { GenerationWriter } from '../../knowledge/vulndb/generation/generation-writer.ts';
+import type { GenerationManifest, SourceState } from '../../knowledge/vulndb/generation/manifest.ts';
+import { FeedProblem, fileBytes } from '../../knowledge/vulndb/import/feed-bytes.ts';
+import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import/import-feed.ts';
 import { diskError } from '../../workspace/atomic-file.ts';
 
 export interface ImportRequest {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { PortolanError } from '../../domain/errors.ts';
-import { installedSets } from '../../scan-run/load-fingerprints.ts';
+import { installedSets } from '../../scan-run/catalogs/load-fingerprints.ts';
 import { type SetHeader, setName } from '../../workspace/fingerprint-sets.ts';
 import { type CheckedRules, checkRules, readRulePath } from './read-rule-feed.ts';
 

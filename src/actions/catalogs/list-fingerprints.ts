@@ -1,8 +1,8 @@
-import { type Banner, describeBytes } from '../../domain/banner.ts';
+import { type Banner, describeBytes } from '../../domain/text/banner.ts';
 import { observe } from '../../knowledge/rules/evidence.ts';
 import { builtinRules, RuleCatalog, type SignatureMatch } from '../../knowledge/rules/rule-catalog.ts';
 import type { Signature } from '../../knowledge/signatures/signature.ts';
-import type { LoadedFingerprints } from '../../scan-run/load-fingerprints.ts';
+import type { LoadedFingerprints } from '../../scan-run/catalogs/load-fingerprints.ts';
 
 /** A signature and its set; `builtin` for those of the program. */
 export interface ListedSignature {

@@ -1,5 +1,5 @@
 import type { ScanRequest } from '../../domain/scan.ts';
-import { parseTargets } from '../../domain/target.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
 import type { Plan } from '../../engine/plan.ts';
 
 /** Lets the modules of a plan start slow preparation while workspace and store are opened. Sends nothing. */

@@ -1,7 +1,7 @@
 import { knownExploited } from '../../knowledge/vulndb/builtin/known-exploited.ts';
 import { builtinCves, builtinEntries } from '../../knowledge/vulndb/builtin.ts';
-import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
-import type { GenerationManifest } from '../../knowledge/vulndb/manifest.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
+import type { GenerationManifest } from '../../knowledge/vulndb/generation/manifest.ts';
 
 /** The vulnerability data in use: counts of the imported data, or of the builtin catalog without any. */
 export interface VulndbState {

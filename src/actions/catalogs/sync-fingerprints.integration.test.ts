@@ -14,7 +14,7 @@ import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ownPath, respondUnder } from '../../../test/own-path.ts';
-import { loadFingerprints, syncedSets } from '../../scan-run/load-fingerprints.ts';
+import { loadFingerprints, syncedSets } from '../../scan-run/catalogs/load-fingerprints.ts';
 import { isSyncDue, syncFingerprints } from './sync-fingerprints.ts';
 
 const rule = (id: string) =>

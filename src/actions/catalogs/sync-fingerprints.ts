@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Signature } from '../../knowledge/signatures/signature.ts';
-import { syncedSets } from '../../scan-run/load-fingerprints.ts';
+import { syncedSets } from '../../scan-run/catalogs/load-fingerprints.ts';
 import { folderMode, isMissing, writeFileAtomic } from '../../workspace/atomic-file.ts';
 import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
 import { downloadFeed, urlWithoutSecret } from './download-feed.ts';

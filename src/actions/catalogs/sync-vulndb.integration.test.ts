@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
-import { openVulndb } from '../../knowledge/vulndb/generation.ts';
-import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
+import { openVulndb } from '../../knowledge/vulndb/generation/generation.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
 import { importVulndb } from './import-vulndb.ts';
 import { syncVulndb, type VulndbSyncRequest } from './sync-vulndb.ts';
 

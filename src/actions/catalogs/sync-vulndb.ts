@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
-import { FeedProblem } from '../../knowledge/vulndb/feed-bytes.ts';
-import { GenerationWriter } from '../../knowledge/vulndb/generation-writer.ts';
-import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import-feed.ts';
-import type { GenerationManifest, SourceState } from '../../knowledge/vulndb/manifest.ts';
+import { GenerationWriter } from '../../knowledge/vulndb/generation/generation-writer.ts';
+import type { GenerationManifest, SourceState } from '../../knowledge/vulndb/generation/manifest.ts';
+import { FeedProblem } from '../../knowledge/vulndb/import/feed-bytes.ts';
+import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import/import-feed.ts';
 import { diskError } from '../../workspace/atomic-file.ts';
 import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
 

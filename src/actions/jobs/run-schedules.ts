@@ -1,6 +1,6 @@
-import { CronSchedule } from '../../domain/cron.ts';
 import { type ErrorCode, PortolanError } from '../../domain/errors.ts';
 import type { JobError } from '../../domain/job.ts';
+import { CronSchedule } from '../../domain/time/cron.ts';
 import type { Submission } from '../../scan-run/plan/submission.ts';
 import type { StoredJob } from '../../store/client-jobs/job-row.ts';
 import type { Turn } from '../../store/client-jobs/job-schedules.ts';

@@ -1,9 +1,9 @@
 import type { Config } from '../../config/schema.ts';
-import { CronSchedule } from '../../domain/cron.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { type Job, type JobRun, jobIdPattern } from '../../domain/job.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
-import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import { CronSchedule } from '../../domain/time/cron.ts';
+import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import type { StoredJob } from '../../store/client-jobs/job-row.ts';
 import type { LiveRun } from '../../store/client-jobs/job-runs.ts';
 import type { Store } from '../../store/open.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { CronSchedule, scheduleProblem } from '../../domain/cron.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { type Job, type JobType, jobTypes, newJobId } from '../../domain/job.ts';
 import type { ScanOptions } from '../../domain/scan.ts';
+import { CronSchedule, scheduleProblem } from '../../domain/time/cron.ts';
 import { defaultPool, optionNames } from '../../scan-run/plan/decide-request.ts';
 import { maxNameLength, type Submission } from '../../scan-run/plan/submission.ts';
 import type { NewJob } from '../../store/client-jobs/client-jobs.ts';

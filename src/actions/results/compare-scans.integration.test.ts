@@ -14,7 +14,7 @@ import { GraphLibrary } from '../../engine/graph-library.ts';
 import { defineModule } from '../../engine/module.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
-import { countRows } from '../../scan-run/stream-results.ts';
+import { countRows } from '../../scan-run/results/stream-results.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';

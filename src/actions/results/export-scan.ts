@@ -1,8 +1,8 @@
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
-import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/open-results.ts';
 import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
-import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/stream-results.ts';
+import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
+import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/results/stream-results.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
@@ -84,7 +84,7 @@ async function contentOf(
       return archiveScan(folder, damageNote(results));
     }
     case 'html': {
-      const { renderHtml } = await import('../../workspace/render/html.ts');
+      const { renderHtml } = await import('../../workspace/render/html/html.ts');
       return renderHtml(reportHead(results), rows);
     }
     case 'nmap': {

@@ -1,7 +1,7 @@
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
-import { openResults, type RecordObserver, type Verification } from '../../scan-run/open-results.ts';
+import { openResults, type RecordObserver, type Verification } from '../../scan-run/results/open-results.ts';
 import { recordPage } from '../../workspace/record/record-page.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';

@@ -1,11 +1,11 @@
 import type { Config } from '../../config/schema.ts';
-import type { AddressSet } from '../../domain/address-set.ts';
 import { type Severity, severities } from '../../domain/finding.ts';
 import type { Protocol } from '../../domain/host.ts';
 import type { HostRow } from '../../domain/result.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
-import { compileScope } from '../../domain/scope.ts';
-import { parseTargets } from '../../domain/target.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
+import { compileScope } from '../../domain/targets/scope.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import { type PlannedPorts, plannedPorts } from '../../scan-run/plan/planned-ports.ts';
 import { mergedRows } from '../../workspace/record/record-reader.ts';

@@ -6,7 +6,7 @@ import {
   type EndContext,
   interruptScan,
   liveCommandLine,
-} from '../../scan-run/interrupt-scan.ts';
+} from '../../scan-run/finalize/interrupt-scan.ts';
 import type { Store } from '../../store/open.ts';
 import { noSuchScan, showScan } from './show-scan.ts';
 

@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import type { Store } from '../../store/open.ts';
 import { rejectForeign } from './cancel-scan.ts';
 import { showScan } from './show-scan.ts';

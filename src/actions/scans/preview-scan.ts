@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts';
-import { parseDuration } from '../../domain/duration.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
-import { compileScope } from '../../domain/scope.ts';
-import { parseTargets } from '../../domain/target.ts';
+import { compileScope } from '../../domain/targets/scope.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
 import type { Plan, PlannedNode } from '../../engine/plan.ts';
 import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';

@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import { type PauseContext, setPaused } from './pause-scan.ts';
 import { showScan } from './show-scan.ts';
 import { windowText } from './window-warning.ts';

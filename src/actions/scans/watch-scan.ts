@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
-import { openResults, type RecordObserver, recordDamaged } from '../../scan-run/open-results.ts';
+import { openResults, type RecordObserver, recordDamaged } from '../../scan-run/results/open-results.ts';
 import { parseRow } from '../../workspace/record/row-line.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { passingWarnings } from './window-warning.ts';

@@ -1,5 +1,5 @@
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
-import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 
 /** Code of the warning while no scan may send; removed with its reason. */
 const outsideWindow = 'outside_window';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
-import { provisionalSummary } from '../../scan-run/provisional-summary.ts';
+import { provisionalSummary } from '../../scan-run/results/provisional-summary.ts';
 import { storedStatus } from '../../scan-run/status.ts';
 import type { Store } from '../../store/open.ts';
 import type { DatedScan } from '../../store/scans/scan-ages.ts';

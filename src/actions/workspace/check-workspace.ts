@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, scanIdPattern } from '../../domain/scan.ts';
 import { tenantPattern } from '../../domain/tenant.ts';
-import { concludeScan } from '../../scan-run/finalize-scan.ts';
+import { concludeScan } from '../../scan-run/finalize/finalize-scan.ts';
 import { storeFaults } from '../../store/integrity.ts';
 import type { Store } from '../../store/open.ts';
 import type { DatedScan } from '../../store/scans/scan-ages.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
-import { ambiguousMinutes, formatDuration, parseDuration } from '../../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { ambiguousMinutes, formatDuration, parseDuration } from '../../domain/time/duration.ts';
 import type { CursorPosition } from '../../store/cursor.ts';
 import type { Store } from '../../store/open.ts';
 import { newestOfAll } from '../../store/scans/age-windows.ts';

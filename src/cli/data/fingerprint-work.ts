@@ -20,7 +20,7 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { builtinRules } from '../../knowledge/rules/rule-catalog.ts';
 import type { Signature } from '../../knowledge/signatures/signature.ts';
-import { type LoadedFingerprints, loadFingerprints } from '../../scan-run/load-fingerprints.ts';
+import { type LoadedFingerprints, loadFingerprints } from '../../scan-run/catalogs/load-fingerprints.ts';
 import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';

@@ -7,9 +7,9 @@ import {
   syncVulndb,
 } from '../../actions/catalogs/sync-vulndb.ts';
 import type { Config } from '../../config/schema.ts';
-import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
-import type { GenerationManifest } from '../../knowledge/vulndb/manifest.ts';
-import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
+import type { GenerationManifest } from '../../knowledge/vulndb/generation/manifest.ts';
+import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';

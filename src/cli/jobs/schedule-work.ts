@@ -1,9 +1,9 @@
 import type { JobList } from '../../actions/jobs/list-jobs.ts';
 import { readTyped } from '../../config/value.ts';
-import { CronSchedule, scheduleProblem } from '../../domain/cron.ts';
 import type { Job } from '../../domain/job.ts';
-import { freezeTimePattern, freezeTimeProblem } from '../../domain/scan-calendar.ts';
-import { instantsOf, WallClock } from '../../domain/wall-clock.ts';
+import { CronSchedule, scheduleProblem } from '../../domain/time/cron.ts';
+import { freezeTimePattern, freezeTimeProblem } from '../../domain/time/scan-calendar.ts';
+import { instantsOf, WallClock } from '../../domain/time/wall-clock.ts';
 import type { Client } from '../session/client.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';

@@ -1,4 +1,4 @@
-import type { RecordObserver } from '../../scan-run/open-results.ts';
+import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';

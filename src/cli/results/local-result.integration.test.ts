@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
-import type { RecordObserver } from '../../scan-run/open-results.ts';
+import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';

@@ -1,5 +1,5 @@
 import type { Scan } from '../../domain/scan.ts';
-import { openResults, type RecordObserver } from '../../scan-run/open-results.ts';
+import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { OutputFormat } from '../terminal/output.ts';
 import { jsonSafe, linesSafe } from '../terminal/printable.ts';

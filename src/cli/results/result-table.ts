@@ -1,6 +1,5 @@
 import pc from 'picocolors';
 import { kindText } from '../../domain/asset.ts';
-import { unidentifiedReasons } from '../../domain/banner.ts';
 import { classOf, type Finding, type FindingClass, findingClasses } from '../../domain/finding.ts';
 import type {
   ComplianceRow,
@@ -10,6 +9,7 @@ import type {
   SummaryRow,
   VulnerabilityRow,
 } from '../../domain/result.ts';
+import { unidentifiedReasons } from '../../domain/text/banner.ts';
 import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
 import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';

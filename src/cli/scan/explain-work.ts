@@ -8,9 +8,9 @@ import type {
 import { explainEndpoint } from '../../actions/results/explain-port.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import type { Config } from '../../config/schema.ts';
-import { loadFingerprints } from '../../scan-run/load-fingerprints.ts';
-import { openResults } from '../../scan-run/open-results.ts';
-import { ScanVulnerabilities } from '../../scan-run/scan-vulnerabilities.ts';
+import { loadFingerprints } from '../../scan-run/catalogs/load-fingerprints.ts';
+import { ScanVulnerabilities } from '../../scan-run/catalogs/scan-vulnerabilities.ts';
+import { openResults } from '../../scan-run/results/open-results.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { readRows, scanPath } from '../results/remote-result.ts';
 import { namedClient } from '../session/server-choice.ts';

@@ -4,7 +4,7 @@ import { prepareModules } from '../../actions/catalogs/prepare-modules.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
-import { ScanAbort } from '../../scan-run/failure.ts';
+import { ScanAbort } from '../../scan-run/finalize/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import { type DecidedRequest, decideRequest } from '../../scan-run/plan/decide-request.ts';
 import { checkModuleDefaults } from '../../scan-run/plan/module-defaults.ts';

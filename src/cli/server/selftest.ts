@@ -25,7 +25,7 @@ export function addSelftestCommand(program: Command): void {
     .addHelpText('after', help)
     .action(
       guarded(async ({ format }: { format: string }) => {
-        const { selfTests } = await import('../../net/packets/selftest.ts');
+        const { selfTests } = await import('../../net/packets/engine/selftest.ts');
         const checks = selfTests.map(({ name, run }) => outcomeOf(name, run));
         const ok = checks.every(({ status }) => status === 'ok');
         print(format === 'json' ? printableJson({ ok, checks }) : textOf(checks));

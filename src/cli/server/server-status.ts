@@ -1,5 +1,5 @@
-import { formatDuration } from '../../domain/duration.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import { formatDuration } from '../../domain/time/duration.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf } from '../session/server-choice.ts';

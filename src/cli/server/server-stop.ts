@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseDuration } from '../../domain/duration.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import { readConfig } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';

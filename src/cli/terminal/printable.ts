@@ -1,4 +1,4 @@
-import { visibleCharacter, visibleText } from '../../domain/visible.ts';
+import { visibleCharacter, visibleText } from '../../domain/text/visible.ts';
 
 /**
  * Data of targets must not reach a terminal as control sequences. Every text that is not from this program passes one

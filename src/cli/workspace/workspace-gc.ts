@@ -4,7 +4,7 @@ import {
   type GarbageReport,
   type GarbageRequest,
 } from '../../actions/workspace/collect-garbage.ts';
-import { formatByteSize } from '../../domain/byte-size.ts';
+import { formatByteSize } from '../../domain/text/byte-size.ts';
 import { findServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';

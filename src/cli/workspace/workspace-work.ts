@@ -5,7 +5,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { serverOf } from '../../domain/executor.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { EmbeddedQueue } from '../../queue/embedded.ts';
-import { liveCommandLine } from '../../scan-run/interrupt-scan.ts';
+import { liveCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { ListedScan } from '../../store/scans/scan-list.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { damageNote } from '../results/damage-warning.ts';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ambiguousMinutes, parseDuration } from '../../domain/duration.ts';
+import { ambiguousMinutes, parseDuration } from '../../domain/time/duration.ts';
 import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../domain/address.ts';
+import { parseAddress } from '../../domain/targets/address.ts';
 import type { CertificateFacts } from '../protocols/tls.ts';
 import { type Check, type CheckResponse, evidence } from './check.ts';
 

@@ -1,5 +1,5 @@
-import { type Banner, bannerText } from '../../domain/banner.ts';
 import type { Severity } from '../../domain/finding.ts';
+import { type Banner, bannerText } from '../../domain/text/banner.ts';
 import { type HttpRecord, parseHttp } from '../protocols/http.ts';
 import { isSecure, serverBytes } from '../protocols/probe-session.ts';
 import { parseTls, type TlsFacts } from '../protocols/tls.ts';

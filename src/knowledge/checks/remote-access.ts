@@ -1,4 +1,4 @@
-import { bannerText } from '../../domain/banner.ts';
+import { bannerText } from '../../domain/text/banner.ts';
 import { parseFtp } from '../protocols/ftp.ts';
 import { sentRequests } from '../protocols/probe-session.ts';
 import { parseRdp, parseRfb, parseX11 } from '../protocols/remote-screen.ts';

@@ -1,6 +1,6 @@
-import type { Banner } from '../../domain/banner.ts';
 import type { StackTraits } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import { furtherNames } from '../probes/probes.ts';
 import { serverBytes } from '../protocols/probe-session.ts';
 import { parseSsh } from '../protocols/ssh.ts';

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { fuzzRounds, fuzzTimeout } from '../../../test/rounds.ts';
-import { type Banner, describeBytes } from '../../domain/banner.ts';
+import { type Banner, describeBytes } from '../../domain/text/banner.ts';
 import { DeviceClaims, deviceClaimsOfFact } from '../hosts/host-device.ts';
 import { factsOfBanner } from '../hosts/host-facts.ts';
 import { SystemClaims, systemClaimsOfFact } from '../hosts/host-system.ts';

@@ -1,4 +1,4 @@
-import { type Banner, bannerBytes } from '../../domain/banner.ts';
+import { type Banner, bannerBytes } from '../../domain/text/banner.ts';
 
 /** Requests of one probe that are looked at. */
 const exchangeLimit = 16;

@@ -1,5 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import type { TlsEnumeration, TlsObservation } from '../../domain/banner.ts';
+import type { TlsEnumeration, TlsObservation } from '../../domain/text/banner.ts';
 import { readExtensions } from '../tls/certificate-extensions.ts';
 import { type ChainFacts, examineChain } from '../tls/chain.ts';
 import { type EnumerationFacts, enumerationFacts } from '../tls/enumeration-facts.ts';

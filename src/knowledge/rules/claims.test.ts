@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Banner, describeBytes } from '../../domain/banner.ts';
+import { type Banner, describeBytes } from '../../domain/text/banner.ts';
 import { claimsOf, PortClaims, resolveClaims } from './claims.ts';
 import { builtinRules } from './rule-catalog.ts';
 

@@ -1,6 +1,6 @@
-import type { Banner } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
 import { evidenceLimit, type Observation, observe } from './evidence.ts';

@@ -1,4 +1,4 @@
-import { type Banner, tlsRejection } from '../../domain/banner.ts';
+import { type Banner, tlsRejection } from '../../domain/text/banner.ts';
 import { parseBinaryService, parseDatagramService } from '../protocols/binary-service.ts';
 import { parseClassicService } from '../protocols/classic-service.ts';
 import { parseClusterService } from '../protocols/cluster-service.ts';

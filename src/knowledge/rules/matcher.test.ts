@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { afterEach, expect, test, vi } from 'vitest';
-import { type Banner, describeBytes } from '../../domain/banner.ts';
+import { type Banner, describeBytes } from '../../domain/text/banner.ts';
 import { claimsOf } from './claims.ts';
 import { compileMatcher, matchInputLimit } from './matcher.ts';
 import { builtinRules } from './rule-catalog.ts';

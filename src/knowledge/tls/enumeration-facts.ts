@@ -1,4 +1,4 @@
-import type { TlsEnumeration, TlsTraits } from '../../domain/banner.ts';
+import type { TlsEnumeration, TlsTraits } from '../../domain/text/banner.ts';
 
 /** What a survey adds to the facts of a TLS server; null = not found out, or without meaning for this server. */
 export interface EnumerationFacts

@@ -1,4 +1,4 @@
-import type { TlsVersionSupport } from '../../domain/banner.ts';
+import type { TlsVersionSupport } from '../../domain/text/banner.ts';
 import type { CertificateFacts, CertificateRejection, TlsFacts } from '../protocols/tls.ts';
 import { listed, type Weakness } from '../weakness.ts';
 import { groupNamed } from './groups.ts';

@@ -1,7 +1,7 @@
 import type { Host } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
-import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
+import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/engine/chunk.ts';
 import type { SignOfLife, SweepProgress } from '../../net/tcp/sweep-job.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { type PackedPart, packed, unpacked } from '../scanner/packed-progress.ts';

@@ -5,7 +5,7 @@ import { closeServers, listen, loopbackGate, tryModule } from '../../../test/mod
 import type { Host } from '../../domain/host.ts';
 import type { ScanGate } from '../../net/gate/gate.ts';
 import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
-import { rawObstacle } from '../../net/packets/rights.ts';
+import { rawObstacle } from '../../net/packets/linux/rights.ts';
 import tcp_probe_discovery from './tcp_probe_discovery.ts';
 
 const script = fileURLToPath(new URL('../../../test/discovery-trial.ts', import.meta.url));

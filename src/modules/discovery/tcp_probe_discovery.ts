@@ -4,7 +4,7 @@ import { defineModule, type ExecContext } from '../../engine/module.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { areThisMachine } from '../../net/local-addresses.ts';
-import { warmEngine } from '../../net/packets/engine.ts';
+import { warmEngine } from '../../net/packets/engine/engine.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { pingByConnect } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';

@@ -1,7 +1,7 @@
-import { parseAddress } from '../../domain/address.ts';
 import type { ComplianceControl, ComplianceViolation } from '../../domain/compliance.ts';
 import type { HostFinding } from '../../domain/finding.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import { parseAddress } from '../../domain/targets/address.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule, type ExecContext } from '../../engine/module.ts';
 import { listItems } from '../../engine/options.ts';

@@ -12,8 +12,8 @@ import {
   x11Admission,
 } from '../../../test/fixed-responses.ts';
 import { bannerOf, closeServers, listen, tryModule } from '../../../test/module-trial.ts';
-import type { Banner } from '../../domain/banner.ts';
 import type { HostFinding } from '../../domain/finding.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import { validateOptions } from '../../engine/options.ts';
 import { checkIds } from '../../knowledge/checks/all.ts';
 import { certificateDer, privateKey } from '../../knowledge/protocols/test-certificate.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Banner } from '../../domain/banner.ts';
 import { classOf, type HostFinding } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { defineModule } from '../../engine/module.ts';
 import { listItems } from '../../engine/options.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bannerOf, runModule } from '../../../test/module-trial.ts';
-import type { Banner } from '../../domain/banner.ts';
 import type { Fingerprint } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import coordinator from './fingerprint_coordinator.ts';
 
 const run = (banners: Banner[], options: Record<string, unknown> = {}) =>

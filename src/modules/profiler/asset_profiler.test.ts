@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { ProfilePart } from '../../domain/asset.ts';
-import type { Banner } from '../../domain/banner.ts';
 import type { Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import { certificateDer } from '../../knowledge/protocols/test-certificate.ts';
 import assetProfiler from './asset_profiler.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Banner } from '../../domain/banner.ts';
 import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import {

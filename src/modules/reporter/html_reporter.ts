@@ -1,5 +1,5 @@
 import { defineModule } from '../../engine/module.ts';
-import { renderHtml } from '../../workspace/render/html.ts';
+import { renderHtml } from '../../workspace/render/html/html.ts';
 import { reporterOptions, reportHead, writeReport } from './report-file.ts';
 
 export default defineModule({

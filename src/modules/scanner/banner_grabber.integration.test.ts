@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../test/cli/listeners.ts';
 import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
-import { type Banner, bannerBytes, tlsRejection } from '../../domain/banner.ts';
+import { type Banner, bannerBytes, tlsRejection } from '../../domain/text/banner.ts';
 import { observedService } from '../../knowledge/rules/claims.ts';
 import banner_grabber from './banner_grabber.ts';
 

@@ -1,10 +1,10 @@
-import type { Banner } from '../../domain/banner.ts';
 import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
-import { shuffled } from '../../net/packets/permutation.ts';
+import { shuffled } from '../../net/packets/frame/permutation.ts';
 import { targetNames } from '../target-names.ts';
 import { emptyBanner, type PortSessionSettings } from './port-connections.ts';
 import { enumeratePort } from './port-enumeration.ts';

@@ -3,7 +3,11 @@ import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { onAbort } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
-import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
+import {
+  type PermutationKey,
+  permutation,
+  randomPermutationKey,
+} from '../../net/packets/frame/permutation.ts';
 import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/tcp/sweep-job.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { parseTargets } from '../../domain/target.ts';
-import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
+import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/engine/chunk.ts';
 import { HostBatches } from './host-batches.ts';
 
 async function sizes(batches: HostBatches): Promise<number[]> {

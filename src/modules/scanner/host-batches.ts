@@ -1,6 +1,6 @@
-import type { AddressSet } from '../../domain/address-set.ts';
 import type { Host } from '../../domain/host.ts';
-import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/chunk.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
+import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/engine/chunk.ts';
 import type { SweepHost } from '../../net/tcp/sweep-job.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 

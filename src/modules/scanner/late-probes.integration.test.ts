@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
-import type { Banner } from '../../domain/banner.ts';
-import { compileScope } from '../../domain/scope.ts';
-import { parseTargets } from '../../domain/target.ts';
+import { compileScope } from '../../domain/targets/scope.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { PacketRateLimiter } from '../../net/gate/rate.ts';
 import { createGate } from '../../net/gate/scoped-gate.ts';

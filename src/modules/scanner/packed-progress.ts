@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type ChunkState, maxChunkEndpoints } from '../../net/packets/chunk.ts';
-import type { PermutationKey } from '../../net/packets/permutation.ts';
+import { type ChunkState, maxChunkEndpoints } from '../../net/packets/engine/chunk.ts';
+import type { PermutationKey } from '../../net/packets/frame/permutation.ts';
 import type { SweepProgress } from '../../net/tcp/sweep-job.ts';
 
 type ProgressPart = SweepProgress['parts'][number];

@@ -1,5 +1,5 @@
-import type { Banner, UnidentifiedReason } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
+import type { Banner, UnidentifiedReason } from '../../domain/text/banner.ts';
 import { nextProbe, probes } from '../../knowledge/probes/probes.ts';
 import { maxHeaderBytes } from '../../knowledge/requests/http-reader.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';

@@ -1,5 +1,5 @@
-import type { Banner, UnidentifiedReason } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
+import type { Banner, UnidentifiedReason } from '../../domain/text/banner.ts';
 import { wantsTls } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe } from '../../knowledge/probes/probe.ts';
 import {

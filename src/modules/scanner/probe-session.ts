@@ -1,6 +1,6 @@
-import type { Banner, TlsObservation } from '../../domain/banner.ts';
-import { describeBytes } from '../../domain/banner.ts';
 import type { Endpoint } from '../../domain/host.ts';
+import type { Banner, TlsObservation } from '../../domain/text/banner.ts';
+import { describeBytes } from '../../domain/text/banner.ts';
 import { serviceOf } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';

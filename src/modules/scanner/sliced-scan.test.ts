@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PortCounts, PortCoverage } from '../../domain/host.ts';
-import { parseTargets } from '../../domain/target.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
 import type { DataContext } from '../../engine/module.ts';
 import type { SweepJob, SweepOutcome } from '../../net/tcp/sweep-job.ts';
 import { HostBatches } from './host-batches.ts';

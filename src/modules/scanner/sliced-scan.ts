@@ -1,6 +1,6 @@
 import type { Port, PortCounts, PortCoverage, StackTraits } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
-import { maxChunkEndpoints } from '../../net/packets/chunk.ts';
+import { maxChunkEndpoints } from '../../net/packets/engine/chunk.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
 import type { IteratorState } from '../address-iterator.ts';
 import { UntriedHosts } from '../untried-hosts.ts';

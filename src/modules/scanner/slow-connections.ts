@@ -1,6 +1,6 @@
 import { pause } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
-import type { ChunkState } from '../../net/packets/chunk.ts';
+import type { ChunkState } from '../../net/packets/engine/chunk.ts';
 import type { SweepOutcome } from '../../net/tcp/sweep-job.ts';
 import type { SampleProgress } from './slow-retry.ts';
 

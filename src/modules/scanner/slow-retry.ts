@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
+import {
+  type PermutationKey,
+  permutation,
+  randomPermutationKey,
+} from '../../net/packets/frame/permutation.ts';
 import type { SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
 import { type PackedPart, packed, unpacked } from './packed-progress.ts';
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
 import type { KilledSweep, SweepEnd, SweepPosition } from '../../../test/killed-sweep.ts';
 import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
-import { mix, permutationShape } from '../../net/packets/permutation.ts';
+import { mix, permutationShape } from '../../net/packets/frame/permutation.ts';
 
 const script = fileURLToPath(new URL('../../../test/killed-sweep.ts', import.meta.url));
 const hasNft = isInstalled('nft');

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
 import type { ScanGate } from '../../net/gate/gate.ts';
-import { rawObstacle } from '../../net/packets/rights.ts';
+import { rawObstacle } from '../../net/packets/linux/rights.ts';
 import type { SlicedScanState } from './sliced-scan.ts';
 import syn_scanner from './syn_scanner.ts';
 

@@ -3,7 +3,7 @@ import type { Host } from '../../domain/host.ts';
 import { defineModule, type ExecContext } from '../../engine/module.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { areThisMachine } from '../../net/local-addresses.ts';
-import { warmEngine } from '../../net/packets/engine.ts';
+import { warmEngine } from '../../net/packets/engine/engine.ts';
 import type { SweepJob } from '../../net/tcp/sweep-job.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { HostBatches } from './host-batches.ts';

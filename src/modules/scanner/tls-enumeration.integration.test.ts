@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
-import { type Banner, tlsRejection } from '../../domain/banner.ts';
+import { type Banner, tlsRejection } from '../../domain/text/banner.ts';
 import { certificateDer, privateKey as testKey } from '../../knowledge/protocols/test-certificate.ts';
 import { parseTls } from '../../knowledge/protocols/tls.ts';
 import { suiteNamed } from '../../knowledge/tls/suites.ts';

@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { TlsEnumeration, TlsObservation, TlsTraits, TlsVersionSupport } from '../../domain/banner.ts';
+import type {
+  TlsEnumeration,
+  TlsObservation,
+  TlsTraits,
+  TlsVersionSupport,
+} from '../../domain/text/banner.ts';
 import { clientHello, fallbackScsv, type HelloOffer } from '../../knowledge/tls/client-hello.ts';
 import { curveIds, groupIdsOf13, groupName } from '../../knowledge/tls/groups.ts';
 import { ServerFlight, type ServerHello } from '../../knowledge/tls/server-flight.ts';

@@ -1,5 +1,5 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
-import type { TlsTraits } from '../../domain/banner.ts';
+import type { TlsTraits } from '../../domain/text/banner.ts';
 import type { HelloOffer } from '../../knowledge/tls/client-hello.ts';
 import { acceptedCipherChange, earlyCipherChange } from '../../knowledge/tls/early-cipher-change.ts';
 import { emptyHeartbeat, heartbeatExtension, leakedBytes } from '../../knowledge/tls/heartbeat.ts';

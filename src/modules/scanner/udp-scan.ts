@@ -4,7 +4,11 @@ import type { OptionValues } from '../../engine/options.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import { udpPayloads } from '../../knowledge/requests/udp-payloads.ts';
 import type { UdpOutcome, UdpTask } from '../../net/gate/gate.ts';
-import { type PermutationKey, permutation, randomPermutationKey } from '../../net/packets/permutation.ts';
+import {
+  type PermutationKey,
+  permutation,
+  randomPermutationKey,
+} from '../../net/packets/frame/permutation.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { plannedUdpPorts } from './port-plan.ts';

@@ -1,4 +1,4 @@
-import { type Banner, describeBytes } from '../../domain/banner.ts';
+import { type Banner, describeBytes } from '../../domain/text/banner.ts';
 import { udpProbes } from '../../knowledge/requests/udp-probes.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { loopClock } from '../../net/loop-clock.ts';

@@ -1,6 +1,6 @@
-import type { AddressSet } from '../../domain/address-set.ts';
-import type { Exchange, TlsObservation } from '../../domain/banner.ts';
-import type { PingType } from '../packets/echo.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
+import type { Exchange, TlsObservation } from '../../domain/text/banner.ts';
+import type { PingType } from '../packets/frame/echo.ts';
 import type { ConnectJob, SweepOutcome, SynJob } from '../tcp/sweep-job.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type Address, formatAddress, parseAddress } from '../../domain/address.ts';
-import type { AddressSet } from '../../domain/address-set.ts';
-import type { Scope } from '../../domain/scope.ts';
+import { type Address, formatAddress, parseAddress } from '../../domain/targets/address.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
+import type { Scope } from '../../domain/targets/scope.ts';
 import { onAbort } from '../abort.ts';
 import { notTried } from '../failure.ts';
 import { neighborhood, sweepNeighbors } from '../icmp/neighbor-sweep.ts';

@@ -1,11 +1,11 @@
-import { addressBytes, parseAddress } from '../../domain/address.ts';
-import { AddressSet } from '../../domain/address-set.ts';
+import { addressBytes, parseAddress } from '../../domain/targets/address.ts';
+import { AddressSet } from '../../domain/targets/address-set.ts';
 import { localTrouble } from '../failure.ts';
 import type { Neighborhood, NeighborResponse, NeighborSweepOptions } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
-import { type NeighborRequest, resolveNeighbors } from '../packets/neighbor.ts';
-import { packetSocketProblem } from '../packets/neighbor-socket.ts';
-import { RouteTable } from '../packets/route.ts';
+import { type NeighborRequest, resolveNeighbors } from '../packets/linux/neighbor.ts';
+import { packetSocketProblem } from '../packets/linux/neighbor-socket.ts';
+import { RouteTable } from '../packets/linux/route.ts';
 
 interface NeighborRun extends NeighborSweepOptions {
   rate: PacketRateLimiter;

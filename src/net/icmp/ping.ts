@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { addressBytes, type Family, parseAddress } from '../../domain/address.ts';
+import { addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
 import { onAbort } from '../abort.ts';
 import { localTrouble } from '../failure.ts';
 import type { PingOptions, PingResponse } from '../gate/gate.ts';
@@ -12,7 +12,7 @@ import {
   expectedNonce,
   type PingType,
   randomNonce,
-} from '../packets/echo.ts';
+} from '../packets/frame/echo.ts';
 
 /** Maximum number of outstanding hosts; bounds the memory of a sweep. */
 const maxOutstanding = 4096;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StackTraits } from '../../domain/host.ts';
 import { canMakeNamespaces, Namespace } from './fixtures/namespace.ts';
-import { rawObstacle } from './rights.ts';
+import { rawObstacle } from './linux/rights.ts';
 
 const hearStack = fileURLToPath(new URL('fixtures/receive-stack.ts', import.meta.url));
 const [ipv4, ipv6] = ['10.91.7.2', 'fd91:7::2'];

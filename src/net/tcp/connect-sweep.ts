@@ -1,14 +1,14 @@
-import { type Address, addressBytes, parseAddress } from '../../domain/address.ts';
+import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import { untilAborted } from '../abort.ts';
 import { localTrouble } from '../failure.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
 import type { Slots } from '../gate/slots.ts';
 import { scopeIdOf } from '../icmp/ping.ts';
-import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/chunk.ts';
-import type { ConnectPlan } from '../packets/connect-chunk.ts';
-import { ConnectEngine } from '../packets/connect-engine.ts';
-import { type PermutationKey, randomPermutationKey } from '../packets/permutation.ts';
+import type { ConnectPlan } from '../packets/connect/connect-chunk.ts';
+import { ConnectEngine } from '../packets/connect/connect-engine.ts';
+import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/engine/chunk.ts';
+import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
 import { synTimeoutMs } from './attempt.ts';
 import { type ConnectJob, dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
 

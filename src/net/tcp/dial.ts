@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { Exchange, TlsObservation } from '../../domain/banner.ts';
+import type { Exchange, TlsObservation } from '../../domain/text/banner.ts';
 import { onAbort } from '../abort.ts';
 import type {
   Connection,

@@ -1,6 +1,6 @@
 import type { PortCounts } from '../../domain/host.ts';
-import type { ChunkState } from '../packets/chunk.ts';
-import type { PermutationKey } from '../packets/permutation.ts';
+import type { ChunkState } from '../packets/engine/chunk.ts';
+import type { PermutationKey } from '../packets/frame/permutation.ts';
 
 export interface SweepHost {
   ip: string;

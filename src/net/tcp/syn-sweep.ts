@@ -1,15 +1,20 @@
-import { type Address, addressBytes, formatAddress, parseAddress } from '../../domain/address.ts';
 import { invalidRequest, type PortolanError } from '../../domain/errors.ts';
+import { type Address, addressBytes, formatAddress, parseAddress } from '../../domain/targets/address.ts';
 import { untilAborted } from '../abort.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
 import { localAddresses } from '../local-addresses.ts';
-import { type ChunkPlan, type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/chunk.ts';
-import { PacketEngine } from '../packets/engine.ts';
-import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/neighbor.ts';
-import { type PermutationKey, randomPermutationKey } from '../packets/permutation.ts';
-import { rawObstacle } from '../packets/rights.ts';
-import { type Route, type RouteForce, RouteTable } from '../packets/route.ts';
-import { stackAt } from '../packets/stack-traits.ts';
+import {
+  type ChunkPlan,
+  type ChunkState,
+  maxChunkEndpoints,
+  maxChunkHosts,
+} from '../packets/engine/chunk.ts';
+import { PacketEngine } from '../packets/engine/engine.ts';
+import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
+import { stackAt } from '../packets/frame/stack-traits.ts';
+import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/linux/neighbor.ts';
+import { rawObstacle } from '../packets/linux/rights.ts';
+import { type Route, type RouteForce, RouteTable } from '../packets/linux/route.ts';
 import { dropsProbes, type SignOfLife, type SweepHost, type SweepOutcome, type SynJob } from './sweep-job.ts';
 
 /** Routes are read again after this time: links come and go. */

@@ -7,7 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-import { type TlsObservation, tlsRejection } from '../../domain/banner.ts';
+import { type TlsObservation, tlsRejection } from '../../domain/text/banner.ts';
 import { onAbort } from '../abort.ts';
 import { errorCode } from '../failure.ts';
 import { loopClock } from '../loop-clock.ts';

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram';
-import { type Family, formatAddress } from '../../domain/address.ts';
+import { type Family, formatAddress } from '../../domain/targets/address.ts';
 import type {
   Datagram,
   IcmpError,
@@ -7,7 +7,7 @@ import type {
   UdpEndpoint,
   UdpPath,
   UdpResponse,
-} from '../packets/udp-socket.ts';
+} from '../packets/linux/udp-socket.ts';
 
 /** Maximum number of open sockets. */
 const maxSockets = 512;

@@ -1,4 +1,4 @@
-import { addressBytes, type Family, parseAddress } from '../../domain/address.ts';
+import { addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
 import { onAbort } from '../abort.ts';
 import { localTrouble } from '../failure.ts';
 import type { UdpDatagram, UdpOutcome, UdpSweepOptions, UdpTask } from '../gate/gate.ts';
@@ -11,7 +11,7 @@ import {
   type UdpPath,
   type UdpResponse,
   UdpSocket,
-} from '../packets/udp-socket.ts';
+} from '../packets/linux/udp-socket.ts';
 import { HostInterval } from './send-interval.ts';
 import { ConnectedUdp } from './udp-connected.ts';
 

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts';
-import type { AddressSet } from '../../domain/address-set.ts';
 import type { FieldProblem } from '../../domain/errors.ts';
-import { compileScope, type Scope } from '../../domain/scope.ts';
-import { addressesOf, countItems, parseTargets, type TargetList } from '../../domain/target.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
+import { compileScope, type Scope } from '../../domain/targets/scope.ts';
+import { addressesOf, countItems, parseTargets, type TargetList } from '../../domain/targets/target.ts';
 import { quote } from './quote.ts';
 import { maxTargets, type Submission } from './submission.ts';
 

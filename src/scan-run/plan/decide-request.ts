@@ -1,11 +1,11 @@
 import { type Config, poolForm, poolPattern } from '../../config/schema.ts';
 import { channelProblem } from '../../domain/channel.ts';
-import { parseDuration } from '../../domain/duration.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Protocol } from '../../domain/host.ts';
-import { nearest } from '../../domain/nearest.ts';
 import { parsePorts } from '../../domain/port.ts';
 import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
+import { nearest } from '../../domain/text/nearest.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
 import { type Graph, requestsVuln } from '../../engine/graph.ts';
 import type { GraphLibrary } from '../../engine/graph-library.ts';
 import { portCatalog } from '../../knowledge/ports.ts';

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import { nearest } from '../../domain/nearest.ts';
+import { nearest } from '../../domain/text/nearest.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import { type OptionDef, validateOptions } from '../../engine/options.ts';
 import type { Registry } from '../../engine/registry.ts';

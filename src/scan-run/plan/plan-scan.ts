@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/schema.ts';
-import { formatDuration } from '../../domain/duration.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { parsePorts } from '../../domain/port.ts';
 import type { ScanRequest, ScanWarning } from '../../domain/scan.ts';
+import { formatDuration } from '../../domain/time/duration.ts';
 import type { Graph } from '../../engine/graph.ts';
 import { type GraphLibrary, readValidGraph } from '../../engine/graph-library.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';

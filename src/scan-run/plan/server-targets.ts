@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { parsePorts } from '../../domain/port.ts';
-import { addressesOf, type TargetItem } from '../../domain/target.ts';
+import { addressesOf, type TargetItem } from '../../domain/targets/target.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import { type Listener, localListeners } from '../../net/local-listeners.ts';
 

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts';
-import { type AddressSet, unicastAddresses } from '../../domain/address-set.ts';
 import type { PortolanError } from '../../domain/errors.ts';
-import { compileScope } from '../../domain/scope.ts';
-import { countItems, parseTargets } from '../../domain/target.ts';
+import { type AddressSet, unicastAddresses } from '../../domain/targets/address-set.ts';
+import { compileScope } from '../../domain/targets/scope.ts';
+import { countItems, parseTargets } from '../../domain/targets/target.ts';
 import type { AuditActor } from '../../workspace/audit/audit-record.ts';
 import { claimOf, type RequestHead } from './auth.ts';
 

@@ -3,7 +3,7 @@ import { channelType, noteTry, type TriedMessage, tryMessage } from '../../actio
 import { scanPage } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
 import type { NotificationState } from '../../domain/scan.ts';
-import { isDeadCommandLine } from '../../scan-run/interrupt-scan.ts';
+import { isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
 import type { Workspace } from '../../workspace/workspace.ts';

@@ -1,4 +1,4 @@
-import { loadSys, type Sys } from '../../net/packets/sys.ts';
+import { loadSys, type Sys } from '../../net/packets/linux/sys.ts';
 
 /** Notifications to the service manager (sd_notify(3)). */
 export interface ServiceNotifier {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { loadConfig } from '../../config/load.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
-import { readCurrentManifest } from '../../knowledge/vulndb/generation-pointer.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { VulndbSync } from './vulndb-sync.ts';
 

@@ -2,7 +2,7 @@ import { vulndbAge } from '../../actions/catalogs/show-vulndb.ts';
 import { syncSources, syncVulndb } from '../../actions/catalogs/sync-vulndb.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import { vulndbFolder } from '../../scan-run/vulndb-folder.ts';
+import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { PeriodicTasks } from './periodic-tasks.ts';
 

@@ -1,4 +1,4 @@
-import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import { pathWithoutTokens } from '../../domain/text/secret-text.ts';
 import {
   actorOf,
   maxAgentLength,

@@ -3,7 +3,7 @@ import { type Code, ConnectError, createConnectRouter, createContextValues } fro
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { PortolanError } from '../../domain/errors.ts';
-import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import { pathWithoutTokens } from '../../domain/text/secret-text.ts';
 import { checkClientAddress, isOutside, type RequestHead, type RouteAccess } from '../access/auth.ts';
 import { requestId } from '../access/request-id.ts';
 import type { ServerContext } from '../context.ts';
@@ -16,13 +16,13 @@ import { handlerTimeoutMs } from '../http/routes.ts';
 import { recordCall } from './audit-calls.ts';
 import { type Call, callKey } from './call.ts';
 import { CallResponse, withErrorCode } from './call-response.ts';
-import { addHealth } from './health-service.ts';
-import { addJobs } from './job-service.ts';
 import { methodRules } from './method-rules.ts';
-import { addReflection } from './reflection-service.ts';
-import { addScans } from './scan-service.ts';
+import { addHealth } from './services/health-service.ts';
+import { addJobs } from './services/job-service.ts';
+import { addReflection } from './services/reflection-service.ts';
+import { addScans } from './services/scan-service.ts';
+import { addWorkspace } from './services/workspace-service.ts';
 import { rejectionOf } from './status.ts';
-import { addWorkspace } from './workspace-service.ts';
 
 /** Headers that the protocol reads; all others are read here. */
 const protocolHeaders = ['content-type', 'grpc-timeout', 'grpc-encoding', 'grpc-accept-encoding'];

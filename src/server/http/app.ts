@@ -7,7 +7,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { PortolanError } from '../../domain/errors.ts';
-import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import { pathWithoutTokens } from '../../domain/text/secret-text.ts';
 import { requestId } from '../access/request-id.ts';
 import type { RouteContext, ServerContext } from '../context.ts';
 import type { Installed } from '../installed.ts';

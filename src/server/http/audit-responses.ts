@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { canonicalAddress } from '../../domain/address.ts';
 import type { PortolanError } from '../../domain/errors.ts';
 import { jobIdPattern } from '../../domain/job.ts';
 import { scanIdPattern } from '../../domain/scan.ts';
-import { pathWithoutTokens } from '../../domain/secret-text.ts';
+import { canonicalAddress } from '../../domain/targets/address.ts';
+import { pathWithoutTokens } from '../../domain/text/secret-text.ts';
 import type { AuditEvent } from '../../workspace/audit/audit-record.ts';
 import {
   actorOf,

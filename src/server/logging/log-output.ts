@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import { withoutTokens } from '../../domain/secret-text.ts';
+import { withoutTokens } from '../../domain/text/secret-text.ts';
 import { LogFile } from './log-file.ts';
 
 type Logging = Config['logging'];

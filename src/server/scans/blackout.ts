@@ -1,4 +1,4 @@
-import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import type { PoolContext } from './pool-context.ts';
 
 type BlackoutContext = Pick<PoolContext, 'slots' | 'store' | 'shards' | 'news' | 'log'>;

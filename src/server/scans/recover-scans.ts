@@ -1,6 +1,6 @@
 import { isFinal } from '../../domain/scan.ts';
-import type { ScanFailure } from '../../scan-run/failure.ts';
-import { canceledFailure, isDeadCommandLine } from '../../scan-run/interrupt-scan.ts';
+import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
+import { canceledFailure, isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { PoolContext } from './pool-context.ts';
 import type { ScanEnds } from './scan-end.ts';
 import { pauseProgress } from './scan-slot.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/scan.ts';
-import type { ScanFailure } from '../../scan-run/failure.ts';
-import { concludeScan } from '../../scan-run/finalize-scan.ts';
-import { interruptScan } from '../../scan-run/interrupt-scan.ts';
+import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
+import { concludeScan } from '../../scan-run/finalize/finalize-scan.ts';
+import { interruptScan } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { ScanOutcome } from '../../scan-run/messages.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import { recordSummary } from '../../workspace/record/record-reader.ts';

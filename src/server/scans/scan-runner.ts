@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { Slots } from '../../net/gate/slots.ts';
-import { canceledFailure } from '../../scan-run/interrupt-scan.ts';
+import { canceledFailure } from '../../scan-run/finalize/interrupt-scan.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
 import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
-import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import { ScanWindows } from './scan-windows.ts';
 
 const opened: ScanWindows[] = [];

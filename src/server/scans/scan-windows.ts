@@ -1,6 +1,6 @@
 import { windowText } from '../../actions/scans/window-warning.ts';
 import type { Config } from '../../config/schema.ts';
-import { type BlackoutWindow, ScanCalendar } from '../../domain/scan-calendar.ts';
+import { type BlackoutWindow, ScanCalendar } from '../../domain/time/scan-calendar.ts';
 import type { ServerLog } from '../logging/log.ts';
 
 /** Clocks jump and machines sleep: the calendar is looked at this often at least, milliseconds. */

@@ -4,7 +4,7 @@ import type { PauseSwitch } from '../../actions/scans/pause-scan.ts';
 import { scanOutsideWindow } from '../../actions/scans/window-warning.ts';
 import type { Config } from '../../config/schema.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
-import type { BlackoutWindow } from '../../domain/scan-calendar.ts';
+import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import { logReason } from '../../worker/log-reason.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTargets } from '../../domain/target.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
 import { asTargets, shardCount } from './divide.ts';
 
 const setOf = (...targets: string[]) => parseTargets(targets).addresses;

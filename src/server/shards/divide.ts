@@ -1,5 +1,5 @@
-import { formatAddress } from '../../domain/address.ts';
-import type { AddressSet } from '../../domain/address-set.ts';
+import { formatAddress } from '../../domain/targets/address.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
 
 /** More shards than this make more work than they share: then each gets more addresses. */
 const mostShards = 4096;

@@ -1,5 +1,5 @@
 import type { auditEvents } from '../../config/schema.ts';
-import { withoutTokens } from '../../domain/secret-text.ts';
+import { withoutTokens } from '../../domain/text/secret-text.ts';
 
 export type AuditEventName = (typeof auditEvents)[number];
 

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { describeBytes } from '../../domain/banner.ts';
 import type { PortRow } from '../../domain/result.ts';
+import { describeBytes } from '../../domain/text/banner.ts';
 import { ScanFolder } from '../scan-folder.ts';
 import { bannerFileName, writeBannerFiles } from './banner-artifacts.ts';
 import { openRecord } from './record-writer.ts';

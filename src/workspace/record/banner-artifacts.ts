@@ -1,7 +1,7 @@
 import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bannerBytes } from '../../domain/banner.ts';
 import type { PortRow } from '../../domain/result.ts';
+import { bannerBytes } from '../../domain/text/banner.ts';
 import { diskError, fileMode, folderMode, isMissing, syncFolder } from '../atomic-file.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 import { mergedRows } from './record-reader.ts';

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rounds } from '../../../test/rounds.ts';
-import { compareAddresses } from '../../domain/address.ts';
 import { noFindings } from '../../domain/finding.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import {
@@ -18,6 +17,7 @@ import {
   type VulnerabilityRow,
 } from '../../domain/result.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
+import { compareAddresses } from '../../domain/targets/address.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 import { openWorkspace } from '../workspace.ts';
 import { readIndex, recordFiles } from './record-files.ts';

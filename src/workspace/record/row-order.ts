@@ -1,5 +1,5 @@
-import { parseAddress } from '../../domain/address.ts';
 import { type ResultRow, rowIdentity } from '../../domain/result.ts';
+import { parseAddress } from '../../domain/targets/address.ts';
 
 /** Position of a row in the data file. */
 export interface RowPosition {

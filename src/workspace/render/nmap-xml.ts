@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { Finding } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
-import { visibleText } from '../../domain/visible.ts';
+import { visibleText } from '../../domain/text/visible.ts';
 import { completeRow } from '../record/row-line.ts';
 import { cpeUri } from './cpe-uri.ts';
 import { generator } from './generator.ts';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { isLoopbackHost, parseEndpoint } from '../../../config/endpoint.ts';
 import type { Config } from '../../../config/schema.ts';
-import { canonicalAddress } from '../../../domain/address.ts';
 import { PortolanError } from '../../../domain/errors.ts';
+import { canonicalAddress } from '../../../domain/targets/address.ts';
 import type { RequestHead } from '../../access/auth.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { type Address, formatAddress, parseAddress, parseNetwork } from '../../../domain/address.ts';
-import { AddressSet, type Interval } from '../../../domain/address-set.ts';
+import { type Address, formatAddress, parseAddress, parseNetwork } from '../../../domain/targets/address.ts';
+import { AddressSet, type Interval } from '../../../domain/targets/address-set.ts';
 import type { RequestHead } from '../../access/auth.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { showVulndb } from '../../../actions/catalogs/show-vulndb.ts';
-import { vulndbFolder } from '../../../scan-run/vulndb-folder.ts';
+import { vulndbFolder } from '../../../scan-run/catalogs/vulndb-folder.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';

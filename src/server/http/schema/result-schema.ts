@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
-import { unidentifiedReasons } from '../../../domain/banner.ts';
 import { findingClasses, severities } from '../../../domain/finding.ts';
 import { scanStatuses } from '../../../domain/scan.ts';
+import { unidentifiedReasons } from '../../../domain/text/banner.ts';
 import { enveloped } from './envelope.ts';
 import { countSchema, nullableText, severityCounts, warningSchema } from './schemas.ts';
 

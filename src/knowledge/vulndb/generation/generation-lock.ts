@@ -1,0 +1,38 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PortolanError } from '../../../domain/errors.ts';
+
+/**
+ * The right to change the vulnerability data of a folder: a record lock of the kernel, through SQLite, on a file that
+ * holds nothing. It ends with its process however that ends.
+ */
+export class GenerationLock {
+  readonly #guard: DatabaseSync;
+
+  private constructor(guard: DatabaseSync) {
+    this.#guard = guard;
+  }
+
+  /** Makes the folder where it is missing. @throws PortolanError `conflict` while another import has it */
+  static acquire(dir: string): GenerationLock {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const guard = new DatabaseSync(join(dir, '.import.guard'), { timeout: 0 });
+    try {
+      guard.exec('begin exclusive');
+      return new GenerationLock(guard);
+    } catch (error) {
+      guard.close();
+      const sqliteBusy = 5;
+      if (((error as { errcode?: number }).errcode ?? 0) % 256 !== sqliteBusy) throw error;
+      throw new PortolanError(
+        'conflict',
+        'Another import or sync of the vulnerability data is in progress; try again when it has finished.',
+      );
+    }
+  }
+
+  release(): void {
+    if (this.#guard.isOpen) this.#guard.close();
+  }
+}

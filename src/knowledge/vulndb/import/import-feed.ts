@@ -1,0 +1,197 @@
+import type { CveRecord } from '../cve-record.ts';
+import { RecordProblem } from './checked-fields.ts';
+import { FeedProblem, feedBytes, maxFeedBytes } from './feed-bytes.ts';
+import { readCve5Record } from './import-cve5.ts';
+import { type EpssScore, readEpss } from './import-epss.ts';
+import { type PackageFixes, readPackageFixes } from './import-fixes.ts';
+import { type KevEntry, readKevEntry } from './import-kev.ts';
+import { readNvdRecord } from './import-nvd.ts';
+import { type FeedItem, jsonItems } from './json-feed.ts';
+
+export type FeedFormat = 'nvd' | 'overrides' | 'cve5' | 'kev' | 'epss' | 'fixes';
+
+/** Who takes what a feed holds. */
+export interface FeedSink {
+  addRecord(record: CveRecord): void;
+  addFixes(fixes: PackageFixes): void;
+  /** Takes the place of all that was known. */
+  setKev(entries: readonly KevEntry[]): void;
+  setEpss(scores: readonly EpssScore[]): void;
+}
+
+export interface FeedReport {
+  format: FeedFormat;
+  /** Records, entries, rows or packages that were taken. */
+  accepted: number;
+  refused: number;
+  /** The first few, each with the record that it is about. */
+  reasons: string[];
+  /** When its publisher made it, as far as the feed says so: ISO 8601, or a date. */
+  date: string | null;
+  /** Of a page of the NVD API: how many records the answer to the whole question has, and where this page begins. */
+  page: { total: number; start: number; count: number } | null;
+}
+
+/** Entries of CISA's list. */
+const maxKevEntries = 200_000;
+/** First reasons that are told. */
+const maxReasons = 5;
+/** Lists that are read element by element, whatever their length. */
+const lists = new Set(['vulnerabilities', 'cve_items', 'packages', 'CVE_Items']);
+
+/**
+ * Reads one feed of any form that is known, plain or packed with gzip. Records that are not as they should be are
+ * counted and left out.
+ *
+ * @param most bytes, unpacked
+ * @throws FeedProblem when the feed is broken, cut off, of no known form, or has no good record; what the sink has got
+ *   of it by then is to be forgotten
+ */
+export async function importFeed(
+  source: AsyncIterable<Uint8Array>,
+  sink: FeedSink,
+  most: number = maxFeedBytes,
+): Promise<FeedReport> {
+  const [head, bytes] = await peek(feedBytes(source, most));
+  if (/^\s*(?:#|cve,)/i.test(head)) return await importEpss(bytes, sink);
+  if (/^(?:\uFEFF|\u00ef\u00bb\u00bf)?\s*[{[]/.test(head)) return await new JsonImport(sink).run(bytes);
+  if (head.trim() === '') throw new FeedProblem('is empty');
+  throw new FeedProblem('is neither JSON nor the CSV file of EPSS', 'unknown');
+}
+
+/** The first characters, and all bytes. */
+async function peek(bytes: AsyncIterable<Buffer>): Promise<[string, AsyncIterable<Buffer>]> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  async function* everything() {
+    try {
+      for (let next = first; !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return [first.done ? '' : first.value.subarray(0, 256).toString('latin1'), everything()];
+}
+
+async function importEpss(bytes: AsyncIterable<Buffer>, sink: FeedSink): Promise<FeedReport> {
+  const { scores, date, refused, reasons } = await readEpss(bytes);
+  if (scores.length === 0) throw new FeedProblem(`has no EPSS row${because(reasons)}`, 'refused');
+  sink.setEpss(scores);
+  return { format: 'epss', accepted: scores.length, refused, reasons, date, page: null };
+}
+
+/** What an element of a JSON feed is, and its record. */
+interface Classed {
+  format: FeedFormat;
+  value: unknown;
+}
+
+class JsonImport {
+  readonly #sink: FeedSink;
+  #format: FeedFormat | null = null;
+  #accepted = 0;
+  #refused = 0;
+  readonly #reasons: string[] = [];
+  #date: string | null = null;
+  #page: FeedReport['page'] = null;
+  readonly #kev: KevEntry[] = [];
+
+  constructor(sink: FeedSink) {
+    this.#sink = sink;
+  }
+
+  /** @throws FeedProblem */
+  async run(bytes: AsyncIterable<Buffer>): Promise<FeedReport> {
+    for await (const item of jsonItems(bytes, lists)) this.#take(item);
+    const format = this.#format ?? (this.#page ? 'nvd' : null);
+    if (format === null) {
+      throw new FeedProblem('has no known format', 'unknown');
+    }
+    // An answer that has nothing new is a good one; a list in which nothing is good is not.
+    if (this.#accepted === 0 && this.#refused > 0) {
+      throw new FeedProblem(`has no valid record${because(this.#reasons)}`, 'refused');
+    }
+    if (format === 'kev') this.#sink.setKev(this.#kev);
+    const [accepted, refused, reasons] = [this.#accepted, this.#refused, this.#reasons];
+    return { format, accepted, refused, reasons, date: this.#date, page: this.#page };
+  }
+
+  #take(item: FeedItem): void {
+    if (item.member === 'CVE_Items') {
+      throw new FeedProblem('is NVD JSON 1.1, which NVD has retired; use the feed of version 2.0');
+    }
+    const classed = classify(item);
+    if (classed === null) this.#readFrame(item);
+    else this.#read(classed);
+  }
+
+  #read({ format, value }: Classed): void {
+    // Overrides and records of NVD have one shape; a file may hold both.
+    this.#format ??= format;
+    try {
+      this.#store(format, value);
+      this.#accepted++;
+    } catch (error) {
+      if (!(error instanceof RecordProblem)) throw error;
+      this.#refused++;
+      if (this.#reasons.length < maxReasons) this.#reasons.push(`${nameOf(value)}: ${error.message}`);
+    }
+  }
+
+  #store(format: FeedFormat, value: unknown): void {
+    if (format === 'kev') {
+      this.#kev.push(readKevEntry(value));
+      if (this.#kev.length > maxKevEntries) throw new FeedProblem(`holds more than ${maxKevEntries} entries`);
+    } else if (format === 'fixes') this.#sink.addFixes(readPackageFixes(value));
+    else this.#sink.addRecord(format === 'cve5' ? readCve5Record(value) : readNvdRecord(value));
+  }
+
+  /** What stands around the records. */
+  #readFrame({ value }: FeedItem): void {
+    const frame = value as Record<string, unknown>;
+    const date = frame['timestamp'] ?? frame['dateReleased'];
+    if (typeof date === 'string' && !Number.isNaN(Date.parse(date))) {
+      this.#date = new Date(Date.parse(/Z$|[+-]\d\d:\d\d$/.test(date) ? date : `${date}Z`)).toISOString();
+    }
+    const { totalResults: total, startIndex: start, resultsPerPage: count } = frame;
+    if (isCount(total) && isCount(start) && isCount(count)) this.#page = { total, start, count };
+    if (Array.isArray(frame['vulnerabilities']) && 'catalogVersion' in frame) this.#format ??= 'kev';
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** @returns null for what is no record, such as the document around a list */
+function classify({ member, value }: FeedItem): Classed | null {
+  const fields = value as Record<string, unknown>;
+  if (member === 'packages') return { format: 'fixes', value };
+  if ('cve' in fields) return { format: formatOfNvd(fields['cve']), value: fields['cve'] };
+  if ('cveID' in fields) return { format: 'kev', value };
+  if (fields['dataType'] === 'CVE_RECORD' || 'cveMetadata' in fields) return { format: 'cve5', value };
+  if ('fixedIn' in fields) return { format: 'fixes', value };
+  if (typeof fields['id'] === 'string' && 'descriptions' in fields) {
+    return { format: formatOfNvd(value), value };
+  }
+  return member === '' ? null : { format: 'nvd', value };
+}
+
+function formatOfNvd(value: unknown): FeedFormat {
+  const fields = (value ?? {}) as Record<string, unknown>;
+  return fields['published'] === undefined && fields['annotation'] !== undefined ? 'overrides' : 'nvd';
+}
+
+/** How a record that is refused is called: by its id, when that is one. */
+function nameOf(value: unknown): string {
+  const { id, cveID, cveMetadata, source } = (value ?? {}) as Record<string, unknown>;
+  const { cveId } = (cveMetadata ?? {}) as Record<string, unknown>;
+  const name = [id, cveID, cveId, source].find(
+    (text) => typeof text === 'string' && /^[\w.+-]{1,64}$/.test(text),
+  );
+  return typeof name === 'string' ? name : 'a record';
+}
+
+function because([first]: readonly string[]): string {
+  return first === undefined ? '' : `: ${first}`;
+}

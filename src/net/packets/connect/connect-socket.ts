@@ -1,0 +1,198 @@
+import type { Family } from '../../../domain/targets/address.ts';
+import { errnoName, loadSys, type Sys } from '../linux/sys.ts';
+import { verdict } from './connect-chunk.ts';
+
+/** Maximum number of results per epoll_wait. */
+const eventsAtOnce = 256;
+/** struct epoll_event (epoll_ctl(2)): packed on x86-64 only. */
+const eventBytes = process.arch === 'x64' ? 12 : 16;
+const eventDataAt = process.arch === 'x64' ? 4 : 8;
+const epollCloexec = 0o2000000;
+const epollAdd = 1;
+const epollIn = 1;
+const epollOut = 4;
+const epollEdge = 0x8000_0000;
+
+const sockStream = 1;
+const nonblockCloexec = 0o4000 | 0o2000000;
+const solSocket = 1;
+const soLinger = 13;
+/** Maximum number of unconnected sockets kept for reuse. */
+const keptSockets = 128;
+
+const families = {
+  4: { domain: 2, nameLength: 16, addressAt: 4, addressEnd: 8 },
+  6: { domain: 10, nameLength: 28, addressAt: 8, addressEnd: 24 },
+} as const;
+const nameBytes = 32;
+
+const errno = { connected: 106, already: 114, inProgress: 115 } as const;
+/** Temporary shortages of this machine: EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, EADDRNOTAVAIL, ENOBUFS. */
+const shortages = new Set([11, 12, 23, 24, 28, 99, 105]);
+/** Outcome of an attempt by errno; others are local problems. */
+const meanings = new Map<number, number>([
+  [0, verdict.open],
+  [32, verdict.openThenReset], // EPIPE
+  [104, verdict.openThenReset], // ECONNRESET: the service accepted and aborted at once
+  [111, verdict.closed], // ECONNREFUSED
+  [110, verdict.silent], // ETIMEDOUT
+  [13, verdict.rejected], // EACCES
+  [71, verdict.rejected], // EPROTO
+  [92, verdict.rejected], // ENOPROTOOPT
+  [101, verdict.rejected], // ENETUNREACH
+  [112, verdict.rejected], // EHOSTDOWN
+  [113, verdict.rejected], // EHOSTUNREACH
+]);
+/** Those of them that connect() itself may return. */
+const immediate = new Set<number>([0, 104, 111]);
+
+/** Destination of an attempt. */
+export interface Peer {
+  family: Family;
+  /** 4 or 16 bytes. */
+  address: Uint8Array;
+  /** Interface of a link-local IPv6 address, else 0. */
+  scope: number;
+  port: number;
+}
+
+/** Immediate result of a connection attempt. */
+export type StartedConnect =
+  | { fd: number }
+  | { verdict: number }
+  /** Nothing was sent: an errno name. */
+  | { shortage: string }
+  | { trouble: string };
+
+/** Result of a pending attempt; null = none yet. */
+export type EndedConnect = { verdict: number; itself: boolean } | { trouble: string } | null;
+
+/** Connection attempts of one thread, waited for with epoll(7). */
+export class ConnectSockets {
+  readonly #sys: Sys;
+  readonly #epoll: number;
+  readonly #events: { address: number; buffer: Buffer };
+  readonly #added: { address: number; buffer: Buffer };
+  readonly #name: { address: number; buffer: Buffer };
+  readonly #waker: number;
+  readonly #value = Buffer.alloc(8);
+  readonly #length = Buffer.alloc(4);
+  readonly #own = Buffer.alloc(nameBytes);
+  readonly #kept: Record<Family, number[]> = { 4: [], 6: [] };
+
+  /** @param waker a descriptor that ends the wait when readable @throws Error */
+  constructor(waker: number) {
+    this.#sys = loadSys();
+    this.#waker = waker;
+    this.#epoll = this.#sys.epollCreate(epollCloexec);
+    if (this.#epoll < 0) throw new Error(`epoll_create1: ${errnoName(this.#sys.errno())}`);
+    this.#events = this.#sys.memory(eventsAtOnce * eventBytes);
+    this.#added = this.#sys.memory(eventBytes);
+    this.#name = this.#sys.memory(nameBytes);
+    if (!this.#watch(waker, epollIn)) throw new Error(`epoll_ctl: ${errnoName(this.#sys.errno())}`);
+  }
+
+  begin(peer: Peer): StartedConnect {
+    // A socket that had a scope stays bound to its link.
+    const kept = peer.scope === 0 ? this.#kept[peer.family].pop() : undefined;
+    const begun = this.#beginWith(kept ?? null, peer);
+    // An unexpected error of a reused socket says nothing about the endpoint.
+    return kept !== undefined && 'trouble' in begun ? this.#beginWith(null, peer) : begun;
+  }
+
+  /** Descriptors whose attempts have ended. */
+  *wait(timeoutMs: number): Generator<number, void, undefined> {
+    const { address, buffer } = this.#events;
+    const count = this.#sys.epollWait(this.#epoll, address, eventsAtOnce, timeoutMs);
+    for (let at = 0; at < count; at++) {
+      const fd = buffer.readInt32LE(at * eventBytes + eventDataAt);
+      if (fd === this.#waker) this.#sys.read(fd, this.#value, this.#value.length);
+      else yield fd;
+    }
+  }
+
+  /**
+   * A second connect() returns the result, and makes a socket whose attempt failed ready for the next one: that saves
+   * closing it, creating another and registering it with epoll, a third of the cost of an attempt.
+   */
+  end(fd: number, peer: Peer): EndedConnect {
+    const { family, address, scope, port } = peer;
+    const code = this.#connect(fd, peer);
+    if (code === errno.already) return null;
+    const isOpen = code === 0 || code === errno.connected;
+    const meaning = isOpen ? verdict.open : meanings.get(code);
+    const itself = isOpen && this.#isItself(fd, family, address, port);
+    if (isOpen || meaning === undefined || scope !== 0) this.close(fd, isOpen);
+    else this.#keep(fd, family);
+    return meaning === undefined ? { trouble: errnoName(code) } : { verdict: meaning, itself };
+  }
+
+  /** Closes the kept sockets. */
+  release(): void {
+    for (const kept of Object.values(this.#kept)) for (const fd of kept.splice(0)) this.#sys.close(fd);
+  }
+
+  /** @param reset end an open connection by a reset, so that no TIME_WAIT blocks a source port */
+  close(fd: number, reset: boolean): void {
+    if (reset) {
+      this.#value.writeInt32LE(1, 0);
+      this.#value.writeInt32LE(0, 4);
+      this.#sys.setsockopt(fd, solSocket, soLinger, this.#value, this.#value.length);
+    }
+    this.#sys.close(fd);
+  }
+
+  shut(): void {
+    this.release();
+    this.#sys.close(this.#epoll);
+  }
+
+  #beginWith(kept: number | null, peer: Peer): StartedConnect {
+    const fd = kept ?? this.#sys.socket(families[peer.family].domain, sockStream | nonblockCloexec, 0);
+    if (fd < 0) return this.#refused(this.#sys.errno());
+    const code = this.#connect(fd, peer);
+    const isUnderWay = code === errno.inProgress;
+    if (isUnderWay && (kept !== null || this.#watch(fd, (epollOut | epollEdge) >>> 0))) return { fd };
+    const refused = this.#refused(isUnderWay ? this.#sys.errno() : code);
+    this.close(fd, code === 0);
+    return refused;
+  }
+
+  /** @returns an errno, 0 if connected */
+  #connect(fd: number, { family, address, scope, port }: Peer): number {
+    const { domain, nameLength, addressAt } = families[family];
+    const name = this.#name.buffer;
+    name.fill(0);
+    name.writeUInt16LE(domain, 0);
+    name.writeUInt16BE(port, 2);
+    name.set(address, addressAt);
+    if (family === 6) name.writeUInt32LE(scope, 24);
+    return this.#sys.connect(fd, this.#name.address, nameLength) < 0 ? this.#sys.errno() : 0;
+  }
+
+  #keep(fd: number, family: Family): void {
+    if (this.#kept[family].length < keptSockets) this.#kept[family].push(fd);
+    else this.#sys.close(fd);
+  }
+
+  /** TCP's simultaneous open lets a socket connect to itself when source and target port coincide on this machine. */
+  #isItself(fd: number, family: Family, address: Uint8Array, port: number): boolean {
+    const { addressAt, addressEnd } = families[family];
+    this.#length.writeUInt32LE(nameBytes);
+    if (this.#sys.getsockname(fd, this.#own, this.#length) < 0) return false;
+    const own = this.#own.subarray(addressAt, addressEnd);
+    return this.#own.readUInt16BE(2) === port && own.equals(address);
+  }
+
+  #refused(code: number): StartedConnect {
+    if (immediate.has(code)) return { verdict: meanings.get(code) as number };
+    return shortages.has(code) ? { shortage: errnoName(code) } : { trouble: errnoName(code) };
+  }
+
+  #watch(fd: number, events: number): boolean {
+    const { address, buffer } = this.#added;
+    buffer.writeUInt32LE(events, 0);
+    buffer.writeInt32LE(fd, eventDataAt);
+    return this.#sys.epollCtl(this.#epoll, epollAdd, fd, address) === 0;
+  }
+}

@@ -1,0 +1,94 @@
+import type { CookieKey } from '../frame/cookie.ts';
+import type { ChunkPlan, ChunkState } from './chunk.ts';
+
+/** Indices of the control words shared by all threads of the engine and its process. */
+export const control = {
+  /** 1 = threads stop. */
+  stop: 0,
+  /** Packets that may still be sent. */
+  credits: 1,
+  /** Counts events for the sender threads: credits, chunks, stop. */
+  wake: 2,
+  /** Longest observed round trip, milliseconds; -1 before the first response. */
+  roundTrip: 3,
+  /** 1 = more credits were requested and have not arrived. */
+  hungry: 4,
+  /** Credits at or below which more are requested. */
+  lowWater: 5,
+  /** Packets sent so far. */
+  sent: 6,
+} as const;
+export const controlWords = 8;
+
+export interface ThreadStart {
+  control: SharedArrayBuffer;
+  key: CookieKey;
+  /** Source port of all probes. */
+  ownPort: number;
+}
+
+/** A chunk as sent to the threads. */
+export interface ChunkMessage {
+  type: 'chunk';
+  plan: ChunkPlan;
+  memory: SharedArrayBuffer;
+}
+
+export type ToSender = ChunkMessage;
+
+export type FromSender =
+  | { type: 'hungry' }
+  /** Nothing more will be sent for the chunk, and its timeouts are over. */
+  | { type: 'done'; id: number }
+  | { type: 'failed'; id: number; reason: string };
+
+export type ToReceiver =
+  | ChunkMessage
+  /** Requests the state of the chunk; `last`: it has ended. */
+  | { type: 'state'; id: number; last: boolean }
+  | { type: 'figures' };
+
+export type FromReceiver =
+  | { type: 'listening' }
+  /** The receiver accepts responses for the chunk from now on. */
+  | { type: 'added'; id: number }
+  | { type: 'failed'; reason: string }
+  /** Open endpoints of a chunk. */
+  | { type: 'open'; id: number; endpoints: Uint32Array }
+  | { type: 'state'; id: number; last: boolean; state: ChunkState }
+  | { type: 'figures'; figures: ReceiverCounters };
+
+/** Received packets, each in exactly one class. */
+export interface ResponseCounts {
+  /** Responses to probes. */
+  valid: number;
+  /** Further responses of settled endpoints. */
+  repeated: number;
+  /** Not a response to a probe: forged, truncated, too late, or meant for others on this machine. */
+  foreign: number;
+}
+
+/** Counters of the kernel and the receiver since the start of the engine. */
+export interface ReceiverCounters extends ResponseCounts {
+  /** Packets that passed the filter. */
+  received: number;
+  /** Of these, packets that did not fit into the ring. */
+  dropped: number;
+}
+
+/** Messages to the engine process. */
+export type ToEngine =
+  | { type: 'chunk'; plan: ChunkPlan }
+  | { type: 'credits'; count: number; lowWater: number }
+  /** Stops sending to these hosts, by index in the chunk. */
+  | { type: 'drop'; id: number; hosts: number[] }
+  | { type: 'stop'; id: number };
+
+export type FromEngine =
+  | { type: 'ready' }
+  | { type: 'broken'; reason: string }
+  | { type: 'hungry' }
+  | { type: 'open'; id: number; endpoints: Uint32Array }
+  | { type: 'state'; id: number; state: ChunkState }
+  | { type: 'done'; id: number; state: ChunkState; failure: string | null }
+  | { type: 'figures'; figures: ReceiverCounters & { sent: number } };

@@ -1,0 +1,190 @@
+import { flushCompileCache } from 'node:module';
+import type { Worker } from 'node:worker_threads';
+import { type CookieKey, randomCookieKey } from '../frame/cookie.ts';
+import { Chunk, type ChunkPlan, type ChunkState, word } from './chunk.ts';
+import {
+  type ChunkMessage,
+  control,
+  controlWords,
+  type FromEngine,
+  type FromReceiver,
+  type FromSender,
+  type ReceiverCounters,
+  type ThreadStart,
+  type ToEngine,
+  type ToReceiver,
+  type ToSender,
+} from './engine-control.ts';
+import { freeSourcePort } from './source-port.ts';
+import { startThread } from './thread.ts';
+
+/**
+ * Interval between two states of a chunk. A probe of the last try counts as done when its response time is over, and
+ * the checkpoint adds its own interval: together they must stay below the second of work that a kill may cost.
+ */
+const stateMs = 100;
+const figuresMs = 100;
+
+/**
+ * Endpoints of a chunk that justify another thread while the others are busy: starting it takes a tenth of a second.
+ */
+const worthAThread = 65_536;
+
+/** A sender thread and its number of chunks. */
+interface Sender {
+  thread: Worker;
+  chunks: number;
+}
+
+/**
+ * The process of the packet engine: one receiver thread, one or more sender threads, and this one between them and
+ * the client. A crash in native calls ends only this process; it exits when the client goes away.
+ */
+class EngineProcess {
+  readonly #words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
+  readonly #chunks = new Map<number, { chunk: Chunk; failure: string | null; sender: Sender | null }>();
+  readonly #senders: Sender[] = [];
+  readonly #mostSenders: number;
+  readonly #hearer: Worker;
+  readonly #start: ThreadStart;
+  #figures: ReceiverCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
+
+  constructor(key: CookieKey, ownPort: number, senders: number) {
+    this.#words[control.roundTrip] = -1;
+    this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
+    this.#mostSenders = senders;
+    this.#hearer = this.#thread('receive', this.#start);
+    this.#hearer.on('message', (message: FromReceiver) => this.#heard(message));
+    this.#addSender();
+    setInterval(() => this.#askStates(), stateMs).unref();
+    setInterval(() => this.#askHearer({ type: 'figures' }), figuresMs).unref();
+  }
+
+  take(order: ToEngine): void {
+    switch (order.type) {
+      case 'chunk':
+        return this.#begin(order.plan);
+      case 'credits':
+        Atomics.store(this.#words, control.lowWater, order.lowWater);
+        Atomics.add(this.#words, control.credits, order.count);
+        Atomics.store(this.#words, control.hungry, 0);
+        return this.#wakeSenders();
+      case 'drop': {
+        const chunk = this.#chunks.get(order.id)?.chunk;
+        for (const host of order.hosts) if (chunk) chunk.dropped[host] = 1;
+        return;
+      }
+      case 'stop': {
+        const chunk = this.#chunks.get(order.id)?.chunk;
+        if (chunk) Atomics.store(chunk.control, word.stop, 1);
+        return this.#wakeSenders();
+      }
+    }
+  }
+
+  #thread(name: 'send' | 'receive', workerData: ThreadStart): Worker {
+    const worker = startThread(`engine/${name}`, workerData);
+    worker.once('error', ({ message }) => this.#broken(`the ${name} thread failed: ${message}`));
+    return worker;
+  }
+
+  #begin(plan: ChunkPlan): void {
+    const chunk = new Chunk(plan);
+    this.#chunks.set(plan.id, { chunk, failure: null, sender: null });
+    this.#askHearer({ type: 'chunk', plan, memory: chunk.memory });
+  }
+
+  #heard(message: FromReceiver): void {
+    switch (message.type) {
+      case 'listening':
+        return tell({ type: 'ready' });
+      case 'failed':
+        return this.#broken(message.reason);
+      case 'added':
+        return this.#order(message.id);
+      case 'open':
+        return tell(message);
+      case 'figures':
+        this.#figures = message.figures;
+        return tell({ type: 'figures', figures: { ...this.#figures, sent: this.#sentPackets() } });
+      case 'state':
+        return message.last
+          ? this.#end(message.id, message.state)
+          : tell({ type: 'state', id: message.id, state: message.state });
+    }
+  }
+
+  /** The first probe may leave only once the receiver is ready. */
+  #order(id: number): void {
+    const entry = this.#chunks.get(id);
+    if (!entry) return;
+    const order: ChunkMessage = { type: 'chunk', plan: entry.chunk.plan, memory: entry.chunk.memory };
+    entry.sender = this.#senderFor(entry.chunk);
+    entry.sender.chunks += 1;
+    entry.sender.thread.postMessage(order satisfies ToSender);
+    this.#wakeSenders();
+  }
+
+  #senderFor({ endpoints }: Chunk): Sender {
+    const least = this.#senders.reduce((one, other) => (other.chunks < one.chunks ? other : one));
+    const isFull = this.#senders.length >= this.#mostSenders;
+    return least.chunks === 0 || isFull || endpoints < worthAThread ? least : this.#addSender();
+  }
+
+  #addSender(): Sender {
+    const sender = { thread: this.#thread('send', this.#start), chunks: 0 };
+    sender.thread.on('message', (message: FromSender) => this.#sent(message));
+    this.#senders.push(sender);
+    return sender;
+  }
+
+  #sent(message: FromSender): void {
+    if (message.type === 'hungry') return tell(message);
+    const entry = this.#chunks.get(message.id);
+    if (!entry) return;
+    if (entry.sender) entry.sender.chunks -= 1;
+    if (message.type === 'failed') entry.failure = message.reason;
+    this.#askHearer({ type: 'state', id: message.id, last: true });
+  }
+
+  #end(id: number, state: ChunkState): void {
+    const failure = this.#chunks.get(id)?.failure ?? null;
+    this.#chunks.delete(id);
+    tell({ type: 'figures', figures: { ...this.#figures, sent: this.#sentPackets() } });
+    tell({ type: 'done', id, state, failure });
+  }
+
+  #askStates(): void {
+    for (const id of this.#chunks.keys()) this.#askHearer({ type: 'state', id, last: false });
+  }
+
+  #askHearer(message: ToReceiver): void {
+    this.#hearer.postMessage(message);
+  }
+
+  #wakeSenders(): void {
+    Atomics.add(this.#words, control.wake, 1);
+    Atomics.notify(this.#words, control.wake);
+  }
+
+  #sentPackets(): number {
+    return Atomics.load(this.#words, control.sent) >>> 0;
+  }
+
+  #broken(reason: string): void {
+    tell({ type: 'broken', reason });
+  }
+}
+
+function tell(message: FromEngine): void {
+  if (process.connected) process.send?.(message);
+}
+
+// Without its client the engine must not send.
+process.once('disconnect', () => process.exit(0));
+// An interrupt from the terminal is for the parent program, which stops the engine in order.
+process.on('SIGINT', () => undefined);
+const engine = new EngineProcess(randomCookieKey(), freeSourcePort(), Number(process.argv[2]));
+process.on('message', (order: ToEngine) => engine.take(order));
+// The process is terminated: flush the compile cache before.
+flushCompileCache();

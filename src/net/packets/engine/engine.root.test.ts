@@ -1,0 +1,234 @@
+import { createSocket } from 'node:dgram';
+import { createServer, type Server } from 'node:net';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PacketRateLimiter } from '../../gate/rate.ts';
+import { randomPermutationKey } from '../frame/permutation.ts';
+import { rawObstacle } from '../linux/rights.ts';
+import type { ChunkPlan, ChunkState } from './chunk.ts';
+import { type ChunkOutcome, PacketEngine } from './engine.ts';
+
+const obstacle = rawObstacle();
+const servers: Server[] = [];
+const listening: number[] = [];
+const engines: PacketEngine[] = [];
+
+async function listen(host: string): Promise<number> {
+  const server = createServer((socket) => socket.destroy());
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return (server.address() as { port: number }).port;
+}
+
+beforeAll(async () => {
+  for (let n = 0; n < 20; n++) listening.push(await listen('127.91.0.1'));
+  return () => {
+    for (const server of servers) server.close();
+  };
+});
+afterEach(async () => {
+  for (const engine of engines.splice(0)) await engine.close();
+});
+
+async function start(rate: number, senders?: number): Promise<PacketEngine> {
+  const engine = await PacketEngine.start(new PacketRateLimiter({ rate }), senders);
+  engines.push(engine);
+  return engine;
+}
+
+const ports20k = Uint16Array.from({ length: 20_000 }, (_, at) => at + 20_000);
+
+function plan(more: Partial<Omit<ChunkPlan, 'id'>> = {}): Omit<ChunkPlan, 'id'> {
+  return {
+    family: 4,
+    hosts: Uint8Array.from([127, 91, 0, 1, 127, 91, 0, 2]),
+    ports: Uint16Array.from({ length: 40_000 }, (_, at) => at + 20_000),
+    rung: 'ip',
+    link: 1,
+    source: Uint8Array.from([127, 0, 0, 1]),
+    ownMac: null,
+    macs: null,
+    tries: 2,
+    hostRate: 0,
+    key: randomPermutationKey(),
+    waits: { between: 100, final: 200, most: 1000 },
+    spared: new Uint32Array(0),
+    restored: null,
+    ...more,
+  };
+}
+
+interface Swept extends ChunkOutcome {
+  /** Open endpoints as they were told. */
+  open: number[];
+  states: ChunkState[];
+}
+
+async function sweep(engine: PacketEngine, of: Omit<ChunkPlan, 'id'>, signal?: AbortSignal): Promise<Swept> {
+  const open: number[] = [];
+  const states: ChunkState[] = [];
+  const { outcome } = engine.run({
+    plan: of,
+    signal: signal ?? new AbortController().signal,
+    onOpen: (endpoints) => open.push(...endpoints),
+    onState: (state) => states.push(state),
+  });
+  return { ...(await outcome), open, states };
+}
+
+/** Sends UDP to a closed port, until the ICMP error about it has come. */
+async function refusedDatagram(host: string): Promise<void> {
+  const socket = createSocket('udp4');
+  await new Promise<void>((resolve) => {
+    socket.once('error', () => resolve());
+    socket.connect(1, host, () => socket.send('x'));
+  });
+  socket.close();
+}
+
+describe.runIf(obstacle === null)('the packet engine on loopback', () => {
+  it('finds every open port once, tells closed ones, and sends no packet twice without need', async () => {
+    const engine = await start(500_000);
+    const { open, state, failure } = await sweep(engine, plan());
+    const expected = listening.map((port) => port - 20_000);
+    expect(open.filter((at) => at < 40_000).toSorted((a, b) => a - b)).toEqual(
+      expect.arrayContaining(expected.toSorted((a, b) => a - b)),
+    );
+    expect(new Set(open).size).toBe(open.length);
+    const { counts } = state;
+    expect([counts.open[0], counts.open[1]]).toEqual([
+      open.filter((at) => at < 40_000).length,
+      open.filter((at) => at >= 40_000).length,
+    ]);
+    for (const host of [0, 1]) {
+      const settled = (counts.open[host] as number) + (counts.closed[host] as number);
+      expect([counts.probed[host], settled]).toEqual([40_000, 40_000]);
+    }
+    expect(failure).toBeNull();
+    expect(engine.figures.sent).toBe(80_000);
+  }, 30_000);
+
+  it('shows how far a sweep is several times in a second of packets', async () => {
+    const engine = await start(1000);
+    const ports = Uint16Array.from({ length: 2000 }, (_, at) => at + 1);
+    const { states } = await sweep(engine, plan({ hosts: Uint8Array.from([127, 91, 0, 2]), ports }));
+    const shown = new Set(states.map(({ counter }) => counter));
+    expect(shown.size).toBeGreaterThanOrEqual(10);
+  });
+
+  it('counts what it hears: answers, and errors about packets of others, which settle nothing', async () => {
+    const engine = await start(500_000);
+    const ports = Uint16Array.from({ length: 100 }, (_, at) => at + 1);
+    const { state } = await sweep(engine, plan({ ports }));
+    const { open, closed, rejected } = state.counts;
+    await refusedDatagram('127.91.0.1');
+    await vi.waitFor(() => expect(engine.figures.foreign).toBeGreaterThan(0), 5000);
+    const { received, dropped, valid, repeated, foreign } = engine.figures;
+    const settled = [...open, ...closed, ...rejected].reduce((sum, count) => sum + count);
+    expect([settled, valid]).toEqual([200, 200]);
+    expect(valid + repeated + foreign).toBeLessThanOrEqual(received - dropped);
+  });
+
+  it('shares the rate among two senders, and sends nothing twice', async () => {
+    const engine = await start(100_000, 2);
+    const begun = performance.now();
+    const chunks = await Promise.all(
+      [1, 2, 3, 4].map((host) =>
+        sweep(engine, plan({ hosts: Uint8Array.from([127, 91, host, 1, 127, 91, host, 2]) })),
+      ),
+    );
+    const seconds = (performance.now() - begun) / 1000;
+    expect(engine.figures.sent).toBe(320_000);
+    expect(320_000 / seconds).toBeLessThan(100_000 * 1.05);
+    for (const { state, open } of chunks) {
+      const { probed, closed } = state.counts;
+      expect([...probed]).toEqual([40_000, 40_000]);
+      expect((closed[0] as number) + (closed[1] as number) + open.length).toBe(80_000);
+    }
+  });
+
+  it('hears for a chunk what another one that is still under way has heard before', async () => {
+    const engine = await start(100_000);
+    const ports = Uint16Array.from([...listening, ...ports20k.subarray(0, 300)]);
+    const stop = new AbortController();
+    const slow = plan({ hosts: Uint8Array.from([127, 91, 0, 1]), ports, hostRate: 200 });
+    const found = Promise.withResolvers<number>();
+    const { outcome } = engine.run({
+      plan: slow,
+      signal: stop.signal,
+      onOpen: ([endpoint]) => found.resolve(ports[endpoint as number] as number),
+      onState: () => undefined,
+    });
+    const again = Uint16Array.from([await found.promise]);
+    const { open } = await sweep(engine, { ...slow, ports: again, tries: 1 });
+    expect(open).toEqual([0]);
+    stop.abort();
+    await outcome;
+  });
+
+  it('works over IPv6', async () => {
+    const port = await listen('::1');
+    const engine = await start(100_000);
+    const loopback = new Uint8Array(16);
+    loopback[15] = 1;
+    const ports = Uint16Array.from([port, 1, 2, 3]);
+    const { open, state } = await sweep(
+      engine,
+      plan({ family: 6, hosts: loopback, source: loopback, ports }),
+    );
+    expect(open).toEqual([0]);
+    expect([state.counts.open[0], state.counts.closed[0]]).toEqual([1, 3]);
+  });
+
+  it('keeps the rate', async () => {
+    const engine = await start(10_000);
+    const begun = performance.now();
+    await sweep(engine, plan({ hosts: Uint8Array.from([127, 91, 0, 2]), ports: ports20k }));
+    const seconds = (performance.now() - begun) / 1000;
+    expect(engine.figures.sent).toBeGreaterThanOrEqual(20_000);
+    expect(engine.figures.sent).toBeLessThanOrEqual(10_000 * seconds * 1.05);
+  });
+
+  it('goes on where it was: what was probed before is not probed again', async () => {
+    const first = await start(40_000);
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 700);
+    const whole = plan();
+    const { open: before, state } = await sweep(first, whole, stop.signal);
+    const sentBefore = first.figures.sent;
+    expect(state.counter).toBeGreaterThan(0);
+    const second = await start(500_000);
+    const rest = await sweep(second, { ...whole, restored: state });
+    // Probes whose answers were under way at the stop are tried again, once.
+    const sent = sentBefore + second.figures.sent;
+    expect(sent).toBeGreaterThanOrEqual(80_000);
+    expect(sent).toBeLessThan(81_000);
+    expect(new Set([...before, ...rest.open]).size).toBe(before.length + rest.open.length);
+    const { counts } = rest.state;
+    expect([counts.probed[0], counts.probed[1]]).toEqual([40_000, 40_000]);
+    expect((counts.open[0] as number) + (counts.closed[0] as number)).toBe(40_000);
+  });
+
+  it('leaves alone what is spared, and hosts that are dropped', async () => {
+    const engine = await start(20_000);
+    const spared = Uint32Array.from(listening, (port) => port - 20_000);
+    const { outcome, drop } = engine.run({
+      plan: plan({ spared }),
+      signal: new AbortController().signal,
+      onOpen: () => undefined,
+      onState: () => undefined,
+    });
+    drop([1]);
+    const { state } = await outcome;
+    expect(state.counts.probed[1]).toBeLessThan(2000);
+    expect(state.counts.probed[0]).toBe(40_000 - listening.length);
+  });
+
+  it('ends with whoever ordered the work', async () => {
+    const engine = await start(1000);
+    const running = sweep(engine, plan());
+    const refused = expect(running).rejects.toThrow('the packet engine exited');
+    await engine.close();
+    await refused;
+    await expect(sweep(engine, plan())).rejects.toThrow('the packet engine exited');
+  });
+});

@@ -1,0 +1,123 @@
+import { flushCompileCache } from 'node:module';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { Responses } from '../frame/response-reader.ts';
+import { ReceiveSocket } from '../linux/receive-socket.ts';
+import { Chunk, clockMs } from './chunk.ts';
+import {
+  type ChunkMessage,
+  control,
+  type FromReceiver,
+  type ThreadStart,
+  type ToReceiver,
+} from './engine-control.ts';
+
+/** Longest wait for packets, so that messages and the stop flag are seen. */
+const pollMs = 10;
+/** Open endpoints per message. */
+const maxNews = 1024;
+/** Maximum delay of reports, milliseconds. */
+const tellMs = 20;
+
+const port = parentPort as NonNullable<typeof parentPort>;
+const own = workerData as ThreadStart;
+const words = new Int32Array(own.control);
+const answers = new Responses(own);
+
+const post = (message: FromReceiver) => port.postMessage(message);
+
+/** Open endpoints of one chunk, reported in batches. */
+class News {
+  readonly chunk: Chunk;
+  #endpoints = new Uint32Array(maxNews);
+  #count = 0;
+  #since = 0;
+
+  constructor(chunk: Chunk) {
+    this.chunk = chunk;
+  }
+
+  add(endpoint: number): void {
+    if (this.#count === 0) this.#since = answers.now;
+    this.#endpoints[this.#count] = endpoint;
+    this.#count += 1;
+    if (this.#count === maxNews) this.flush();
+  }
+
+  flushOld(): void {
+    if (this.#count > 0 && ((answers.now - this.#since) & 0x7fffffff) >= tellMs) this.flush();
+  }
+
+  flush(): void {
+    if (this.#count === 0) return;
+    const endpoints = this.#endpoints.slice(0, this.#count);
+    this.#count = 0;
+    post({ type: 'open', id: this.chunk.plan.id, endpoints });
+  }
+}
+
+/** By chunk ID. */
+const chunks = new Map<number, News>();
+
+function receive(socket: ReceiveSocket): void {
+  for (;;) {
+    const received = receiveMessageOnPort(port);
+    if (!received) return;
+    answer(received.message as ToReceiver, socket);
+  }
+}
+
+function answer(message: ToReceiver, socket: ReceiveSocket): void {
+  if (message.type === 'chunk') {
+    add(message);
+  } else if (message.type === 'figures') {
+    const { received, dropped } = socket.figures();
+    post({ type: 'figures', figures: { received, dropped, ...answers.counts } });
+  } else {
+    const { id, last } = message;
+    const news = chunks.get(id);
+    if (!news) return;
+    // Packets that have arrived must not count as silence because they were not read yet.
+    if (last) for (let left = socket.ring.blocks; left > 0 && readBlock(socket); left--);
+    // Open ports first: whoever has the state has them too.
+    news.flush();
+    const state = news.chunk.state();
+    if (last) state.stacks = Uint32Array.from(news.chunk.stacks);
+    post({ type: 'state', id, last, state });
+    if (last) remove(id);
+  }
+}
+
+function add({ plan, memory }: ChunkMessage): void {
+  const news = new News(new Chunk(plan, memory));
+  chunks.set(plan.id, news);
+  answers.add(news.chunk, (endpoint) => news.add(endpoint));
+  post({ type: 'added', id: plan.id });
+}
+
+function remove(id: number): void {
+  chunks.delete(id);
+  answers.remove(id);
+}
+
+function readBlock({ ring }: ReceiveSocket): boolean {
+  answers.now = clockMs();
+  return ring.readBlock((start, length) => answers.read(ring.bytes, start, length));
+}
+
+function listen(): void {
+  const socket = new ReceiveSocket(own.ownPort);
+  post({ type: 'listening' });
+  while (Atomics.load(words, control.stop) === 0) {
+    receive(socket);
+    if (!readBlock(socket)) socket.wait(pollMs);
+    for (const news of chunks.values()) news.flushOld();
+  }
+}
+
+// The process is terminated: flush the compile cache before.
+flushCompileCache();
+try {
+  listen();
+} catch (error) {
+  post({ type: 'failed', reason: (error as Error).message });
+}

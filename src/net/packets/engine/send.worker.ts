@@ -1,0 +1,275 @@
+import { flushCompileCache } from 'node:module';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { cookie, halfSipHash } from '../frame/cookie.ts';
+import { mix, permutationShape } from '../frame/permutation.ts';
+import { SynBatch, synsAtOnce } from '../frame/syn-batch.ts';
+import { Carrier } from './carrier.ts';
+import { Chunk, type ChunkPlan, clockMs, sentTick, word } from './chunk.ts';
+import { control, type FromSender, type ThreadStart, type ToSender } from './engine-control.ts';
+
+/** Longest wait of an idle thread, the cost of a missed wake-up. */
+const idleMs = 20;
+/** Maximum number of positions per turn of a chunk: skipping settled ones takes time too. */
+const countersAtOnce = 65_536;
+
+const port = parentPort as NonNullable<typeof parentPort>;
+const { control: shared, key, ownPort } = workerData as ThreadStart;
+const words = new Int32Array(shared);
+
+const post = (message: FromSender) => port.postMessage(message);
+
+/** Minimum interval between two marks of the progress of the last try, milliseconds. */
+const markMs = 20;
+
+/** Lifetime of unused credits for a host, milliseconds: more would be a burst. */
+const allowanceMs = 20;
+
+/** The state of one chunk during its passes. */
+class Sweep {
+  readonly chunk: Chunk;
+  readonly #plan: ChunkPlan;
+  readonly #batch: SynBatch;
+  readonly #carrier: Carrier | null;
+  readonly #hashes: Int32Array;
+  readonly #spared: ReadonlySet<number>;
+  readonly #mask: number;
+  readonly #shift: number;
+  #counter: number;
+  #try: number;
+  /** Packets that the rates of the single hosts allow now; the permutation spreads them evenly. */
+  #allowance = 0;
+  #allowedAt = performance.now();
+  /** When a pass ended and the wait for the next one, or the end, started. */
+  #waitsSince: number | null = null;
+  /** Progress of the last try over time (`performance.now`): those whose responses may still arrive. */
+  readonly #marks: { at: number; counter: number }[] = [];
+  /** The previous try was waited for completely, and nothing responded. */
+  #afterSilence = false;
+
+  constructor(plan: ChunkPlan, memory: SharedArrayBuffer) {
+    this.chunk = new Chunk(plan, memory);
+    this.#plan = plan;
+    this.#batch = new SynBatch(plan, ownPort);
+    this.#carrier = plan.rung === 'frame' ? Carrier.of(plan.link) : null;
+    const addressBytes = plan.family === 4 ? 4 : 16;
+    this.#hashes = Int32Array.from({ length: this.chunk.hostCount }, (_, host) =>
+      halfSipHash(key, plan.hosts, host * addressBytes, addressBytes),
+    );
+    this.#spared = new Set(plan.spared);
+    ({ mask: this.#mask, shift: this.#shift } = permutationShape(this.chunk.endpoints));
+    const counter = this.chunk.control[word.counter] as number;
+    this.#try = this.chunk.tryAt(counter);
+    this.#counter = counter - (this.#try - 1) * this.chunk.walkLength;
+  }
+
+  /** @returns what to do with the chunk, or milliseconds until there is something to do */
+  turn(): 'again' | 'done' | number {
+    const isConnected = this.#carrier?.isThere() !== false;
+    if (isConnected) this.#show();
+    if (this.#isOver()) return 'done';
+    // Responses do not arrive either: pending endpoints are not silent yet.
+    if (!isConnected) return idleMs;
+    if (this.#counter <= this.#mask) return this.#send();
+    return this.#wait();
+  }
+
+  close(): void {
+    this.#batch.close();
+  }
+
+  #isOver(): boolean {
+    const { control: own, endpoints } = this.chunk;
+    return Atomics.load(own, word.stop) === 1 || Atomics.load(own, word.settled) >= endpoints;
+  }
+
+  /** Sends as many probes as there are credits, at most one batch. */
+  #send(): 'again' | number {
+    const allowed = Math.min(synsAtOnce, this.#allowed());
+    if (allowed === 0) return 1;
+    const credits = takeCredits(allowed);
+    if (credits === 0) return idleMs;
+    const count = this.#fill(credits);
+    const failed = this.#batch.send(count);
+    // Count only sent packets; return the rest of the credits.
+    Atomics.add(words, control.sent, count - failed.length);
+    for (const endpoint of failed) this.#note(endpoint);
+    giveBack(credits - count);
+    this.#allowance -= count;
+    this.#mark();
+    if (this.#counter > this.#mask) this.#waitsSince = clockMs();
+    return 'again';
+  }
+
+  #mark(): void {
+    if (this.#try < this.#plan.tries) return;
+    const at = performance.now();
+    const before = this.#marks.at(-1);
+    if (before && at - before.at < markMs && this.#counter <= this.#mask) return;
+    this.#marks.push({ at, counter: this.#counter });
+  }
+
+  /** Publishes the progress for a checkpoint. A kill loses the responses still on their way. */
+  #show(): void {
+    if (this.#try < this.#plan.tries) return this.#storeCounter(this.#counter);
+    const until = performance.now() - this.#lateMs();
+    let past: number | null = null;
+    while (this.#marks[0] && this.#marks[0].at <= until) past = this.#marks.shift()?.counter ?? null;
+    if (past !== null) this.#storeCounter(past);
+  }
+
+  /** One word contains the try too: a reader never sees one of the two without the other. */
+  #storeCounter(counter: number): void {
+    Atomics.store(this.chunk.control, word.counter, (this.#try - 1) * this.chunk.walkLength + counter);
+  }
+
+  #allowed(): number {
+    const { hostRate } = this.#plan;
+    if (hostRate === 0) return synsAtOnce;
+    const now = performance.now();
+    const perMs = (hostRate * this.chunk.hostCount) / 1000;
+    const most = Math.max(1, perMs * allowanceMs);
+    this.#allowance = Math.min(most, this.#allowance + (now - this.#allowedAt) * perMs);
+    this.#allowedAt = now;
+    return Math.floor(this.#allowance);
+  }
+
+  #fill(most: number): number {
+    const { chunk } = this;
+    const ports = this.#plan.ports.length;
+    const last = Math.min(this.#mask, this.#counter + countersAtOnce);
+    const tick = sentTick(clockMs());
+    let count = 0;
+    let counter = this.#counter;
+    for (; counter <= last && count < most; counter++) {
+      const endpoint = mix(counter, this.#plan.key, this.#mask, this.#shift);
+      if (endpoint >= chunk.endpoints) continue;
+      const host = Math.floor(endpoint / ports);
+      if (chunk.isSettled(endpoint)) {
+        // Another chunk probed it too, and got the response first.
+        if (this.#try === 1 && !this.#spared.has(endpoint)) (chunk.counts.probed[host] as number)++;
+        continue;
+      }
+      if (chunk.dropped[host] === 1) continue;
+      const number = endpoint - host * ports;
+      const to = this.#plan.ports[number] as number;
+      // The same number at each try: a host with a half-open connection responds to a different one with a reset.
+      const sequence = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
+      this.#batch.put(count++, endpoint, host, number, sequence);
+      chunk.sentAt[endpoint] = tick;
+      if (this.#try === 1) (chunk.counts.probed[host] as number)++;
+    }
+    this.#counter = counter;
+    return count;
+  }
+
+  /** A probe that could not be sent: its endpoint stays unknown. */
+  #note(endpoint: number): void {
+    const host = Math.floor(endpoint / this.#plan.ports.length);
+    if (this.chunk.settle(endpoint)) (this.chunk.counts.unsent[host] as number)++;
+  }
+
+  #wait(): 'again' | 'done' | number {
+    const left = this.#waitMs() - ((clockMs() - (this.#waitsSince as number)) & 0x7fffffff);
+    if (left > 0) return left;
+    if (this.#try >= this.#plan.tries) {
+      this.#storeCounter(this.#mask + 1);
+      return 'done';
+    }
+    this.#afterSilence = Atomics.load(words, control.roundTrip) < 0;
+    this.#try += 1;
+    Atomics.store(this.chunk.control, word.try, this.#try);
+    this.#counter = 0;
+    this.#waitsSince = null;
+    return 'again';
+  }
+
+  /**
+   * Twice the longest observed round trip, and some time for a busy machine. Between tries the minimum wait doubles:
+   * a host repeats a lost response at most twice a second.
+   */
+  #waitMs(): number {
+    const { between, final, most } = this.#plan.waits;
+    const roundTrip = Atomics.load(words, control.roundTrip);
+    if (roundTrip < 0) return most;
+    const least = this.#try >= this.#plan.tries ? final : between * 2 ** (this.#try - 1);
+    return Math.min(most, Math.max(least, 2 * roundTrip + 50));
+  }
+
+  /** Age of a probe of the last try from which a checkpoint may call it silent. */
+  #lateMs(): number {
+    const { final, most, known } = this.#plan.waits;
+    const isHeard = Atomics.load(words, control.roundTrip) >= 0;
+    return !isHeard && (known || this.#afterSilence) ? Math.min(most, final) : this.#waitMs();
+  }
+}
+
+function takeCredits(most: number): number {
+  let there = Atomics.load(words, control.credits);
+  let taken = 0;
+  // Another sender may take some of them in between.
+  for (;;) {
+    taken = Math.min(most, Math.max(0, there));
+    const before = Atomics.compareExchange(words, control.credits, there, there - taken);
+    if (before === there) break;
+    there = before;
+  }
+  const isLow = there - taken <= Atomics.load(words, control.lowWater);
+  if (isLow && Atomics.exchange(words, control.hungry, 1) === 0) post({ type: 'hungry' });
+  return taken;
+}
+
+function giveBack(count: number): void {
+  if (count > 0) Atomics.add(words, control.credits, count);
+}
+
+const sweeps: Sweep[] = [];
+
+function receive(): void {
+  for (;;) {
+    const received = receiveMessageOnPort(port);
+    if (!received) return;
+    const { plan, memory } = received.message as ToSender;
+    try {
+      sweeps.push(new Sweep(plan, memory));
+    } catch (error) {
+      post({ type: 'failed', id: plan.id, reason: (error as Error).message });
+    }
+  }
+}
+
+/**
+ * Runs a turn of the first chunk that can send: while the others wait for responses it sends, so they do not all wait
+ * at the same time.
+ * @returns milliseconds until there is something to do
+ */
+function round(): number {
+  let rest = idleMs;
+  for (const sweep of sweeps.slice()) {
+    const { id } = sweep.chunk.plan;
+    try {
+      const next = sweep.turn();
+      if (next === 'again') return 0;
+      if (next === 'done') end(sweep, { type: 'done', id });
+      rest = Math.min(rest, typeof next === 'number' ? next : 0);
+    } catch (error) {
+      end(sweep, { type: 'failed', id, reason: (error as Error).message });
+    }
+  }
+  return rest;
+}
+
+function end(sweep: Sweep, message: FromSender): void {
+  sweeps.splice(sweeps.indexOf(sweep), 1);
+  sweep.close();
+  post(message);
+}
+
+// The process is terminated: flush the compile cache before.
+flushCompileCache();
+while (Atomics.load(words, control.stop) === 0) {
+  const seen = Atomics.load(words, control.wake);
+  receive();
+  const rest = round();
+  if (rest > 0) Atomics.wait(words, control.wake, seen, rest);
+}
+process.exit(0);

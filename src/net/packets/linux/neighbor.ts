@@ -1,0 +1,358 @@
+import { onAbort } from '../../abort.ts';
+import { readNeighbor } from './links.ts';
+import { frameBatch, type NeighborLink, NeighborSocket } from './neighbor-socket.ts';
+import type { Route } from './route.ts';
+
+/** Maximum number of outstanding addresses; bounds the memory of a sweep. */
+const maxOutstanding = 32_768;
+
+/** Frames requested at once: timers have millisecond resolution, so small batches would never reach a high rate. */
+const turnFrames = 1024;
+
+/** Poll interval of the sockets while replies may arrive: short after activity, then longer. */
+const eagerPollMs = 1;
+const lazyPollMs = 5;
+const eagerForMs = 20;
+
+/** A next hop gets three requests and 1.7 s in all. */
+const nextHopMs = 1000;
+const nextHopRetries = 2;
+
+/** One address, and the link to resolve it on. */
+export interface NeighborRequest {
+  link: NeighborLink;
+  /** 4 or 16 bytes. */
+  address: Uint8Array;
+}
+
+export interface NeighborOptions {
+  /** Timeout of the last try; the earlier tries together get the same time. */
+  timeoutMs: number;
+  /** Retries for a silent address. */
+  retries: number;
+  signal: AbortSignal;
+  /** Waits until packets may be sent. @returns how many of `count`; the callee counts what is sent */
+  take(count: number): Promise<number>;
+}
+
+interface SweepOptions<Q> extends NeighborOptions {
+  /** False if the address must not be probed any more; checked when its turn has come. */
+  wanted?(question: Q): boolean;
+  /** Called with the number of sent frames. */
+  onSent?(count: number): void;
+  /** Called for each frame that could not be sent: an errno name, or why there is no socket. */
+  onUnsent?(reason: string): void;
+  /** Called for each address that stayed silent, or could not be probed. */
+  onSilent?(question: Q): void;
+}
+
+export interface Neighbor {
+  /** 4 or 16 bytes. */
+  address: Uint8Array;
+  /** 6 bytes. */
+  mac: Uint8Array;
+  latencyMs: number;
+}
+
+/**
+ * The MACs of addresses on one link, by ARP (IPv4) or Neighbor Discovery (IPv6), as they reply. Each address is
+ * returned once, with the first reply. @throws Error if the link is unusable
+ */
+export async function* resolveOnRoute(
+  link: NeighborLink,
+  addresses: Iterable<Uint8Array>,
+  options: NeighborOptions,
+): AsyncGenerator<Neighbor, void, undefined> {
+  const refused = new Set<string>();
+  const answers = resolveNeighbors(questionsOn(link, addresses), {
+    ...options,
+    onUnsent: (reason) => refused.add(reason),
+  });
+  let found = 0;
+  for await (const { question, mac, latencyMs } of answers) {
+    found += 1;
+    yield { address: question.address, mac, latencyMs };
+  }
+  const [reason] = refused;
+  if (found === 0 && reason) throw new Error(`${link.interface}: cannot resolve neighbors: ${reason}`);
+}
+
+function* questionsOn(link: NeighborLink, addresses: Iterable<Uint8Array>): Generator<NeighborRequest> {
+  for (const address of addresses) yield { link, address };
+}
+
+/**
+ * The MAC of the gateway of a route: the kernel's reliable entry, else the gateway's reply within 1.7 s.
+ * @returns the MAC, or why there is none
+ */
+export async function resolveNextHop(
+  route: Route & { gateway: Uint8Array },
+  { signal, take }: Pick<NeighborOptions, 'signal' | 'take'>,
+): Promise<Uint8Array | { problem: string }> {
+  const known = readNeighbor(route.index, route.gateway);
+  if (known) return known;
+  const options = { timeoutMs: nextHopMs, retries: nextHopRetries, signal, take };
+  try {
+    for await (const { mac } of resolveOnRoute(route, [route.gateway], options)) return mac;
+  } catch (error) {
+    return { problem: (error as Error).message };
+  }
+  return { problem: `the gateway of interface ${route.interface} does not respond` };
+}
+
+interface Answer<Q> {
+  question: Q;
+  mac: Uint8Array;
+  latencyMs: number;
+}
+
+/** Resolves addresses on any number of links, each at the rate of `take`, with a window of outstanding ones. */
+export async function* resolveNeighbors<Q extends NeighborRequest>(
+  questions: Iterable<Q>,
+  options: SweepOptions<Q>,
+): AsyncGenerator<Answer<Q>, void, undefined> {
+  const sweep = new NeighborSweep(questions, options);
+  try {
+    while (!options.signal.aborted) {
+      yield* sweep.answers();
+      sweep.expire();
+      sweep.fill();
+      sweep.requestTokens();
+      if (sweep.finished) break;
+      await sweep.nextTick();
+    }
+    yield* sweep.answers();
+  } finally {
+    sweep.close();
+  }
+}
+
+/** An outstanding address. */
+interface Outstanding<Q> {
+  question: Q;
+  port: Port<Q>;
+  key: number | string;
+  attempt: number;
+  /** performance.now() of the last try. */
+  sentAt: number;
+  /** performance.now() of the next retry or the give-up. */
+  due: number;
+}
+
+/** The socket of one link and family, and its outstanding addresses. */
+interface Port<Q> {
+  socket: NeighborSocket;
+  waiting: Map<number | string, Outstanding<Q>>;
+}
+
+class NeighborSweep<Q extends NeighborRequest> {
+  #options: SweepOptions<Q>;
+  #source: Iterator<Q>;
+  #ended = false;
+  #ports = new Map<string, Port<Q> | { reason: string }>();
+  #outstanding = 0;
+  #heard: Answer<Q>[] = [];
+  #ready: Outstanding<Q>[] = [];
+  /** Outstanding retries and last tries, each in the order of their times. */
+  #between = new DueQueue<Outstanding<Q>>();
+  #last = new DueQueue<Outstanding<Q>>();
+  #asking = false;
+  #failure: { error: unknown } | null = null;
+  #wake: (() => void) | null = null;
+  #lastActivity = 0;
+  #spacing: number;
+  #closed = false;
+
+  constructor(questions: Iterable<Q>, options: SweepOptions<Q>) {
+    this.#options = options;
+    this.#spacing = Math.max(1, options.timeoutMs / (options.retries + 1));
+    this.#source = questions[Symbol.iterator]();
+  }
+
+  get finished(): boolean {
+    return this.#ended && this.#outstanding === 0 && this.#heard.length === 0;
+  }
+
+  /** All pending replies. */
+  answers(): Answer<Q>[] {
+    for (const port of this.#ports.values()) if ('socket' in port) this.#hear(port);
+    const answers = this.#heard;
+    this.#heard = [];
+    return answers;
+  }
+
+  /** Schedules retries of silent addresses and drops those out of retries. */
+  expire(): void {
+    const now = performance.now();
+    for (const asked of this.#between.due(now)) if (this.#isWaiting(asked)) this.#ready.push(asked);
+    for (const asked of this.#last.due(now)) if (this.#isWaiting(asked)) this.#giveUp(asked);
+  }
+
+  /** Takes addresses from the source while there is room in the window. */
+  fill(): void {
+    while (!this.#ended && this.#ready.length < turnFrames && this.#outstanding < maxOutstanding) {
+      const { value, done } = this.#source.next();
+      if (done) this.#ended = true;
+      else this.#admit(value);
+    }
+  }
+
+  requestTokens(): void {
+    if (this.#failure) throw this.#failure.error;
+    if (this.#asking || this.#ready.length === 0) return;
+    this.#asking = true;
+    const granted = this.#options.take(Math.min(turnFrames, this.#ready.length));
+    granted.then(
+      (count) => {
+        this.#asking = false;
+        if (count === 0) return;
+        if (!this.#closed) this.#send(count);
+        this.#wake?.();
+      },
+      (error: unknown) => {
+        this.#failure = { error };
+        this.#wake?.();
+      },
+    );
+  }
+
+  /** Resolves when tokens arrive, or the sockets are due for a poll. */
+  nextTick(): Promise<void> {
+    return new Promise((resolve) => {
+      const idle = performance.now() - this.#lastActivity > eagerForMs;
+      const wake = () => {
+        clearTimeout(timer);
+        forget();
+        this.#wake = null;
+        resolve();
+      };
+      const timer = setTimeout(wake, idle ? lazyPollMs : eagerPollMs);
+      const forget = onAbort(this.#options.signal, wake);
+      this.#wake = wake;
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#source.return?.();
+    for (const port of this.#ports.values()) if ('socket' in port) port.socket.close();
+    this.#ports.clear();
+  }
+
+  #hear({ socket, waiting }: Port<Q>): void {
+    const now = performance.now();
+    for (const reply of socket.receive()) {
+      const asked = waiting.get(keyOf(reply.address));
+      // Nobody can have replied before the request.
+      if (!asked || asked.attempt === 0) continue;
+      this.#forget(asked);
+      const latencyMs = Math.max(0, now - asked.sentAt);
+      this.#heard.push({ question: asked.question, mac: Uint8Array.from(reply.mac), latencyMs });
+      this.#lastActivity = now;
+    }
+  }
+
+  #admit(question: Q): void {
+    const port = this.#port(question);
+    const key = keyOf(question.address);
+    if ('reason' in port) {
+      this.#options.onUnsent?.(port.reason);
+      this.#options.onSilent?.(question);
+    } else if (!port.waiting.has(key)) {
+      const asked = { question, port, key, attempt: 0, sentAt: 0, due: Infinity };
+      port.waiting.set(key, asked);
+      this.#outstanding += 1;
+      this.#ready.push(asked);
+    }
+  }
+
+  #port({ link, address }: Q): Port<Q> | { reason: string } {
+    const bytes = address.length === 4 ? 4 : 16;
+    const name = `${link.index} ${keyOf(link.source)} ${bytes}`;
+    const known = this.#ports.get(name);
+    if (known) return known;
+    const socket = NeighborSocket.open(link, bytes);
+    const port = 'reason' in socket ? socket : { socket, waiting: new Map() };
+    this.#ports.set(name, port);
+    return port;
+  }
+
+  #isWaiting(asked: Outstanding<Q>): boolean {
+    return asked.port.waiting.get(asked.key) === asked;
+  }
+
+  #forget(asked: Outstanding<Q>): void {
+    asked.port.waiting.delete(asked.key);
+    this.#outstanding -= 1;
+  }
+
+  #giveUp(asked: Outstanding<Q>): void {
+    this.#forget(asked);
+    this.#options.onSilent?.(asked.question);
+  }
+
+  #send(granted: number): void {
+    const turn = this.#ready.splice(0, granted).filter((asked) => this.#stillWanted(asked));
+    for (const [port, group] of Map.groupBy(turn, (asked) => asked.port)) {
+      for (let at = 0; at < group.length; at += frameBatch) {
+        this.#sendBatch(port, group.slice(at, at + frameBatch));
+        // The receive buffer is small: many hosts reply before the turn is over.
+        this.#hear(port);
+      }
+    }
+    this.#lastActivity = performance.now();
+  }
+
+  /** No reply meanwhile, and still in scope at the moment of sending. */
+  #stillWanted(asked: Outstanding<Q>): boolean {
+    if (!this.#isWaiting(asked)) return false;
+    if (this.#options.wanted?.(asked.question) ?? true) return true;
+    this.#giveUp(asked);
+    return false;
+  }
+
+  /** What did not fit into the kernel buffer goes with the next try; each try costs a token, so this ends. */
+  #sendBatch(port: Port<Q>, batch: Outstanding<Q>[]): void {
+    const now = performance.now();
+    const { sent, refusals } = port.socket.send(batch.map((asked) => asked.question.address));
+    this.#options.onSent?.(sent);
+    for (const reason of refusals) this.#options.onUnsent?.(reason);
+    for (const asked of batch) {
+      asked.sentAt = now;
+      asked.attempt += 1;
+      const last = asked.attempt > this.#options.retries;
+      asked.due = now + (last ? this.#options.timeoutMs : this.#spacing);
+      (last ? this.#last : this.#between).push(asked);
+    }
+  }
+}
+
+/** Items in the order of their times. */
+class DueQueue<T extends { due: number }> {
+  #items: T[] = [];
+  #head = 0;
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  /** Removes what is due. */
+  *due(now: number): Generator<T, void, undefined> {
+    for (; this.#head < this.#items.length; this.#head++) {
+      const item = this.#items[this.#head] as T;
+      if (item.due > now) break;
+      yield item;
+    }
+    if (this.#head < 1024 && this.#head < this.#items.length) return;
+    this.#items.splice(0, this.#head);
+    this.#head = 0;
+  }
+}
+
+function keyOf(address: Uint8Array): number | string {
+  if (address.length === 4) {
+    const [a = 0, b = 0, c = 0, d = 0] = address;
+    return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+  }
+  return Buffer.from(address.buffer, address.byteOffset, address.length).toString('latin1');
+}

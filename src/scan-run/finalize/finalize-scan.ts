@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { type FailureCode, failureCodes, type Scan } from '../../domain/scan.ts';
+import { readPlainText } from '../../workspace/plain-file.ts';
+import { recordSummary } from '../../workspace/record/record-reader.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { storedStatus } from '../status.ts';
+import { finalizeRecord } from './finalize-record.ts';
+import { type EndContext, interruptScan } from './interrupt-scan.ts';
+
+/**
+ * Stores the end of a scan whose record is finished, but whose process or server died before the store was updated:
+ * the record and `status.json` are authoritative.
+ */
+export async function concludeScan({ store, workspace, config }: EndContext, scanId: string) {
+  const folder = workspace.scan(scanId);
+  const summary = await recordSummary(folder);
+  if (summary === null || summary.status !== 'completed') {
+    await interruptScan({ store, workspace, ...(config && { config }) }, scanId, await failureOf(folder));
+    return;
+  }
+  const warnings = config ? await finalizeRecord(folder, config.workspace.scans) : [];
+  const { live_hosts, open_ports, vulnerabilities, severity_counts, timestamp } = summary;
+  const scan = await store.scans.get(scanId);
+  const progress = scan && {
+    progress: { ...scan.progress, percent: 100, phase: 'done', paused: false, rate: 0, eta_seconds: 0 },
+  };
+  await store.scans.update(scanId, {
+    status: 'completed',
+    completed_at: timestamp,
+    results: { live_hosts, open_ports, vulnerabilities },
+    severity_counts,
+    ...progress,
+    ...(scan && warnings.length > 0 && { warnings: [...scan.warnings, ...warnings] }),
+  });
+  const ended = await store.scans.get(scanId);
+  if (ended) await folder.writeStatus(storedStatus(ended, summary.duration_seconds)).catch(() => undefined);
+  await store.scans.setSize(scanId, await folder.sizeBytes());
+}
+
+async function failureOf(folder: ScanFolder): Promise<NonNullable<Scan['error']>> {
+  const message = 'The server died while the scan finished; the results are complete up to that point.';
+  try {
+    const { errors } = JSON.parse(await readPlainText(join(folder.path, 'status.json'))) as {
+      errors?: { code: FailureCode; message: string }[];
+    };
+    const error = errors?.[0];
+    if (error && Object.hasOwn(failureCodes, error.code)) return error;
+  } catch {
+    // Without status.json the reason is unknown.
+  }
+  return { code: 'interrupted', message };
+}

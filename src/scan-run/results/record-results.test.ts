@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest';
+import { mergeRows, type PortRow, type ResultRow, rowIdentity } from '../../domain/result.ts';
+import { completeRow } from '../../workspace/record/row-line.ts';
+import { ResultRecorder } from './record-results.ts';
+
+const endpoint = { host: '127.0.0.1', port: 22, protocol: 'tcp' as const };
+const banner = { ...endpoint, banner: 'SSH-2.0-x\r\n', probe: 'null', truncated: false, partial: false };
+const claim = {
+  ...endpoint,
+  match: 'ssh',
+  product: 'OpenSSH',
+  vendor: 'openbsd',
+  version: '9.2p1',
+  cpe: null,
+  confidence: 0.9,
+  source: 'banner',
+  evidence: 'SSH-2.0-x',
+  alternatives: [],
+};
+
+function record() {
+  const rows: ResultRow[] = [];
+  const recorder = new ResultRecorder(
+    { append: (row) => void rows.push(row) },
+    new Map([['127.0.0.1', ['a.example']]]),
+  );
+  return { rows, recorder };
+}
+
+function merged(rows: ResultRow[]): ResultRow[] {
+  const byIdentity = new Map<string, ResultRow>();
+  for (const row of rows) {
+    const earlier = byIdentity.get(rowIdentity(row));
+    byIdentity.set(rowIdentity(row), earlier ? mergeRows(earlier, row) : row);
+  }
+  return [...byIdentity.values()];
+}
+
+describe('ResultRecorder', () => {
+  it('sums the counts of a host over its protocols, and keeps the share of UDP', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const tcp = { open: 3, closed: 95, filtered: 1, not_tried: 1 };
+    const udp = { open: 1, closed: 4, filtered: 5, not_tried: 0 };
+    void recorder.take('port_counts', { host, protocol: 'tcp', ...tcp, all_ports_open: true });
+    expect(merged(rows)[0]).toMatchObject({ port_counts: tcp });
+    expect(merged(rows)[0]).not.toHaveProperty('udp_port_counts');
+    void recorder.take('port_counts', { host, protocol: 'udp', ...udp, all_ports_open: false });
+    expect(merged(rows)).toMatchObject([
+      {
+        port_counts: { open: 4, closed: 99, filtered: 6, not_tried: 1 },
+        udp_port_counts: udp,
+        all_ports_open: true,
+      },
+    ]);
+  });
+
+  it('marks a port whose probes had no time, until it is probed again after a resume', async () => {
+    const { rows, recorder } = record();
+    const port = { type: 'port', timestamp: '', ...endpoint, state: 'open', reason: 'syn-ack' } as const;
+    void recorder.take('banners', { ...banner, banner: '', unidentified_reason: 'timeout' });
+    await recorder.flush();
+    const ports = (all: ResultRow[]) =>
+      merged(all)
+        .filter((row) => row.type === 'port')
+        .map(completeRow);
+    const [marked] = ports(rows);
+    expect(marked).toMatchObject({ unidentified_reason: 'timeout' });
+
+    const resumed = record();
+    void resumed.recorder.recall({ ...port, ...marked } as PortRow);
+    await resumed.recorder.flush();
+    expect(ports(resumed.rows)).toEqual([]);
+    void resumed.recorder.take('banners', banner);
+    await resumed.recorder.flush();
+    const [row] = ports([...rows, ...resumed.rows]);
+    expect(row).toMatchObject({ banner: banner.banner });
+    expect(row).not.toHaveProperty('unidentified_reason');
+  });
+
+  it('counts a finding of an interrupted run once, though it is told again', () => {
+    const { recorder } = record();
+    const finding = { ...endpoint, id: 'redis-no-auth', severity: 'high' };
+    const row = { type: 'vulnerability', timestamp: '', ...endpoint, vulnerability: finding };
+    void recorder.recall(row as unknown as ResultRow);
+    void recorder.take('vulnerabilities', finding);
+    void recorder.take('vulnerabilities', { ...finding, id: 'vnc-no-auth' });
+    expect(recorder.counts.vulnerabilities).toBe(2);
+    expect(recorder.severityCounts.high).toBe(2);
+  });
+
+  it('knows a port by its banner where no module publishes open ports', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('banners', banner);
+    void recorder.take('banners', { ...banner, probe: 'http' });
+    void recorder.take('banners', { ...banner, port: 23, banner: '' });
+    expect(recorder.counts).toEqual({ live_hosts: 1, open_ports: 2, vulnerabilities: 0 });
+    await recorder.flush();
+    expect(merged(rows)).toMatchObject([
+      { type: 'host', host: '127.0.0.1', state: 'up', hostnames: ['a.example'] },
+      { type: 'port', port: 22, state: 'open', reason: 'syn-ack', banner: 'SSH-2.0-x\r\n' },
+      { type: 'port', port: 23, state: 'open', reason: 'syn-ack', banner: '' },
+    ]);
+  });
+
+  it('leaves the state of a port to the module that publishes open ports', async () => {
+    const { rows, recorder } = record();
+    const dns = { host: '127.0.0.1', port: 53, protocol: 'udp' } as const;
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    void recorder.take('service_fingerprints', { ...claim, ...dns });
+    await recorder.flush();
+    expect(merged(rows).at(-1)).not.toHaveProperty('state');
+    expect(completeRow(merged(rows).at(-1) as PortRow)).toMatchObject({
+      state: 'open',
+      reason: 'udp-response',
+    });
+  });
+
+  it('shows the host of a finding that nothing else found', () => {
+    const { rows, recorder } = record();
+    void recorder.take('vulnerabilities', { ...endpoint, id: 'a', severity: 'high' });
+    expect(rows.map(({ type }) => type)).toEqual(['host', 'vulnerability']);
+    expect(recorder.counts.live_hosts).toBe(1);
+  });
+
+  it('gives a class to a finding of a module that names none', () => {
+    const { rows, recorder } = record();
+    void recorder.take('vulnerabilities', {
+      ...endpoint,
+      id: 'a',
+      severity: 'high',
+      cpe: null,
+      confidence: 1,
+    });
+    void recorder.take('vulnerabilities', { ...endpoint, id: 'b', severity: 'high', class: 'possible' });
+    const classes = merged(rows).flatMap((row) =>
+      row.type === 'vulnerability' ? row.vulnerability.class : [],
+    );
+    expect(classes).toEqual(['certain', 'possible']);
+  });
+
+  it('keeps what frameworks were judged, and what parsers of one protocol add', async () => {
+    const { rows, recorder } = record();
+    const control = { framework: 'cis', control: '3.10', title: 't' };
+    void recorder.take('compliance_violations', {
+      ...control,
+      host: '127.0.0.1',
+      port: 23,
+      description: 'd',
+      severity: 'high',
+      finding_ids: ['telnet-cleartext'],
+    });
+    void recorder.take('compliance_controls', {
+      ...control,
+      host: null,
+      status: 'not_assessed',
+      reason: 'r',
+    });
+    expect(rows).toMatchObject([
+      { type: 'compliance', host: '127.0.0.1', port: 23, status: 'fail', finding_ids: ['telnet-cleartext'] },
+      {
+        type: 'compliance',
+        host: null,
+        port: null,
+        status: 'not_assessed',
+        description: 'r',
+        severity: null,
+      },
+    ]);
+    const parsed = { ...endpoint, service: 'ftp', parser: 'ftp_parser', truncated: false };
+    void recorder.take('parsed_services', { ...parsed, attributes: { ftp: { code: 220, system: 'UNIX' } } });
+    void recorder.take('parsed_services', { ...parsed, attributes: { ftp: { code: 220, anonymous: true } } });
+    await recorder.flush();
+    expect(rows.at(-1)).toMatchObject({
+      attributes: { ftp: { code: 220, system: 'UNIX', anonymous: true } },
+    });
+  });
+
+  it('goes on with the counts of an interrupted run', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const udp = { open: 1, closed: 4, filtered: 5, not_tried: 0 };
+    const row = { type: 'host', timestamp: new Date(0).toISOString(), host, state: 'up' } as const;
+    void recorder.recall({ ...row, port_counts: udp, udp_port_counts: udp });
+    const tcp = { open: 2, closed: 8, filtered: 0, not_tried: 0 };
+    void recorder.take('port_counts', { host, protocol: 'tcp', ...tcp, all_ports_open: false });
+    expect(merged(rows)).toMatchObject([
+      { port_counts: { open: 3, closed: 12, filtered: 5, not_tried: 0 }, udp_port_counts: udp },
+    ]);
+  });
+
+  it('puts the parts of a profile together; one that says nothing of a field takes nothing back', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const os = { family: 'linux', distribution: 'debian', version: '12', confidence: 0.9 };
+    const identity = [{ kind: 'ssh_host_key', value: 'ssh-ed25519 abc' }];
+    void recorder.take('discovered_hosts', { ip: host, latency_ms: 1, method: 'icmp-echo' });
+    void recorder.take('asset_profiles', {
+      host,
+      hostnames: ['b.example'],
+      functions: ['web server'],
+      identity,
+    });
+    void recorder.take('asset_profiles', { host, os, os_evidence: [] });
+    void recorder.take('asset_profiles', { host, device_type: 'server' });
+    expect(merged(rows)).toMatchObject([
+      {
+        hostnames: ['a.example', 'b.example'],
+        functions: ['web server'],
+        identity,
+        os,
+        device_type: 'server',
+      },
+    ]);
+  });
+
+  it('writes a port at once and again when more is known', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    expect(rows.map((row) => row.type)).toEqual(['host', 'port']);
+    void recorder.take('banners', banner);
+    void recorder.take('parsed_services', {
+      ...endpoint,
+      service: 'ssh',
+      parser: 'ssh_parser',
+      attributes: { ssh: { software: 'x' } },
+      truncated: false,
+    });
+    void recorder.take('service_fingerprints', claim);
+    expect(rows.length).toBe(2);
+    await recorder.flush();
+    expect(rows.length).toBe(3);
+    expect(rows[2]).toMatchObject({
+      state: 'open',
+      reason: 'syn-ack',
+      banner: 'SSH-2.0-x\r\n',
+      service: { name: 'ssh', product: 'OpenSSH', version: '9.2p1' },
+      attributes: { ssh: { software: 'x' } },
+      fingerprints: [{ match: 'ssh', evidence: 'SSH-2.0-x' }],
+    });
+    expect(recorder.counts).toEqual({ live_hosts: 1, open_ports: 1, vulnerabilities: 0 });
+  });
+
+  it('prefers an answer over silence and TLS over plain text', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    const tls = { version: 'TLSv1.3', cipher: 'x', alpn: null, chain: [] };
+    void recorder.take('banners', { ...banner, banner: '' });
+    void recorder.take('banners', { ...banner, banner: 'HTTP/1.1 400 plain', probe: 'http' });
+    void recorder.take('banners', { ...banner, banner: 'HTTP/1.1 200 OK', probe: 'http-tls', tls });
+    void recorder.take('banners', { ...banner, banner: 'later', probe: 'other' });
+    await recorder.flush();
+    expect(rows.at(-1)).toMatchObject({
+      banner: 'HTTP/1.1 200 OK',
+      tls: { version: 'TLSv1.3', cipher: 'x' },
+    });
+  });
+
+  it('keeps an empty banner of a silent port and the names that were asked for', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    void recorder.take('banners', { ...banner, banner: '' });
+    await recorder.flush();
+    expect(rows[0]).toMatchObject({ type: 'host', hostnames: ['a.example'] });
+    expect((rows.at(-1) as PortRow).banner).toBe('');
+  });
+
+  it('loses nothing when more ports are open than it keeps in memory', async () => {
+    const { rows, recorder } = record();
+    const count = 9000;
+    for (let port = 1; port <= count; port++) {
+      void recorder.take('open_ports', { ...endpoint, port, state: 'open', reason: 'syn-ack' });
+    }
+    for (let port = 1; port <= count; port++) void recorder.take('service_fingerprints', { ...claim, port });
+    await recorder.flush();
+    const ports = merged(rows).filter((row) => row.type === 'port');
+    expect(ports.length).toBe(count);
+    expect(ports.every((row) => row.reason === 'syn-ack' && row.service?.product === 'OpenSSH')).toBe(true);
+  });
+
+  it('remembers what the record could not take, and says so once', () => {
+    const failures: unknown[] = [];
+    const recorder = new ResultRecorder(
+      {
+        append: () => {
+          throw new Error('disk full');
+        },
+      },
+      new Map(),
+      (error) => failures.push(error),
+    );
+    for (const ip of ['127.0.0.1', '127.0.0.2'])
+      void recorder.take('discovered_hosts', { ip, latency_ms: 1, method: 'icmp-echo' });
+    expect(String(recorder.failure)).toContain('disk full');
+    expect(failures).toEqual([recorder.failure]);
+  });
+});

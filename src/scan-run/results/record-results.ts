@@ -1,0 +1,339 @@
+import type { ProfilePart } from '../../domain/asset.ts';
+import type { ComplianceControl, ComplianceViolation } from '../../domain/compliance.ts';
+import { classOf, type HostFinding, noFindings, type SeverityCounts } from '../../domain/finding.ts';
+import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
+import {
+  addCounts,
+  type CountsByProtocol,
+  countsByProtocol,
+  type HostRow,
+  type PortRow,
+  type ResultRow,
+  respondingPort,
+  rowIdentity,
+} from '../../domain/result.ts';
+import type { ScanCounts } from '../../domain/scan.ts';
+import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
+
+/** Maximum number of ports whose row stays in memory for enrichment; older ones are merged by the reader. */
+const maxOpenRows = 8192;
+/** Delay before an enriched row is written, milliseconds. */
+const flushMs = 300;
+
+/** Destination of rows: the record of a scan. */
+export interface RecordSink {
+  append(row: ResultRow): void | Promise<void>;
+}
+
+/**
+ * Converts published items into rows of the record. A row is written as soon as it exists and again, richer, when
+ * more is known; readers merge rows of one identity.
+ */
+export class ResultRecorder {
+  readonly counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
+  readonly severityCounts: SeverityCounts = noFindings();
+  readonly #sink: RecordSink;
+  readonly #hostnames: ReadonlyMap<string, string[]>;
+  readonly #hosts = new Set<string>();
+  readonly #counts = new Map<string, CountsByProtocol>();
+  readonly #ports = new Map<string, PortRow>();
+  readonly #dirty = new Set<string>();
+  /** Findings of an interrupted run: they are counted already. */
+  readonly #recalled = new Set<string>();
+  /** Whether some module publishes open ports: a port that is only enriched may be one of them. */
+  #portsPublished = false;
+  #timer: NodeJS.Timeout | null = null;
+  readonly #onFailure: (error: unknown) => void;
+  #failure: unknown = null;
+
+  /** @param onFailure called once if the sink fails; later results are lost */
+  constructor(
+    sink: RecordSink,
+    hostnames: ReadonlyMap<string, string[]>,
+    onFailure: (error: unknown) => void = () => undefined,
+  ) {
+    this.#sink = sink;
+    this.#hostnames = hostnames;
+    this.#onFailure = onFailure;
+  }
+
+  /** The error of the sink, or null. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Records one published item; a returned promise blocks the producer. */
+  take(key: string, item: unknown): Promise<void> | undefined {
+    try {
+      return this.#dispatch(key, item)?.catch((error: unknown) => this.#broken(error));
+    } catch (error) {
+      this.#broken(error);
+      return undefined;
+    }
+  }
+
+  /** Restores a row of an interrupted run: it is counted and can be enriched, but is not written again. */
+  recall(row: ResultRow): Promise<void> | undefined {
+    if (row.type === 'host') this.#recallHost(row);
+    if (row.type === 'vulnerability') {
+      this.#recalled.add(rowIdentity(row));
+      this.#countFinding(row.vulnerability);
+    }
+    if (row.type !== 'port') return undefined;
+    this.#countPort(row);
+    // A marked port is probed again; its next row clears the mark.
+    return this.#keep(row.unidentified_reason ? { ...row, unidentified_reason: null } : row);
+  }
+
+  #recallHost(row: HostRow): void {
+    this.#countHost(row.host);
+    const counts = countsByProtocol(row);
+    if (counts.tcp || counts.udp) this.#counts.set(row.host, counts);
+  }
+
+  writeError(target: string | null, code: string, message: string, node: string | null): void {
+    void this.#write({ type: 'error', timestamp: now(), host: null, target, code, message, node });
+  }
+
+  /** Writes all pending rows. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const waiting = [...this.#dirty];
+    this.#dirty.clear();
+    for (const identity of waiting) {
+      const row = this.#ports.get(identity);
+      if (row) await this.#write({ ...row, timestamp: now() });
+    }
+  }
+
+  #dispatch(key: string, item: unknown): Promise<void> | undefined {
+    switch (key) {
+      case 'discovered_hosts':
+        return this.#host(item as Host);
+      case 'port_counts':
+        return this.#portCounts(item as PortCounts);
+      case 'open_ports':
+        return this.#port(item as Port);
+      case 'banners':
+        return this.#banner(item as Banner);
+      case 'parsed_services':
+        return this.#parsed(item as ParsedService);
+      case 'service_fingerprints':
+        return this.#fingerprint(item as Fingerprint);
+      case 'asset_profiles':
+        return this.#profile(item as ProfilePart);
+      case 'vulnerabilities':
+        return this.#finding(item as HostFinding);
+      case 'compliance_violations':
+        return this.#violation(item as ComplianceViolation);
+      case 'compliance_controls':
+        return this.#control(item as ComplianceControl);
+      default:
+        return undefined;
+    }
+  }
+
+  #host(host: Host): Promise<void> | undefined {
+    // Several modules find the same host: write a row only for the first, or for one that adds facts.
+    if (this.#hosts.has(host.ip) && !host.mac && !host.hostname) return undefined;
+    const row = this.#hostRow(host.ip);
+    row.latency_ms = host.latency_ms;
+    row.method = host.method;
+    if (host.mac) row.mac = host.mac;
+    if (host.vendor) row.vendor = host.vendor;
+    if (host.hostname) row.hostnames = [...new Set([...(row.hostnames ?? []), host.hostname])];
+    return this.#write(row);
+  }
+
+  /** A row has the sum over the protocols, and the UDP part if UDP ports were swept. */
+  #portCounts({
+    host,
+    protocol,
+    all_ports_open,
+    stack: _stack,
+    ...own
+  }: PortCounts): Promise<void> | undefined {
+    const before = this.#counts.get(host) ?? null;
+    const udp = protocol === 'udp' ? own : before?.udp;
+    const tcp = protocol === 'tcp' ? own : before?.tcp;
+    this.#counts.set(host, { tcp, udp });
+    const row = this.#hostRow(host);
+    row.port_counts = addCounts(tcp, udp);
+    if (udp) row.udp_port_counts = udp;
+    // UDP ports do not revoke what TCP ports have shown.
+    if (all_ports_open || !before) row.all_ports_open = all_ports_open;
+    return this.#write(row);
+  }
+
+  #port(port: Port): Promise<void> | undefined {
+    const { host, port: number, protocol, state, reason } = port;
+    const row: PortRow = { type: 'port', timestamp: now(), host, port: number, protocol, state, reason };
+    this.#portsPublished = true;
+    this.#showHost(host);
+    this.#countPort(row);
+    this.#keep(row);
+    return this.#write(row);
+  }
+
+  #banner(banner: Banner): Promise<void> | undefined {
+    // Without a port scanner, the banner shows that the port is open.
+    if (!this.#portsPublished) this.#countPort(blankPort(banner));
+    return this.#enrich(banner, (row) => {
+      if (banner.unidentified_reason) row.unidentified_reason = banner.unidentified_reason;
+      const known = row.banner ?? '';
+      const better = banner.banner !== '' && (known === '' || (banner.tls && !row.tls));
+      if (better || row.banner === undefined) {
+        row.banner = banner.banner;
+        row.banner_b64 = banner.banner_b64 ?? null;
+        row.truncated = banner.truncated;
+        row.partial = banner.partial;
+      }
+      if (banner.tls && !row.tls) {
+        row.tls = { version: banner.tls.version, cipher: banner.tls.cipher, alpn: banner.tls.alpn };
+      }
+    });
+  }
+
+  #parsed(service: ParsedService): Promise<void> | undefined {
+    return this.#enrich(service, (row) => {
+      const { tls, ...others } = service.attributes;
+      if (tls && typeof tls === 'object') row.tls = { ...row.tls, ...(tls as Record<string, unknown>) };
+      for (const [name, facts] of Object.entries(others)) {
+        const known = row.attributes?.[name];
+        const both = isObject(known) && isObject(facts) ? { ...known, ...facts } : facts;
+        row.attributes = { ...row.attributes, [name]: both };
+      }
+    });
+  }
+
+  #fingerprint(fingerprint: Fingerprint): Promise<void> | undefined {
+    return this.#enrich(fingerprint, (row) => {
+      const { host: _host, port: _port, protocol: _protocol, alternatives, ...claim } = fingerprint;
+      const { match, product, vendor, version, cpe, confidence } = fingerprint;
+      row.service = { name: match, product, vendor, version, cpe, confidence };
+      row.fingerprints = [claim, ...alternatives];
+    });
+  }
+
+  /** Merges a part of a profile: missing fields leave earlier values unchanged. */
+  #profile({ host, hostnames, mac, ...part }: ProfilePart): Promise<void> | undefined {
+    const { os, os_evidence, device_type, device_evidence, applications, functions, identity } = part;
+    const row = this.#hostRow(host);
+    Object.assign(
+      row,
+      ...Object.entries({
+        os,
+        os_evidence,
+        device_type,
+        device_evidence,
+        applications,
+        functions,
+        identity,
+      }).map(([name, value]) => (value === undefined ? {} : { [name]: value })),
+    );
+    if (mac !== undefined) row.mac = mac;
+    // Keep the names of an earlier row: a later row of a host replaces whole lists.
+    if (hostnames === undefined) delete row.hostnames;
+    else if (hostnames.length > 0) row.hostnames = [...new Set([...(row.hostnames ?? []), ...hostnames])];
+    return this.#write(row);
+  }
+
+  #finding(item: HostFinding): Promise<void> | undefined {
+    const { host, port, protocol, ...finding } = item;
+    const vulnerability = { ...finding, class: classOf(finding) };
+    this.#showHost(host);
+    const row = { type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability } as const;
+    if (!this.#recalled.has(rowIdentity(row))) this.#countFinding(vulnerability);
+    return this.#write(row);
+  }
+
+  #violation({ port, ...violation }: ComplianceViolation): Promise<void> | undefined {
+    const judged = { type: 'compliance', timestamp: now(), status: 'fail' } as const;
+    return this.#write({ ...judged, port: port ?? null, ...violation });
+  }
+
+  #control({ reason, ...control }: ComplianceControl): Promise<void> | undefined {
+    const judged = { type: 'compliance', timestamp: now(), port: null, severity: null } as const;
+    return this.#write({ ...judged, ...control, description: reason, finding_ids: [] });
+  }
+
+  /** Ensures a row for a host that was not discovered before its ports or findings. */
+  #showHost(host: string): void {
+    if (!this.#hosts.has(host)) void this.#write(this.#hostRow(host));
+  }
+
+  #hostRow(host: string): HostRow {
+    this.#countHost(host);
+    const hostnames = this.#hostnames.get(host);
+    return { type: 'host', timestamp: now(), host, state: 'up', ...(hostnames ? { hostnames } : {}) };
+  }
+
+  #enrich(endpoint: Endpoint, change: (row: PortRow) => void): Promise<void> | undefined {
+    this.#showHost(endpoint.host);
+    const blank = blankPort(endpoint);
+    // Otherwise the state may be in an earlier row, which readers merge with this one.
+    if (!this.#portsPublished) Object.assign(blank, respondingPort(endpoint));
+    const identity = rowIdentity(blank);
+    const row = this.#ports.get(identity) ?? blank;
+    change(row);
+    this.#dirty.add(identity);
+    this.#timer ??= setTimeout(() => void this.flush(), flushMs);
+    return this.#keep(row);
+  }
+
+  #keep(row: PortRow): Promise<void> | undefined {
+    const identity = rowIdentity(row);
+    this.#ports.delete(identity);
+    this.#ports.set(identity, row);
+    if (this.#ports.size <= maxOpenRows) return undefined;
+    const [oldest, evicted] = this.#ports.entries().next().value as [string, PortRow];
+    this.#ports.delete(oldest);
+    return this.#dirty.delete(oldest) ? this.#write({ ...evicted, timestamp: now() }) : undefined;
+  }
+
+  #countHost(host: string): void {
+    if (this.#hosts.has(host)) return;
+    this.#hosts.add(host);
+    this.counts.live_hosts++;
+  }
+
+  #countPort(row: PortRow): void {
+    if (!this.#ports.has(rowIdentity(row))) this.counts.open_ports++;
+  }
+
+  #countFinding(finding: { severity: keyof SeverityCounts }): void {
+    this.counts.vulnerabilities++;
+    this.severityCounts[finding.severity]++;
+  }
+
+  #write(row: ResultRow): Promise<void> | undefined {
+    try {
+      const wait = this.#sink.append(row);
+      return wait ? wait.catch((error: unknown) => this.#broken(error)) : undefined;
+    } catch (error) {
+      this.#broken(error);
+      return undefined;
+    }
+  }
+
+  #broken(error: unknown): void {
+    if (this.#failure !== null) return;
+    this.#failure = error;
+    this.#onFailure(error);
+  }
+}
+
+/** A row without state and reason. */
+function blankPort({ host, port, protocol }: Endpoint): PortRow {
+  return { type: 'port', timestamp: now(), host, port, protocol } as PortRow;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function now(): string {
+  return new Date().toISOString();
+}

@@ -1,0 +1,119 @@
+import type { HostFinding } from '../../domain/finding.ts';
+import type { Host, Port, PortCounts, PortCoverage } from '../../domain/host.ts';
+import {
+  countsByProtocol,
+  type HostRow,
+  type PortRow,
+  type ResultRow,
+  type VulnerabilityRow,
+} from '../../domain/result.ts';
+import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import type { SavedState } from '../../engine/node.ts';
+import type { EarlierRun } from '../../engine/run.ts';
+import { readCheckpoint } from '../../workspace/record/checkpoint.ts';
+import { mergedRows } from '../../workspace/record/record-reader.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+
+/**
+ * State of an interrupted run of a scan: the saved state of its nodes, and its rows converted back into the items
+ * they were made from. Null if nothing was recorded.
+ */
+export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | null> {
+  const counts = { tcp: new Map<string, PortCoverage>(), udp: new Map<string, PortCoverage>() };
+  const answered = new Set<string>();
+  let rows = 0;
+  for await (const row of mergedRows(folder)) {
+    rows++;
+    if (row.type === 'host') {
+      const { tcp, udp } = countsByProtocol(row);
+      if (tcp) counts.tcp.set(row.host, tcp);
+      if (udp) counts.udp.set(row.host, udp);
+    }
+    if (row.type === 'port' && isAnswered(row)) answered.add(`${row.host} ${row.port}`);
+  }
+  const states = await readCheckpoint<SavedState>(folder);
+  if (rows === 0 && states.size === 0) return null;
+  return {
+    states,
+    items: (key) => itemsOf(folder, key),
+    has: (key, record) => {
+      const { host, port } = record as { host: string; port?: number };
+      return key === 'banners' && answered.has(`${host} ${port}`);
+    },
+    counts: (protocol) => counts[protocol],
+  };
+}
+
+/**
+ * Silent, or identified. A response without a product may have been truncated before it was parsed, and is requested
+ * again, as are ports whose probes timed out.
+ */
+function isAnswered(row: PortRow): boolean {
+  if (row.unidentified_reason) return false;
+  return row.banner === '' || (typeof row.banner === 'string' && Boolean(row.service));
+}
+
+async function* itemsOf(folder: ScanFolder, key: string): AsyncGenerator<unknown> {
+  const itemsOfRow = readers[key];
+  if (!itemsOfRow) return;
+  for await (const row of mergedRows(folder)) {
+    yield* itemsOfRow(row);
+  }
+}
+
+const readers: Record<string, (row: ResultRow) => object[]> = {
+  discovered_hosts: (row) => (row.type === 'host' ? [hostOf(row)] : []),
+  port_counts: (row) => (row.type === 'host' ? countsOf(row) : []),
+  open_ports: (row) => (row.type === 'port' ? [portOf(row)] : []),
+  parsed_services: (row) => (row.type === 'port' ? parsedOf(row) : []),
+  service_fingerprints: (row) => (row.type === 'port' ? fingerprintsOf(row) : []),
+  vulnerabilities: (row) => (row.type === 'vulnerability' ? [findingOf(row)] : []),
+};
+
+function hostOf({ host, latency_ms, method, mac, vendor }: HostRow): Host {
+  return {
+    ip: host,
+    latency_ms: latency_ms ?? null,
+    method: method ?? 'recorded',
+    ...(mac ? { mac } : {}),
+    ...(vendor ? { vendor } : {}),
+  };
+}
+
+function countsOf(row: HostRow): PortCounts[] {
+  const { tcp, udp } = countsByProtocol(row);
+  const { host, all_ports_open = false } = row;
+  return [
+    ...(tcp ? [{ host, protocol: 'tcp' as const, ...tcp, all_ports_open }] : []),
+    ...(udp ? [{ host, protocol: 'udp' as const, ...udp, all_ports_open: all_ports_open && !tcp }] : []),
+  ];
+}
+
+function portOf({ host, port, protocol, state, reason }: PortRow): Port {
+  return { host, port, protocol, state: state as Port['state'], reason };
+}
+
+/** What each parser extracted, as far as the row distinguishes them: by the protocol of its facts. */
+function parsedOf({ host, port, protocol, attributes, tls, truncated = false }: PortRow): ParsedService[] {
+  const facts = Object.entries({ ...attributes, ...(tls ? { tls } : {}) });
+  return facts.map(([service, own]) => {
+    return {
+      host,
+      port,
+      protocol,
+      service,
+      parser: `${service}_parser`,
+      attributes: { [service]: own },
+      truncated,
+    };
+  });
+}
+
+function findingOf({ host, port, protocol, vulnerability }: VulnerabilityRow): HostFinding {
+  return { host, port, protocol, ...vulnerability };
+}
+
+function fingerprintsOf({ host, port, protocol, fingerprints }: PortRow): Fingerprint[] {
+  const [claim, ...alternatives] = fingerprints ?? [];
+  return claim ? [{ host, port, protocol, ...claim, alternatives }] : [];
+}

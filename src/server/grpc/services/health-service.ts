@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import { PortolanError } from '../../../domain/errors.ts';
+import type { RouteContext } from '../../context.ts';
+import { notReady } from '../../health.ts';
+import { markReached } from '../call.ts';
+import {
+  Health,
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as Status,
+} from '../gen/grpc/health/v1/health_pb.ts';
+import { JobService, ScanService, WorkspaceService } from '../gen/service_pb.ts';
+import { connectError } from '../status.ts';
+
+/** A change is told at the latest after so long. */
+const lookMs = 1000;
+
+/** Clients that watch at once; they need no token. */
+const maxWatchers = 1000;
+
+/** Of a question, which is the name of a service; nobody has shown a token. */
+const maxQuestionBytes = 1024;
+
+/** What can be asked for; the empty name stands for the service as a whole. */
+const known = new Set(['', ...[ScanService, JobService, WorkspaceService, Health].map((s) => s.typeName)]);
+
+/** The standard health protocol: whether the service takes work, as `/readyz` tells it. */
+export function addHealth(router: ConnectRouter, context: RouteContext): void {
+  const status = ({ service }: HealthCheckRequest): HealthCheckResponse['status'] => {
+    if (!known.has(service)) return Status.SERVICE_UNKNOWN;
+    return notReady(context) === null ? Status.SERVING : Status.NOT_SERVING;
+  };
+
+  let watchers = 0;
+
+  const methods: ServiceImpl<typeof Health> = {
+    check: (request, handling) => {
+      markReached(handling);
+      const now = status(request);
+      if (now !== Status.SERVICE_UNKNOWN) return create(HealthCheckResponseSchema, { status: now });
+      throw connectError(new PortolanError('not_found', 'Unknown service.'));
+    },
+
+    watch: async function* changes(request, handling: HandlerContext) {
+      markReached(handling);
+      const ended = AbortSignal.any([handling.signal, context.closing]);
+      let told: HealthCheckResponse['status'] | null = null;
+      if (watchers >= maxWatchers) {
+        throw connectError(
+          new PortolanError('unavailable', `Too many watchers: the limit is ${maxWatchers}.`),
+        );
+      }
+      watchers++;
+      try {
+        for (;;) {
+          const now = status(request);
+          if (now !== told) yield create(HealthCheckResponseSchema, { status: now });
+          told = now;
+          if (ended.aborted) break;
+          await sleep(lookMs, undefined, { signal: ended }).catch(() => undefined);
+        }
+      } finally {
+        watchers--;
+      }
+      throw connectError(new PortolanError('unavailable', 'The server is shutting down.'));
+    },
+  };
+  router.service(Health, methods, { readMaxBytes: maxQuestionBytes });
+}

@@ -1,0 +1,155 @@
+import {
+  create,
+  createRegistry,
+  type DescEnum,
+  type DescExtension,
+  type DescFile,
+  type DescMessage,
+  type DescService,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { Code, type ConnectRouter } from '@connectrpc/connect';
+import { streaming } from '../call.ts';
+import { Health } from '../gen/grpc/health/v1/health_pb.ts';
+import {
+  ServerReflection,
+  type ServerReflectionRequest,
+  ServerReflectionResponseSchema,
+} from '../gen/grpc/reflection/v1/reflection_pb.ts';
+import {
+  ServerReflection as AlphaReflection,
+  type ServerReflectionRequest as AlphaRequest,
+  ServerReflectionResponseSchema as AlphaResponseSchema,
+} from '../gen/grpc/reflection/v1alpha/reflection_pb.ts';
+import { JobService, ScanService, WorkspaceService } from '../gen/service_pb.ts';
+
+/** What a client may learn about. */
+const services: readonly DescService[] = [
+  ScanService,
+  JobService,
+  WorkspaceService,
+  Health,
+  ServerReflection,
+  AlphaReflection,
+];
+
+/** Characters of an unknown name that are told back. */
+const maxToldName = 200;
+
+type Question = ServerReflectionRequest['messageRequest'] | AlphaRequest['messageRequest'];
+
+/** The same in both versions of the protocol. */
+type Answer =
+  | { case: 'fileDescriptorResponse'; value: { fileDescriptorProto: Uint8Array[] } }
+  | { case: 'allExtensionNumbersResponse'; value: { baseTypeName: string } }
+  | { case: 'listServicesResponse'; value: { service: { name: string }[] } }
+  | { case: 'errorResponse'; value: { errorCode: number; errorMessage: string } };
+
+/** The standard reflection protocol; its two versions differ in the name of the package only. */
+export function addReflection(router: ConnectRouter): void {
+  const descriptors = new Descriptors();
+
+  router.service(ServerReflection, {
+    serverReflectionInfo: streaming(async function* answers(
+      requests: AsyncIterable<ServerReflectionRequest>,
+    ) {
+      for await (const request of requests) {
+        yield create(ServerReflectionResponseSchema, {
+          validHost: request.host,
+          originalRequest: request,
+          messageResponse: descriptors.answer(request.messageRequest),
+        });
+      }
+    }),
+  });
+
+  router.service(AlphaReflection, {
+    serverReflectionInfo: streaming(async function* answers(requests: AsyncIterable<AlphaRequest>) {
+      for await (const request of requests) {
+        yield create(AlphaResponseSchema, {
+          validHost: request.host,
+          originalRequest: request,
+          messageResponse: descriptors.answer(request.messageRequest),
+        });
+      }
+    }),
+  });
+}
+
+/** The files of all services and what is in them. */
+class Descriptors {
+  readonly #files = new Map<string, DescFile>();
+  readonly #symbols = new Map<string, DescFile>();
+
+  constructor() {
+    for (const { file } of services) this.#add(file);
+  }
+
+  answer(asked: Question): Answer {
+    switch (asked.case) {
+      case 'listServices':
+        return {
+          case: 'listServicesResponse',
+          value: { service: services.map(({ typeName }) => ({ name: typeName })) },
+        };
+      case 'fileByFilename':
+        return fileAnswer(this.#files.get(asked.value), asked.value);
+      case 'fileContainingSymbol':
+        return fileAnswer(this.#symbols.get(asked.value), asked.value);
+      case 'allExtensionNumbersOfType':
+        return this.#symbols.has(asked.value)
+          ? { case: 'allExtensionNumbersResponse', value: { baseTypeName: asked.value } }
+          : unknown(asked.value);
+      case 'fileContainingExtension':
+        return failure(Code.NotFound, 'There are no extensions.');
+      default:
+        return failure(Code.InvalidArgument, 'Empty request.');
+    }
+  }
+
+  #add(file: DescFile): void {
+    const { name } = file.proto;
+    if (this.#files.has(name)) return;
+    this.#files.set(name, file);
+    for (const type of createRegistry(file)) {
+      for (const symbol of symbolsOf(type)) this.#symbols.set(symbol, file);
+    }
+    for (const dependency of file.dependencies) this.#add(dependency);
+  }
+}
+
+/** The full names of a type and of what is in it. */
+function symbolsOf(type: DescMessage | DescEnum | DescExtension | DescService): string[] {
+  const inner = (names: readonly { name: string }[]) => names.map(({ name }) => `${type.typeName}.${name}`);
+  switch (type.kind) {
+    case 'service':
+      return [type.typeName, ...inner(type.methods)];
+    case 'message':
+      return [type.typeName, ...inner(type.fields), ...inner(type.oneofs)];
+    default:
+      return [type.typeName];
+  }
+}
+
+/** A file together with those that it needs. */
+function fileAnswer(file: DescFile | undefined, name: string): Answer {
+  if (!file) return unknown(name);
+  const files = [...closureOf(file)].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: files } };
+}
+
+function closureOf(file: DescFile, found = new Set<DescFile>()): Set<DescFile> {
+  if (found.has(file)) return found;
+  found.add(file);
+  for (const dependency of file.dependencies) closureOf(dependency, found);
+  return found;
+}
+
+function unknown(name: string): Answer {
+  return failure(Code.NotFound, `Unknown name ${JSON.stringify(name.slice(0, maxToldName))}.`);
+}
+
+function failure(errorCode: Code, errorMessage: string): Answer {
+  return { case: 'errorResponse', value: { errorCode, errorMessage } };
+}
