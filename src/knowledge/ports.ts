@@ -2,11 +2,11 @@ import type { Protocol } from '../domain/host.ts';
 import type { PortCatalog } from '../domain/port.ts';
 
 /**
- * Which TCP ports are worth a try, and which service usually listens where: a judgement of our own, made from the
- * public registrations (IANA service names and port numbers) and the documented default ports of widely used products.
+ * TCP ports worth probing, and the service that usually listens on each. Our own selection, made from the public
+ * registrations (IANA service names and port numbers) and the documented default ports of widely used products.
  */
 
-/** What most networks have, likeliest first: the first 100 are the list `common`. */
+/** Ports of most networks, most probable first: the first 100 are the list `common`. */
 const common: readonly (readonly number[])[] = [
   [443, 80, 22, 445, 3389, 8080, 21, 25, 53, 135],
   [139, 23, 3306, 8443, 5432, 110, 143, 993, 587, 995],
@@ -20,7 +20,7 @@ const common: readonly (readonly number[])[] = [
   [113, 514, 161, 119, 5357, 5061, 6000, 6667, 50000, 32400],
 ];
 
-/** Default ports of products that many networks have somewhere, one list per kind of service. */
+/** Default ports of products that are common somewhere, one list per kind of service. */
 const frequent: readonly (readonly number[])[] = [
   // Web servers and web applications
   [
@@ -81,7 +81,7 @@ const frequent: readonly (readonly number[])[] = [
   ],
   // Printers
   [9101, 9102, 9103, 9104, 9105, 9106, 9107, 9220, 9290, 9500, 721, 35, 170, 3910, 3911, 50443, 5358],
-  // Routers, cameras, things
+  // Routers, cameras, IoT devices
   [8728, 8729, 37777, 34567, 37215, 52869, 49000, 1900, 2869, 3702, 62078, 8843, 30005, 5431, 58080, 8266],
   // Industry and buildings
   [
@@ -90,7 +90,7 @@ const frequent: readonly (readonly number[])[] = [
   ],
 ];
 
-/** Less usual products, and second choices of usual ones. */
+/** Default ports of less common products, and secondary ports of common ones. */
 const occasional: readonly (readonly number[])[] = [
   // Development servers and debuggers
   [
@@ -124,7 +124,7 @@ const occasional: readonly (readonly number[])[] = [
   ],
   // Medicine
   [104, 11112, 2575, 2761, 2762, 4242],
-  // Downloads, home media, synchronisation
+  // Downloads, home media, synchronization
   [6881, 6969, 8112, 8989, 7878, 9117, 9696, 58846, 51413, 22000, 8384, 21025, 4711, 4662, 6346, 1214],
   // Games and voice chat
   [
@@ -154,7 +154,7 @@ const historic: readonly (readonly number[])[] = [
   ],
 ];
 
-/** Numbers that services are often moved to: next to their default, doubled, prefixed. */
+/** Ports that services are often moved to: next to their default, doubled, prefixed. */
 const moved: readonly (readonly number[])[] = [
   // Web
   [
@@ -182,8 +182,8 @@ const moved: readonly (readonly number[])[] = [
 type Transport = Protocol | 'both';
 
 /**
- * Names, ports, protocol. The first name is the one that a port is shown with, IANA's where it is in use; the others are
- * what people also write. A port that several rows list is shown with the name of the first.
+ * Names, ports, protocol. A port is shown with the first name, IANA's where it is in use; the others are aliases. A
+ * port in several rows is shown with the name of the first.
  */
 const services: readonly (readonly [names: string, ports: readonly number[], transport: Transport])[] = [
   // Web
@@ -432,13 +432,13 @@ function namesByPort(): Map<string, string> {
 
 const nameOfPort = namesByPort();
 
-/** The words of the port grammar. */
+/** Keywords of the port grammar. */
 export const portCatalog: PortCatalog = {
   ranked: [common, frequent, occasional, historic, moved].flat(2),
   services: portsByName(),
 };
 
-/** The service that usually listens on a port: a hint for where to start, never evidence. Null when none is usual. */
+/** The service that usually listens on a port: a hint for the first probe, never evidence. Null when there is none. */
 export function serviceNameOf(port: number, protocol: Protocol): string | null {
   return nameOfPort.get(`${port}/${protocol}`) ?? null;
 }

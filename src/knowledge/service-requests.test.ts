@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { probeNamed, probesAfter } from './probes/probes.ts';
 
-/** The bytes of a question, as they go to a host. */
+/** The bytes of a request as sent to a host. */
 function request(name: string, step = 0): Buffer {
   const send = probeNamed(name).steps[step]?.send ?? '';
   const bytes = typeof send === 'function' ? send('192.0.2.1', Buffer.alloc(0), 80) : send;

@@ -10,16 +10,16 @@ export interface Weakness {
   confidence: number;
   /** What was seen. */
   detected: string;
-  /** The fact that proves it, as text. */
+  /** The evidence, as text. */
   evidence: string;
   remediation: string;
   references: readonly string[];
 }
 
-/** The words of a check, which are the same wherever it speaks. */
+/** The texts of a check, the same for every finding. */
 export type CheckText = Pick<Weakness, 'title' | 'severity' | 'remediation' | 'references'>;
 
-/** Names that evidence lists. */
+/** Names listed in evidence. */
 const shownLimit = 12;
 
 /** `a, b, c and 4 more` */

@@ -13,7 +13,7 @@ import {
   weakSuites,
 } from './control.ts';
 
-/** Safeguards of the CIS Controls, version 8, as far as they show on the network. */
+/** Safeguards of the CIS Controls, version 8, that a network scan can evaluate. */
 export const cisControls: readonly Control[] = [
   {
     framework: 'cis',

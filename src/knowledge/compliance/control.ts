@@ -1,27 +1,27 @@
 export const frameworks = ['cis', 'pci', 'nist'] as const;
 export type Framework = (typeof frameworks)[number];
 
-/** Modules whose findings the controls are judged by. */
+/** Modules whose findings decide about controls. */
 export type ControlEvaluator = 'misconfig_checker' | 'weak_cipher_checker' | 'cve_matcher';
 
-/** What a control asks of a host, as far as it shows on the network. */
+/** The part of a control that a network scan can evaluate for a host. */
 export interface Control {
   framework: Framework;
   /** Number of the safeguard, the requirement or the control: `3.10`, `4.2.1`, `SC-8`, `SP 800-52r2 3.1`. */
   control: string;
-  /** In words of our own. */
+  /** Paraphrased: the standard's wording is copyrighted. */
   title: string;
-  /** Findings that break it. `CVE` = every known flaw from `high` on or known to be exploited. */
+  /** Findings that fail it. `CVE` = every known flaw from `high` on or known to be exploited. */
   findings: readonly string[];
-  /** Services whose mere presence breaks it. */
+  /** Services that fail it by being reachable. */
   forbidden?: readonly string[];
-  /** Services that it is about: without one of them on a host there is nothing to judge. */
+  /** Services in its scope: on a host without any of them it is not evaluated. */
   about: 'any' | 'tls' | 'versions' | readonly string[];
-  /** Modules without which it cannot be judged. */
+  /** Modules that it needs to be evaluated. */
   judges: readonly ControlEvaluator[];
 }
 
-/** A requirement that no scan of a network can answer. */
+/** A requirement that no network scan can evaluate. */
 export interface UnseenControl {
   framework: Framework;
   control: string;
@@ -29,7 +29,7 @@ export interface UnseenControl {
   reason: string;
 }
 
-/** Services over which strangers read or steer something when nobody asks who they are. */
+/** Services that give unauthenticated clients data or control when they require no login. */
 export const guardedServices: readonly string[] = [
   'redis',
   'memcached',
@@ -75,7 +75,7 @@ export const clearTextServices: readonly string[] = ['telnet', 'rlogin', 'rsh', 
 /** Services that show whether what they carry is encrypted. */
 export const encryptable: readonly string[] = ['tls', 'ssh', 'ftp', 'smb', ...clearTextServices];
 
-/** Services that hardly anything needs today. */
+/** Legacy services that hardly any network needs today. */
 export const needlessServices: readonly string[] = [
   'echo',
   'discard',
@@ -97,7 +97,7 @@ export const weakSuites: readonly string[] = [
   'tls-3des',
 ];
 
-/** Flaws of TLS that were tried out, where that was allowed. */
+/** TLS flaws confirmed by active probes, which run only where the scan allows them. */
 export const confirmedFlaws: readonly string[] = [
   'tls-heartbleed',
   'tls-early-cipher-change',

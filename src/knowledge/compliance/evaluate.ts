@@ -9,7 +9,7 @@ export const controls: readonly Control[] = [...cisControls, ...pciControls, ...
 
 const unseenControls: readonly UnseenControl[] = unseenPciControls;
 
-/** A finding as far as it matters to a control. */
+/** The fields of a finding that matter to a control. */
 export interface EvaluatedFinding {
   id: string;
   title: string;
@@ -20,25 +20,25 @@ export interface EvaluatedFinding {
   confidence: number;
 }
 
-/** What a scan knows of one service. */
+/** What a scan found out about one service. */
 export interface EvaluatedService {
   port: number;
   /** As in the fingerprint: `https`, `ssh`. Null = not recognized. */
   name: string | null;
   /** A product with its version was recognized. */
   versioned: boolean;
-  /** `single`: one handshake was made. `complete`: every version and suite was tried. Null = no TLS was seen. */
+  /** `single`: one handshake. `complete`: every version and suite enumerated. Null = no TLS seen. */
   tls: 'single' | 'complete' | null;
 }
 
 export interface EvaluatedHost {
-  /** Logins with the name for strangers were tried. */
+  /** Anonymous FTP logins were tried. */
   loginsTried: boolean;
   services: readonly EvaluatedService[];
   findings: readonly EvaluatedFinding[];
 }
 
-/** What breaks a control at one port, or at the host as a whole. */
+/** What fails a control at one port, or at the host as a whole. */
 export interface Breach {
   port: number | null;
   severity: Severity;
@@ -50,17 +50,17 @@ export type ControlVerdict =
   | { status: 'fail'; breaches: Breach[] }
   | { status: 'pass' | 'not_assessed'; reason: string };
 
-/** Below this a finding is a guess, and breaks nothing. */
+/** A finding below this confidence fails nothing. */
 const leastConfidence = 0.5;
-/** Characters of a description. */
+/** Maximum length, characters. */
 const descriptionLimit = 1000;
 
-/** Whether a host keeps a control, as far as this scan saw. */
+/** Evaluates a control for a host, with the evidence of this scan. */
 export function evaluateControls(control: Control, host: EvaluatedHost): ControlVerdict {
   const breaches = breachesOf(control, host);
   if (breaches.length > 0) return { status: 'fail', breaches };
   const services = host.services.filter((service) => isAbout(control, service));
-  if (services.length === 0) return { status: 'not_assessed', reason: nothingToJudge(control) };
+  if (services.length === 0) return { status: 'not_assessed', reason: noServiceInScope(control) };
   const half = halfSeen(control, services) ?? untriedLogin(control, host, services);
   if (half !== null) return { status: 'not_assessed', reason: half };
   const guesses = host.findings.filter((finding) => breaks(control, finding)).length;
@@ -70,10 +70,10 @@ export function evaluateControls(control: Control, host: EvaluatedHost): Control
   return { status: 'pass', reason: `no finding fails it at ${portsText(services)}` };
 }
 
-/** Modules that ran before, with their options. */
+/** Upstream modules that ran, with their options. */
 export type Upstream = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
-/** Why no host of a scan can be said to keep a control, or null: not everything that it needs was looked at. */
+/** Why the scan cannot pass any host: a check that the control needs did not run. Null = all of them ran. */
 export function unjudged(control: Control, ran: Upstream): string | null {
   const missing = control.judges.filter((module) => !ran.has(module));
   if (missing.length > 0) return `the scan ran without ${missing.join(' and ')}`;
@@ -112,7 +112,7 @@ function breachesOf(control: Control, { services, findings }: EvaluatedHost): Br
       add(finding.port, finding.severity, finding.title, finding.id);
   }
   for (const { port, name } of services) {
-    // What a finding says of the port already is not said again.
+    // A finding at the port already covers it.
     if (name !== null && control.forbidden?.includes(name) && !byPort.has(port))
       add(port, 'medium', `the service ${name} is reachable`, null);
   }
@@ -136,7 +136,7 @@ function isAbout({ about }: Control, { name, tls, versioned }: EvaluatedService)
   return (name !== null && about.includes(name)) || (tls !== null && about.includes('tls'));
 }
 
-function nothingToJudge({ about }: Control): string {
+function noServiceInScope({ about }: Control): string {
   if (about === 'any') return 'no service was recognized on this host';
   if (about === 'tls') return 'no TLS was seen on this host';
   if (about === 'versions') return 'no product with a version was recognized on this host';
@@ -152,7 +152,7 @@ function halfSeen({ judges, findings }: Control, services: readonly EvaluatedSer
   return `only one TLS handshake was made at ${portsText(single)}; enable tls_enumerate to test the rest`;
 }
 
-/** Anonymous FTP shows only to who tries to log in. */
+/** Only a login attempt reveals anonymous FTP. */
 function untriedLogin(
   { findings }: Control,
   { loginsTried }: EvaluatedHost,
@@ -164,7 +164,7 @@ function untriedLogin(
   return `anonymous FTP was not tested at ${portsText(ftp)}: that requires the option intrusive`;
 }
 
-/** Ports that a reason names. */
+/** Ports listed in a reason. */
 const namedPorts = 10;
 
 function portsText(services: readonly EvaluatedService[]): string {

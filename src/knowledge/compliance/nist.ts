@@ -13,7 +13,7 @@ import {
   weakSuites,
 } from './control.ts';
 
-/** Controls of NIST SP 800-53 revision 5, as far as they show on the network. */
+/** Controls of NIST SP 800-53 revision 5 that a network scan can evaluate. */
 const generalControls: readonly Control[] = [
   {
     framework: 'nist',
@@ -137,7 +137,7 @@ const generalControls: readonly Control[] = [
   },
 ];
 
-/** Sections of NIST SP 800-52 revision 2 that speak of servers. */
+/** Sections of NIST SP 800-52 revision 2 that concern servers. */
 const tlsControls: readonly Control[] = [
   {
     framework: 'nist',

@@ -13,7 +13,7 @@ import {
   weakSuites,
 } from './control.ts';
 
-/** Requirements of PCI DSS, version 4.0, as far as they show on the network. */
+/** Requirements of PCI DSS, version 4.0, that a network scan can evaluate. */
 export const pciControls: readonly Control[] = [
   {
     framework: 'pci',

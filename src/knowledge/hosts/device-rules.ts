@@ -20,7 +20,7 @@ const nameplates = [
   'product',
 ];
 
-/** Makes and models, wherever they stand. Phrases that a web page would hardly write by chance. */
+/** Makes and models anywhere in a text: phrases that a web page would hardly contain by chance. */
 const plates: readonly Row[] = [
   [
     'hp-printer',
@@ -341,7 +341,7 @@ interface KeyedRow {
   example: string;
 }
 
-/** What the other traits say. */
+/** Rules for all other traits. */
 const traits: readonly KeyedRow[] = [
   // The system, as `family distribution version`.
   ...systems([
@@ -395,7 +395,7 @@ const traits: readonly KeyedRow[] = [
     ['docker', 'server', 0.6],
     ['kubernetes', 'server', 0.6],
   ]),
-  // Agents describe what they manage.
+  // SNMP agents that describe the devices they manage.
   ...keyed(
     ['snmp.sysdescr'],
     [
@@ -417,7 +417,7 @@ const traits: readonly KeyedRow[] = [
       ['ssh-dropbear', 'iot', 0.25, '^dropbear', 'dropbear_2022.83'],
     ],
   ),
-  // Who made the device that an agent of SNMP belongs to.
+  // Enterprise of the SNMP agent.
   ...keyed(
     ['snmp.vendor'],
     [
@@ -449,7 +449,7 @@ const traits: readonly KeyedRow[] = [
       ['snmp-maker-power', 'iot', 0.7, '^(?:APC|CyberPower|Eaton|MGE UPS Systems|Raritan|Vertiv)', 'APC'],
     ],
   ),
-  // What hosts announce on their network.
+  // Announcements on the local network.
   ...keyed(
     ['mdns.services'],
     [
@@ -486,7 +486,7 @@ const traits: readonly KeyedRow[] = [
     ['netbios.names'],
     [['netbios-controller', 'server', 0.75, '(?m)^domain_controllers: ', 'domain_controllers: BACKOFFICE']],
   ),
-  // Who made the network card; a card alone never decides.
+  // Vendor of the network card; never sufficient alone.
   ...keyed(
     ['mac.vendor'],
     [
@@ -587,7 +587,7 @@ function keyed(sources: readonly string[], list: readonly Row[]): KeyedRow[] {
   }));
 }
 
-/** Which texts speak for which kind of device. */
+/** Which texts are evidence for which kind of device. */
 export const deviceRules = new RuleBook<KnownDevice>(
   [...keyed(nameplates, plates), ...traits].map(
     ({ id, device, sources, pattern, weight, example }): TraitRule<KnownDevice> => ({
@@ -603,13 +603,13 @@ export const deviceRules = new RuleBook<KnownDevice>(
 
 interface PortRule {
   id: string;
-  /** All of these are open, UDP ports as `161/udp`. */
+  /** All must be open; UDP ports as `161/udp`. */
   ports: readonly string[];
   says: KnownDevice;
   weight: number;
 }
 
-/** What open ports say together, without a word from any of them. */
+/** Kinds of devices recognized by their combination of open ports. */
 export const portRules: readonly PortRule[] = [
   { id: 'device.ports-printer', ports: ['9100/tcp'], says: 'printer', weight: 0.55 },
   { id: 'device.ports-printers', ports: ['515/tcp', '9100/tcp'], says: 'printer', weight: 0.8 },

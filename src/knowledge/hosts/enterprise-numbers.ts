@@ -1,4 +1,6 @@
-/** Private enterprise numbers (IANA) of makers whose devices answer SNMP or IPMI, in sysObjectID and engine ids. */
+/**
+ * Private enterprise numbers (IANA) of vendors whose devices respond to SNMP or IPMI, in sysObjectID and engine ids.
+ */
 const enterprises: Readonly<Record<number, string>> = {
   2: 'IBM',
   9: 'Cisco',
@@ -90,12 +92,12 @@ const enterprises: Readonly<Record<number, string>> = {
   47_196: 'HPE Aruba',
 };
 
-/** The maker behind a private enterprise number; null = not one of those known here. */
+/** The vendor behind a private enterprise number; null = not in this table. */
 export function enterpriseName(number: number): string | null {
   return Object.hasOwn(enterprises, number) ? (enterprises[number] ?? null) : null;
 }
 
-/** The maker in an object identifier below 1.3.6.1.4.1. */
+/** The vendor in an object identifier below 1.3.6.1.4.1. */
 export function enterpriseOfObject(objectId: string): string | null {
   const number = /^1\.3\.6\.1\.4\.1\.(\d{1,8})(?:\.|$)/.exec(objectId)?.[1];
   return number === undefined ? null : enterpriseName(Number(number));

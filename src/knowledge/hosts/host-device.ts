@@ -4,18 +4,18 @@ import type { HostFact } from './host-facts.ts';
 import { functionOf } from './host-traits.ts';
 import { strongest } from './trait-rules.ts';
 
-/** Claims of one host that are kept, the weightiest first, and characters of their proof. */
+/** Claims kept per host, highest weight first, and characters of their evidence. */
 const deviceClaimLimit = 24;
 const claimTextLimit = 160;
 
-/** What speaks less than this for a kind of device does not make one. */
+/** Minimum confidence; below it the kind of device is `unknown`. */
 const leastConfidence = 0.3;
 
-/** What every service adds to the guess that its host is a server, and how far they go together. */
+/** Weight that each service adds to the kind `server`, and the limit of their sum. */
 const serviceWeight = 0.25;
 const servicesTogether = 0.65;
 
-/** A page may be about a device instead of on one. */
+/** A page may be about a device instead of served by one. */
 const titleShare = 0.8;
 
 /** Functions that hardly any other device has. */
@@ -30,7 +30,7 @@ const serverFunctions: ReadonlySet<string> = new Set([
   'news server',
 ]);
 
-/** What a fact says of the kind of its host. */
+/** Claims of a fact about the kind of its host. */
 export function deviceClaimsOfFact({ key, text, source }: HostFact): DeviceEvidence[] {
   return [...deviceRules.match(key, text)].map(({ rule }) => ({
     device_type: rule.says,
@@ -41,7 +41,7 @@ export function deviceClaimsOfFact({ key, text, source }: HostFact): DeviceEvide
   }));
 }
 
-/** What a system says of the kind of the host that it runs on. */
+/** Claims of a system about the kind of the host that it runs on. */
 export function deviceClaimsOfSystem(system: SystemEvidence): DeviceEvidence[] {
   const text = [system.family, system.distribution, system.version].filter((part) => part !== null).join(' ');
   return [...deviceRules.match('os', text)].map(({ rule }) => ({
@@ -53,10 +53,10 @@ export function deviceClaimsOfSystem(system: SystemEvidence): DeviceEvidence[] {
   }));
 }
 
-/** What speaks for the kind of one host; ports and claims may come in any order. */
+/** Collects the evidence for the kind of one host; ports and claims may come in any order. */
 export class DeviceClaims {
   #claims: DeviceEvidence[] = [];
-  /** Ports that matter to a rule, as `9100/tcp`. */
+  /** Ports that a rule uses, as `9100/tcp`. */
   readonly #ports = new Set<string>();
   readonly #functions = new Set<string>();
   #acceptsAll = false;
@@ -65,7 +65,7 @@ export class DeviceClaims {
     if (tellingPorts.has(place)) this.#ports.add(place);
   }
 
-  /** Open ports say nothing: the host accepts them all. */
+  /** Tarpit: the host accepts every port, so open ports are no evidence. */
   acceptAll(): void {
     this.#acceptsAll = true;
   }
@@ -88,12 +88,12 @@ export class DeviceClaims {
     }
   }
 
-  /** Everything that speaks for a kind of device, the weightiest first. */
+  /** All claims, highest weight first. */
   evidence(): DeviceEvidence[] {
     return byWeight([...this.#claims, ...this.#portClaims(), ...this.#serviceClaims()]);
   }
 
-  /** The kind that most speaks for; `unknown` when hardly anything does. */
+  /** The most probable kind; `unknown` without enough evidence. */
   verdict(): DeviceType {
     const voices = this.evidence().map((claim) => ({ ...claim, value: claim.device_type }));
     const { best, rival } = strongest(voices);
@@ -101,7 +101,7 @@ export class DeviceClaims {
     return best.value;
   }
 
-  /** The port rule that says most for each kind: they are one source together. */
+  /** The best port rule for each kind. Port rules count as one source. */
   #portClaims(): DeviceEvidence[] {
     if (this.#acceptsAll) return [];
     const fulfilled = portRules.filter(({ ports }) => ports.every((place) => this.#ports.has(place)));

@@ -7,24 +7,24 @@ import { parseSsh } from '../protocols/ssh.ts';
 import { parseCertificate } from '../protocols/tls.ts';
 import { observe } from '../rules/evidence.ts';
 
-/** A short text that a port or the network gives away of its host. */
+/** A short text from a port or the network that describes its host. */
 export interface HostFact {
-  /** What kind of text it is: `ssh.software`, `http.title`, `product`, `mac.vendor`, ... */
+  /** Kind of text: `ssh.software`, `http.title`, `product`, `mac.vendor`, ... */
   key: string;
   text: string;
-  /** `22/tcp`, or `network` for what lies below the ports. */
+  /** `22/tcp`, or `network` for facts from below the transport layer. */
   source: string;
 }
 
 /** Characters kept of a fact. */
 const factLengthLimit = 2048;
-/** Names of one certificate that are kept. */
+/** Names kept of one certificate. */
 const certificateNameLimit = 16;
 
-/** Texts too long and too mixed to tell something of the host. */
+/** Texts too long and too mixed to describe the host. */
 const passedOver = new Set(['tls.pair', 'banner.raw', 'http.body', 'http.cookies', 'tls.sans']);
 
-/** What one answer gives away, read with the readers of all protocols. */
+/** Facts from one response, read by all protocol parsers. */
 export function factsOfBanner(banner: Banner): HostFact[] {
   const source = sourceOf(banner);
   const facts: HostFact[] = [];
@@ -33,7 +33,7 @@ export function factsOfBanner(banner: Banner): HostFact[] {
     if (!passedOver.has(key)) add(key, text);
     if (key === 'banner.raw') for (const [inner, value] of headersOf(text)) add(inner, value);
   }
-  // A host is known by the key that every scan sees.
+  // Identify the host by the key that every scan sees.
   if (facts.some(({ key }) => key === 'ssh.software') && !furtherNames.has(banner.probe)) {
     for (const key of parseSsh(serverBytes(banner))?.facts.host_keys ?? [])
       add('ssh.host_key', `${key.type} ${key.sha256}`);
@@ -47,7 +47,7 @@ export function factsOfBanner(banner: Banner): HostFact[] {
   return facts;
 }
 
-/** What stands in the heads of SIP (RFC 3261) and RTSP (RFC 7826), and what a Telnet server prints (RFC 854). */
+/** Headers of SIP (RFC 3261) and RTSP (RFC 7826), and the text that a Telnet server prints (RFC 854). */
 function headersOf(raw: string): [key: string, text: string][] {
   const protocol = /^(SIP|RTSP)\/\d/.exec(raw)?.[1]?.toLowerCase();
   if (protocol) {
@@ -62,7 +62,7 @@ function headersOf(raw: string): [key: string, text: string][] {
   return printed === '' ? [] : [['telnet.greeting', printed]];
 }
 
-/** The attributes of a parser that are facts, with the keys that the answer itself would give. */
+/** Parser attributes that are facts, by the keys that the response itself would give. */
 const attributeKeys: Readonly<Record<string, string>> = {
   'http.title': 'http.title',
   'http.generator': 'http.generator',
@@ -76,7 +76,7 @@ const attributeKeys: Readonly<Record<string, string>> = {
   'tls.certificate.key_sha256': 'tls.key',
 };
 
-/** What a parser read out of an answer. */
+/** Facts from the attributes that a parser extracted. */
 export function factsOfService(service: ParsedService): HostFact[] {
   const source = sourceOf(service);
   const facts: HostFact[] = [];
@@ -98,7 +98,7 @@ export function factsOfService(service: ParsedService): HostFact[] {
   return facts;
 }
 
-/** The service and the product that a port was settled on. */
+/** The service and product of the port's best claim. */
 export function factsOfFingerprint(fingerprint: Fingerprint): HostFact[] {
   const source = sourceOf(fingerprint);
   const { match, product, version } = fingerprint;
@@ -107,15 +107,15 @@ export function factsOfFingerprint(fingerprint: Fingerprint): HostFact[] {
   return facts;
 }
 
-/** Source of what the answer to a SYN shows. */
+/** Source of facts from SYN-ACK packets. */
 export const stackSource = 'syn-ack';
 
-/** Values that systems begin with; one that was on its way has lost one for each router. */
+/** Initial TTL values of operating systems; each router on the path decrements them. */
 const firstHops = [64, 128, 255];
-/** Routers between two hosts are hardly ever more. */
+/** Maximum plausible number of routers between two hosts. */
 const farthest = 32;
 
-/** How the TCP of a host answered a SYN: `ttl 64, 3 routers, window 65160, mss 1460, scale 7, options mss sack ts nop ws, df`. */
+/** TCP traits of a SYN-ACK: `ttl 64, 3 routers, window 65160, mss 1460, scale 7, options mss sack ts nop ws, df`. */
 export function factOfStack({
   hops,
   window,

@@ -1,10 +1,10 @@
 import type { HostIdentity } from '../../domain/asset.ts';
 import type { HostFact } from './host-facts.ts';
 
-/** Characters of a name (RFC 1035, 2.3.4). */
+/** Maximum length of a name, characters (RFC 1035, 2.3.4). */
 const nameLengthLimit = 253;
 
-/** Where a server says what it is called, and how the name stands in its text. */
+/** Fields in which a server states its name, and the pattern that extracts it. */
 const nameMarks: Readonly<Record<string, RegExp>> = {
   'tls.name': /^(.+)$/,
   'tls.subject': /(?:^|, )CN=([^,=]+)$/,
@@ -22,7 +22,7 @@ const nameMarks: Readonly<Record<string, RegExp>> = {
   'pptp.names': /^host: (\S+)$/m,
 };
 
-/** Where only a name of the host itself can stand; what mail servers and certificates say may be shared. */
+/** Fields that hold only the host's own name; names in mail greetings and certificates may be shared. */
 const ownNames: ReadonlySet<string> = new Set([
   'ntlm.names',
   'ldap.rootdse',
@@ -32,19 +32,19 @@ const ownNames: ReadonlySet<string> = new Set([
   'mssql.instances',
 ]);
 
-/** Names that a fresh installation has: hundreds of hosts are called so. */
+/** Default names of fresh installations, shared by hundreds of hosts. */
 const commonNames =
   /^(?:localhost|localdomain|debian|ubuntu|raspberrypi|server|host|default|unknown|win-.{11}|desktop-.{7})(?:\.|$)/;
 
-/** The name in a fact that names one host: no wildcard, no address, nothing that is no name at all. Null without one. */
+/** The name in a fact that identifies one host: no wildcard, no IP address, no invalid name. Null without one. */
 export function hostnameOfFact({ key, text }: HostFact): string | null {
   const found = Object.hasOwn(nameMarks, key) ? nameMarks[key]?.exec(text)?.[1] : undefined;
   const name = found === undefined ? null : nameOfHost(found);
-  // A word alone is a name where nothing else can stand.
+  // Only these fields may hold a single label.
   return name !== null && (name.includes('.') || ownNames.has(key)) ? name : null;
 }
 
-/** A host name in lower case, or null for what is none (RFC 1123, 2.1; underscores occur). */
+/** A host name in lower case, or null for an invalid one (RFC 1123, 2.1; underscores occur). */
 export function nameOfHost(text: string): string | null {
   const name = text.toLowerCase().replace(/\.$/, '');
   if (name.length === 0 || name.length > nameLengthLimit) return null;
@@ -55,7 +55,7 @@ export function nameOfHost(text: string): string | null {
   return name;
 }
 
-/** The mark in a fact that its host takes along to another address, or null. */
+/** The identity in a fact that stays with the host when its address changes, or null. */
 export function identityOfFact(fact: HostFact): HostIdentity | null {
   const { key, text } = fact;
   if (key === 'ssh.host_key') return { kind: 'ssh_host_key', value: text };
@@ -65,7 +65,7 @@ export function identityOfFact(fact: HostFact): HostIdentity | null {
   return { kind: 'name', value: name };
 }
 
-/** The address of a network card that its maker gave it: not a group's, and not one that was made up locally. */
+/** A globally unique MAC address: not multicast, not locally administered. */
 export function isLocalAddress(mac: string): boolean {
   return /^[0-9a-f][048c](?:[:-][0-9a-f]{2}){5}$/i.test(mac);
 }

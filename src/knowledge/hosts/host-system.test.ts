@@ -84,7 +84,7 @@ test.each([
 test.each([
   ['10.0.20348', { family: 'windows', distribution: 'windows server', version: '2022' }],
   ['10.0.19045', { family: 'windows', distribution: 'windows', version: '10' }],
-  // Server 2019 and Windows 10 share it.
+  // Server 2019 and Windows 10 share this build.
   ['10.0.17763', { family: 'windows', version: '10.0.17763' }],
   ['x', null],
 ])('the Windows build %s', (build, system) => {

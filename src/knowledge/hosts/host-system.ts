@@ -4,13 +4,13 @@ import { type HostFact, sourceOf, stackSource } from './host-facts.ts';
 import { type SystemName, systemOfRevision, systemOfWindowsBuild, systemRules } from './system-rules.ts';
 import { strongest } from './trait-rules.ts';
 
-/** Claims of one host that are kept, the weightiest first, and characters of their proof. */
+/** Claims kept per host, highest weight first, and characters of their evidence. */
 const systemClaimLimit = 24;
 const claimTextLimit = 160;
 
 /**
- * How much a service is part of its host: web servers and databases often run in containers, or stand for another
- * machine behind them, and name a system that is not the host's.
+ * How closely a service is tied to its host. Web servers and databases often run in containers or front another
+ * machine, so the system that they name may not be the host's.
  */
 function hostShare(service: string): number {
   if (/^(?:ssh|snmp|ntp|rdp|smb|msrpc|telnet)/.test(service)) return 1;
@@ -18,13 +18,13 @@ function hostShare(service: string): number {
   return 0.85;
 }
 
-/** The more is told, the less it is said by chance. */
+/** The more specific a claim, the less likely it is a coincidence. */
 function weightOf({ distribution, version }: SystemName): number {
   if (version) return 0.92;
   return distribution ? 0.85 : 0.7;
 }
 
-/** What the claims of a port say of its host: the systems that they name, and the builds of their packages. */
+/** Claims of a port about its host: the systems that they name, and the builds of their packages. */
 export function systemClaimsOfFingerprint(fingerprint: Fingerprint): SystemEvidence[] {
   const source = sourceOf(fingerprint);
   const claims: SystemEvidence[] = [];
@@ -39,7 +39,7 @@ export function systemClaimsOfFingerprint(fingerprint: Fingerprint): SystemEvide
   return claims;
 }
 
-/** What a fact says of its host. */
+/** Claims of a fact about its host. */
 export function systemClaimsOfFact({ key, text, source }: HostFact): SystemEvidence[] {
   const claims: SystemEvidence[] = [];
   // The RDP servers of Linux use a library that always claims to be Windows 7.
@@ -87,7 +87,7 @@ function claimOf(
   };
 }
 
-/** What speaks for the system of one host; claims may come in any order. */
+/** Collects the evidence for the system of one host; claims may come in any order. */
 export class SystemClaims {
   #claims: SystemEvidence[] = [];
 
@@ -100,14 +100,14 @@ export class SystemClaims {
     if (this.#claims.length > systemClaimLimit) this.#claims = this.evidence().slice(0, systemClaimLimit);
   }
 
-  /** Everything that was said, the weightiest first. */
+  /** All claims, highest weight first. */
   evidence(): SystemEvidence[] {
     return this.#claims.toSorted((a, b) => b.weight - a.weight || (a.source < b.source ? -1 : 1));
   }
 
   /**
-   * The system that most speaks for: claims add up per family, then per distribution within it, then per version. What
-   * speaks for another one lowers the confidence: containers and proxies make hosts speak with several tongues.
+   * The most probable system: claims add up per family, then per distribution within it, then per version. Claims for
+   * another system lower the confidence: containers and proxies make one host show several systems.
    */
   verdict(): OperatingSystem | null {
     const family = choose(this.#counted(), (claim) => claim.family);
@@ -125,8 +125,8 @@ export class SystemClaims {
   }
 
   /**
-   * How packets look is what a router or a load balancer in front of the host may have made of them: it may agree with
-   * what the host says, but it never speaks against it.
+   * A router or load balancer in front of the host may have rewritten its packets: TCP traits may support what the host
+   * reports, but never contradict it.
    */
   #counted(): readonly SystemEvidence[] {
     const said = this.#claims.filter(({ source }) => source !== stackSource);
@@ -136,7 +136,7 @@ export class SystemClaims {
   }
 }
 
-/** Claims of one source and system are one; of several rules the weightiest speaks. */
+/** Claims of one source for one system count once, with the highest weight. */
 function isSame(a: SystemEvidence, b: SystemEvidence): boolean {
   return (
     a.source === b.source &&
@@ -149,7 +149,7 @@ function isSame(a: SystemEvidence, b: SystemEvidence): boolean {
 interface Chosen {
   value: string;
   confidence: number;
-  /** What speaks for the next one. */
+  /** The total for the runner-up. */
   rival: number;
   claims: SystemEvidence[];
 }

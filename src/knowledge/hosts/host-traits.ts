@@ -4,7 +4,7 @@ import type { Fingerprint } from '../../domain/service.ts';
 import type { HostFact } from './host-facts.ts';
 import { hostnameOfFact, identityOfFact, isLocalAddress, nameOfHost } from './host-identity.ts';
 
-/** What a service is for, in the words of a profile. */
+/** The role of a service, in the words of a profile. */
 const functionByService: Record<string, string> = {
   http: 'web server',
   https: 'web server',
@@ -60,24 +60,24 @@ const functionByService: Record<string, string> = {
   bgp: 'router',
 };
 
-/** Applications, names and identities listed for one host. */
+/** Applications, names and identities listed per host. */
 const applicationLimit = 100;
 const hostnameLimit = 50;
 const identityLimit = 50;
 
-/** What a service is for; undefined for one that is nothing in particular. */
+/** The role of a service; undefined for one without a role. */
 export function functionOf(service: string): string | undefined {
   return Object.hasOwn(functionByService, service) ? functionByService[service] : undefined;
 }
 
-/** What one port gives away. */
+/** The traits that one port reveals. */
 interface PortTraits {
   match: string;
   product: string | null;
   version: string | null;
 }
 
-/** Equal traits of many ports are one object, so that a host with every port open stays small. */
+/** Ports with equal traits share one object, so that a host with every port open stays small. */
 export class TraitTable {
   readonly #known = new Map<string, PortTraits>();
 
@@ -90,11 +90,11 @@ export class TraitTable {
   }
 }
 
-/** What is known of one host, as small as a profile needs it; everything may come in any order. */
+/** The traits of one host in the compact form that a profile needs; records may come in any order. */
 export class HostTraits {
   readonly #host: string;
   readonly #table: TraitTable;
-  /** By port number, UDP above 65535; null = open, and nothing more is known. */
+  /** By port number, UDP above 65535; null = open, with no traits. */
   readonly #ports = new Map<number, PortTraits | null>();
   readonly #hostnames = new Set<string>();
   readonly #identity = new Map<string, HostIdentity>();
@@ -132,7 +132,7 @@ export class HostTraits {
     if (identity !== null) this.#addIdentity(identity);
   }
 
-  /** Open ports are no evidence of services: the host accepts them all. */
+  /** Tarpit: the host accepts every port, so open ports are no evidence of services. */
   acceptsAllPorts(): void {
     this.#acceptsAll = true;
   }

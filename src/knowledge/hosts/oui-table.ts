@@ -1,6 +1,6 @@
 /**
- * Makers of network cards by the first 24 bits of their addresses (IEEE MA-L), of the devices that are met most often:
- * what the registry of the system knows besides, see oui.ts.
+ * Vendors of the most common network devices by the first 24 bits of their addresses (IEEE MA-L). The system's registry
+ * has the others, see oui.ts.
  */
 export const vendorPrefixes: Readonly<Record<string, string>> = {
   '3Com': `

@@ -1,17 +1,17 @@
 import { readFileSync, statSync } from 'node:fs';
 import { vendorPrefixes } from './oui-table.ts';
 
-/** Where packages put the registry of the IEEE (ieee-data), or what is made from it (nmap). The first one counts. */
+/** Paths of the IEEE registry (ieee-data) and of the file that nmap derives from it. The first that exists is used. */
 const registryFiles = [
   '/usr/share/ieee-data/oui.txt',
   '/usr/share/ieee-data/oui.csv',
   '/usr/share/nmap/nmap-mac-prefixes',
 ];
 
-/** Largest registry that is read. */
+/** Maximum size of a registry, bytes. */
 const maxRegistryBytes = 33_554_432;
 
-/** Characters of a vendor's name. */
+/** Maximum length of a vendor name, characters. */
 const maxVendorLength = 64;
 
 /** Vendors by prefix, six hex digits in upper case. */
@@ -21,11 +21,11 @@ let builtin: Registry | null = null;
 let installed: Registry | null = null;
 
 /**
- * Who made a network card. Addresses that were given locally (virtual machines, containers, phones that hide) say
- * nothing of a maker, and group addresses are no card's.
+ * The vendor of a network card. Locally administered addresses (virtual machines, containers, phones with private
+ * addresses) and group addresses have none.
  *
  * @param mac `00:0c:29:12:34:56`
- * @param registry what to ask besides the table; by default what the system has, read when it is first wanted
+ * @param registry read besides the table; by default the system's, loaded at the first use
  */
 export function vendorOf(mac: string, registry?: Registry): string | null {
   const prefix = /^([0-9a-f]{2})[:-]([0-9a-f]{2})[:-]([0-9a-f]{2})[:-]/i
@@ -63,8 +63,8 @@ function installedRegistry(): Registry {
 }
 
 /**
- * Reads `00000C Cisco Systems` (nmap), `00000C     (base 16)		Cisco Systems, Inc` (oui.txt of the IEEE) and
- * `MA-L,00000C,"Cisco Systems, Inc",...` (oui.csv); other lines are passed over.
+ * Reads `00000C Cisco Systems` (nmap), `00000C     (base 16)              Cisco Systems, Inc` (oui.txt of the IEEE) and
+ * `MA-L,00000C,"Cisco Systems, Inc",...` (oui.csv); skips other lines.
  */
 export function readRegistry(text: string): Registry {
   const vendors = new Map<string, string>();

@@ -1,6 +1,6 @@
 import { RuleBook, type TraitRule } from './trait-rules.ts';
 
-/** A system as a rule names it; `{name}` places are filled from the groups of its pattern. */
+/** A system as a rule names it; the pattern's groups fill the `{name}` placeholders. */
 export interface SystemName {
   family: string;
   distribution?: string;
@@ -24,14 +24,14 @@ const linux = (distribution?: string, version?: string): SystemName => ({
 
 const ssh = ['ssh.software'];
 const web = ['http.header.server'];
-/** Where devices name the system below their UPnP or SIP software. */
+/** Devices that name the system in their UPnP or SIP software. */
 const stack = ['http.header.server', 'rtsp.server', 'sip.server', 'sip.user-agent'];
 const description = ['snmp.sysdescr'];
 const product = ['product'];
 const tcpStack = ['tcp.stack'];
 
 const rows: readonly Row[] = [
-  // SSH servers that belong to one system.
+  // SSH servers that run on one system only.
   ['ssh-windows', ssh, '^OpenSSH_for_Windows', 0.95, { family: 'windows' }, 'OpenSSH_for_Windows_9.5'],
   ['ssh-cisco', ssh, '^Cisco-', 0.85, { family: 'cisco ios' }, 'Cisco-1.25'],
   ['ssh-routeros', ssh, '^ROSSSH', 0.95, linux('routeros'), 'ROSSSH'],
@@ -310,7 +310,7 @@ const rows: readonly Row[] = [
   ['product-cisco-ios', product, '^Cisco (?:IOS|SSH)', 0.85, { family: 'cisco ios' }, 'Cisco SSH 1.25'],
   ['product-samba', product, '^Samba', 0.5, linux(), 'Samba 4.17.12'],
   ['product-xrdp', product, '^xrdp', 0.8, linux(), 'xrdp'],
-  // What clocks, agents and announcements say of the system below them.
+  // Clocks, agents and announcements that name their system.
   [
     'ntp-linux',
     ['ntp.variables'],
@@ -380,11 +380,11 @@ const rows: readonly Row[] = [
     'Microsoft-Windows/10.0 UPnP/1.0',
   ],
   ['pptp-linux', ['pptp.names'], '(?m)^vendor: linux$', 0.85, linux(), 'host: local\nvendor: linux'],
-  // Protocols that hardly anybody else speaks.
+  // Protocols that hardly any other system speaks.
   ['service-msrpc', ['service'], '^msrpc$', 0.75, { family: 'windows' }, 'msrpc'],
   ['service-winrm', ['service'], '^winrm$', 0.8, { family: 'windows' }, 'winrm'],
   ['service-rdp', ['service'], '^(?:rdp|ms-wbt-server)$', 0.55, { family: 'windows' }, 'rdp'],
-  // Makers whose devices run one system; a card alone is weak.
+  // Vendors whose devices run one system; the network card alone is weak evidence.
   ['mac-routeros', ['mac.vendor'], '^MikroTik$', 0.6, linux('routeros'), 'MikroTik'],
   ['mac-dsm', ['mac.vendor'], '^Synology', 0.6, linux('dsm'), 'Synology'],
   ['mac-qts', ['mac.vendor'], '^QNAP', 0.6, linux('qts'), 'QNAP'],
@@ -394,8 +394,8 @@ const rows: readonly Row[] = [
   ['mac-panos', ['mac.vendor'], '^Palo Alto', 0.6, { family: 'pan-os' }, 'Palo Alto Networks'],
   ['mac-junos', ['mac.vendor'], '^Juniper', 0.5, { family: 'junos' }, 'Juniper'],
   ['mac-eos', ['mac.vendor'], '^Arista', 0.6, linux('arista eos'), 'Arista'],
-  // How TCP answers a SYN that offers every usual option: each kernel has an order of its own, of which
-  // eight are kept, and a TTL to begin with.
+  // TCP response to a SYN that offers every usual option: each kernel orders its options in its own way
+  // (the first eight are kept) and has its own initial TTL.
   [
     'tcp-linux',
     tcpStack,
@@ -472,8 +472,8 @@ const rows: readonly Row[] = [
 ];
 
 /**
- * Servers that a distribution ships in one release only, by the words of the header, its name here, the server and the
- * releases by version.
+ * Servers that a distribution ships in one release only: words of the header, the distribution's name here, the server,
+ * and the releases by version.
  */
 const shipped: readonly [words: string, distribution: string, server: string, Record<string, string>][] = [
   ['Debian', 'debian', 'Apache', { '2.4.10': '8', '2.4.25': '9', '2.4.38': '10' }],
@@ -516,7 +516,7 @@ const shippedRows: readonly Row[] = shipped.flatMap(([words, distribution, serve
   }),
 );
 
-/** Which texts speak for which system. What the signatures of the catalogue know stands there. */
+/** Which texts are evidence for which system. Facts that the signature catalog covers are in the catalog. */
 export const systemRules = new RuleBook<SystemName>(
   [...rows, ...shippedRows].map(
     ([id, sources, pattern, weight, says, example]): TraitRule<SystemName> => ({
@@ -532,9 +532,9 @@ export const systemRules = new RuleBook<SystemName>(
 
 type RevisionRow = [pattern: RegExp, distribution: string, version: number | string | null];
 
-/** What package revisions say of their distribution; a number is the group with the release. */
+/** Distributions by package revision; a number is the group with the release. */
 const revisionRows: readonly RevisionRow[] = [
-  // A backport carries the mark of the release that it was made from, too.
+  // A backport also carries the mark of the release that it was built from.
   [/~bpo(\d{1,2})\+/, 'debian', 1],
   [/raspbian.{0,100}[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/i, 'raspbian', 1],
   [/[-+~.]deb(\d{1,2})(?:u\d|$|[^\d])/, 'debian', 1],
@@ -548,7 +548,7 @@ const revisionRows: readonly RevisionRow[] = [
   [/\.amzn(\d{1,4})(?:\.|$)/, 'amazon', 1],
 ];
 
-/** The distribution that built a package, by its revision: `Debian-2+deb12u3`, `2.el9_4`; null = not told. */
+/** The distribution that built a package, by its revision: `Debian-2+deb12u3`, `2.el9_4`; null = unknown. */
 export function systemOfRevision(revision: string): SystemName | null {
   const text = revision.slice(0, 128);
   for (const [pattern, distribution, version] of revisionRows) {
@@ -559,7 +559,7 @@ export function systemOfRevision(revision: string): SystemName | null {
   return null;
 }
 
-/** Builds of Windows NT by their number; what workstations and servers share has a number and no name. */
+/** Builds of Windows NT by number; builds that workstations and servers share have a number and no name. */
 const windowsBuilds: Readonly<Record<string, [distribution: string, version: string]>> = {
   '5.1.2600': ['windows', 'xp'],
   '5.2.3790': ['windows server', '2003'],
@@ -582,7 +582,7 @@ const windowsBuilds: Readonly<Record<string, [distribution: string, version: str
   '10.0.25398': ['windows server', '23H2'],
 };
 
-/** The Windows of a build number such as `10.0.20348`, as RDP and SMB tell it in their NTLM challenge. */
+/** The Windows release of a build number such as `10.0.20348`, as the NTLM challenge of RDP and SMB reports it. */
 export function systemOfWindowsBuild(build: string): SystemName | null {
   if (!/^\d{1,2}\.\d{1,2}\.\d{3,5}$/.test(build)) return null;
   const known = windowsBuilds[build];

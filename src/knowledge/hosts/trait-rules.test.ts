@@ -39,7 +39,7 @@ test('independent sources add up, voices of one source do not', () => {
   expect(same.rival).toBeCloseTo(0.3);
   const apart = strongest([voice('a', 0.5, '22/tcp'), voice('a', 0.5, '80/tcp')]);
   expect(apart.best?.confidence).toBeCloseTo(0.75);
-  // One program on two ports says one thing.
+  // One program on two ports is one source.
   const twice = strongest([voice('a', 0.5, '139/tcp', 'Samba'), voice('a', 0.5, '445/tcp', 'Samba')]);
   expect(twice.best?.confidence).toBeCloseTo(0.5);
   expect(

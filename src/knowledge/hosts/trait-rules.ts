@@ -2,18 +2,18 @@ import { LiteralScan } from '../rules/literal-scan.ts';
 import { requiredLiterals } from '../rules/literals.ts';
 import { compileMatcher, type Matcher, matchInputLimit, type PatternMatch } from '../rules/matcher.ts';
 
-/** One fact about how a trait of a host shows in what its ports say. */
+/** A rule that derives a trait of a host from the texts of its ports. */
 export interface TraitRule<T> {
-  /** Unique within its book. */
+  /** Unique within its rule set. */
   id: string;
-  /** Keys of the texts that it reads: `ssh.software`, `product`, `mac.vendor`, ... */
+  /** Keys of the texts that it matches: `ssh.software`, `product`, `mac.vendor`, ... */
   sources: readonly string[];
-  /** RE2 syntax, searched for in at most 4096 characters. */
+  /** RE2 syntax, matched against at most 4096 characters. */
   pattern: string;
   /** Any of `i`, `s`, `m`. */
   flags?: string;
   says: T;
-  /** How much it speaks for what it says, above 0 and below 1. */
+  /** Weight of the evidence, above 0 and below 1. */
   weight: number;
   /** A text that matches. */
   example: string;
@@ -24,9 +24,9 @@ interface RuleMatch<T> {
   match: PatternMatch;
 }
 
-/** Rules that read one kind of text, by the literals without which they cannot match. */
+/** Rules for one kind of text, by the literals that their patterns require. */
 interface RuleIndex<T> {
-  /** Those without such a literal. */
+  /** Rules without a required literal. */
   always: TraitRule<T>[];
   scan: LiteralScan;
   /** By number of the literal in the scan. */
@@ -34,8 +34,8 @@ interface RuleIndex<T> {
 }
 
 /**
- * Rules by the text that they read. They are ordered when the first text of a kind comes, and their patterns compiled
- * when a text holds one of their literals.
+ * Rules by the kind of text that they match. They are indexed at the first text of a kind; a pattern is compiled once a
+ * text contains one of its literals.
  */
 export class RuleBook<T> {
   readonly rules: readonly TraitRule<T>[];
@@ -48,7 +48,7 @@ export class RuleBook<T> {
     this.#sources = new Set(rules.flatMap(({ sources }) => sources));
   }
 
-  /** Every rule that the text fulfils. */
+  /** Every rule that matches the text. */
   *match(source: string, text: string): Generator<RuleMatch<T>> {
     if (!this.#sources.has(source)) return;
     const index = this.#index(source);
@@ -86,14 +86,14 @@ function indexOf<T>(rules: readonly TraitRule<T>[]): RuleIndex<T> {
   return { always, scan: new LiteralScan([...byLiteral.keys()]), byLiteral: [...byLiteral.values()] };
 }
 
-/** Something that speaks for a value. */
+/** Evidence for a value. */
 interface Voice<V> {
   value: V;
   /** 0..1 */
   weight: number;
-  /** Voices of one source are not independent: only the loudest of them counts. */
+  /** Claims of one source are not independent: only the one with the highest weight counts. */
   source: string;
-  /** Nor are those that say the same words: one program listens on many ports. */
+  /** Nor are claims with the same text: one program listens on many ports. */
   evidence: string;
 }
 
@@ -103,12 +103,11 @@ interface Choice<V> {
   confidence: number;
 }
 
-/** Nothing that strangers say is ever fully certain. */
+/** Evidence from untrusted targets is never fully certain. */
 const confidenceLimit = 0.99;
 
 /**
- * The value that most speaks for, and what speaks for the next one. Independent sources add up as 1 - product of
- * (1 - weight).
+ * The most probable value, and the score of the runner-up. Independent sources add up as 1 - product of (1 - weight).
  */
 export function strongest<V>(voices: Iterable<Voice<V>>): { best: Choice<V> | null; rival: number } {
   const byValue = new Map<V, Voice<V>[]>();

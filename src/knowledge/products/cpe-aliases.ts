@@ -1,7 +1,6 @@
 /**
- * Names that the CPE dictionary has, or had, for one and the same product: companies were bought, projects found
- * new homes, and names were made anew. Products of other people with the same name are not listed
- * (`oracle:http_server` is not Apache's).
+ * Names that the CPE dictionary uses, or used, for one and the same product: companies were acquired, projects moved,
+ * names changed. Other vendors' products of the same name are not listed (`oracle:http_server` is not Apache's).
  */
 export const sameProduct: readonly (readonly string[])[] = [
   // Web
@@ -151,7 +150,7 @@ export const sameProduct: readonly (readonly string[])[] = [
   ['apple:macos', 'apple:mac_os_x', 'apple:mac_os', 'apple:mac_os_x_server'],
 ];
 
-/** A product as CPE names call it. */
+/** A product as CPE names write it. */
 export interface ProductName {
   vendor: string;
   product: string;
@@ -176,7 +175,7 @@ export function aliasesOf(vendor: string, product: string): readonly ProductName
   return [own, ...group.filter((name) => name.vendor !== vendor || name.product !== product)];
 }
 
-/** One name for all names of a product: `f5:nginx` also for `nginx:nginx`. */
+/** The canonical name of a product: `f5:nginx` also for `nginx:nginx`. */
 export function mainName(vendor: string, product: string): string {
   const first = groups.get(`${vendor}:${product}`)?.[0];
   return first ? `${first.vendor}:${first.product}` : `${vendor}:${product}`;

@@ -1,7 +1,7 @@
-/** The part of a CPE name that says what kind of thing it names: application, operating system, hardware. */
+/** The part attribute of a CPE name: application, operating system, hardware. */
 export type CpePart = 'a' | 'o' | 'h';
 
-/** The attributes of a CPE name that are known; a missing or empty one means ANY (`*`). */
+/** The known attributes of a CPE name; a missing or empty one means ANY (`*`). */
 export interface CpeName {
   part: CpePart;
   vendor: string;
@@ -11,9 +11,9 @@ export interface CpeName {
 }
 
 /**
- * Writes a CPE 2.3 formatted string (NIST IR 7695, section 6.2). Letters become lower case, blanks become `_`,
- * and every other character outside `A-Z a-z 0-9 _ - .` is escaped with a backslash. Characters that are not
- * printable ASCII have no place in a CPE name and are left out.
+ * Writes a CPE 2.3 formatted string (NIST IR 7695, section 6.2). Letters become lower case, blanks become `_`, and
+ * every other character outside `A-Z a-z 0-9 _ - .` is escaped with a backslash. Characters outside printable ASCII are
+ * not allowed in a CPE name and are dropped.
  */
 export function formatCpe(name: CpeName): string {
   const attributes = [name.vendor, name.product, name.version, name.update].map(formatAttribute);
@@ -52,8 +52,8 @@ export interface Cpe {
 }
 
 /**
- * Reads a CPE 2.3 formatted string (NIST IR 7695, section 6.2) or a CPE 2.2 URI (section 6.1); null when it is
- * neither, or when a value has a wildcard inside, which the names of products and of vulnerable versions have not.
+ * Reads a CPE 2.3 formatted string (NIST IR 7695, section 6.2) or a CPE 2.2 URI (section 6.1). Null when it is neither,
+ * or when a value contains a wildcard, which names of products and vulnerable versions never do.
  */
 export function parseCpe(text: string): Cpe | null {
   const lower = text.trim().toLowerCase();
@@ -62,7 +62,7 @@ export function parseCpe(text: string): Cpe | null {
   return null;
 }
 
-/** `openbsd:openssh`: what a CPE 2.3 name is filed under, equal for every spelling of it; null when it is none. */
+/** `openbsd:openssh`: the index key of a CPE 2.3 name, equal for every spelling of it; null for an invalid name. */
 export function productKey(formatted: string): string | null {
   const found = /^cpe:2\.3:[aoh*-]:((?:\\.|[^:\\])+:(?:\\.|[^:\\])+):/i.exec(formatted);
   return found?.[1] === undefined ? null : found[1].replace(/\\(.)/g, '$1').toLowerCase();
@@ -99,7 +99,7 @@ function cpeOf(values: (string | null)[], needed: number | null): Cpe | null {
   };
 }
 
-/** Splits at the colons that are not escaped; null stands for a value that cannot be. */
+/** Splits at unescaped colons; null stands for an invalid value. */
 function splitFormatted(text: string): (string | null)[] {
   if (!text.includes('\\')) return text.split(':').map(formattedValue);
   return (text.match(/(?:^|:)(?:\\.|[^:\\])*/g) ?? []).map((piece, index) =>

@@ -9,7 +9,7 @@ function relation(a: string, b: string, scheme: VersionScheme): string {
   return order === null ? '?' : symbols[order];
 }
 
-/** `a < b`, one fact per line; `?` = nobody can say. */
+/** `a < b`, one fact per line; `?` = not comparable. */
 function facts(scheme: VersionScheme, lines: string[]): void {
   test.each(lines)(`${scheme}: %s`, (line) => {
     const [a = '', expected, b = ''] = line.split(/ ([<=>?]) /);
@@ -163,7 +163,7 @@ test('a scheme by product, dotted for all others', () => {
   expect(compareVersions('1.0.2k', '1.0.2')).toBe(1);
 });
 
-/** Pieces that collide often, so that equal and nearly equal versions come up. */
+/** Parts that collide often, so that equal and nearly equal versions occur. */
 const pieces: Record<VersionScheme, string[]> = {
   dotted: [
     '0',
@@ -204,7 +204,7 @@ function versionsOf(scheme: VersionScheme): fc.Arbitrary<string> {
 
 describe.each(Object.keys(pieces) as VersionScheme[])('%s is an order', (scheme) => {
   const versions = versionsOf(scheme);
-  // Trains of IOS and X releases of Junos have no order beside others; all else that can be read can be compared.
+  // Trains of IOS and X releases of Junos are not ordered relative to others; all other readable versions are.
   const partial = scheme === 'cisco_ios' || scheme === 'junos';
 
   test('reflexive, total and antisymmetric', () => {

@@ -1,4 +1,4 @@
-/** How the versions of a product are written and which of two is the later one. */
+/** Version schemes of products, and which of two versions is later. */
 export type VersionScheme =
   | 'dotted'
   | 'openssh'
@@ -10,7 +10,7 @@ export type VersionScheme =
   | 'deb'
   | 'rpm';
 
-/** -1: the first is earlier; 1: it is later; null: nobody can say, one side is not a version of this scheme. */
+/** -1: the first is earlier; 1: it is later; null: not comparable, one side is not a version of this scheme. */
 export type VersionOrder = -1 | 0 | 1 | null;
 
 const schemes: Record<string, VersionScheme> = {
@@ -26,16 +26,16 @@ const schemes: Record<string, VersionScheme> = {
   'redhat:etcd': 'semver',
 };
 
-/** The scheme that a product's versions follow, by vendor and product of its CPE name. */
+/** The version scheme of a product, by vendor and product of its CPE name. */
 export function schemeOf(vendor: string, product: string): VersionScheme {
   const key = `${vendor}:${product}`;
   return Object.hasOwn(schemes, key) ? (schemes[key] ?? 'dotted') : 'dotted';
 }
 
-/** Characters of a version; what is longer is none. */
+/** Maximum length of a version, characters; a longer text is not a version. */
 const longestVersion = 1024;
 
-/** Compares two versions of one product. Within a scheme the order of what it can read is total. */
+/** Compares two versions of one product. Within a scheme the order of all readable versions is total. */
 export function compareVersions(a: string, b: string, scheme: VersionScheme = 'dotted'): VersionOrder {
   if (a.length > longestVersion || b.length > longestVersion) return null;
   return comparators[scheme](a, b);
@@ -56,12 +56,12 @@ const comparators: Record<VersionScheme, (a: string, b: string) => VersionOrder>
 // --- sequences of parts ---------------------------------------------------------------------------------------
 
 /**
- * One part of a version. Parts are compared by rank first: whatever comes before the plain end of a version
- * (`rc`) ranks below zero, the end itself is zero, what comes after it ranks above.
+ * One part of a version. Parts are compared by rank first: a part before the plain end of a version (`rc`) ranks below
+ * zero, the end itself is zero, a part after it ranks above.
  */
 interface Part {
   rank: number;
-  /** Digits without leading zeros, or a word; '' where the rank says all. */
+  /** Digits without leading zeros, or a word; '' where the rank is sufficient. */
   text: string;
 }
 
@@ -112,7 +112,7 @@ function withoutZeros(digits: string): string {
 
 // --- dotted ---------------------------------------------------------------------------------------------------
 
-/** Words that mark what came before the release, in their order. */
+/** Words for pre-releases, in their order. */
 const earlierWords: Record<string, number> = {
   dev: -7,
   snapshot: -7,
@@ -124,14 +124,14 @@ const earlierWords: Record<string, number> = {
   rc: -2,
   cr: -2,
 };
-/** Words that say nothing about the order when no number follows. */
+/** Words that do not affect the order unless a number follows. */
 const silentWords = new Set(['final', 'ga', 'release', 'stable', 'esv', 'lts', 'ce', 'ee']);
 /** Other spellings of a patch level. */
 const patchWords = new Set(['patch', 'patchlevel', 'pl']);
 
 /**
- * Numbers separated by dots and the like, missing ones being zero; letters after a number are later (OpenSSL
- * 1.0.2k), words for candidates are earlier (1.3.5rc1). null when the text does not begin with a number.
+ * Numbers separated by dots and the like, missing ones being zero. Letters after a number are later (OpenSSL 1.0.2k),
+ * words for candidates are earlier (1.3.5rc1). Null when the text does not begin with a number.
  */
 function parseDotted(text: string): Part[] | null {
   const plain = text
@@ -161,26 +161,24 @@ function addWord(parts: Part[], word: string, before: string, after: string): vo
 function earlierRank(word: string, before: string, numbered: boolean): number | null {
   if (Object.hasOwn(earlierWords, word)) return earlierWords[word] ?? null;
   if (!numbered) return null;
-  // 9.9.0a1 and 9.9.0b2 are candidates, 0.53b is a release; a milestone is set off: 11.0.0-M5.
+  // 9.9.0a1 and 9.9.0b2 are candidates, 0.53b is a release; a milestone has a separator: 11.0.0-M5.
   if (word === 'a') return earlierWords['alpha'] ?? null;
   if (word === 'b') return earlierWords['beta'] ?? null;
   return word === 'm' && /^[-.]$/.test(before) ? (earlierWords['milestone'] ?? null) : null;
 }
 
-/** 1.0 and 1.0.0 are one version. */
+/** Trailing zeros do not matter: 1.0 equals 1.0.0. */
 function trimZeros(parts: Part[]): void {
   for (let last = parts.at(-1); last?.rank === numberRank && last.text === '0'; last = parts.at(-1))
     parts.pop();
 }
 
-/** The first portable release of a version is that version: 9.2 is 9.2p1, and 9.2p2 is later. */
+/** The first portable release equals the version itself: 9.2 is 9.2p1, and 9.2p2 is later. */
 function parseOpenssh(text: string): Part[] | null {
   return parseDotted(text.trim().replace(/(?<=\d)p0*1$/i, ''));
 }
 
-/**
- * Since version 10 MariaDB puts `5.5.5-` before its version, for the sake of old replicas, and its name after it.
- */
+/** Since version 10 MariaDB prefixes its version with `5.5.5-`, for old replicas, and appends its name. */
 function plainMariadb(text: string): string {
   return text
     .trim()
@@ -188,11 +186,11 @@ function plainMariadb(text: string): string {
     .replace(/-(?:\d+-)?mariadb.*$/is, '');
 }
 
-// --- vendors' own ---------------------------------------------------------------------------------------------
+// --- vendor-specific ------------------------------------------------------------------------------------------
 
 const iosVersion = /^(\d+)\.(\d+)(?:\((\d+)([a-z]?)\)([a-z]*)(\d*)([a-z]?))?$/;
 
-/** Cisco IOS: `15.2(4)M3` is release 15.2(4), train M, rebuild 3. Versions of different trains have no order. */
+/** Cisco IOS: `15.2(4)M3` is release 15.2(4), train M, rebuild 3. Versions of different trains are not comparable. */
 function compareTrains(a: string, b: string): VersionOrder {
   const left = iosVersion.exec(a.trim().toLowerCase());
   const right = iosVersion.exec(b.trim().toLowerCase());
@@ -210,7 +208,7 @@ function iosParts(match: RegExpExecArray): Part[] {
 
 const junosVersion = /^(\d+)\.(\d+)(?:([a-z])(\d+))?(?:[.-]?([a-z])(\d+))?(?:[.-]([a-z]?)(\d+))?(?:-evo)?$/;
 
-/** Junos: `18.4R2-S3`, `15.1X49-D60`. The X releases are lines of their own: no order beside others. */
+/** Junos: `18.4R2-S3`, `15.1X49-D60`. Each X release is a line of its own, not comparable with others. */
 function compareJunos(a: string, b: string): VersionOrder {
   const left = junosVersion.exec(a.trim().toLowerCase());
   const right = junosVersion.exec(b.trim().toLowerCase());
@@ -285,7 +283,7 @@ function compareDeb(a: string, b: string): VersionOrder {
   );
 }
 
-/** Runs of other characters and of digits by turns: the former character by character, the latter as numbers. */
+/** Alternating runs of other characters and digits: the former compare by character, the latter as numbers. */
 function compareDebPart(a: string, b: string): -1 | 0 | 1 {
   const left = a.match(/\D*\d*/g) ?? [];
   const right = b.match(/\D*\d*/g) ?? [];
