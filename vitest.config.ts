@@ -25,8 +25,8 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     pool: 'forks',
-    // Most tests wait for sockets and timers: three at a time also on a machine with two processors.
-    maxWorkers: 3,
+    // Most tests wait for sockets and timers: four at a time also on a machine with two processors.
+    maxWorkers: 4,
     // A machine that stands still for seconds fails a test of deadlines. What passed only at the second attempt is
     // listed by `npm test`; what fails twice fails.
     retry: process.env.CI === 'true' ? 1 : 0,

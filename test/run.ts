@@ -71,7 +71,7 @@ const unit: Step = { name: 'unit', run: () => vitest(['run', '--project', 'unit'
 /** In one run, so that no processor waits for the last unit test. */
 const rootless: Step = {
   name: 'tests',
-  run: () => vitest(['run', '--project', 'unit', '--project', 'integration'], isLongRun ? 3600 : 900),
+  run: () => vitest(['run', '--project', 'unit', '--project', 'integration'], isLongRun ? 3600 : 2400),
 };
 const tiers: Record<string, Step[]> = {
   check: [...checks, unit],
