@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, matchesGlob, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import tiers from '../vitest.config.ts';
+import distributed from './distributed/vitest.config.ts';
+import lab from './lab/vitest.config.ts';
 
 const src = resolve(import.meta.dirname, '../src');
 
@@ -144,5 +147,48 @@ describe('the layout', () => {
       (file) => !tests.some((end) => files.includes(file.replace(/\.ts$/, end))),
     );
     expect(untested.map((file) => relative(src, file))).toEqual([]);
+  });
+});
+
+/** Patterns of one tier, as vitest reads them: paths from the root of the repository. */
+interface Tier {
+  name?: unknown;
+  include?: string[];
+  exclude?: string[];
+}
+
+describe('the tests', () => {
+  const projects = (tiers.test?.projects ?? []) as { test: Tier }[];
+  const all: Tier[] = [
+    ...projects.map(({ test }) => test),
+    { ...(lab.test as Tier), name: 'lab' },
+    { ...(distributed.test as Tier), name: 'distributed' },
+  ];
+  const root = dirname(src);
+  const tests = [...sourceFiles(), ...sourceFiles(join(root, 'test'))]
+    .map((file) => relative(root, file))
+    .filter((file) => file.endsWith('.test.ts'));
+  const matches = (patterns: string[] | undefined, file: string) =>
+    (patterns ?? []).some((pattern) => matchesGlob(file, pattern));
+  const tiersOf = (file: string) =>
+    all
+      .filter(({ include, exclude }) => matches(include, file) && !matches(exclude, file))
+      .map(({ name }) => String(name));
+
+  it('belong to one tier each', () => {
+    const wrong = tests.map((file) => [file, ...tiersOf(file)]).filter(({ length }) => length !== 2);
+    expect(wrong).toEqual([]);
+  });
+
+  it('leave no tier empty', () => {
+    const used = new Set(tests.flatMap(tiersOf));
+    expect([...used].sort()).toEqual(all.map(({ name }) => String(name)).sort());
+  });
+
+  it('lie in src/ and test/ only, where the tiers look for them', () => {
+    const elsewhere = ['bench', 'bin', 'packaging', 'profiles'].flatMap((folder) =>
+      sourceFiles(join(root, folder)).filter((file) => /\.(?:test|spec)\.ts$/.test(file)),
+    );
+    expect(elsewhere.map((file) => relative(root, file))).toEqual([]);
   });
 });

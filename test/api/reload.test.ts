@@ -106,7 +106,7 @@ describe('SIGHUP', () => {
       expect(said).toContain(`${key} changed, which needs a restart`);
     }
     // The flag --bind goes before the file.
-    expect(said).not.toContain('server.bind has');
+    expect(said).not.toContain('server.bind changed');
     await reload('{}');
   });
 
