@@ -1,11 +1,11 @@
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Characters of one value, characters of a text, and attributes of a message that are read. */
+/** Limits: characters of one value, characters of one text, attributes of one message. */
 const valueLimit = 256;
 const textLimit = 1024;
 const attributeLimit = 64;
 
-/** Headers of an answer to a search, UPnP Device Architecture 2.0 section 1.3.3. Null = not such an answer. */
+/** Headers of an M-SEARCH response, UPnP Device Architecture 2.0 section 1.3.3. Null = not such a response. */
 export function readSsdp(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 4096);
   if (!/^HTTP\/1\.[01] 200\b/.test(text) && !text.startsWith('NOTIFY * ')) return null;
@@ -18,7 +18,7 @@ export function readSsdp(bytes: Buffer): RecognizedService | null {
   return { service: 'ssdp', evidence, proof: server ?? text.split('\r\n', 1)[0] ?? '' };
 }
 
-/** ProbeMatches of WS-Discovery 1.0 or 1.1: the kinds of device, and where it tells more. Null = anything else. */
+/** ProbeMatches of WS-Discovery 1.0 or 1.1: device types and the addresses of their metadata. Null = anything else. */
 export function readWsDiscovery(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 16_384);
   if (!/^\s*</.test(text) || !/[:<]Envelope[\s>]/.test(text)) return null;
@@ -56,11 +56,11 @@ export function readStun(bytes: Buffer): RecognizedService | null {
   return { service: 'stun', evidence: [], proof: `STUN message ${type.toString(16).padStart(4, '0')}` };
 }
 
-/** An answer of CoAP (RFC 7252 section 3): its payload, for /.well-known/core the list of resources. */
+/** A CoAP response (RFC 7252 section 3): its payload, for /.well-known/core the list of resources. */
 export function readCoap(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4 || (bytes[0] as number) >> 6 !== 1) return null;
   const [token, code] = [(bytes[0] as number) & 15, bytes[1] as number];
-  // An empty message, success, or an error of client or server.
+  // An empty message, success, client error or server error.
   if (token > 8 || ![0, 2, 4, 5].includes(code >> 5)) return null;
   const mark = bytes.indexOf(0xff, 4 + token);
   const payload = mark === -1 ? '' : bytes.toString('latin1', mark + 1, mark + 1 + textLimit);
@@ -72,7 +72,7 @@ export function readCoap(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** Willing or Unwilling of XDMCP: the name of the host and what it says of itself. Null = not XDMCP. */
+/** Willing or Unwilling of XDMCP: host name and status text. Null = not XDMCP. */
 export function readXdmcp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 6 || bytes.readUInt16BE(0) !== 1) return null;
   const opcode = bytes.readUInt16BE(2);
@@ -83,7 +83,7 @@ export function readXdmcp(bytes: Buffer): RecognizedService | null {
     texts.push(bytes.toString('latin1', at + 2, at + 2 + Math.min(length, valueLimit)));
     at += 2 + length;
   }
-  // Willing begins with the name of an authentication.
+  // Willing starts with the authentication name.
   const [host = '', status = ''] = opcode === 5 ? texts.slice(1) : texts;
   const evidence: RecognizedService['evidence'] = [];
   if (host !== '') evidence.push(['xdmcp.host', host]);
@@ -106,7 +106,7 @@ export function readSqlBrowser(bytes: Buffer): RecognizedService | null {
   return { service: 'ms-sql-m', evidence, proof: text };
 }
 
-/** A packet of QUIC that lists the versions of the server (RFC 9000 section 17.2.1). Null = anything else. */
+/** A QUIC Version Negotiation packet (RFC 9000 section 17.2.1). Null = anything else. */
 export function readQuic(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 7 || (bytes[0] as number) < 0x80 || bytes.readUInt32BE(1) !== 0) return null;
   const first = 6 + (bytes[5] as number);
@@ -126,7 +126,7 @@ export function readQuic(bytes: Buffer): RecognizedService | null {
 const dtlsVersions: Readonly<Record<number, string>> = { 0xfeff: 'DTLSv1.0', 0xfefd: 'DTLSv1.2' };
 const dtlsMessages: Readonly<Record<number, string>> = { 2: 'ServerHello', 3: 'HelloVerifyRequest' };
 
-/** The first record of a DTLS server (RFC 6347 section 4.1): an alert, its hello, or the cookie. */
+/** The first record of a DTLS server (RFC 6347 section 4.1): an alert, a ServerHello or a HelloVerifyRequest. */
 export function readDtls(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 15) return null;
   const version = dtlsVersions[bytes.readUInt16BE(1)];

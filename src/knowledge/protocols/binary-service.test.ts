@@ -16,7 +16,7 @@ import { parseRpc } from './rpc.ts';
 import { parseRsync } from './rsync.ts';
 import { parseSmb } from './smb.ts';
 
-/** Mutated answers per reader. */
+/** Mutated responses per parser. */
 const rounds = fuzzRounds(2000);
 const timeout = fuzzTimeout(rounds);
 
@@ -28,7 +28,7 @@ describe('VNC', () => {
     expect(parseRfb(latin1('RFB 003.008\n\x02\x01\x02'))).toEqual({ version: '3.8', securityTypes: [1, 2] });
     expect(parseRfb(latin1('RFB 003.003\n\0\0\0\x02'))).toEqual({ version: '3.3', securityTypes: [2] });
   });
-  test('says nothing of security where the server did not', () => {
+  test('leaves the security types null when the server sent none', () => {
     expect(parseRfb(latin1('RFB 003.008\n'))).toEqual({ version: '3.8', securityTypes: null });
     expect(parseRfb(latin1('RFB 003.008\n\0\0\0\0\x04full'))?.securityTypes).toBeNull();
     expect(parseRfb(latin1('RFB 003.008\n\x09\x01'))?.securityTypes).toBeNull();
@@ -37,22 +37,22 @@ describe('VNC', () => {
 });
 
 describe('RDP', () => {
-  const answer = (type: number, value: number) =>
+  const response = (type: number, value: number) =>
     Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 0x12, 0x34, 0, type, 0, 8, 0, value, 0, 0, 0]);
-  test('tells whether a client without network level authentication is let on', () => {
-    expect(parseRdp(answer(2, 1))?.security).toBe('tls');
-    expect(parseRdp(answer(2, 0))?.security).toBe('rdp');
-    expect(parseRdp(answer(3, 5))?.security).toBe('nla_required');
-    expect(parseRdp(answer(3, 2))?.security).toBe('rdp');
-    expect(parseRdp(answer(3, 99))?.security).toBe('unknown');
+  test('reports whether a client can connect without network level authentication', () => {
+    expect(parseRdp(response(2, 1))?.security).toBe('tls');
+    expect(parseRdp(response(2, 0))?.security).toBe('rdp');
+    expect(parseRdp(response(3, 5))?.security).toBe('nla_required');
+    expect(parseRdp(response(3, 2))?.security).toBe('rdp');
+    expect(parseRdp(response(3, 99))?.security).toBe('unknown');
     expect(parseRdp(Buffer.from([3, 0, 0, 11, 6, 0xd0, 0, 0, 0x12, 0x34, 0]))?.security).toBe('rdp');
-    expect(parseRdp(answer(9, 1))).toBeNull();
-    expect(parseRdp(answer(2, 1).subarray(0, 15))).toBeNull();
+    expect(parseRdp(response(9, 1))).toBeNull();
+    expect(parseRdp(response(2, 1).subarray(0, 15))).toBeNull();
   });
 });
 
 describe('X11', () => {
-  test('tells who is let in', () => {
+  test('reports whether a client without credentials gets in', () => {
     expect(parseX11(x11Admission('The X.Org Foundation'))).toEqual({
       admitted: true,
       version: '11.0',
@@ -87,20 +87,20 @@ describe('SMB', () => {
     });
     expect(parseSmb(smb1Response(0))).toEqual({ dialect: '1', signingRequired: false });
   });
-  test('a refusal of every dialect is no version 1', () => {
+  test('rejecting every dialect does not count as version 1', () => {
     expect(parseSmb(smb1Response(0xffff))).toBeNull();
   });
 });
 
 describe('RPC', () => {
-  test('reads the list of a port mapper', () => {
+  test('reads the registrations of a port mapper', () => {
     const list = rpcResponse(1, 100_003, 3, 6, 2049, 1, 100_005, 3, 17, 20_048, 0);
     expect(parseRpc(list, 'tcp')?.registrations).toEqual([
       { program: 100_003, version: 3, protocol: 'tcp', port: 2049 },
       { program: 100_005, version: 3, protocol: 'udp', port: 20_048 },
     ]);
   });
-  test('a call that was refused is not accepted', () => {
+  test('a rejected call is not accepted', () => {
     const refused = rpcResponse();
     refused.writeUInt32BE(1, 4 + 20);
     expect(parseRpc(refused, 'tcp')).toEqual({ accepted: false, registrations: [] });
@@ -120,7 +120,7 @@ describe('MongoDB', () => {
       refusal: null,
     });
   });
-  test('a refusal lists nothing', () => {
+  test('a rejection yields no databases', () => {
     const refusal = mongodbResponse({ ok: 0, code: 13, codeName: 'Unauthorized' });
     expect(parseMongodb(Buffer.concat([version, refusal]))).toEqual({
       version: '7.0.14',
@@ -131,16 +131,19 @@ describe('MongoDB', () => {
 });
 
 describe('rsync', () => {
-  test('reads modules and leaves the message of the day out', () => {
-    const said =
+  test('reads modules and skips the message of the day', () => {
+    const listing =
       '@RSYNCD: 31.0 sha512 md5\nWelcome to us\nweb            \tpublic pages\nbackup\t\n@RSYNCD: EXIT\n';
-    expect(parseRsync(latin1(said))).toEqual({ version: '31.0', modules: ['web: public pages', 'backup:'] });
+    expect(parseRsync(latin1(listing))).toEqual({
+      version: '31.0',
+      modules: ['web: public pages', 'backup:'],
+    });
     expect(parseRsync(latin1('@RSYNCD: 31.0\n'))).toEqual({ version: '31.0', modules: null });
   });
 });
 
 describe('SNMP and NTP', () => {
-  test('reads the text of an agent; an error is no answer', () => {
+  test('reads the text of an agent and ignores error responses', () => {
     expect(parseSnmp(snmpResponse({ text: 'Linux gw 6.1' }))).toEqual({
       version: '2c',
       community: 'public',
@@ -150,7 +153,7 @@ describe('SNMP and NTP', () => {
     });
     expect(parseSnmp(snmpResponse({ error: 2 }))).toBeNull();
   });
-  test('tells the list of clients from the time and from a refusal', () => {
+  test('distinguishes the client list from the time and from a rejection', () => {
     expect(parseNtp(Buffer.concat([Buffer.from([0x1c, 2]), Buffer.alloc(46)]))?.kind).toBe('time');
     expect(parseNtp(hex('d7 00 03 2a 00 06 00 48'))).toEqual({
       kind: 'monitor',
@@ -163,7 +166,7 @@ describe('SNMP and NTP', () => {
   });
 });
 
-test('names services by their answers', () => {
+test('recognizes services by their responses', () => {
   expect(parseBinaryService(latin1('RFB 003.008\n\x01\x02'), 'vnc')?.service).toBe('vnc');
   expect(parseBinaryService(rpcResponse(), 'nfs')?.service).toBe('nfs');
   expect(parseBinaryService(rpcResponse(), 'generic')).toBeNull();
@@ -171,7 +174,7 @@ test('names services by their answers', () => {
   expect(parseDatagramService(snmpResponse({ text: 'gw' }), 'snmp-v2c-public')?.proof).toBe('gw');
 });
 
-test(`T-015 ${rounds} mutated answers per reader are read without an exception`, { timeout }, () => {
+test(`T-015 ${rounds} mutated responses per parser cause no exception`, { timeout }, () => {
   const seeds = [
     latin1('RFB 003.008\n\x02\x01\x02'),
     Buffer.from([3, 0, 0, 19, 14, 0xd0, 0, 0, 0x12, 0x34, 0, 2, 0, 8, 0, 1, 0, 0, 0]),

@@ -30,7 +30,7 @@ import { parseRsync } from './rsync.ts';
 import { parseSmb } from './smb.ts';
 import { readIke, readL2tp, readOpenVpn, readPptp } from './tunnel.ts';
 
-/** Recognizes the services over TCP that are not read line by line. Some forms are short, so the probe counts too. */
+/** Recognizes binary services over TCP. Some patterns are short, so the probe counts too. */
 export function parseBinaryService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readRfb(bytes) ??
@@ -66,7 +66,7 @@ function readRdp(bytes: Buffer, probe: string): RecognizedService | null {
   const record = parseRdp(bytes);
   if (!record) return null;
   const evidence: RecognizedService['evidence'] = [['rdp.security', record.security]];
-  // The server's reference, then what it chose of all that there is, with its flags.
+  // The server's reference, then the security protocol it selected, with flags.
   if (probe === 'rdp-session' && bytes.length >= 19)
     evidence.push(['rdp.choice', bytes.toString('hex', 8, 19)]);
   return { service: 'rdp', evidence, proof: record.proof };
@@ -102,14 +102,14 @@ function readRpc(bytes: Buffer, probe: string): RecognizedService | null {
   const programs = [...new Set(record.registrations.map(({ program }) => program))];
   return {
     service,
-    // A refusal only tells the family of protocols.
+    // A rejection identifies only the protocol family.
     ...(record.accepted ? {} : { certainty: 0.6 }),
     evidence: programs.length > 0 ? [['rpc.programs', programs.join(' ')]] : [],
     proof: record.accepted ? 'the call was accepted' : 'ONC RPC response',
   };
 }
 
-/** The program that lists the programs of GlusterFS has a number of its own. */
+/** GlusterFS lists its programs under a program number of its own. */
 function readGlusterfs(bytes: Buffer): RecognizedService | null {
   const record = parseRpc(bytes, 'tcp');
   if (!record) return null;
@@ -121,15 +121,15 @@ function readGlusterfs(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** Length of the answer that a program is not here, with its record mark. */
+/** Length of a PROG_UNAVAIL reply including its record mark, bytes. */
 const notHereLength = 28;
 
-/** The first program that did not answer "not here"; the answers stand in the order of the questions. */
+/** The first program whose reply is not PROG_UNAVAIL; replies come in the order of the calls. */
 function readRpcProgram(bytes: Buffer): RecognizedService | null {
   for (const [position, { program, name }] of rpcPrograms.entries()) {
-    const answer = bytes.subarray(position * notHereLength);
-    if (answer.length < 24 || !parseRpc(answer, 'tcp')) return null;
-    const unavailable = answer.readUInt32BE(12) === 0 && answer.length >= 28 && answer.readUInt32BE(24) === 1;
+    const reply = bytes.subarray(position * notHereLength);
+    if (reply.length < 24 || !parseRpc(reply, 'tcp')) return null;
+    const unavailable = reply.readUInt32BE(12) === 0 && reply.length >= 28 && reply.readUInt32BE(24) === 1;
     if (!unavailable)
       return {
         service: name,
@@ -140,7 +140,7 @@ function readRpcProgram(bytes: Buffer): RecognizedService | null {
   return null;
 }
 
-/** An answer to Read Device Identification (Modbus Application Protocol section 6.21), or the refusal to give one. */
+/** Response to Read Device Identification (Modbus Application Protocol section 6.21), or an exception response. */
 function readModbus(bytes: Buffer): RecognizedService | null {
   let proof: string | null = null;
   for (let at = 0; at + 9 <= bytes.length && bytes.readUInt16BE(at + 2) === 0; ) {
@@ -163,7 +163,7 @@ function readModbus(bytes: Buffer): RecognizedService | null {
 
 const modbusNames = ['vendor', 'product_code', 'revision', 'url', 'product', 'model', 'application'];
 
-/** Behind kind, code, conformity, more and next stands the number of objects: id, length, text. */
+/** After type, code, conformity, more-follows and next id comes the object count; each object: id, length, text. */
 function modbusObjects(body: Buffer): string[] {
   const lines: string[] = [];
   let at = 6;
@@ -188,7 +188,7 @@ function readX11(bytes: Buffer): RecognizedService | null {
   return { service: 'x11', evidence, proof };
 }
 
-/** Recognizes the answer to a question over UDP; the question's name says what was asked. */
+/** Recognizes the response to a UDP probe; the name of the probe selects the parser. */
 export function parseDatagramService(bytes: Buffer, probe: string): RecognizedService | null {
   if (probe.startsWith('snmp')) return readSnmp(bytes);
   if (probe.startsWith('ntp')) return readNtp(bytes);
@@ -235,7 +235,7 @@ function readSnmp(bytes: Buffer): RecognizedService | null {
   return { service: 'snmp', evidence, proof: text ?? `SNMP version ${record.version}` };
 }
 
-/** Makers of agents and systems say nothing of the device. */
+/** Vendors of agents and operating systems; they do not identify the device. */
 const agentMakers: ReadonlySet<string> = new Set([
   'Net-SNMP',
   'UCD-SNMP',
@@ -280,6 +280,6 @@ function readIpmi(bytes: Buffer): RecognizedService | null {
   if (methods.length > 0) evidence.push(['ipmi.methods', methods.join(' ')]);
   if (anonymous.length > 0) evidence.push(['ipmi.anonymous', anonymous.join(', ')]);
   if (maker !== null) evidence.push(['ipmi.vendor', maker]);
-  const told = evidence.map(([key, text]) => `${key.slice(5)}: ${text}`).join(', ');
-  return { service: 'ipmi', evidence, proof: told || (kind === 'pong' ? 'RMCP presence pong' : 'IPMI') };
+  const details = evidence.map(([key, text]) => `${key.slice(5)}: ${text}`).join(', ');
+  return { service: 'ipmi', evidence, proof: details || (kind === 'pong' ? 'RMCP presence pong' : 'IPMI') };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseClassicService } from './classic-service.ts';
 
-/** An answer to DSIGetStatus with a machine, two versions and a name. */
+/** A DSIGetStatus response with a machine type, two versions and a name. */
 function dsi(machine: string): Buffer {
   const text = (value: string) => [value.length, ...Buffer.from(value, 'latin1')];
   const name = text('files');
@@ -31,7 +31,7 @@ function dsi(machine: string): Buffer {
   return Buffer.concat([header, body]);
 }
 
-test('an AFP server tells machine, versions and name', () => {
+test('an AFP server reports machine, versions and name', () => {
   expect(parseClassicService(dsi('Netatalk3.1.12'))?.evidence).toEqual([
     ['afp.machine', 'Netatalk3.1.12'],
     ['afp.versions', 'AFP2.2 AFP3.4'],
@@ -40,10 +40,10 @@ test('an AFP server tells machine, versions and name', () => {
   expect(parseClassicService(dsi(''))).toBeNull();
 });
 
-test('offsets of AFP beyond the end give nothing', () => {
-  const answer = dsi('Netatalk3.1.12');
-  answer.writeUInt16BE(0xffff, 18);
-  expect(parseClassicService(answer)).toBeNull();
+test('AFP offsets beyond the end yield nothing', () => {
+  const response = dsi('Netatalk3.1.12');
+  response.writeUInt16BE(0xffff, 18);
+  expect(parseClassicService(response)).toBeNull();
 });
 
 test.each([
@@ -56,11 +56,14 @@ test.each([
   });
 });
 
-test.each(['fffd18ff', '00000001', 'eeaccdf2ff', 'eeaccdf200000001'])('%s is no time', (digits) => {
-  expect(parseClassicService(Buffer.from(digits, 'hex'))).toBeNull();
-});
+test.each(['fffd18ff', '00000001', 'eeaccdf2ff', 'eeaccdf200000001'])(
+  '%s does not parse as a time',
+  (digits) => {
+    expect(parseClassicService(Buffer.from(digits, 'hex'))).toBeNull();
+  },
+);
 
-test('T-015 hostile bytes are read to an end', () => {
+test('T-015 parsing hostile bytes terminates', () => {
   const seed = dsi('Netatalk3.1.12');
   for (let at = 0; at < seed.length; at++)
     for (const byte of [0, 0x7f, 0x80, 0xff]) {

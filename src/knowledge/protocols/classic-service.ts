@@ -1,12 +1,12 @@
 import { plainText } from './plain-text.ts';
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Characters kept of a text. */
+/** Maximum length of a text, characters. */
 const textLimit = 256;
-/** Versions of the protocol that a server may list. */
+/** Maximum number of protocol versions read. */
 const versionLimit = 64;
 
-/** Recognizes the Apple Filing Protocol and the time of RFC 868 by the form of their answers; null = neither. */
+/** Recognizes the Apple Filing Protocol and the time of RFC 868 by the form of their responses; null = neither. */
 export function parseClassicService(bytes: Buffer): RecognizedService | null {
   return readDsi(bytes) ?? readTime(bytes);
 }
@@ -14,8 +14,8 @@ export function parseClassicService(bytes: Buffer): RecognizedService | null {
 const dsiGetStatus = 3;
 
 /**
- * The answer to DSIGetStatus of the Apple Filing Protocol: behind 16 bytes of header four offsets, of which the first
- * leads to the type of the machine, the second to the versions of the protocol.
+ * DSIGetStatus response of the Apple Filing Protocol: after a 16-byte header come four offsets, the first to the
+ * machine type, the second to the protocol versions.
  */
 function readDsi(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 26 || bytes[0] !== 1 || bytes[1] !== dsiGetStatus || bytes.readUInt32BE(4) !== 0)
@@ -44,10 +44,10 @@ function pascalText(bytes: Buffer, at: number): string {
   return plainText(bytes.toString('latin1', at + 1, at + 1 + (bytes[at] ?? 0)), textLimit);
 }
 
-/** Seconds from 1900 to 2020, and to a little before they run over in 2036. */
+/** Accepted range, seconds since 1900: from 2020 to shortly before the overflow in 2036. */
 const timeRange = [0xe1b65f80, 0xff000000] as const;
 
-/** RFC 868: four bytes and nothing else; some machines of 64 bits send eight. */
+/** RFC 868: exactly four bytes; some 64-bit machines send eight. */
 function readTime(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 4 && !(bytes.length === 8 && bytes.readUInt32BE(4) === 0)) return null;
   const seconds = bytes.readUInt32BE(0);

@@ -16,7 +16,7 @@ const derby = hex(
 const db2 = hex('0025d0030001001f1443000c115ae2d8d3f1f1f0f5f5000f1147d8c4c2f261d3c9d5e4e7f8');
 const machine = Buffer.concat([
   latin1('JDWP-Handshake'),
-  // An event of the machine comes first.
+  // A VM event comes first.
   hex('0000000f 00000000 00 4064 02000000'),
   hex('00000035 504f5254 80 0000 00000003'),
   latin1('x y'),
@@ -46,7 +46,7 @@ const groonga = Buffer.concat([
   latin1('{"version":"13.0.0"}'),
 ]);
 
-/** The answer to PeerProperties: two pairs. */
+/** PeerProperties response with two pairs. */
 const stream = Buffer.concat([
   hex('0000002d 80110001 00000001 0001 00000002'),
   ...['product', 'RabbitMQ', 'version', '3.10.8'].map((text) =>
@@ -54,7 +54,7 @@ const stream = Buffer.concat([
   ),
 ]);
 
-const answers: [probe: string, bytes: Buffer, service: string, evidence: [string, string][]][] = [
+const responses: [probe: string, bytes: Buffer, service: string, evidence: [string, string][]][] = [
   ['nrpe', nrpe, 'nrpe', [['nrpe.answer', 'NRPE v4.1.0']]],
   ['nrpe', nrpe4, 'nrpe', [['nrpe.answer', 'NRPE v4.1.0']]],
   [
@@ -123,38 +123,38 @@ const answers: [probe: string, bytes: Buffer, service: string, evidence: [string
 ];
 
 describe('parseClusterService', () => {
-  it.each(answers)('reads an answer to %s', (probe, bytes, service, evidence) => {
+  it.each(responses)('reads a response to %s', (probe, bytes, service, evidence) => {
     expect(parseClusterService(bytes, probe)).toMatchObject({ service, evidence });
   });
 
-  it.each(answers)('never throws for what is left of an answer to %s', (probe, bytes) => {
+  it.each(responses)('never throws on a truncated response to %s', (probe, bytes) => {
     for (let length = 0; length < Math.min(bytes.length, 200); length++) {
       expect(() => parseClusterService(bytes.subarray(0, length), probe)).not.toThrow();
     }
   });
 
-  it.each(answers.filter(([probe]) => !['null', 'iperf3', 'uwsgi'].includes(probe)))(
-    'an answer to %s ends the questions',
+  it.each(responses.filter(([probe]) => !['null', 'iperf3', 'uwsgi'].includes(probe)))(
+    'a response to %s ends further probing',
     (_probe, bytes) => {
       expect(serviceOf(bytes)).not.toBeNull();
     },
   );
 
-  it('leaves to others what is not its own', () => {
+  it('ignores responses of other services', () => {
     expect(parseClusterService(latin1('HTTP/1.1 200 OK\r\n\r\n'), 'http')).toBeNull();
     expect(parseClusterService(zabbix('6.0.14'), 'zabbix-agent')).toBeNull();
-    // Random bytes and a time that is none, and a text of the same length.
+    // Random bytes with an invalid time, and a text of the same length.
     expect(parseClusterService(Buffer.alloc(132, 0xd6), 'null')).toBeNull();
     expect(parseClusterService(Buffer.alloc(132, 0x61), 'null')).toBeNull();
   });
 
-  it('an unknown request of a web client names a Java gateway of Zabbix', () => {
+  it('the error reply to an HTTP request identifies a Zabbix Java gateway', () => {
     const refusal = zabbix('{"response":"failed","error":"bad protocol header: 47 45 54 20 2F"}');
     expect(parseClusterService(refusal, 'http')?.service).toBe('zabbix-java-gateway');
   });
 });
 
-describe('the questions', () => {
+describe('the requests', () => {
   const request = (name: string) => {
     const send = probeNamed(name).steps[0]?.send ?? '';
     const message = typeof send === 'function' ? send('192.0.2.1', Buffer.alloc(0), 5666) : send;
@@ -177,17 +177,17 @@ describe('the questions', () => {
     ['memcached-binary', (bytes) => 24 + bytes.readUInt32BE(8)],
     ['erlang-node', (bytes) => 2 + bytes.readUInt16BE(0)],
     ['iperf3', () => 37],
-  ])('the length that a question to %s states is its own', (name, length) => {
+  ])('the request to %s states its own length', (name, length) => {
     const bytes = request(name);
     expect(length(bytes)).toBe(bytes.length);
   });
 
-  it('the login phase of iSCSI is not asked to go on', () => {
-    // The bit of transit and the stages: security negotiation, and no next one.
+  it('the iSCSI login request names no next stage', () => {
+    // Transit bit and stages: security negotiation, no next stage.
     expect(request('iscsi')[1]).toBe(0);
   });
 
-  it('a port may be that of a less usual service', () => {
+  it('a port may belong to a less common service', () => {
     expect(secondProbesForPort(9000, false).map(({ name }) => name)).toContain('fastcgi');
     expect(secondProbesForPort(12_345, false)).toEqual([]);
   });

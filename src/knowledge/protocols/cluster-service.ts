@@ -1,12 +1,12 @@
 import { plainText } from './plain-text.ts';
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Characters kept of a text. */
+/** Maximum length of a text, characters. */
 const textLimit = 512;
-/** Parameters, pairs and records that are read. */
+/** Maximum number of parameters, pairs and records read. */
 const fieldLimit = 32;
 
-/** Recognizes agents, clusters and services of run-time systems by the answers to their own questions; null = none. */
+/** Recognizes agents, clusters and runtime services by the response to the probe made for them; null = none. */
 export function parseClusterService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readNrpe(bytes) ??
@@ -28,7 +28,7 @@ export function parseClusterService(bytes: Buffer, probe: string): RecognizedSer
   );
 }
 
-/** A response: version, type 2, checksum, result, and a text whose place depends on the version. */
+/** A response: version, type 2, checksum, result, and a text whose offset depends on the version. */
 function readNrpe(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 16) return null;
   const [version, type, result] = [bytes.readUInt16BE(0), bytes.readUInt16BE(2), bytes.readUInt16BE(8)];
@@ -40,7 +40,7 @@ function readNrpe(bytes: Buffer): RecognizedService | null {
   return { service: 'nrpe', evidence: [['nrpe.answer', plainText(text)]], proof: plainText(text) };
 }
 
-/** Letters, digits and a few marks of code page 500. */
+/** Decodes letters, digits and some punctuation of code page 500. */
 function ebcdicText(bytes: Buffer): string {
   const marks: Record<number, string> = {
     0x40: ' ',
@@ -74,7 +74,7 @@ const serverAttributes = 0x1443;
 const firstDrdaReply = 0x1200;
 const lastDrdaReply = 0x24ff;
 
-/** EXCSATRD of Distributed Data Management, or one of its refusals, behind a data stream structure of reply type. */
+/** EXCSATRD of Distributed Data Management or an error reply, after a data stream structure (DSS) of reply type. */
 function readDrda(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 10 || bytes[2] !== 0xd0 || ![2, 3, 0x42, 0x43].includes(bytes[3] as number)) return null;
   const [whole, length, code] = [bytes.readUInt16BE(0), bytes.readUInt16BE(6), bytes.readUInt16BE(8)];
@@ -87,7 +87,7 @@ function readDrda(bytes: Buffer): RecognizedService | null {
     const name = drdaFields[bytes.readUInt16BE(at + 2)];
     if (size < 4) break;
     const value = bytes.subarray(at + 4, Math.min(at + size, end));
-    // Servers that speak Unicode answer in it.
+    // Servers with Unicode support reply in Unicode.
     const plain = value.length > 0 && value.every((byte) => byte >= 0x20 && byte < 0x7f);
     if (name)
       fields.push(`${name}: ${(plain ? value.toString('latin1', 0, textLimit) : ebcdicText(value)).trim()}`);
@@ -103,7 +103,7 @@ function readDrda(bytes: Buffer): RecognizedService | null {
 
 const jdwpHandshake = 'JDWP-Handshake';
 
-/** The handshake, then packets: the reply to VirtualMachine.Version has our id and five fields. */
+/** The handshake, then packets: the VirtualMachine.Version reply carries the request id and five fields. */
 function readJdwp(bytes: Buffer): RecognizedService | null {
   if (bytes.toString('latin1', 0, jdwpHandshake.length) !== jdwpHandshake) return null;
   for (let at = jdwpHandshake.length, left = fieldLimit; at + 11 <= bytes.length && left > 0; left--) {
@@ -118,7 +118,7 @@ function readJdwp(bytes: Buffer): RecognizedService | null {
   return { service: 'jdwp', evidence: [], proof: jdwpHandshake };
 }
 
-/** Description, two numbers, version and name of the machine; the last two are told: `17.0.9 OpenJDK 64-Bit ...`. */
+/** Fields: description, two numbers, VM version, VM name. Returns the last two: `17.0.9 OpenJDK 64-Bit ...`. */
 function jdwpVersion(body: Buffer): string | null {
   const textAt = (at: number) => {
     const length = at + 4 <= body.length ? body.readUInt32BE(at) : 0;
@@ -132,7 +132,7 @@ function jdwpVersion(body: Buffer): string | null {
   return version.text === '' ? null : `${version.text} ${name.text}`.trim();
 }
 
-/** The status of the connection and, behind `ok`, the challenge: `N`, flags, challenge, creation, name. */
+/** Connection status and, after `ok`, the challenge message: `N`, flags, challenge, creation, name. */
 function readErlangNode(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 512);
   const status = /^\0[\x03-\x14]s(ok_simultaneous|ok|nok|not_allowed|alive)(?=\0|$)/.exec(text);
@@ -150,7 +150,7 @@ function readErlangNode(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** The response to `version` of the binary protocol. */
+/** Response to the `version` command of the binary protocol. */
 function readMemcachedBinary(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes[0] !== 0x81 || bytes[1] !== 0x0b) return null;
   const [status, length] = [bytes.readUInt16BE(6), bytes.readUInt32BE(8)];
@@ -160,7 +160,7 @@ function readMemcachedBinary(bytes: Buffer): RecognizedService | null {
   return { service: 'memcached', evidence: [['memcached.version', text]], proof: `VERSION ${text}` };
 }
 
-/** An answer of the program 0x20008086 of libvirt. */
+/** Reply of the libvirt RPC program 0x20008086. */
 function readLibvirt(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 28 || bytes.readUInt32BE(4) !== 0x20008086 || bytes.readUInt32BE(8) !== 1) return null;
   if (bytes.readUInt32BE(0) > 64 * 1024 || bytes.readUInt32BE(16) !== 1) return null;
@@ -171,7 +171,7 @@ function readLibvirt(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** Answers of a server, a proxy or a gateway are JSON in the frame that agents use. */
+/** Servers, proxies and gateways send JSON in the same frame as agents. */
 function readZabbix(bytes: Buffer, probe: string): RecognizedService | null {
   if (!/^ZBXD[\x01-\x03]/.test(bytes.toString('latin1', 0, 5))) return null;
   const text = bytes.toString('latin1', 13, 13 + 8 * textLimit);
@@ -185,7 +185,7 @@ function readZabbix(bytes: Buffer, probe: string): RecognizedService | null {
   return { service: 'zabbix-trapper', evidence, proof: short };
 }
 
-/** The answer to PeerProperties: key with the highest bit, version, number, code, and pairs of counted texts. */
+/** PeerProperties response: key with its top bit set, version, correlation id, code, pairs of counted texts. */
 function readRabbitmqStream(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 18 || bytes.readUInt32BE(4) !== 0x80110001) return null;
   const properties = new Map<string, string>();
@@ -210,7 +210,7 @@ function readRabbitmqStream(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** FCGI_GET_VALUES_RESULT (10): pairs of name and value; or FCGI_UNKNOWN_TYPE (11). */
+/** FCGI_GET_VALUES_RESULT (10) with name-value pairs, or FCGI_UNKNOWN_TYPE (11). */
 function readFastcgi(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes[0] !== 1 || bytes.readUInt16BE(2) !== 0) return null;
   if (bytes[1] === 11) return { service: 'fastcgi', evidence: [], proof: 'FCGI_UNKNOWN_TYPE' };
@@ -219,7 +219,7 @@ function readFastcgi(bytes: Buffer): RecognizedService | null {
   const values: string[] = [];
   for (let at = 0; at + 2 <= body.length && values.length < fieldLimit; ) {
     const [name, value] = [body[at] as number, body[at + 1] as number];
-    // Lengths over 127 take four bytes; none of these values has them.
+    // Lengths above 127 take four bytes; no expected value is that long.
     if (name > 127 || value > 127) break;
     const text = body.toString('latin1', at + 2, at + 2 + name);
     values.push(`${text}=${body.toString('latin1', at + 2 + name, at + 2 + name + value)}`);
@@ -242,7 +242,7 @@ function readUwsgi(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** A login response (0x23) or a reject (0x3f); texts behind the header are pairs. */
+/** A login response (0x23) or a reject (0x3f); key=value pairs follow the header. */
 function readIscsi(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 48 || (bytes[0] !== 0x23 && bytes[0] !== 0x3f)) return null;
   const length = bytes.readUIntBE(5, 3);
@@ -251,14 +251,14 @@ function readIscsi(bytes: Buffer): RecognizedService | null {
   return { service: 'iscsi', evidence: [['iscsi.answer', `${what} ${text}`.trim()]], proof: `iSCSI ${what}` };
 }
 
-/** PARAM_EXCHANGE, or ACCESS_DENIED of a server that is busy. */
+/** PARAM_EXCHANGE, or ACCESS_DENIED when the server is busy. */
 function readIperf(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 1 || (bytes[0] !== 9 && bytes[0] !== 0xff)) return null;
   const what = bytes[0] === 9 ? 'PARAM_EXCHANGE' : 'ACCESS_DENIED';
   return { service: 'iperf3', evidence: [['iperf.state', what]], proof: what };
 }
 
-/** The names of the databases, in the answer with our id. */
+/** Database names from the response that carries the request id. */
 function readOvsdb(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 4096);
   if (!/^\s*\{/.test(text) || !/"id": ?"portolan"/.test(text)) return null;
@@ -267,7 +267,7 @@ function readOvsdb(bytes: Buffer): RecognizedService | null {
   return { service: 'ovsdb', evidence: [['ovsdb.databases', plainText(names)]], proof: plainText(names) };
 }
 
-/** The answer to the first message (1), or an error (3). */
+/** Reply to the first message (1), or an error (3). */
 function readQnetd(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 6 || bytes[0] !== 0 || (bytes[1] !== 1 && bytes[1] !== 3)) return null;
   if (bytes.readUInt32BE(2) + 6 !== bytes.length) return null;
@@ -275,7 +275,7 @@ function readQnetd(bytes: Buffer): RecognizedService | null {
   return { service: 'corosync-qnetd', evidence: [['qnetd.answer', what]], proof: `corosync-qnetd ${what}` };
 }
 
-/** A frame of the query transfer protocol with the status as JSON. */
+/** A frame of the Groonga Query Transfer Protocol (GQTP) with the status as JSON. */
 function readGroonga(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes[0] !== 0xc7) return null;
   const text = bytes.toString('latin1', 24, 24 + 4096);
@@ -291,7 +291,7 @@ function readGroonga(bytes: Buffer): RecognizedService | null {
 function readNsca(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 132) return null;
   const time = bytes.readUInt32BE(128);
-  // 2010 to 2040; a text is none.
+  // 2010 to 2040; bytes of a text fall outside.
   if (time < 1_262_304_000 || time > 2_208_988_800) return null;
   if (bytes.subarray(0, 128).every((byte) => byte < 0x80)) return null;
   const proof = '128 random bytes and a time';

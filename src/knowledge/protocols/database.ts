@@ -1,14 +1,14 @@
-/** Characters kept of a text field. */
+/** Maximum length of a text field, characters. */
 const textLimit = 512;
 const fieldLimit = 20;
 
-/** What a database server answered, by evidence key. */
+/** Response of a database server, by evidence key. */
 export interface DatabaseRecord {
   service: 'mysql' | 'postgresql';
   evidence: [key: string, text: string][];
 }
 
-/** Recognizes the MySQL/MariaDB greeting and PostgreSQL answers to a startup or SSL request; null = neither. */
+/** Recognizes the MySQL/MariaDB greeting and PostgreSQL responses to a startup or SSL request; null = neither. */
 export function parseDatabase(bytes: Buffer, probe: string): DatabaseRecord | null {
   return parseMysql(bytes) ?? parsePostgresql(bytes, probe);
 }
@@ -36,13 +36,13 @@ function parseMysql(bytes: Buffer): DatabaseRecord | null {
   return { service: 'mysql', evidence: [['mysql.error', `${number} ${text.replace(/^#[0-9A-Z]{5}/, '')}`]] };
 }
 
-/** ErrorResponse (fields of one letter and a NUL-ended text), authentication request, or one byte to SSLRequest. */
+/** ErrorResponse (fields of one letter and a NUL-terminated text), authentication request, or the SSLRequest reply. */
 function parsePostgresql(bytes: Buffer, probe: string): DatabaseRecord | null {
   if (bytes.length === 1) {
     const agreed = bytes[0] === 0x53 || bytes[0] === 0x4e;
     return agreed && probe.startsWith('postgresql') ? { service: 'postgresql', evidence: [] } : null;
   }
-  // The answer to SSLRequest may stand before the rest.
+  // The one-byte SSLRequest reply may come first.
   const skip =
     probe.startsWith('postgresql') && (bytes[0] === 0x53 || bytes[0] === 0x4e) && bytes.length > 5 ? 1 : 0;
   const message = bytes.subarray(skip);
@@ -51,7 +51,7 @@ function parsePostgresql(bytes: Buffer, probe: string): DatabaseRecord | null {
   if (message[0] === 0x52) {
     const request = message.readUInt32BE(5);
     if (length < 8 || length > 512 || request > 12) return null;
-    // A server that looks at the version answers the old one without a length.
+    // A server that checks the version replies to the old protocol without a length.
     const key = probe === 'postgresql-old' ? 'postgresql.blind-auth' : 'postgresql.auth';
     return { service: 'postgresql', evidence: [[key, `authentication request ${request}`]] };
   }
@@ -59,11 +59,11 @@ function parsePostgresql(bytes: Buffer, probe: string): DatabaseRecord | null {
 }
 
 function parseErrorResponse(message: Buffer): DatabaseRecord | null {
-  // Servers before protocol 3 sent the text right after the letter: "EFATAL:  unsupported frontend protocol".
+  // Servers before protocol 3 send the text right after the letter: "EFATAL:  unsupported frontend protocol".
   if (message.toString('latin1', 1, 7) === 'FATAL:') {
     const [text = '', next = ''] = message.toString('latin1', 1, 1 + textLimit).split('\0', 2);
     const evidence: DatabaseRecord['evidence'] = [['postgresql.error', text]];
-    // What a pooler adds to the words of the server behind it.
+    // A pooler appends its own error to the text of the server behind it.
     if (next.startsWith('E')) evidence.push(['postgresql.refusal', next.slice(1).trim()]);
     return { service: 'postgresql', evidence };
   }
@@ -83,7 +83,7 @@ function parseErrorResponse(message: Buffer): DatabaseRecord | null {
   const severity = fields.get('S');
   if (!severity || !/^[0-9A-Z]{5}$/.test(fields.get('C') ?? '')) return null;
   const text = `${fields.get('C')} ${fields.get('M') ?? ''}`;
-  // The server itself always tells the file and routine of its source; poolers and proxies have no routine to tell.
+  // PostgreSQL itself always sends source file and routine; poolers and proxies send no routine.
   const [file = '', routine] = [fields.get('F'), fields.get('R')];
   if (routine === undefined) return { service: 'postgresql', evidence: [['postgresql.refusal', text]] };
   const evidence: DatabaseRecord['evidence'] = [['postgresql.error', text]];

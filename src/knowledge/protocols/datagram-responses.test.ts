@@ -3,14 +3,14 @@ import { fuzzRounds, fuzzTimeout } from '../../../test/rounds.ts';
 import { parseBinaryService, parseDatagramService } from './binary-service.ts';
 import { parseNetworkService } from './network-service.ts';
 
-/** Mutated answers. */
+/** Mutated responses per parser. */
 const rounds = fuzzRounds(500);
 const timeout = fuzzTimeout(rounds);
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
-/** A name of a node status answer: 15 characters, its use, flags. */
+/** A name in a node status response: 15 characters, its suffix, flags. */
 const node = (name: string, use: number, flags: number) =>
   Buffer.concat([latin1(name.padEnd(15)), Buffer.from([use, flags, 0])]);
 
@@ -137,7 +137,7 @@ const credSsp = (() => {
   return Buffer.concat([hex('03000013 0ed00000123400 021f0800 02000000 3070'), challenge]);
 })();
 
-const datagrams: [probe: string, answer: Buffer, service: string, evidence: Record<string, string>][] = [
+const datagrams: [probe: string, response: Buffer, service: string, evidence: Record<string, string>][] = [
   [
     'udp-netbios-ns',
     nodeStatus,
@@ -217,13 +217,13 @@ const datagrams: [probe: string, answer: Buffer, service: string, evidence: Reco
   ],
 ];
 
-test.each(datagrams)('reads what a server says to %s', (probe, answer, service, evidence) => {
-  const record = parseDatagramService(answer, probe);
+test.each(datagrams)('reads the response to %s', (probe, response, service, evidence) => {
+  const record = parseDatagramService(response, probe);
   expect(record?.service).toBe(service);
   expect(Object.fromEntries(record?.evidence ?? [])).toEqual(evidence);
 });
 
-const streams: [probe: string, answer: Buffer, service: string, evidence: Record<string, string>][] = [
+const streams: [probe: string, response: Buffer, service: string, evidence: Record<string, string>][] = [
   ['stun', stun, 'stun', { 'stun.software': "Coturn-4.6.1 'Gorst'" }],
   ['pptp', pptpReply, 'pptp', { 'pptp.names': 'host: gate\nvendor: linux\nfirmware: 0001' }],
   [
@@ -242,13 +242,13 @@ const streams: [probe: string, answer: Buffer, service: string, evidence: Record
   ],
 ];
 
-test.each(streams)('reads what a server says to the probe %s', (probe, answer, service, evidence) => {
-  const record = parseBinaryService(answer, probe);
+test.each(streams)('reads the response to the probe %s', (probe, response, service, evidence) => {
+  const record = parseBinaryService(response, probe);
   expect(record?.service).toBe(service);
   expect(Object.fromEntries(record?.evidence ?? [])).toEqual(evidence);
 });
 
-test('reads the challenge inside the TLS of RDP', () => {
+test('reads the NTLM challenge inside RDP over TLS', () => {
   expect(parseNetworkService(credSsp, 'rdp-session')).toMatchObject({
     service: 'rdp',
     evidence: [
@@ -258,13 +258,13 @@ test('reads the challenge inside the TLS of RDP', () => {
   });
 });
 
-test('an answer to another question is none', () => {
+test('a response to another probe yields null', () => {
   for (const [probe] of datagrams) expect(parseDatagramService(latin1('220 ready\r\n'), probe)).toBeNull();
   expect(parseDatagramService(stun, 'udp-constructor')).toBeNull();
   expect(parseBinaryService(rpcRefusal, 'rpc-program')).toBeNull();
 });
 
-test('a compressed name does not lead in a circle', () => {
+test('parsing a compressed name that points to itself terminates', () => {
   const circle = Buffer.concat([
     hex('1234 8400 0000 0001 0000 0000'),
     hex('c00c 000c 0001 00000000 0002 c00c'),
@@ -272,7 +272,7 @@ test('a compressed name does not lead in a circle', () => {
   expect(parseDatagramService(circle, 'udp-mdns')?.evidence).toEqual([]);
 });
 
-test(`T-015 ${rounds} mutated answers per reader are read without an exception`, { timeout }, () => {
+test(`T-015 ${rounds} mutated responses per parser cause no exception`, { timeout }, () => {
   let state = 7;
   const random = (below: number) => {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31;

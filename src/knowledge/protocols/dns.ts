@@ -1,4 +1,4 @@
-/** Answers looked at, labels of one name, characters kept of one text. */
+/** Limits: resource records, labels of one name, characters of one text. */
 const recordLimit = 16;
 const labelLimit = 128;
 const textLimit = 512;
@@ -7,23 +7,23 @@ const typeTxt = 16;
 const headerLength = 12;
 
 export interface DnsRecord {
-  /** Text of the first TXT answer: what `version.bind` names. */
+  /** Text of the first TXT record: the response to `version.bind`. */
   version: string | null;
   rcode: number;
-  /** The server says that it asks other servers for whoever asked (RA, RFC 1035, 4.1.1). */
+  /** The server offers recursion to this client (RA, RFC 1035, 4.1.1). */
   recursion: boolean;
-  /** The text stands in a zone of its own, whose name server is itself: BIND keeps it so, whatever the text is. */
+  /** `version.bind` is a zone that is its own name server: BIND serves it this way whatever the text. */
   ownZone: boolean;
 }
 
-/** Recognizes a DNS answer (RFC 1035, 4), over TCP with its two bytes of length before it; null = not DNS. */
+/** Recognizes a DNS response (RFC 1035, 4), over TCP with its two-byte length prefix; null = not DNS. */
 export function parseDns(bytes: Buffer, protocol: 'tcp' | 'udp'): DnsRecord | null {
   const message = protocol === 'tcp' ? framed(bytes) : bytes;
   if (!message || message.length < headerLength) return null;
   const flags = message.readUInt16BE(2);
-  const isAnswer = (flags & 0x8000) !== 0;
-  // Bit 6 is reserved, opcodes above 6 do not exist.
-  if (!isAnswer || (flags & 0x0040) !== 0 || ((flags >> 11) & 0x0f) > 6) return null;
+  const isResponse = (flags & 0x8000) !== 0;
+  // Bit 6 is reserved; opcodes above 6 are undefined.
+  if (!isResponse || (flags & 0x0040) !== 0 || ((flags >> 11) & 0x0f) > 6) return null;
   const [questions, answers] = [message.readUInt16BE(4), message.readUInt16BE(6)];
   if (questions > 1 || answers > 1000 || message.readUInt16BE(8) > 1000) return null;
   return {
@@ -34,7 +34,7 @@ export function parseDns(bytes: Buffer, protocol: 'tcp' | 'udp'): DnsRecord | nu
   };
 }
 
-/** A name server of class CHAOS, called as the question is. */
+/** NS record of class CHAOS whose owner and target are the name of the question section. */
 const ownNameServer = Buffer.from('c00c00020003000000000002c00c', 'hex');
 
 function framed(bytes: Buffer): Buffer | null {
@@ -63,7 +63,7 @@ function firstText(message: Buffer, questions: number, answers: number): string 
   return null;
 }
 
-/** Position behind a name; a compression pointer ends it and is never followed. */
+/** Offset after a name; a compression pointer ends the name and is never followed. */
 function skipName(message: Buffer, start: number): number | null {
   let position = start;
   for (let labels = 0; labels < labelLimit && position < message.length; labels++) {
@@ -76,7 +76,7 @@ function skipName(message: Buffer, start: number): number | null {
   return null;
 }
 
-/** A TXT record is a row of strings, each with one byte of length. */
+/** A TXT record is a sequence of strings, each with a one-byte length. */
 function joinStrings(data: Buffer): string {
   let text = '';
   for (let position = 0; position < data.length && text.length < textLimit; ) {

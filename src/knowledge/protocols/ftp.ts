@@ -1,20 +1,20 @@
 import { parseReplies, type Reply } from './reply.ts';
 
-/** FEAT lines kept. */
+/** Maximum number of FEAT lines. */
 const featureLimit = 64;
 
-/** The facts of a file server. What follows the greeting is there when it was asked. */
+/** Facts about an FTP server. Optional fields are set only if the probe sent their command. */
 export interface FtpFacts {
   code: number;
-  /** All lines of the greeting, joined by line ends. */
+  /** All lines of the greeting, joined by newlines. */
   greeting: string;
   /** FEAT lines (RFC 2389): `AUTH TLS`, `MLST size*;type*;`. */
   features?: string[];
-  /** Answer to SYST: `UNIX Type: L8`. */
+  /** Response to SYST: `UNIX Type: L8`. */
   system?: string;
-  /** FEAT names AUTH TLS or AUTH SSL, or the server agreed to it (RFC 4217). */
+  /** FEAT names AUTH TLS or AUTH SSL, or the server accepted it (RFC 4217). */
   auth_tls?: boolean;
-  /** Anonymous login was accepted (230) or refused (530), when it was tried. */
+  /** The server accepted (230) or rejected (530) an anonymous login. */
   anonymous?: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface FtpRecord {
 }
 
 /**
- * Reads the greeting and the answers to FEAT, SYST, AUTH TLS and an anonymous login; null = not FTP.
- * @param requests what was sent after the greeting, in order: tells which reply answers which command
+ * Reads the greeting and the responses to FEAT, SYST, AUTH TLS and an anonymous login; null = not FTP.
+ * @param requests commands sent after the greeting, in order: they match each reply to its command
  */
 export function parseFtp(bytes: Buffer, requests: readonly string[] = []): FtpRecord | null {
   const replies = parseReplies(bytes);
@@ -50,7 +50,7 @@ export function parseFtp(bytes: Buffer, requests: readonly string[] = []): FtpRe
   return { facts, truncated: replies.some((reply) => !reply.complete) };
 }
 
-/** SMTP greets alike, so the protocol's name or an answer that only a file server gives is asked for. */
+/** SMTP greets alike, so this requires the protocol's name or a response that only a file server sends. */
 function speaksFtp(replies: readonly Reply[]): boolean {
   const [greeting, ...later] = replies;
   if (!greeting || ![120, 220, 421, 530].includes(greeting.code)) return false;

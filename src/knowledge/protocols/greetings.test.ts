@@ -59,7 +59,7 @@ test('FTP: greeting, features, system and AUTH TLS', () => {
   });
 });
 
-test('mail and file servers are told apart by what they say', () => {
+test('responses distinguish mail servers from file servers', () => {
   const plain = latin1('220 host ready\r\n');
   expect([parseSmtp(plain), parseFtp(plain)]).toEqual([null, null]);
   const enhanced = latin1('220 host ready\r\n502 5.5.1 Unrecognized command\r\n');
@@ -79,7 +79,7 @@ test.each([
   expect(record?.facts.greeting.split('\n')).toHaveLength(replyLineLimit);
 });
 
-test('replies stop at what is none', () => {
+test('parsing stops at the first line that is not a reply', () => {
   expect(parseReplies(latin1('220 a\r\nnonsense\r\n220 b\r\n'))).toEqual([
     { code: 220, lines: ['a'], complete: true },
   ]);

@@ -22,7 +22,7 @@ test.each([
   expect(namedProduct(server)).toBe(product);
 });
 
-test('a header lists products and leaves out comments', () => {
+test('a Server header yields its products without comments', () => {
   expect(serverProducts('Apache/2.4.6 (CentOS) OpenSSL/1.0.2k-fips mod_perl/2.0 PHP/5.4.16')).toEqual([
     'Apache/2.4.6',
     'OpenSSL/1.0.2k-fips',
@@ -32,11 +32,11 @@ test('a header lists products and leaves out comments', () => {
   expect(serverProducts('a/1 '.repeat(100)).length).toBe(20);
 });
 
-test('style sheets are left out of a page', () => {
+test('page text omits style sheets', () => {
   expect(pageText(Buffer.from('<p>a<STYLE type="x">p {}</style>b<style>c'))).toBe('<p>ab<style>c');
 });
 
-test('build lines are found in a list of metrics, the one of the language left out', () => {
+test('finds build lines in metrics and omits the one of the language runtime', () => {
   const metrics =
     '# HELP x\ngo_build_info{version="(devel)"} 1\nnode_exporter_build_info{version="1.5.0"} 1\nnode_load1 0.1\n' +
     'vm_app_version{version="victoria-metrics-v1.79.2"} 1\n';
@@ -46,7 +46,7 @@ test('build lines are found in a list of metrics, the one of the language left o
   expect(buildLines('<p>no list</p>')).toBe('');
 });
 
-test('T-014 hostile headers and pages are read in one pass', () => {
+test('T-014 parsing hostile headers and pages takes one pass', () => {
   for (const bait of ['a-', 'A/1.', '(', '((', ' a', '1.1.', '<style', '\na_build_info{', 'app_version{\n']) {
     const text = bait.repeat(30_000);
     namedProduct(text.slice(0, 4096));

@@ -1,14 +1,14 @@
-/** Characters of a page that are looked at, without its style sheets. */
+/** Maximum length of a page without its style sheets, characters. */
 const pageLimit = 256 * 1024;
-/** Style sheets that are left out of one page. */
+/** Maximum number of style sheets removed from one page. */
 const styleLimit = 50;
-/** Products read out of one `Server` header, and characters kept of a word of it. */
+/** Limits of one `Server` header: products, characters of one word. */
 const productLimit = 20;
 const wordLimit = 64;
-/** Lines about builds that are kept of one list of metrics. */
+/** Maximum number of build lines from one metrics page. */
 const buildLineLimit = 10;
 
-/** The page one character per byte, without the style sheets in it: they are long, and say nothing of the product. */
+/** The page as latin1 without style sheets: they are long and do not identify the product. */
 export function pageText(body: Buffer): string {
   const page = body.toString('latin1', 0, pageLimit);
   const lower = page.toLowerCase();
@@ -24,7 +24,7 @@ export function pageText(body: Buffer): string {
   return text + page.slice(position);
 }
 
-/** What lists of metrics for Prometheus tell of the program itself, a line each: `name_build_info{...}`. */
+/** Lines of a Prometheus metrics page that describe the build: `name_build_info{...}`. */
 export function buildLines(page: string): string {
   if (!page.includes('_build_info{') && !page.includes('app_version{')) return '';
   const lines: string[] = [];
@@ -36,7 +36,7 @@ export function buildLines(page: string): string {
   return lines.join('\n');
 }
 
-/** `name/version` of a `Server` header (RFC 9110, 10.2.4), without the comments in brackets. */
+/** `name/version` of a `Server` header (RFC 9110, 10.2.4), without comments in parentheses. */
 export function serverProducts(server: string): string[] {
   const words = wordsOf(server);
   return words.filter((word) => /^[A-Za-z][\w.+-]*\/v?\d/.test(word)).slice(0, productLimit);
@@ -51,22 +51,22 @@ function wordsOf(server: string): string[] {
 
 const listed = (words: string): ReadonlySet<string> => new Set(words.split(' '));
 
-/** Words that many products write. */
+/** Words that do not identify a product. */
 const commonWords = listed(
   'server http https httpd web webserver web-server http-server http_server httpserver embedded service router gateway ' +
     'camera ipcamera ipcam dvr nvr device proxy unknown none null undefined localhost hidden private default custom ' +
     'secure app api backend frontend host www net framework the',
 );
 
-/** Systems, languages and libraries that are named beside a product. */
+/** Operating systems, languages and libraries that appear next to a product. */
 const surroundings = listed(
   'linux unix windows win32 win64 darwin freebsd debian ubuntu centos upnp dlna dlnadoc soap rtos php python cpython ' +
     'perl ruby java jsp servlet openssl dav svn http/1.0 http/1.1 http/2',
 );
 
 /**
- * The product that a `Server` header seems to name, as `name` or `name/version`; null when it only holds words that say
- * nothing. Of `Linux/4.9 UPnP/1.0 Name/2.1` it is the third.
+ * The likely product of a `Server` header, as `name` or `name/version`; null if the header holds only generic words.
+ * In `Linux/4.9 UPnP/1.0 Name/2.1` it is the third.
  */
 export function namedProduct(server: string): string | null {
   const pending: string[] = [];

@@ -1,9 +1,9 @@
-/** Characters of one piece. */
+/** Length of one excerpt, characters. */
 const pieceLength = 160;
-/** Characters of a piece that stand before the word that marks it. */
+/** Characters of an excerpt before its keyword. */
 const lead = 48;
 
-/** Words near which pages state what they are made by, lower case, and how many of each are kept of one page. */
+/** Lower-case keywords near which pages name their software, and the maximum number of excerpts for each. */
 const marks = [
   ['<meta name', 20],
   ['<meta id', 4],
@@ -12,8 +12,8 @@ const marks = [
 ] as const;
 
 /**
- * Where a page may tell its product and version, a piece each line: tags of `meta`, and what stands around the words
- * "version" and "(Build". Long pages have them far behind what is looked at as a whole.
+ * Excerpts in which a page may name its product and version, one per line: `meta` tags and the text around "version"
+ * and "(Build". Long pages have them far beyond the part that is matched as a whole.
  */
 export function versionText(page: string): string {
   const lower = page.toLowerCase();
@@ -26,7 +26,7 @@ export function versionText(page: string): string {
       const start = Math.max(0, at - before);
       const end = before === 0 ? endOfTag(page, at) : start + pieceLength;
       const piece = page.slice(start, end).replace(/\s+/g, ' ');
-      // A piece without a digit states no version; tags may name the product.
+      // An excerpt without a number has no version; a tag may still name the product.
       if (before === 0 || /\d\.\d/.test(piece)) pieces.push(piece);
       at = lower.indexOf(mark, end);
     }

@@ -36,14 +36,14 @@ test.each([
   expect(parse(`HTTP/1.1 200 OK\r\n\r\n${html}`)?.facts.title).toBe(title);
 });
 
-test('a title is cut at 512 characters', () => {
+test('a title is truncated to 512 characters', () => {
   const title =
     parse(`HTTP/1.1 200 OK\r\n\r\n<title>${'\xf0\x9f\x98\x80'.repeat(700)}</title>`)?.facts.title ?? '';
   expect(title.length).toBe(512);
   expect(title.isWellFormed()).toBe(true);
 });
 
-test('names the technologies', () => {
+test('detects the technologies', () => {
   const { facts } = parse(
     'HTTP/1.1 200 OK\r\nX-Powered-By: PHP/8.2.7-1+deb12u1\r\nSet-Cookie: csrftoken=1\r\n\r\n' +
       '<meta name="generator" content="WordPress 6.4.2"><link href="/wp-content/a.css">',
@@ -56,13 +56,13 @@ test('names the technologies', () => {
   ]);
 });
 
-test('headers without end are cut', () => {
+test('endless headers are truncated', () => {
   const record = parse(`HTTP/1.1 200 OK\r\n${'X-Filler: aaaaaaaaaaaaaaaa\r\n'.repeat(10_000)}`);
   expect(record?.truncated).toBe(true);
   expect(record?.facts.headers['x-filler']?.length).toBeLessThanOrEqual(4096);
 });
 
-test('a header named __proto__ harms nothing', () => {
+test('a header named __proto__ is dropped', () => {
   const record = parse('HTTP/1.1 200 OK\r\n__proto__: {"polluted":true}\r\nconstructor: x\r\n\r\n');
   expect(record?.facts.headers).toEqual({ constructor: 'x' });
 });
@@ -79,13 +79,13 @@ test.each([
   expect(result.truncated).toBe(true);
 });
 
-test('one-byte chunks with long extensions end at the input', () => {
+test('one-byte chunks with long extensions end with the input', () => {
   const result = dechunk(Buffer.from(`1;${'x'.repeat(8192)}\r\na\r\n`.repeat(127)));
   expect(result.body.toString()).toBe('a'.repeat(127));
   expect(result.truncated).toBe(true);
 });
 
-test('half a million one-byte chunks are put together in one pass', () => {
+test('joining half a million one-byte chunks takes one pass', () => {
   const { body } = dechunk(Buffer.from('1\r\na\r\n'.repeat(500_000)));
   expect(body.equals(Buffer.alloc(500_000, 'a'))).toBe(true);
 });
@@ -94,7 +94,7 @@ test('an endless chunk extension ends the body', () => {
   expect(dechunk(Buffer.from(`5;${'x'.repeat(100_000)}`)).body.length).toBe(0);
 });
 
-test('packed bodies are unpacked', () => {
+test('compressed bodies are decompressed', () => {
   const body = Buffer.from('<title>packed</title>');
   expect(unpack(gzipSync(body), 'gzip', mebibyte).body).toEqual(body);
   expect(unpack(deflateSync(body), 'deflate', mebibyte).body).toEqual(body);
@@ -104,7 +104,7 @@ test('packed bodies are unpacked', () => {
   );
 });
 
-test('a compression bomb is cut at the cap, with its beginning kept', () => {
+test('a compression bomb is truncated at the limit', () => {
   const bomb = gzipSync(Buffer.concat([Buffer.from('<title>bomb</title>'), Buffer.alloc(64 * mebibyte)]));
   const before = process.memoryUsage.rss();
   const record = parseHttp(
@@ -116,7 +116,7 @@ test('a compression bomb is cut at the cap, with its beginning kept', () => {
   expect(record?.truncated).toBe(true);
 });
 
-test('what is not HTTP is null', () => {
+test('input that is not HTTP yields null', () => {
   for (const text of ['', 'HTTP', 'HTTP/1.1', 'ICY 200 OK', ' HTTP/1.1 200 OK'])
     expect(parse(text)).toBeNull();
 });

@@ -2,45 +2,44 @@ import { createHash } from 'node:crypto';
 import { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import { detectTechnologies, type Technology } from './technology.ts';
 
-/** Bytes of status line and headers that are read. */
+/** Maximum size of status line and headers, bytes. */
 export const headLimit = 64 * 1024;
-/** Header lines kept, and characters kept of one value. */
+/** Limits: header lines, characters of one value. */
 const headerLimit = 100;
 const headerValueLimit = 4096;
-/** Interim answers (1xx) that are skipped. */
+/** Maximum number of interim responses (1xx) skipped. */
 const interimLimit = 5;
-/** Bytes of a body after dechunking and unpacking. */
+/** Maximum size of a body after dechunking and decompression, bytes. */
 export const bodyLimit = 1024 * 1024;
-/** Bytes of a chunk-size line with its extensions (RFC 9112, 7.1). */
+/** Maximum length of a chunk-size line with its extensions (RFC 9112, 7.1), bytes. */
 const chunkLineLimit = 16 * 1024;
 /** DEFLATE never grows data by more than this factor, so a prefix of limit / factor always fits. */
 const deflateRatio = 1032;
-/** Characters kept of title and generator; `meta` elements looked at. */
+/** Limits: characters of title and generator, number of `meta` elements. */
 const titleLimit = 512;
 const metaLimit = 200;
-/** Bytes of the body in which title and `meta` elements are looked for. */
+/** Size of the body prefix searched for title and `meta` elements, bytes. */
 const markupLimit = 256 * 1024;
 const cookieLimit = 32;
 const challengeLimit = 8;
 
-/** The facts of one HTTP answer. */
+/** Facts about one HTTP response. */
 export interface HttpFacts {
   /** `1.1`, `1.0`, `2` */
   version: string;
   status: number;
   reason: string;
-  /** Names in lower case; values of one name joined by `, `. `set-cookie` is left out: see `cookies`. */
+  /** Names in lower case; values of one name joined by `, `. Without `set-cookie`: see `cookies`. */
   headers: Record<string, string>;
   server: string | null;
   title: string | null;
-  /** Location of a redirect. */
   location: string | null;
-  /** Names of the cookies that are set. */
+  /** Names of the cookies that the response sets. */
   cookies: string[];
-  /** Authentication that is asked for. */
+  /** Required authentication. */
   auth: { scheme: string; realm: string | null }[];
   generator: string | null;
-  /** Bytes and SHA-256 of the body as it is meant: dechunked and unpacked. */
+  /** Size in bytes and SHA-256 of the body after dechunking and decompression. */
   body_size: number;
   body_sha256: string | null;
   technologies: Technology[];
@@ -52,7 +51,7 @@ export interface HttpRecord {
   truncated: boolean;
 }
 
-/** Reads one HTTP/1.x answer (RFC 9112); interim answers before it are skipped. null = not HTTP. */
+/** Reads one HTTP/1.x response (RFC 9112), skipping interim responses. Null = not HTTP. */
 export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null {
   let head = readHead(bytes);
   let rest = bytes;
@@ -102,7 +101,7 @@ interface Head {
   headers: Map<string, string>;
   cookies: string[];
   challenges: string[];
-  /** Where the body begins. */
+  /** Offset of the body. */
   end: number;
   complete: boolean;
 }
@@ -130,7 +129,7 @@ function readHead(bytes: Buffer): Head | null {
   return head;
 }
 
-/** The header lines with continuations (RFC 9112, 5.2) joined; sets where the head ends. */
+/** The header lines with continuations (RFC 9112, 5.2) joined; sets `head.end`. */
 function headerLines(text: string, head: Head): [string, string][] {
   const lines: [string, string][] = [];
   let position = endOfLine(text, 0).next;
@@ -151,7 +150,7 @@ function headerLines(text: string, head: Head): [string, string][] {
     const colon = line.indexOf(':');
     if (colon <= 0 || lines.length >= headerLimit) continue;
     const name = line.slice(0, colon).trim().toLowerCase();
-    // `__proto__` is a valid header name, but would be a trap in the objects that carry the headers on.
+    // `__proto__` is a valid header name but would pollute the objects that carry the headers.
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/.test(name) || name === '__proto__') continue;
     lines.push([name, line.slice(colon + 1).trim()]);
   }
@@ -202,7 +201,7 @@ function cutToLength(raw: Buffer, declared: string | undefined): { body: Buffer;
   return { body: raw.subarray(0, length), truncated: raw.length < length };
 }
 
-/** Joins the chunks (RFC 9112, 7.1). A size that is no number, too large or not all there ends the body early. */
+/** Joins the chunks (RFC 9112, 7.1). An invalid, oversized or incomplete chunk ends the body early. */
 export function dechunk(raw: Buffer): { body: Buffer; truncated: boolean } {
   const body = Buffer.allocUnsafe(raw.length);
   let length = 0;
@@ -225,7 +224,7 @@ export function dechunk(raw: Buffer): { body: Buffer; truncated: boolean } {
   return { body: body.subarray(0, length), truncated: true };
 }
 
-/** Thirteen hexadecimal digits stay below 2^53; a longer number is no honest size. */
+/** Thirteen hexadecimal digits stay below 2^53; a longer size is invalid. */
 function chunkSize(line: string): number | null {
   const digits = /^([0-9A-Fa-f]{1,16})[ \t]*(?:[;\r]|$)/.exec(line)?.[1];
   if (!digits) return null;
@@ -233,7 +232,7 @@ function chunkSize(line: string): number | null {
   return significant.length > 13 ? null : Number.parseInt(significant || '0', 16);
 }
 
-/** Undoes the content coding, never giving more than `limit` bytes. Unknown codings stay as they are. */
+/** Decodes the content coding, returning at most `limit` bytes. A body with an unknown coding is returned as is. */
 export function unpack(body: Buffer, coding: string, limit: number): { body: Buffer; truncated: boolean } {
   const name = coding.trim().toLowerCase();
   if (body.length === 0) return { body, truncated: false };
@@ -307,7 +306,7 @@ function findGenerator(markup: string, lower: string, utf8: boolean): string | n
   return null;
 }
 
-/** Text between tags: UTF-8 where valid, entities decoded, blanks collapsed, at most `titleLimit` characters. */
+/** Text between tags: UTF-8 where valid, entities decoded, whitespace collapsed, at most `titleLimit` characters. */
 function markupText(latin1: string, utf8: boolean): string {
   const bytes = Buffer.from(latin1, 'latin1');
   const text = utf8 ? decodeText(bytes) : latin1;

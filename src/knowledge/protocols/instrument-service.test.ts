@@ -5,9 +5,9 @@ const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const evidence = (bytes: Buffer, probe: string) => parseInstrument(bytes, probe)?.evidence;
 
 describe('instruments and debuggers', () => {
-  test('owserver tells the version that was read', () => {
-    const answer = hex('00000000 00000005 00000005 00000000 00000005 00000000 332e327034');
-    expect(evidence(answer, 'owserver')).toEqual([['owserver.version', '3.2p4']]);
+  test('owserver reports its version', () => {
+    const response = hex('00000000 00000005 00000005 00000000 00000005 00000000 332e327034');
+    expect(evidence(response, 'owserver')).toEqual([['owserver.version', '3.2p4']]);
     const refusal = hex('00000000 00000000 ffffffd6 00000000 00000000 00000000');
     expect(parseInstrument(refusal, 'owserver')).toMatchObject({ service: 'owserver', evidence: [] });
     expect(
@@ -15,7 +15,7 @@ describe('instruments and debuggers', () => {
     ).toBeNull();
   });
 
-  test('Hamlib repeats the question, or tells the number of an error', () => {
+  test('Hamlib echoes the command or reports an error number', () => {
     expect(evidence(Buffer.from('get_info:\nInfo: Dummy rotator\nRPRT 0\n'), 'hamlib')).toEqual([
       ['hamlib.answer', 'get_info:'],
     ]);
@@ -23,7 +23,7 @@ describe('instruments and debuggers', () => {
     expect(parseInstrument(Buffer.from('hello\n'), 'hamlib')).toBeNull();
   });
 
-  test('a stub of GDB tells what it can do', () => {
+  test('a GDB stub reports its features', () => {
     const packet = '+$PacketSize=47ff;QPassSignals+;QProgramSignals+#a1';
     expect(evidence(Buffer.from(packet), 'gdb-remote')).toEqual([
       ['gdb.features', 'PacketSize=47ff;QPassSignals+;QProgramSignals+'],
@@ -31,7 +31,7 @@ describe('instruments and debuggers', () => {
     expect(parseInstrument(Buffer.from('+$PacketSize=47ff'), 'gdb-remote')).toBeNull();
   });
 
-  test('short answers count as answers to their own question only', () => {
+  test('short responses count only for their own probe', () => {
     expect(parseInstrument(hex('00020000'), 'eibd')?.service).toBe('eibd');
     expect(parseInstrument(hex('00020000'), 'generic')).toBeNull();
     expect(evidence(hex('0111 0005 00000000 00000002'), 'usbip')).toEqual([['usbip.version', '111']]);
@@ -39,7 +39,7 @@ describe('instruments and debuggers', () => {
     expect(parseInstrument(hex('00000063 01010003'), 'sane')).toBeNull();
   });
 
-  test('servers of MooseFS tell their version as a text, older ones in numbers', () => {
+  test('MooseFS servers report their version as text, older ones as numbers', () => {
     const head = '0000000b 00000011 0000504f 000300ea';
     const version = hex(`${head} ${Buffer.from('3.0.117-1').toString('hex')}`);
     expect(evidence(version, 'moosefs')).toEqual([['moosefs.version', '3.0.117-1']]);
@@ -49,7 +49,7 @@ describe('instruments and debuggers', () => {
     expect(parseInstrument(hex(head.replace('504f', '0001')), 'moosefs')).toBeNull();
   });
 
-  test('a cache of routing data answers with a reset or an error', () => {
+  test('an RPKI cache replies with a reset or an error', () => {
     expect(evidence(hex('00 08 0000 00000008'), 'rpki-rtr')).toEqual([['rpki.answer', 'reset']]);
     const error = hex('00 0a 0000 00000018 00000000 00000008 4e6f2064617461 00');
     expect(evidence(error, 'rpki-rtr')).toEqual([

@@ -1,10 +1,10 @@
 import { plainText } from './plain-text.ts';
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Characters kept of a text. */
+/** Maximum length of a text, characters. */
 const textLimit = 512;
 
-/** Recognizes instruments, buses, debuggers and the like by the answers to their own questions; null = none. */
+/** Recognizes instruments, buses and debuggers by the response to the probe made for them; null = none. */
 export function parseInstrument(bytes: Buffer, probe: string): RecognizedService | null {
   switch (probe) {
     case 'owserver':
@@ -28,7 +28,7 @@ export function parseInstrument(bytes: Buffer, probe: string): RecognizedService
   }
 }
 
-/** Version 0, length, result, flags, size, offset; then what was read, here the version. */
+/** Version 0, length, result, flags, size, offset; then the data read, here the version. */
 function readOwserver(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes.readUInt32BE(0) !== 0) return null;
   const [length, result] = [bytes.readUInt32BE(4), bytes.readInt32BE(8)];
@@ -42,19 +42,19 @@ function readOwserver(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** The question before its answer, or the number of an error. */
+/** The echoed command and its response, or an error number. */
 function readHamlib(bytes: Buffer): RecognizedService | null {
   const line = /^(?:get_info:|RPRT -?\d{1,4})/.exec(bytes.toString('latin1', 0, 64))?.[0];
   return line === undefined ? null : { service: 'hamlib', evidence: [['hamlib.answer', line]], proof: line };
 }
 
-/** EIB_INVALID_REQUEST behind its length. */
+/** EIB_INVALID_REQUEST after its length. */
 function readEibd(bytes: Buffer): RecognizedService | null {
   if (bytes.toString('hex') !== '00020000') return null;
   return { service: 'eibd', evidence: [['eibd.answer', 'invalid request']], proof: 'EIB_INVALID_REQUEST' };
 }
 
-/** A packet with the features of the stub, behind acknowledgements. */
+/** A packet with the features of the stub, after acknowledgments. */
 function readGdb(bytes: Buffer): RecognizedService | null {
   const features = /^[+-]*\$([^#$]{0,4000})#[0-9a-f]{2}/i.exec(bytes.toString('latin1', 0, 4096))?.[1];
   if (features === undefined) return null;
@@ -77,7 +77,7 @@ function readUsbip(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** The status, and the version of the protocol of a server that wants us: 1.x.y. */
+/** The status and, if the server accepts the client, the protocol version: 1.x.y. */
 function readSane(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 8) return null;
   const [status, major] = [bytes.readUInt32BE(0), bytes[4] as number];
@@ -86,7 +86,7 @@ function readSane(bytes: Buffer): RecognizedService | null {
   return { service: 'sane', evidence: [['sane.protocol', version]], proof: `SANE protocol ${version}` };
 }
 
-/** ANTOAN_VERSION: type 11, length, our number, the version in three numbers and, from 3.0 on, as a text. */
+/** ANTOAN_VERSION: type 11, length, request id, the version in three numbers and, since 3.0, also as text. */
 function readMoosefs(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 16 || bytes.readUInt32BE(0) !== 11 || bytes.readUInt32BE(8) !== 0x504f) return null;
   const numbers = `${bytes.readUInt16BE(12)}.${bytes[14]}.${bytes[15]}`;
@@ -97,7 +97,7 @@ function readMoosefs(bytes: Buffer): RecognizedService | null {
 
 const rpkiKinds: Record<number, string> = { 0: 'notify', 3: 'response', 8: 'reset', 10: 'error' };
 
-/** A message of RFC 6810 or 8210: version, kind, session or code, whole length; an error carries our message and a text. */
+/** A message of RFC 6810 or 8210: version, type, session or code, length; an error embeds the request and a text. */
 function readRpki(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || (bytes[0] as number) > 2) return null;
   const kind = rpkiKinds[bytes[1] as number];

@@ -1,16 +1,16 @@
 import { firstLine } from './mailbox.ts';
 
-/** Characters of an INFO answer that are kept. */
+/** Maximum length of an INFO response, characters. */
 const infoLimit = 4096;
 
-/** What a key-value store answered, by evidence key. */
+/** Response of a key-value store, by evidence key. */
 export interface KeyValueRecord {
   service: 'redis' | 'memcached';
   evidence: [key: string, text: string][];
 }
 
 /**
- * Recognizes Redis (RESP: INFO bulk answer, `+PONG`, its error texts) and memcached (`VERSION`, `STAT`); null =
+ * Recognizes Redis (RESP: INFO bulk reply, `+PONG`, its error texts) and memcached (`VERSION`, `STAT`); null =
  * neither.
  */
 export function parseKeyValueStore(bytes: Buffer): KeyValueRecord | null {

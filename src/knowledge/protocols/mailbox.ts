@@ -1,22 +1,21 @@
 import { lineLengthLimit } from './reply.ts';
 
-/** The greeting of a mailbox server. */
 export interface MailboxRecord {
   service: 'imap' | 'pop3';
-  /** The greeting line without its mark (`* OK`, `+OK`). */
+  /** The greeting line without its prefix (`* OK`, `+OK`). */
   greeting: string;
   /** The whole greeting line. */
   line: string;
-  /** What an IMAP server tells of itself (RFC 2971), a line `name: value` each. */
+  /** ID response of an IMAP server (RFC 2971), one line `name: value` each. */
   id?: string;
 }
 
-/** Pairs of an answer to ID that are read. */
+/** Maximum number of pairs read from an ID response. */
 const idPairLimit = 32;
 
 /**
  * Recognizes IMAP (RFC 9051, 7.1: `* OK`, `* PREAUTH`, `* BYE`) and POP3 (RFC 1939: `+OK text`) greetings. POP3
- * shares `+OK` with Redis, so a bare one counts only when a POP3 probe or nobody asked.
+ * shares `+OK` with Redis, so a bare one counts only after a POP3 probe or without any probe.
  */
 export function parseMailbox(bytes: Buffer, probe: string): MailboxRecord | null {
   const line = firstLine(bytes);
@@ -32,7 +31,7 @@ export function parseMailbox(bytes: Buffer, probe: string): MailboxRecord | null
   return named || probe === 'null' || probe === 'pop3' ? { service: 'pop3', greeting, line } : null;
 }
 
-/** The list behind `* ID`, pairs of quoted texts; a value may be NIL. */
+/** The list after `* ID`, pairs of quoted strings; a value may be NIL. */
 function imapIdentity(bytes: Buffer): string | null {
   const text = bytes.toString('latin1', 0, 16_384);
   const list = /^\* ID \(([^\r\n]{1,2048})\)\r?$/im.exec(text)?.[1];
@@ -46,7 +45,7 @@ function imapIdentity(bytes: Buffer): string | null {
   return lines.length === 0 ? null : lines.join('\n');
 }
 
-/** The first line without its end, at most `lineLengthLimit` characters. */
+/** The first line without its line ending, at most `lineLengthLimit` characters. */
 export function firstLine(bytes: Buffer): string {
   const text = bytes.toString('latin1', 0, lineLengthLimit);
   return text.split('\n', 1)[0]?.replace(/\r$/, '') ?? '';

@@ -1,18 +1,18 @@
 import { plainText } from './plain-text.ts';
 
-/** Characters kept of a text. */
+/** Maximum length of a text, characters. */
 const textLimit = 512;
-/** Levels of nesting and elements of an SNMP message that are looked at. */
+/** Limits of an SNMP message: elements, levels of nesting. */
 const elementLimit = 64;
 
-/** What an SNMP agent answered to a read with the community `public`. */
+/** Response of an SNMP agent to a read with the community `public`. */
 export interface SnmpRecord {
   /** `1` or `2c` */
   version: string;
   community: string;
-  /** The first text among the values: sysDescr.0. Null = the agent gave none. */
+  /** The first text among the values: sysDescr.0. Null = the agent sent none. */
   text: string | null;
-  /** sysObjectID.0 in dotted form: by its first numbers the agent tells whose device it is. */
+  /** sysObjectID.0 in dotted form: its prefix identifies the vendor of the device. */
   objectId: string | null;
   /** sysName.0 */
   name: string | null;
@@ -63,17 +63,17 @@ function dotted(body: Buffer): string | null {
   return numbers.join('.');
 }
 
-/** The engine of an agent of version 3, which it reports to whoever asks (RFC 3414, 4). */
+/** Engine of an SNMPv3 agent, reported without authentication (RFC 3414, 4). */
 export interface SnmpEngine {
-  /** Of the maker, as IANA numbers them (RFC 3411, 5, SnmpEngineID). */
+  /** IANA enterprise number of the vendor (RFC 3411, 5, SnmpEngineID). */
   enterprise: number;
-  /** In hexadecimal digits. */
+  /** Hexadecimal. */
   engine: string;
-  /** The address of a network card, where the engine is named by one. */
+  /** MAC address, if the engine id is built from one. */
   mac: string | null;
 }
 
-/** The report to a discovery of version 3; null = anything else. */
+/** The report in response to SNMPv3 discovery; null = anything else. */
 export function parseSnmpReport(bytes: Buffer): SnmpEngine | null {
   const message = element(bytes, 0);
   if (message?.tag !== 0x30) return null;
@@ -95,7 +95,7 @@ export function parseSnmpReport(bytes: Buffer): SnmpEngine | null {
 interface Element {
   tag: number;
   body: Buffer;
-  /** Where the next one begins. */
+  /** Offset of the next element. */
   end: number;
 }
 
@@ -110,7 +110,7 @@ function elements(bytes: Buffer): Element[] {
   return found;
 }
 
-/** One element of BER with a definite length (X.690, 8.1); null where it is not whole. */
+/** One BER element with a definite length (X.690, 8.1); null if incomplete. */
 function element(bytes: Buffer, at: number): Element | null {
   if (bytes.length - at < 2) return null;
   const first = bytes[at + 1] as number;
@@ -122,22 +122,21 @@ function element(bytes: Buffer, at: number): Element | null {
   return { tag: bytes[at] as number, body: bytes.subarray(start, start + length), end: start + length };
 }
 
-/** What an NTP server answered. */
 export interface NtpRecord {
-  /** `time`: a client's request. `monitor`: the list of its last clients. `variables`: what it says of itself. */
+  /** `time`: a client request. `monitor`: the list of recent clients. `variables`: system variables. */
   kind: 'time' | 'monitor' | 'variables';
   /** Clients in the first packet of the list. */
   clients: number;
   stratum: number | null;
-  /** The variables of the system as the server writes them; null for other kinds. */
+  /** System variables as sent; null for other kinds. */
   variables: string | null;
 }
 
 const monitorCode = 42;
-/** A response without an error to the request that reads variables, RFC 9327 section 2. */
+/** A successful response to the read variables command, RFC 9327 section 2. */
 const readVariablesResponse = 0x82;
 
-/** An answer of mode 4 (RFC 5905), or of the private mode 7 that lists clients; null = not NTP. */
+/** A response of mode 4 (RFC 5905), or of the private mode 7 that lists clients; null = not NTP. */
 export function parseNtp(bytes: Buffer): NtpRecord | null {
   if (bytes.length < 8) return null;
   const first = bytes[0] as number;
@@ -145,7 +144,7 @@ export function parseNtp(bytes: Buffer): NtpRecord | null {
     return { kind: 'time', clients: 0, stratum: bytes[1] as number, variables: null };
   }
   if ((first & 7) === 6) return parseControl(bytes);
-  // The bit of an answer, mode 7, the code asked for, and no error in the upper four bits.
+  // Response bit, mode 7, the requested code, and no error in the upper four bits.
   if ((first & 0x87) !== 0x87 || bytes[3] !== monitorCode) return null;
   const [items, size] = [bytes.readUInt16BE(4), bytes.readUInt16BE(6)];
   if (items >> 12 !== 0 || (size & 0xfff) === 0) return null;
@@ -160,23 +159,23 @@ function parseControl(bytes: Buffer): NtpRecord | null {
   return { kind: 'variables', clients: 0, stratum: null, variables };
 }
 
-/** What a management controller told before anyone logged in. */
+/** Response of a management controller before any login. */
 export interface IpmiRecord {
   /** A Get Channel Authentication Capabilities response, or only the pong of ASF. */
   kind: 'capabilities' | 'pong';
-  /** IPMI 2.0 (RMCP+) is spoken; null = not told. */
+  /** The controller supports IPMI 2.0 (RMCP+); null = unknown. */
   version2: boolean | null;
-  /** Of the maker of the interface, as IANA numbers them; 0 = none. */
+  /** IANA enterprise number of the OEM; 0 = none. */
   enterprise: number;
-  /** Ways to log in, `none` among them when no password is needed. */
+  /** Authentication types; `none` if no password is needed. */
   methods: string[];
-  /** Logins without a name, without name and password. */
+  /** Anonymous logins: without a user name, without user name and password. */
   anonymous: string[];
 }
 
 const ipmiMethods = ['none', 'md2', 'md5', '', 'password', 'oem'];
 
-/** An answer of RMCP (IPMI 2.0 sections 13.1.3, 13.2.4, 22.13); null = anything else. */
+/** An RMCP response (IPMI 2.0 sections 13.1.3, 13.2.4, 22.13); null = anything else. */
 export function parseIpmi(bytes: Buffer): IpmiRecord | null {
   if (bytes.length < 12 || bytes[0] !== 6 || bytes[2] !== 0xff) return null;
   if (bytes[3] === 6 && bytes[8] === 0x40) {
@@ -185,7 +184,7 @@ export function parseIpmi(bytes: Buffer): IpmiRecord | null {
       ? { kind: 'pong', version2: null, enterprise, methods: [], anonymous: [] }
       : null;
   }
-  // No session: authentication type, two numbers of 32 bits, the length, then the message of IPMI.
+  // No session: authentication type, two 32-bit numbers, the length, then the IPMI message.
   if (bytes[3] !== 7 || bytes[4] !== 0 || bytes.length < 29) return null;
   const message = bytes.subarray(14);
   // Response of the network function Application, the command 0x38, no error.

@@ -13,7 +13,7 @@ function counted(bytes: Buffer): Buffer {
 const evidence = (bytes: Buffer, probe: string) => parseMediaService(bytes, probe)?.evidence;
 
 describe('servers of media and games', () => {
-  test('Snapcast tells what it is behind its clients, and answers to the time', () => {
+  test('Snapcast names itself after its clients and replies to a time message', () => {
     const state = `{"id":"portolan","result":{"server":{"groups":[${'{"a":1},'.repeat(900)}],"server":{"snapserver":{"name":"Snapserver","version":"0.26.0"}}}}}\r\n`;
     expect(evidence(latin1(state), 'snapcast')).toEqual([
       ['snapcast.server', '"name":"Snapserver","version":"0.26.0"'],
@@ -28,7 +28,7 @@ describe('servers of media and games', () => {
     expect(parseMediaService(time.subarray(0, 20), 'snapcast-stream')).toBeNull();
   });
 
-  test('Freeciv names its version in a refusal, packed or not', () => {
+  test('Freeciv names its version in a rejection, compressed or not', () => {
     const text = '\0\0Server version: 3.0.6 Client version: 0.0.0.\0';
     const packed = deflateSync(latin1(text));
     const size = Buffer.alloc(2);
@@ -38,32 +38,32 @@ describe('servers of media and games', () => {
     expect(evidence(Buffer.concat([size, Buffer.alloc(40, 0x78)]), 'freeciv')).toBeUndefined();
   });
 
-  test('Wesnoth names the versions that it plays with', () => {
-    const asked = counted(gzipSync(latin1('[version]\n[/version]\n')));
+  test('Wesnoth names the versions it accepts', () => {
+    const accepted = counted(gzipSync(latin1('[version]\n[/version]\n')));
     const refused = counted(gzipSync(latin1('[reject]\naccepted_versions="1.16.*,1.16.9"\n[/reject]\n')));
-    const bytes = Buffer.concat([Buffer.from([0, 0, 0, 42]), asked, refused]);
+    const bytes = Buffer.concat([Buffer.from([0, 0, 0, 42]), accepted, refused]);
     expect(evidence(bytes, 'wesnoth')).toEqual([['wesnoth.versions', '1.16.*,1.16.9']]);
-    expect(parseMediaService(bytes.subarray(0, 4 + asked.length), 'wesnoth')?.evidence).toEqual([]);
+    expect(parseMediaService(bytes.subarray(0, 4 + accepted.length), 'wesnoth')?.evidence).toEqual([]);
     expect(
       parseMediaService(Buffer.concat([Buffer.alloc(4), counted(latin1('[version]'))]), 'wesnoth'),
     ).toBeNull();
   });
 
-  test('T-014 what unpacks to more than is read says nothing', () => {
+  test('T-014 data that decompresses beyond the limit yields nothing', () => {
     const bomb = counted(gzipSync(Buffer.concat([latin1('[version]'), Buffer.alloc(4_000_000)])));
     expect(parseMediaService(Buffer.concat([Buffer.alloc(4), bomb]), 'wesnoth')).toBeNull();
     const packed = deflateSync(Buffer.alloc(4_000_000, 0xc3));
     expect(parseMediaService(Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), packed]), 'deluge')).toBeNull();
   });
 
-  test('Deluge tells its version in its own packing', () => {
+  test('Deluge reports its version in rencode', () => {
     const packed = deflateSync(latin1('\xc3\x01\x01\x852.0.3'));
     expect(evidence(Buffer.concat([Buffer.from([1, 0, 0, 0, packed.length]), packed]), 'deluge')).toEqual([
       ['deluge.version', '2.0.3'],
     ]);
   });
 
-  test('Quassel chooses a protocol; RTMP answers in its length', () => {
+  test('Quassel selects a protocol; RTMP replies with S0 and S1', () => {
     expect(evidence(Buffer.from([2, 0, 0, 2]), 'quassel')).toEqual([['quassel.protocol', 'data stream']]);
     expect(parseMediaService(Buffer.from([2, 0, 0, 9]), 'quassel')).toBeNull();
     expect(parseMediaService(latin1(`\x03${'\0'.repeat(1536)}`), 'rtmp')?.service).toBe('rtmp');

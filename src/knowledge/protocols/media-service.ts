@@ -2,10 +2,10 @@ import { gunzipSync, inflateSync } from 'node:zlib';
 import { plainText } from './plain-text.ts';
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Bytes that a packed answer may have when unpacked. */
+/** Maximum size of a response after decompression, bytes. */
 const unpackedLimit = 16 * 1024;
 
-/** Recognizes servers of media and games by the answers to their own questions; null = none. */
+/** Recognizes media and game servers by the response to the probe made for them; null = none. */
 export function parseMediaService(bytes: Buffer, probe: string): RecognizedService | null {
   switch (probe) {
     case 'snapcast':
@@ -27,7 +27,7 @@ export function parseMediaService(bytes: Buffer, probe: string): RecognizedServi
   }
 }
 
-/** What unpacks; null = nothing of this form, or more than `unpackedLimit`. Several end before the packing does. */
+/** Decompressed data; null if invalid or above `unpackedLimit`. Accepts truncated input, which several servers send. */
 function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
   try {
     const text = unpack(packed, { maxOutputLength: unpackedLimit, finishFlush: 2 });
@@ -37,14 +37,14 @@ function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
   }
 }
 
-/** The part of the state of a Snapcast server that tells of itself; clients and groups may stand before it. */
+/** The part of a Snapcast status that describes the server; clients and groups may come first. */
 function readSnapcast(bytes: Buffer): RecognizedService | null {
   const found = /"snapserver":\{([^{}]{1,512})\}/.exec(bytes.toString('latin1'))?.[1];
   if (found === undefined) return null;
   return { service: 'snapcast', evidence: [['snapcast.server', plainText(found)]], proof: plainText(found) };
 }
 
-/** A message of the time, type 4, that refers to ours: 8 bytes of delay. */
+/** A time message (type 4) that refers to the request: 8 bytes of latency. */
 function readSnapcastTime(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 26 || bytes.readUInt16LE(0) !== 4 || bytes.toString('latin1', 4, 6) !== 'PO')
     return null;
@@ -52,17 +52,17 @@ function readSnapcastTime(bytes: Buffer): RecognizedService | null {
   return { service: 'snapcast', evidence: [['snapcast.stream', 'time']], proof: 'Snapcast time message' };
 }
 
-/** S0 and S1, RTMP 1.0 sections 5.2.2 and 5.2.3; servers of Adobe have their version where zeros should be. */
+/** S0 and S1, RTMP 1.0 sections 5.2.2 and 5.2.3; Adobe servers put their version where zeros should be. */
 function readRtmp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 1537 || bytes[0] !== 3) return null;
   return { service: 'rtmp', evidence: [], proof: `RTMP handshake, ${[...bytes.subarray(5, 9)].join('.')}` };
 }
 
-/** Sizes of packets from here on stand for packed ones. */
+/** Packet sizes from here on mean a compressed packet. */
 const freecivPacked = 16_384;
 const freecivJumbo = 0xffff;
 
-/** The refusal of a client: packed or not, its text names the version of the server. */
+/** The rejection of a client, compressed or not: its text names the server version. */
 function readFreeciv(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4) return null;
   const size = bytes.readUInt16BE(0);
@@ -77,7 +77,7 @@ function readFreeciv(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** The number of the connection, then packed text behind its length: what is asked or refused. */
+/** The connection number, then length and compressed text: a version request or a rejection. */
 function readWesnoth(bytes: Buffer): RecognizedService | null {
   const texts: string[] = [];
   for (let at = 4; at + 4 <= bytes.length && texts.length < 4; ) {
@@ -96,7 +96,7 @@ function readWesnoth(bytes: Buffer): RecognizedService | null {
 
 const quasselProtocols: Record<number, string> = { 1: 'legacy', 2: 'data stream' };
 
-/** Flags of the connection, of the protocol, and which protocol was chosen. */
+/** Connection flags, protocol flags and the selected protocol. */
 function readQuassel(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 4 || (bytes[0] as number) > 3) return null;
   const protocol = quasselProtocols[bytes[3] as number];
@@ -104,7 +104,7 @@ function readQuassel(bytes: Buffer): RecognizedService | null {
   return { service: 'quassel', evidence: [['quassel.protocol', protocol]], proof: `protocol ${protocol}` };
 }
 
-/** The answer to `daemon.info`: a list of its kind, the number of the call, and the version as a text. */
+/** Response to `daemon.info`: a list of message type, call number and version text. */
 function readDeluge(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes[0] !== 1) return null;
   const text = unpacked(bytes.subarray(5), inflateSync);

@@ -1,23 +1,23 @@
-/** Elements of one document and characters of one text that are read; messages of one dialogue. */
+/** Limits: elements of one document, characters of one text, messages of one connection. */
 const elementLimit = 64;
 const textLimit = 256;
 const messageLimit = 4;
-/** Names of databases that are kept. */
+/** Maximum number of database names. */
 const databaseLimit = 20;
 
 const opMsg = 2013;
 
-/** What a MongoDB server answered to commands without a login. */
+/** Responses of a MongoDB server to commands without a login. */
 export interface MongoRecord {
   /** From `buildInfo`, which needs no login. */
   version: string | null;
-  /** Names of the databases when a stranger may list them; null = refused or not asked. */
+  /** Database names, if listing needs no login; null = rejected or not requested. */
   databases: string[] | null;
-  /** The error of a refused command: `Unauthorized`. */
+  /** Error of a rejected command: `Unauthorized`. */
   refusal: string | null;
 }
 
-/** Reads the answers (OP_MSG of the MongoDB wire protocol) of one connection; null = not MongoDB. */
+/** Reads the responses (OP_MSG of the MongoDB wire protocol) of one connection; null = not MongoDB. */
 export function parseMongodb(bytes: Buffer): MongoRecord | null {
   const record: MongoRecord = { version: null, databases: null, refusal: null };
   let at = 0;
@@ -52,10 +52,10 @@ function databaseNames(databases: Map<string, Value>): string[] {
 
 type Value = string | number | boolean | null | Map<string, Value>;
 
-/** Levels of nesting that are read: the answer, a list in it, an entry of the list. */
+/** Maximum nesting: the response, a list in it, an entry of the list. */
 const depthLimit = 3;
 
-/** Reads a BSON document (bsonspec.org) as far as it is whole; null = no document. */
+/** Reads a BSON document (bsonspec.org) as far as it is complete; null = not a document. */
 function readDocument(bytes: Buffer, depth = 0): Map<string, Value> | null {
   if (bytes.length < 5) return null;
   const end = Math.min(bytes.length, bytes.readUInt32LE(0));
@@ -72,7 +72,7 @@ function readDocument(bytes: Buffer, depth = 0): Map<string, Value> | null {
   return document;
 }
 
-/** Bytes of values whose content does not matter here: identifier, date, timestamp, 64-bit number, decimal. */
+/** Sizes in bytes of values to skip: identifier, date, timestamp, 64-bit number, decimal. */
 const passedOver: Record<number, number> = { 0x07: 12, 0x09: 8, 0x11: 8, 0x12: 8, 0x13: 16 };
 
 function readValue(type: number, bytes: Buffer, depth: number): { value: Value; length: number } | null {

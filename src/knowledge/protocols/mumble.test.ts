@@ -9,7 +9,7 @@ const mumble = Buffer.from(
   'hex',
 );
 
-test('Mumble tells its release and system', () => {
+test('Mumble reports its release and system', () => {
   expect(parseMumble(mumble)).toEqual({
     service: 'mumble',
     evidence: [
@@ -21,14 +21,14 @@ test('Mumble tells its release and system', () => {
   expect(parseMumble(mumble.subarray(0, 12))).toBeNull();
 });
 
-test('the ping of Mumble tells the version', () => {
-  const answer = Buffer.alloc(24);
-  answer.set([0, 1, 3, 4]);
-  expect(readMumblePing(answer)?.evidence).toEqual([['mumble.release', '1.3.4']]);
-  expect(readMumblePing(answer.subarray(1))).toBeNull();
+test('the Mumble ping reply contains the version', () => {
+  const response = Buffer.alloc(24);
+  response.set([0, 1, 3, 4]);
+  expect(readMumblePing(response)?.evidence).toEqual([['mumble.release', '1.3.4']]);
+  expect(readMumblePing(response.subarray(1))).toBeNull();
 });
 
-test('T-015 hostile bytes are read to an end', () => {
+test('T-015 parsing hostile bytes terminates', () => {
   const seed = mumble;
   for (let at = 0; at < seed.length; at++)
     for (const byte of [0, 0x7f, 0x80, 0xff]) {

@@ -1,12 +1,12 @@
 import { plainText } from './plain-text.ts';
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Characters kept of a text. */
+/** Maximum length of a text, characters. */
 const textLimit = 256;
-/** Fields of one message that are read. */
+/** Maximum number of fields read from one message. */
 const fieldLimit = 64;
 
-/** The ping of Mumble: 12 bytes are asked, 24 come, the version of the server before our identifier. */
+/** Mumble ping reply: 24 bytes for a request of 12, with the server version before the request's identifier. */
 export function readMumblePing(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 24 || bytes[0] !== 0 || (bytes[1] as number) > 9) return null;
   const release = `${bytes[1]}.${bytes[2]}.${bytes[3]}`;
@@ -15,7 +15,7 @@ export function readMumblePing(bytes: Buffer): RecognizedService | null {
 
 const mumbleVersion = 0;
 
-/** The first message of a Mumble server: type and length, then fields of a protocol buffer (Mumble.proto, Version). */
+/** The first message of a Mumble server: type and length, then protobuf fields (Mumble.proto, Version). */
 export function parseMumble(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes.readUInt16BE(0) !== mumbleVersion || bytes[6] !== 0x08) return null;
   const body = bytes.subarray(6, Math.min(bytes.length, 6 + bytes.readUInt32BE(2)));
@@ -42,7 +42,7 @@ export function parseMumble(bytes: Buffer): RecognizedService | null {
   return { service: 'mumble', evidence, proof: `Mumble ${release}` };
 }
 
-/** A number in groups of seven bits, at most 32 bits of it. */
+/** A protobuf varint of at most 32 bits. */
 function varint(bytes: Buffer, start: number): { value: number; end: number } | null {
   let value = 0;
   for (let place = 0; place < 10; place++) {

@@ -1,6 +1,6 @@
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Names of a node, records of an answer, labels of a name, characters of a text that are read. */
+/** Limits: names of a node, records of a response, labels of a name, characters of a text. */
 const nodeNameLimit = 64;
 const recordLimit = 64;
 const labelLimit = 32;
@@ -13,7 +13,7 @@ const typeText = 16;
 const typeService = 33;
 const typeNodeStatus = 33;
 
-/** What a name is for, RFC 1001 and MS-NBTE: by its last byte, and whether a group has it. */
+/** Meaning of a NetBIOS name (RFC 1001, MS-NBTE) by its last byte and whether it is a group name. */
 const nodeNameUses: Readonly<Record<string, string>> = {
   '0': 'computer',
   'group 0': 'domain',
@@ -24,13 +24,12 @@ const nodeNameUses: Readonly<Record<string, string>> = {
 };
 
 /**
- * The answer to a node status request, RFC 1002 section 4.2.18: what the machine is called and to which group it
- * belongs, and the address of its network card. Null = not such an answer.
+ * Node status response, RFC 1002 section 4.2.18: host name, workgroup and MAC address. Null = not such a response.
  */
 export function readNodeStatus(bytes: Buffer): RecognizedService | null {
-  const answer = answerRecord(bytes);
-  if (!answer || answer.type !== typeNodeStatus) return null;
-  const { data } = answer;
+  const record = answerRecord(bytes);
+  if (!record || record.type !== typeNodeStatus) return null;
+  const { data } = record;
   const count = Math.min(data[0] ?? 0, nodeNameLimit);
   if (count === 0 || data.length < 1 + 18 * count) return null;
   const lines = new Set<string>();
@@ -47,7 +46,7 @@ export function readNodeStatus(bytes: Buffer): RecognizedService | null {
   return { service: 'netbios-ns', evidence: [['netbios.names', text]], proof: text.replaceAll('\n', ', ') };
 }
 
-/** The first answer of a message without compression pointers in front of it. */
+/** The first record record of a message without compression pointers before it. */
 function answerRecord(bytes: Buffer): { type: number; data: Buffer } | null {
   if (bytes.length < header || ((bytes[2] as number) & 0x80) === 0 || bytes.readUInt16BE(6) === 0)
     return null;
@@ -63,7 +62,7 @@ function answerRecord(bytes: Buffer): { type: number; data: Buffer } | null {
   return { type: bytes.readUInt16BE(end), data: bytes.subarray(start, start + bytes.readUInt16BE(end + 8)) };
 }
 
-/** A name with its labels; pointers only lead backwards, so that none leads in a circle. */
+/** The labels of a name. Follows compression pointers only backwards, which rules out loops. */
 function nameAt(bytes: Buffer, start: number): { labels: string[]; end: number } | null {
   const labels: string[] = [];
   let at = start;
@@ -89,8 +88,8 @@ function nameAt(bytes: Buffer, start: number): { labels: string[]; end: number }
 }
 
 /**
- * Answers of multicast DNS (RFC 6762, RFC 6763): the kinds of service, the names of the host, its hardware and system,
- * and the texts beside its services. Null = not an answer of DNS.
+ * Multicast DNS response (RFC 6762, RFC 6763): service types, host names, hardware and system, and the TXT records of
+ * the services. Null = not a DNS response.
  */
 export function readMulticastDns(bytes: Buffer): RecognizedService | null {
   if (bytes.length < header || ((bytes[2] as number) & 0xf8) !== 0x80) return null;
@@ -103,15 +102,15 @@ export function readMulticastDns(bytes: Buffer): RecognizedService | null {
     if (!name) return null;
     at = name.end + 4;
   }
-  const said = new MulticastWords();
+  const words = new MulticastWords();
   for (let count = Math.min(answers + others, recordLimit); count > 0; count--) {
     const name = nameAt(bytes, at);
     if (!name || name.end + 10 > bytes.length) break;
     const [type, length] = [bytes.readUInt16BE(name.end), bytes.readUInt16BE(name.end + 8)];
-    said.add(bytes, name.labels, type, name.end + 10, length);
+    words.add(bytes, name.labels, type, name.end + 10, length);
     at = name.end + 10 + length;
   }
-  const evidence = said.evidence();
+  const evidence = words.evidence();
   const proof = evidence.map(([, text]) => text.replaceAll('\n', ' ')).join('; ') || 'multicast DNS response';
   return { service: 'mdns', evidence, proof };
 }
@@ -160,7 +159,7 @@ class MulticastWords {
 
 const isPlain = (text: string) => /^[^\0-\x1f\x7f]+$/.test(text);
 
-/** A row of strings, each with one byte of length. */
+/** A sequence of strings, each with a one-byte length. */
 function strings(data: Buffer): string[] {
   const found: string[] = [];
   for (let at = 0; at < data.length && found.length < recordLimit; ) {

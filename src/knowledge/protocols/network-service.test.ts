@@ -3,7 +3,7 @@ import { fuzzRounds, fuzzTimeout } from '../../../test/rounds.ts';
 import { parseNetworkService } from './network-service.ts';
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Mutated answers. */
+/** Mutated responses. */
 const rounds = fuzzRounds(2000);
 const timeout = fuzzTimeout(rounds);
 
@@ -23,7 +23,7 @@ function tnsRefusal(): Buffer {
   return Buffer.concat([head, latin1(text)]);
 }
 
-/** One value with its tag, below 128 bytes. */
+/** One BER element shorter than 128 bytes. */
 const element = (tag: number, ...parts: Buffer[]) => {
   const body = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -49,7 +49,7 @@ const supported = Buffer.concat([
   latin1('\0\x01\0\x0bCQL_VERSION\0\x01\0\x053.4.5'),
 ]);
 
-/** Negotiation and the challenge of a Samba server in one stream. */
+/** Negotiate response and NTLM challenge of a Samba server in one stream. */
 function smbSession(version: string): Buffer {
   const framed = (message: Buffer) => {
     const length = Buffer.alloc(4);
@@ -76,115 +76,116 @@ const kerberosError = Buffer.concat([
   element(0x7e, element(0x30, element(0xa9, element(0x1b, latin1('EXAMPLE.ORG'))))),
 ]);
 
-const answers: [probe: string, bytes: Buffer, expected: Pick<RecognizedService, 'service' | 'evidence'>][] = [
+const responses: [probe: string, bytes: Buffer, expected: Pick<RecognizedService, 'service' | 'evidence'>][] =
   [
-    'mssql',
-    prelogin,
-    {
-      service: 'mssql',
-      evidence: [
-        ['mssql.version', '15.0.2000'],
-        ['mssql.encryption', 'on'],
-      ],
-    },
-  ],
-  [
-    'oracle-tns',
-    tnsRefusal(),
-    {
-      service: 'oracle-tns',
-      evidence: [
-        [
-          'oracle.answer',
-          '(DESCRIPTION=(TMP=)(VSNNUM=186647040)(ERR=1189)(ERROR_STACK=(ERROR=(CODE=1189)(EMFI=4))))',
+    [
+      'mssql',
+      prelogin,
+      {
+        service: 'mssql',
+        evidence: [
+          ['mssql.version', '15.0.2000'],
+          ['mssql.encryption', 'on'],
         ],
-        ['oracle.version', '11.2.0.2.0'],
-      ],
-    },
-  ],
-  [
-    'ldap',
-    rootEntry,
-    { service: 'ldap', evidence: [['ldap.rootdse', 'objectClass: OpenLDAProotDSE\nvendorVersion: 2.6']] },
-  ],
-  [
-    'cassandra',
-    supported,
-    {
-      service: 'cassandra',
-      evidence: [
-        ['cassandra.options', 'CQL_VERSION 3.4.5'],
-        ['cassandra.cql', '3.4.5'],
-      ],
-    },
-  ],
-  [
-    'kafka',
-    hex('0000000e 0000504f 0000 00000001 0012 0000 0003'),
-    { service: 'kafka', evidence: [['kafka.calls', '1']] },
-  ],
-  ['kerberos', kerberosError, { service: 'kerberos', evidence: [['kerberos.realm', 'EXAMPLE.ORG']] }],
-  [
-    'msrpc',
-    Buffer.concat([hex('05000c03100000003c000000'), Buffer.alloc(48)]),
-    { service: 'msrpc', evidence: [['msrpc.answer', 'bind_ack']] },
-  ],
-  [
-    'firebird',
-    hex('00000003 0000800d 00000001 00000005'),
-    { service: 'firebird', evidence: [['firebird.protocol', '13']] },
-  ],
-  [
-    'gearman',
-    latin1('OK 1.1.20+ds\n'),
-    { service: 'gearman', evidence: [['gearman.version', 'OK 1.1.20+ds']] },
-  ],
-  [
-    'smb-session',
-    smbSession('06 01 0000'),
-    {
-      service: 'smb',
-      evidence: [
-        ['smb.dialect', '3.0.2'],
-        ['ntlm.version', '6.1.0'],
-        ['ntlm.names', 'computer: HOST'],
-      ],
-    },
-  ],
-  [
-    'netbios-ssn',
-    Buffer.concat([hex('82000000'), smbSession('0a 00 634f')]),
-    {
-      service: 'smb',
-      evidence: [
-        ['smb.dialect', '3.0.2'],
-        ['ntlm.version', '10.0.20323'],
-        ['ntlm.names', 'computer: HOST'],
-      ],
-    },
-  ],
-];
+      },
+    ],
+    [
+      'oracle-tns',
+      tnsRefusal(),
+      {
+        service: 'oracle-tns',
+        evidence: [
+          [
+            'oracle.answer',
+            '(DESCRIPTION=(TMP=)(VSNNUM=186647040)(ERR=1189)(ERROR_STACK=(ERROR=(CODE=1189)(EMFI=4))))',
+          ],
+          ['oracle.version', '11.2.0.2.0'],
+        ],
+      },
+    ],
+    [
+      'ldap',
+      rootEntry,
+      { service: 'ldap', evidence: [['ldap.rootdse', 'objectClass: OpenLDAProotDSE\nvendorVersion: 2.6']] },
+    ],
+    [
+      'cassandra',
+      supported,
+      {
+        service: 'cassandra',
+        evidence: [
+          ['cassandra.options', 'CQL_VERSION 3.4.5'],
+          ['cassandra.cql', '3.4.5'],
+        ],
+      },
+    ],
+    [
+      'kafka',
+      hex('0000000e 0000504f 0000 00000001 0012 0000 0003'),
+      { service: 'kafka', evidence: [['kafka.calls', '1']] },
+    ],
+    ['kerberos', kerberosError, { service: 'kerberos', evidence: [['kerberos.realm', 'EXAMPLE.ORG']] }],
+    [
+      'msrpc',
+      Buffer.concat([hex('05000c03100000003c000000'), Buffer.alloc(48)]),
+      { service: 'msrpc', evidence: [['msrpc.answer', 'bind_ack']] },
+    ],
+    [
+      'firebird',
+      hex('00000003 0000800d 00000001 00000005'),
+      { service: 'firebird', evidence: [['firebird.protocol', '13']] },
+    ],
+    [
+      'gearman',
+      latin1('OK 1.1.20+ds\n'),
+      { service: 'gearman', evidence: [['gearman.version', 'OK 1.1.20+ds']] },
+    ],
+    [
+      'smb-session',
+      smbSession('06 01 0000'),
+      {
+        service: 'smb',
+        evidence: [
+          ['smb.dialect', '3.0.2'],
+          ['ntlm.version', '6.1.0'],
+          ['ntlm.names', 'computer: HOST'],
+        ],
+      },
+    ],
+    [
+      'netbios-ssn',
+      Buffer.concat([hex('82000000'), smbSession('0a 00 634f')]),
+      {
+        service: 'smb',
+        evidence: [
+          ['smb.dialect', '3.0.2'],
+          ['ntlm.version', '10.0.20323'],
+          ['ntlm.names', 'computer: HOST'],
+        ],
+      },
+    ],
+  ];
 
 describe('parseNetworkService', () => {
-  it.each(answers)('reads an answer to %s', (probe, bytes, expected) => {
+  it.each(responses)('reads a response to %s', (probe, bytes, expected) => {
     expect(parseNetworkService(bytes, probe)).toMatchObject(expected);
   });
 
   it.each(['HTTP/1.1 200 OK\r\n\r\n', '220 ready\r\n', '', '\0', '0', '\x04\x01', '\0\0\0\0\0\0\0\0\0'])(
-    'knows nothing of %j',
+    'yields null for %j',
     (text) => {
-      for (const [probe] of answers) expect(parseNetworkService(latin1(text), probe)).toBeNull();
+      for (const [probe] of responses) expect(parseNetworkService(latin1(text), probe)).toBeNull();
     },
   );
 
-  it(`T-015 ${rounds} mutated answers are read without an exception`, { timeout }, () => {
+  it(`T-015 ${rounds} mutated responses cause no exception`, { timeout }, () => {
     let state = 0x5eed;
     const pick = (below: number) => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
       return Math.floor((state / 2 ** 32) * below);
     };
     for (let round = 0; round < rounds; round++) {
-      const [probe, seed] = answers[pick(answers.length)] as (typeof answers)[number];
+      const [probe, seed] = responses[pick(responses.length)] as (typeof responses)[number];
       const bytes = Buffer.from(seed.subarray(0, 1 + pick(seed.length)));
       for (let change = 0; change <= pick(6); change++) bytes[pick(bytes.length)] = pick(256);
       const record = parseNetworkService(bytes, probe);

@@ -1,12 +1,12 @@
 import { plainText } from './plain-text.ts';
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Characters kept of a text. */
+/** Maximum length of a text, characters. */
 const textLimit = 512;
-/** Options, entries, attributes and values that are read. */
+/** Maximum number of options, entries, attributes and values read. */
 const entryLimit = 64;
 
-/** Recognizes directories and databases by the answers to their own questions; null = none of them. */
+/** Recognizes directories and databases by the response to the probe made for them; null = none. */
 export function parseNetworkService(bytes: Buffer, probe: string): RecognizedService | null {
   return (
     readSmbSession(bytes) ??
@@ -24,7 +24,7 @@ export function parseNetworkService(bytes: Buffer, probe: string): RecognizedSer
   );
 }
 
-/** Options of a PRELOGIN answer (MS-TDS section 2.2.6.5): token, offset and length, ended by 0xff. */
+/** Options of a PRELOGIN response (MS-TDS section 2.2.6.5): token, offset and length, ended by 0xff. */
 function readTds(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 14 || bytes[0] !== 4 || bytes[1] !== 1 || bytes.readUInt16BE(2) > 4096) return null;
   const body = bytes.subarray(8, bytes.readUInt16BE(2));
@@ -46,7 +46,7 @@ const encryptionNames = ['off', 'on', 'not supported', 'required'];
 
 const tnsTypes: Record<number, string> = { 2: 'accept', 4: 'refuse', 5: 'redirect', 6: 'data', 11: 'resend' };
 
-/** A packet of the Transparent Network Substrate: length, checksum, type; refusals carry a description. */
+/** A packet of the Transparent Network Substrate: length, checksum, type; REFUSE carries a description. */
 function readTns(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 8 || bytes[2] !== 0 || bytes[3] !== 0 || bytes[5] !== 0) return null;
   const type = tnsTypes[bytes[4] as number];
@@ -62,7 +62,7 @@ function readTns(bytes: Buffer): RecognizedService | null {
   return { service: 'oracle-tns', evidence, proof: banner ?? described ?? '' };
 }
 
-/** VSNNUM: 8 bits, 4, 8, 4, 8; since 18 the second number has 8 bits. */
+/** VSNNUM: 8, 4, 8, 4, 8 bits; since version 18 the second number has 8 bits. */
 function versionOfNumber(number: number): string {
   const major = number >>> 24;
   if (major >= 18) return `${major}.${(number >>> 16) & 0xff}`;
@@ -99,7 +99,7 @@ function berElements(bytes: Buffer): Element[] {
 
 const searchEntry = 0x64;
 
-/** Messages of LDAP (RFC 4511 section 4.1.1): what a search found, and how an operation ended. */
+/** Messages of LDAP (RFC 4511 section 4.1.1): search result entries and operation results. */
 function readLdap(bytes: Buffer): RecognizedService | null {
   const lines: string[] = [];
   let proof: string | null = null;
@@ -146,7 +146,7 @@ function readCassandra(bytes: Buffer): RecognizedService | null {
   return { service: 'cassandra', evidence, proof: language ? `CQL_VERSION ${language}` : text };
 }
 
-/** The answer carries our id, an error code and a list of calls with their lowest and highest version. */
+/** The response carries the request id, an error code and a list of API keys with lowest and highest version. */
 function readKafka(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 14 || bytes.toString('latin1', 4, 8) !== '\0\0PO') return null;
   const [error, count] = [bytes.readInt16BE(8), bytes.readUInt32BE(10)];
@@ -158,7 +158,7 @@ function readKafka(bytes: Buffer): RecognizedService | null {
   };
 }
 
-/** KRB-ERROR of version 5, whole and behind its length: servers answer so to whatever they do not understand. */
+/** A complete KRB-ERROR of version 5 with its length: servers send it for any request they cannot parse. */
 function isKerberosError(bytes: Buffer): boolean {
   if (bytes.length < 16 || bytes.readUInt32BE(0) !== bytes.length - 4 || bytes[4] !== 0x7e) return false;
   const inner = berElement(bytes, 4);
@@ -167,8 +167,8 @@ function isKerberosError(bytes: Buffer): boolean {
 }
 
 /**
- * KRB-ERROR or AS-REP (RFC 4120 sections 5.4.2 and 5.9.1), over TCP behind 32 bits of length: the realm, unless it is
- * the one that was asked for, the error and its text.
+ * KRB-ERROR or AS-REP (RFC 4120 sections 5.4.2 and 5.9.1), over TCP with a 32-bit length prefix: the realm, unless
+ * it only repeats the one of the request, the error and its text.
  */
 function readKerberos(bytes: Buffer, at: number): RecognizedService | null {
   const message = berElement(bytes, at);
@@ -185,11 +185,11 @@ function readKerberos(bytes: Buffer, at: number): RecognizedService | null {
   if (code && code.length > 0 && code.length <= 4) {
     const text = plainText(inner(0xab)?.toString('latin1', 0, 256) ?? '');
     evidence.push(['kerberos.error', `${code.readUIntBE(0, code.length)} ${text}`.trim()]);
-    // Whom it does not know is named in the answer by some servers only.
+    // Only some servers include an unknown client name in the response.
     if (text === '' && inner(0xa8)) evidence.push(['kerberos.client', 'named, without a text']);
   }
   const proof = evidence.map(([key, text]) => `${key.slice(9)} ${text}`).join(', ');
-  // The server of passwords names itself as the one that was asked.
+  // A password server names itself as the requested service.
   const isPassword = inner(0xaa)?.includes('changepw') ?? false;
   const service = isPassword ? 'kpasswd' : 'kerberos';
   return { service, evidence, proof: proof || 'Kerberos 5 response' };
@@ -204,24 +204,24 @@ function readDceRpc(bytes: Buffer): RecognizedService | null {
   return { service: 'msrpc', evidence: [['msrpc.answer', what]], proof: `DCE/RPC ${what}` };
 }
 
-const firebirdAnswers: Record<number, string> = {
+const firebirdOperations: Record<number, string> = {
   3: 'accept',
   4: 'reject',
   94: 'accept data',
   98: 'conditional accept',
 };
 
-/** op_accept and its relatives: the operation, then the protocol version with a mark of 0x8000. */
+/** op_accept and its relatives: the operation, then the protocol version with the flag 0x8000. */
 function readFirebird(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4) return null;
-  const answer = firebirdAnswers[bytes.readUInt32BE(0)];
-  if (!answer) return null;
+  const operation = firebirdOperations[bytes.readUInt32BE(0)];
+  if (!operation) return null;
   const version = bytes.length >= 8 ? bytes.readUInt32BE(4) & 0x7fff : 0;
-  if (answer !== 'reject' && (version < 10 || version > 30)) return null;
+  if (operation !== 'reject' && (version < 10 || version > 30)) return null;
   return {
     service: 'firebird',
-    evidence: answer === 'reject' ? [] : [['firebird.protocol', String(version)]],
-    proof: answer === 'reject' ? 'connect rejected' : `${answer}, protocol ${version}`,
+    evidence: operation === 'reject' ? [] : [['firebird.protocol', String(version)]],
+    proof: operation === 'reject' ? 'connect rejected' : `${operation}, protocol ${version}`,
   };
 }
 
@@ -233,7 +233,7 @@ const dialectNames: Record<number, string> = {
   0x0302: '3.0.2',
 };
 
-/** Answers of SMB 2 with the CHALLENGE_MESSAGE of NTLM in them (MS-NLMP section 2.2.1.2): version and names. */
+/** SMB 2 responses with an NTLM CHALLENGE_MESSAGE (MS-NLMP section 2.2.1.2): version and names. */
 function readSmbSession(bytes: Buffer): RecognizedService | null {
   const message = bytes[0] === 0x82 ? bytes.subarray(4) : bytes;
   if (message.length < 74 || message[0] !== 0 || message.toString('latin1', 4, 8) !== '\xfeSMB') return null;
@@ -260,7 +260,7 @@ function challengeEvidence(challenge: Buffer): RecognizedService['evidence'] {
   return evidence;
 }
 
-/** A connection confirm of RDP and, behind it, the challenge of NTLM in a TSRequest (MS-CSSP section 2.2.1). */
+/** An RDP connection confirm followed by an NTLM challenge in a TSRequest (MS-CSSP section 2.2.1). */
 function readCredSsp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 19 + 56 || bytes[0] !== 3 || bytes[5] !== 0xd0 || bytes[19] !== 0x30) return null;
   const at = bytes.indexOf('NTLMSSP\0\x02\0\0\0', 19, 'latin1');
@@ -274,13 +274,13 @@ function readCredSsp(bytes: Buffer): RecognizedService | null {
   return { service: 'rdp', evidence, proof };
 }
 
-/** The answer to `version` means this server only where it was asked. */
+/** The `version` response identifies Gearman only after the Gearman probe. */
 function readGearman(bytes: Buffer): RecognizedService | null {
   const line = /^OK \d[\x21-\x7e]{0,63}/.exec(bytes.toString('latin1', 0, 128))?.[0];
   return line ? { service: 'gearman', evidence: [['gearman.version', line]], proof: line } : null;
 }
 
-/** Pairs of attribute and value in UTF-16, ended by an attribute of 0. */
+/** AV pairs: attribute and UTF-16 value, terminated by attribute 0. */
 function targetNames(challenge: Buffer): string {
   const [length, start] = [challenge.readUInt16LE(40), challenge.readUInt32LE(44)];
   const pairs = challenge.subarray(start, start + length);

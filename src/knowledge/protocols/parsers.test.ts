@@ -17,7 +17,7 @@ import { parseSsh } from './ssh.ts';
 import { certificateDer } from './test-certificate.ts';
 import { parseTls } from './tls.ts';
 
-/** Mutated answers per parser. */
+/** Mutated responses per parser. */
 const rounds = fuzzRounds(2000);
 const timeout = fuzzTimeout(rounds);
 
@@ -50,7 +50,7 @@ function kexInit(): Buffer {
   return Buffer.concat([head, payload, Buffer.alloc(padding)]);
 }
 
-/** The answer to a key exchange: host key, the server's share and a signature, all for show. */
+/** Key exchange reply: host key, the server's public share and a signature, all dummies. */
 function keyReply(): Buffer {
   const text = (bytes: Buffer) => {
     const length = Buffer.alloc(4);
@@ -214,7 +214,7 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
   const parse = parsers[protocol] as (bytes: Buffer) => { facts: unknown } | null;
   const valid = new Ajv2020({ allowUnionTypes: true }).compile(schemas[protocol] as object);
 
-  test('reads every seed into a record that keeps its schema', () => {
+  test('reads every seed into a record that matches its schema', () => {
     for (const seed of seeds[protocol] ?? []) {
       const parsed = parse(seed);
       expect(parsed).not.toBeNull();
@@ -222,7 +222,7 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
     }
   });
 
-  test(`takes ${rounds} mutated answers without exception or broken record`, { timeout }, () => {
+  test(`takes ${rounds} mutated responses without exception or invalid record`, { timeout }, () => {
     const pick = random(20_261_121);
     const corpus = seeds[protocol] as Buffer[];
     let recognized = 0;
@@ -238,7 +238,7 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
     expect(recognized).toBeGreaterThan(rounds / 20);
   });
 
-  test('gives one result wherever the dialogue was split', () => {
+  test('returns the same result wherever the stream is split', () => {
     for (const seed of seeds[protocol] ?? []) {
       const whole = JSON.stringify(parse(seed));
       for (let at = 0; at <= seed.length; at++) {
@@ -253,7 +253,7 @@ describe.each(Object.keys(seeds))('%s', (protocol) => {
   });
 });
 
-test(`the whole recognition takes ${rounds} mutated answers`, { timeout }, () => {
+test(`the whole recognition takes ${rounds} mutated responses`, { timeout }, () => {
   const pick = random(7);
   const corpus = [...Object.values(seeds).flat(), ...builtinRules.signatures.flatMap(rawExamples)];
   const probes = ['null', 'http', 'redis', 'postgresql', 'dns-tcp', 'mysql'];
@@ -267,7 +267,7 @@ test(`the whole recognition takes ${rounds} mutated answers`, { timeout }, () =>
   }
 });
 
-test(`what ${rounds} mutated answers tell of their host stays in its bounds`, { timeout }, () => {
+test(`host facts from ${rounds} mutated responses stay within their limits`, { timeout }, () => {
   const pick = random(13);
   const corpus = [...Object.values(seeds).flat(), ...builtinRules.signatures.flatMap(rawExamples)];
   for (let round = 0; round < rounds; round++) {
@@ -280,14 +280,14 @@ test(`what ${rounds} mutated answers tell of their host stays in its bounds`, { 
       systems.add(systemClaimsOfFact(fact));
       devices.add(deviceClaimsOfFact(fact));
     }
-    const told = [
+    const observed = [
       traits.profile(),
       systems.verdict(),
       systems.evidence(),
       devices.verdict(),
       devices.evidence(),
     ];
-    expect(JSON.stringify(told).length).toBeLessThan(60_000);
+    expect(JSON.stringify(observed).length).toBeLessThan(60_000);
   }
 });
 
@@ -295,7 +295,7 @@ function rawExamples(signature: { source: string; examples: { text: string }[] }
   return signature.source === 'banner.raw' ? signature.examples.map((example) => latin1(example.text)) : [];
 }
 
-test('mutated certificates are read or refused with a reason', { timeout }, () => {
+test('mutated certificates are read or rejected with a reason', { timeout }, () => {
   const pick = random(11);
   const seed = certificateDer({ commonName: 'a.example' });
   for (let round = 0; round < Math.min(rounds, 20_000); round++) {

@@ -1,7 +1,7 @@
-/** Characters kept of a text where a protocol sets no limit of its own. */
+/** Maximum length of a text if the protocol sets no other limit, characters. */
 const plainTextLimit = 512;
 
-/** Printable ASCII of what a target sent: each run of anything else becomes one space, none at the ends. */
+/** Printable ASCII of a target's text: any other run becomes one space; both ends are trimmed. */
 export function plainText(text: string, limit = plainTextLimit): string {
   return text
     .replace(/[^\x20-\x7e]+/g, ' ')

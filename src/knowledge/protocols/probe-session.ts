@@ -1,23 +1,23 @@
 import { type Banner, bannerBytes } from '../../domain/text/banner.ts';
 
-/** Requests of one probe that are looked at. */
+/** Maximum number of requests read from one probe session. */
 const exchangeLimit = 16;
 
 /**
- * Everything the service said to one probe, in order: the greeting and the answers to each request. Both ways of
- * keeping a dialogue are read: the answers may be repeated in the exchanges or stand only there.
+ * Everything the service sent in one probe session, in order: the greeting and the response to each request. Reads both
+ * forms of a record: with the responses repeated in the exchanges, or only there.
  */
 export function serverBytes(banner: Banner): Buffer {
-  const said = bannerBytes(banner);
-  const answers = receivedResponses(banner);
-  if (answers.length === 0) return said;
-  const answered = Buffer.concat(answers);
-  if (startsWith(answered, said)) return answered;
-  if (startsWith(said, answered) || endsWith(said, answered)) return said;
-  return Buffer.concat([said, answered]);
+  const raw = bannerBytes(banner);
+  const responses = receivedResponses(banner);
+  if (responses.length === 0) return raw;
+  const joined = Buffer.concat(responses);
+  if (startsWith(joined, raw)) return joined;
+  if (startsWith(raw, joined) || endsWith(raw, joined)) return raw;
+  return Buffer.concat([raw, joined]);
 }
 
-/** The answer to each request of the probe, in order. */
+/** The response to each request of the probe, in order. */
 export function receivedResponses(banner: Banner): Buffer[] {
   return (banner.exchange ?? [])
     .slice(0, exchangeLimit)
@@ -31,7 +31,7 @@ export function sentRequests(banner: Banner): string[] {
     .map((step) => Buffer.from(step.sent_b64, 'base64').toString('latin1'));
 }
 
-/** Requests that turn a plain dialogue into TLS: what they lead to is not TLS from the first byte. */
+/** Requests that upgrade a plain connection to TLS (STARTTLS): such a connection is not TLS from the first byte. */
 const upgradeRequest =
   /^(?:STARTTLS|AUTH TLS|AUTH SSL|STLS|[\w.]{1,16} STARTTLS)\r?\n|^<starttls |^\0\0\0\x08\x04\xd2\x16\x2f$|^0[^]{6,9}\x80\x161\.3\.6\.1\.4\.1\.1466\.20037$/im;
 

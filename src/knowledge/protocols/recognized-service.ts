@@ -1,9 +1,9 @@
-/** A service recognized by its response, with what the response says by evidence key. */
+/** A service recognized by its response, with the contents of the response by evidence key. */
 export interface RecognizedService {
   service: string;
   evidence: [key: string, text: string][];
-  /** What shows the protocol, in words where the bytes are no text. */
+  /** Evidence for the protocol, in words if the bytes are not text. */
   proof: string;
-  /** How certain the protocol is, 0..1, where it is less or more than by other responses. */
+  /** Confidence in the protocol, 0..1, if it differs from the default. */
   certainty?: number;
 }

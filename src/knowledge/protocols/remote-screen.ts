@@ -1,46 +1,46 @@
-/** Security types of RFB that are read. */
+/** Maximum number of RFB security types read. */
 const securityTypeLimit = 64;
-/** Characters kept of a text. */
+/** Maximum length of a text, characters. */
 const textLimit = 256;
 
-/** What a VNC server says before anyone logs in (RFC 6143, 7.1.1 and 7.1.2). */
+/** Response of a VNC server before any login (RFC 6143, 7.1.1 and 7.1.2). */
 export interface RfbRecord {
   /** `3.8` */
   version: string;
-  /** 1 = none, 2 = VNC password, ...; null = the server did not say. */
+  /** 1 = none, 2 = VNC password, ...; null = unknown. */
   securityTypes: number[] | null;
 }
 
-/** Greeting, and the security types that follow the client's version; null = not RFB. */
+/** Greeting and the security types after the client's version; null = not RFB. */
 export function parseRfb(bytes: Buffer): RfbRecord | null {
   const greeting = /^RFB (\d{3})\.(\d{3})\n/.exec(bytes.toString('latin1', 0, 12));
   if (!greeting) return null;
   const version = `${Number(greeting[1])}.${Number(greeting[2])}`;
-  const answer = bytes.subarray(12);
-  return { version, securityTypes: answer.length === 0 ? null : securityTypesOf(answer, version) };
+  const response = bytes.subarray(12);
+  return { version, securityTypes: response.length === 0 ? null : securityTypesOf(response, version) };
 }
 
-/** Up to version 3.6 the server chooses one type, 32 bits; later it lists them, one byte each, behind their number. */
-function securityTypesOf(answer: Buffer, version: string): number[] | null {
-  if (/^3\.[0-6]$/.test(version)) return answer.length < 4 ? null : [answer.readUInt32BE(0)];
-  const count = answer[0] as number;
-  // No type at all is a refusal, with a reason.
-  if (count === 0 || answer.length < 1 + count) return null;
-  return [...answer.subarray(1, 1 + Math.min(count, securityTypeLimit))];
+/** Up to version 3.6 the server selects one type, 32 bits; later it lists them, one byte each, after their count. */
+function securityTypesOf(response: Buffer, version: string): number[] | null {
+  if (/^3\.[0-6]$/.test(version)) return response.length < 4 ? null : [response.readUInt32BE(0)];
+  const count = response[0] as number;
+  // Zero types mean a rejection with a reason.
+  if (count === 0 || response.length < 1 + count) return null;
+  return [...response.subarray(1, 1 + Math.min(count, securityTypeLimit))];
 }
 
-/** How an RDP server answers a client that offers TLS without network level authentication. */
+/** Response of an RDP server to a client that offers TLS without network level authentication. */
 export interface RdpRecord {
-  /** `nla_required`: only CredSSP. `tls` or `rdp`: this security is accepted without it. */
+  /** `nla_required`: only CredSSP. `tls` or `rdp`: the server accepts this security without CredSSP. */
   security: 'nla_required' | 'tls' | 'rdp' | 'unknown';
-  /** The answer in words, with its numbers. */
+  /** The response in words, with its codes. */
   proof: string;
 }
 
 const negotiationResponse = 2;
 const negotiationFailure = 3;
 
-/** Codes of a refusal, MS-RDPBCGR 2.2.1.2.2. */
+/** Failure codes, MS-RDPBCGR 2.2.1.2.2. */
 const refusals: Record<number, RdpRecord['security']> = {
   2: 'rdp', // SSL_NOT_ALLOWED_BY_SERVER
   3: 'rdp', // SSL_CERT_NOT_ON_SERVER
@@ -53,7 +53,7 @@ export function parseRdp(bytes: Buffer): RdpRecord | null {
   if (bytes.length < 11 || bytes[0] !== 3 || bytes[1] !== 0 || bytes[5] !== 0xd0) return null;
   const length = bytes.readUInt16BE(2);
   if (length < 11 || length > 64 || (bytes[4] as number) !== length - 5) return null;
-  // Servers before the negotiation know only their own, weak security.
+  // Servers that predate negotiation support only the weak RDP security.
   if (length === 11) return { security: 'rdp', proof: 'connection confirm without negotiation' };
   if (bytes.length < 19) return null;
   const [type, value] = [bytes[11], bytes.readUInt32LE(15)];
@@ -65,18 +65,18 @@ export function parseRdp(bytes: Buffer): RdpRecord | null {
   return { security: refusals[value] ?? 'unknown', proof: `negotiation failure, code ${value}` };
 }
 
-/** The answer of an X server to a client without credentials (X Window System Protocol, 8). */
+/** Response of an X server to a client without credentials (X Window System Protocol, 8). */
 export interface X11Record {
   admitted: boolean;
   /** `11.0` */
   version: string;
-  /** Vendor of the server, or why it refused. */
+  /** Vendor of the server, or the reason of a rejection. */
   text: string;
-  /** Of a server of X.Org, as its makers write it: `21.1.7`, before that `1.20.13`; null = not told. */
+  /** X.Org release in its usual form: `21.1.7`, older ones `1.20.13`; null = unknown. */
   release: string | null;
 }
 
-/** null = not X11. */
+/** @returns null if the bytes are not X11 */
 export function parseX11(bytes: Buffer): X11Record | null {
   if (bytes.length < 8) return null;
   const [status, major, minor] = [bytes[0] as number, bytes.readUInt16LE(2), bytes.readUInt16LE(4)];
@@ -93,7 +93,7 @@ export function parseX11(bytes: Buffer): X11Record | null {
   return { admitted: false, version, text: reason.trim(), release: null };
 }
 
-/** One decimal digit of 10^7, two of 10^5, two of 10^3, three; since the 21st the leading 1 is left out. */
+/** Decimal digits: one times 10^7, two times 10^5, two times 10^3, three; since 21 without the leading 1. */
 function xorgRelease(vendor: string, number: number): string | null {
   if (!/X\.Org/.test(vendor) || number < 10_000_000 || number >= 30_000_000) return null;
   const major = Math.floor(number / 10_000_000);

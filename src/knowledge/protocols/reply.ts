@@ -1,8 +1,8 @@
-/** Lines kept of one reply; an endless `220-` reply ends here. */
+/** Maximum number of lines of one reply: bounds an endless `220-` reply. */
 export const replyLineLimit = 100;
-/** Replies read out of one dialogue. */
+/** Maximum number of replies read from one session. */
 export const replyLimit = 20;
-/** Characters kept of one line. */
+/** Maximum length of one line, characters. */
 export const lineLengthLimit = 512;
 
 /** One numbered reply of SMTP (RFC 5321, 4.2) or FTP (RFC 959, 4.2). */
@@ -10,13 +10,13 @@ export interface Reply {
   code: number;
   /** Text of each line without the code. */
   lines: string[];
-  /** The closing line (`220 text`) was there and no limit cut the reply. */
+  /** The final line (`220 text`) is present and no limit truncated the reply. */
   complete: boolean;
 }
 
 /**
- * Reads numbered replies, single- and multi-line. Reading stops at the first line that belongs to no reply; an
- * answer that does not start with a reply gives none.
+ * Reads numbered replies, single- and multi-line. Stops at the first line that is not part of a reply;
+ * input that does not start with a reply yields none.
  */
 export function parseReplies(bytes: Buffer): Reply[] {
   const replies: Reply[] = [];

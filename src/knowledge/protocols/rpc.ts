@@ -1,4 +1,4 @@
-/** Registrations that are read. */
+/** Maximum number of registrations read. */
 const registrationLimit = 200;
 
 export interface RpcRegistration {
@@ -8,24 +8,24 @@ export interface RpcRegistration {
   port: number;
 }
 
-/** The answer to a call of ONC RPC (RFC 5531, 9). */
+/** Reply to an ONC RPC call (RFC 5531, 9). */
 export interface RpcRecord {
-  /** The program is there and the procedure ran. */
+  /** The program exists and the procedure ran. */
   accepted: boolean;
-  /** What a port mapper lists (RFC 1833, 3.2); empty for other programs. */
+  /** Registrations of a port mapper (RFC 1833, 3.2); empty for other programs. */
   registrations: RpcRegistration[];
 }
 
-/** Transaction id of our calls, `PORT`. */
+/** Transaction id of the calls, `PORT`. */
 const transaction = 0x504f5254;
 const reply = 1;
 
-/** Recognizes an answer to one of our calls; over TCP the record mark stands before it. null = not RPC. */
+/** Recognizes a reply to an ONC RPC call; over TCP the record mark comes first. Null = not RPC. */
 export function parseRpc(bytes: Buffer, protocol: 'tcp' | 'udp'): RpcRecord | null {
   const message = protocol === 'tcp' ? bytes.subarray(4) : bytes;
   if (message.length < 12 || message.readUInt32BE(0) !== transaction || message.readUInt32BE(4) !== reply)
     return null;
-  // A denied call has no more to say; an accepted one has a verifier first.
+  // A denied reply ends here; an accepted one starts with a verifier.
   if (message.readUInt32BE(8) !== 0 || message.length < 24) return { accepted: false, registrations: [] };
   const verifier = message.readUInt32BE(16);
   const at = 20 + verifier;
@@ -34,7 +34,7 @@ export function parseRpc(bytes: Buffer, protocol: 'tcp' | 'udp'): RpcRecord | nu
   return { accepted, registrations: accepted ? registrationsOf(message.subarray(at + 4)) : [] };
 }
 
-/** A linked list: 1 before each entry, 0 behind the last. */
+/** A linked list: 1 before each entry, 0 after the last. */
 function registrationsOf(list: Buffer): RpcRegistration[] {
   const found: RpcRegistration[] = [];
   for (let at = 0; at + 20 <= list.length && found.length < registrationLimit; at += 20) {

@@ -1,8 +1,8 @@
-/** What a file server of Windows or Samba says to the first message. */
+/** Negotiate response of a Windows or Samba file server. */
 export interface SmbRecord {
-  /** `1`, `2.0.2`, `2.1`, `3.0`, `3.0.2`, `3.1.1`; `2` when the server wants to negotiate on. */
+  /** `1`, `2.0.2`, `2.1`, `3.0`, `3.0.2`, `3.1.1`; `2` when the server requires further negotiation. */
   dialect: string;
-  /** Unsigned messages are refused; null = not said. */
+  /** The server rejects unsigned messages; null = unknown. */
   signingRequired: boolean | null;
 }
 
@@ -19,8 +19,8 @@ const frame = 4;
 const negotiate = 0x72;
 
 /**
- * The answer to a negotiation (MS-CIFS 2.2.4.52.2, MS-SMB2 2.2.4) in its four bytes of framing; null = not SMB. An
- * answer of version 1 that refuses every dialect is none: the server knows the protocol and does not speak it.
+ * Negotiate response (MS-CIFS 2.2.4.52.2, MS-SMB2 2.2.4) in its four-byte frame; null = not SMB. A version 1 response
+ * that rejects every dialect yields null: the server has version 1 disabled.
  */
 export function parseSmb(bytes: Buffer): SmbRecord | null {
   if (bytes.length < frame + 36 || bytes[0] !== 0) return null;
@@ -31,7 +31,7 @@ export function parseSmb(bytes: Buffer): SmbRecord | null {
 }
 
 function parseSmb2(message: Buffer): SmbRecord | null {
-  // 64 bytes of header, then StructureSize 65, SecurityMode, DialectRevision.
+  // 64-byte header, then StructureSize 65, SecurityMode, DialectRevision.
   if (message.length < 70 || message.readUInt16LE(12) !== 0 || message.readUInt16LE(64) !== 65) return null;
   const dialect = dialects[message.readUInt16LE(68)];
   if (!dialect) return null;

@@ -3,7 +3,7 @@ import { parseSmtp } from './smtp.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
-test('a server that refuses EHLO and takes LHLO delivers into mailboxes', () => {
+test('a server that rejects EHLO and accepts LHLO is LMTP', () => {
   const record = parseSmtp(
     latin1(
       '220 host Dovecot ready.\r\n500 5.5.1 Unknown command\r\n250-host\r\n250-8BITMIME\r\n250 PIPELINING\r\n',
@@ -13,7 +13,7 @@ test('a server that refuses EHLO and takes LHLO delivers into mailboxes', () => 
   expect(parseSmtp(latin1('220 host ESMTP\r\n250-host\r\n250 DSN\r\n'))?.lmtp).toBeUndefined();
 });
 
-test('the answer to HELP is kept, also a refusal', () => {
+test('the HELP response is recorded even if it is a rejection', () => {
   const greeted = '220 host ESMTP\r\n250-host\r\n250 DSN\r\n';
   expect(parseSmtp(latin1(`${greeted}214-2.0.0 This is sendmail\r\n214 2.0.0 End\r\n`))?.help).toBe(
     '2.0.0 This is sendmail\n2.0.0 End',

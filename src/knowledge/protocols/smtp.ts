@@ -1,14 +1,14 @@
 import { parseReplies, type Reply } from './reply.ts';
 
-/** Extensions and AUTH methods kept. */
+/** Maximum number of extensions and AUTH methods. */
 const extensionLimit = 64;
 
-/** The facts of a mail server. `extensions` and what follows are there when it answered EHLO. */
+/** Facts about a mail server. `extensions` and the fields after it are set if the server responded to EHLO. */
 export interface SmtpFacts {
   code: number;
-  /** All lines of the greeting, joined by line ends. */
+  /** All lines of the greeting, joined by newlines. */
   greeting: string;
-  /** The name the server calls itself, when the greeting starts with one. */
+  /** Host name at the start of the greeting. */
   hostname: string | null;
   /** EHLO keywords in upper case, with their parameters: `SIZE 10240000`. */
   extensions?: string[];
@@ -18,14 +18,14 @@ export interface SmtpFacts {
 
 export interface SmtpRecord {
   facts: SmtpFacts;
-  /** It delivers into mailboxes (RFC 2033): knows LHLO, or says so. */
+  /** LMTP (RFC 2033): the server accepts LHLO or its greeting names LMTP. */
   lmtp?: true;
-  /** What it answered to HELP after its extensions, or why not. */
+  /** Response to HELP after EHLO, including a rejection. */
   help?: string;
   truncated: boolean;
 }
 
-/** Reads the greeting and the answer to EHLO (RFC 5321, 3.1 and 4.1.1.1); null = not SMTP. */
+/** Reads the greeting and the response to EHLO (RFC 5321, 3.1 and 4.1.1.1); null = not SMTP. */
 export function parseSmtp(bytes: Buffer): SmtpRecord | null {
   const replies = parseReplies(bytes);
   const greeting = replies[0];
@@ -48,8 +48,8 @@ export function parseSmtp(bytes: Buffer): SmtpRecord | null {
 }
 
 /**
- * FTP and SMTP greet alike, so more than the code is asked for: the protocol's name, an enhanced status code
- * (RFC 3463), or an answer that only a mail server gives.
+ * FTP and SMTP greet alike, so this requires more than the code: the protocol's name, an enhanced status code
+ * (RFC 3463), or a response that only a mail server sends.
  */
 function speaksSmtp(replies: readonly Reply[]): boolean {
   const [greeting, ...later] = replies;

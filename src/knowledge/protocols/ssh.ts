@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readGroupBits, readHostKey, type SshHostKey } from '../ssh/ssh-key-exchange.ts';
 
-/** Lines a server may send before its identification line (RFC 4253, 4.2). */
+/** Maximum number of lines before the identification line (RFC 4253, 4.2). */
 const preambleLineLimit = 64;
-/** Bytes of a line before and of the identification line; the RFC allows 255. */
+/** Maximum length of the identification line and of each line before it, bytes; the RFC allows 255. */
 const identificationLimit = 1024;
 /** Largest packet that is read (RFC 4253, 6.1: implementations must support 35000 bytes). */
 const packetLimit = 35_000;
-/** Names kept of one algorithm list, and characters kept of one name (RFC 4251, 6: at most 64). */
+/** Limits: names of one algorithm list, characters of one name (RFC 4251, 6: at most 64). */
 const algorithmLimit = 200;
 const algorithmNameLimit = 128;
 
 const kexinit = 20;
 const cookieLength = 16;
 
-/** The facts of an SSH server. The lists are there when its KEXINIT was seen. */
+/** Facts about an SSH server. The lists are set if it sent KEXINIT. */
 export interface SshFacts {
   /** Protocol version of the identification line: `2.0`, `1.99`. */
   version: string;
@@ -27,22 +27,22 @@ export interface SshFacts {
   compression?: string[];
   /** MD5 over the server's lists in its own order, as the HASSH method defines it. */
   hassh_server?: string;
-  /** The key that the server showed in a key exchange, when one was begun. */
+  /** Host key presented in a key exchange. */
   host_keys?: SshHostKey[];
-  /** The RSA key of a server that shows another one first; there when it was asked for. */
+  /** RSA host key, if requested from a server that presents another key first. */
   rsa_host_key?: SshHostKey;
-  /** Bits of the prime that the server gave when the shortest one was asked for. */
+  /** Prime size that the server chose when the client requested the shortest group, bits. */
   shortest_group?: number;
 }
 
 export interface SshRecord {
   facts: SshFacts;
-  /** The identification line as it came. */
+  /** The identification line as received. */
   line: string;
   truncated: boolean;
 }
 
-/** Reads the identification line (RFC 4253, 4.2) and the KEXINIT packet (7.1) behind it; null = not SSH. */
+/** Reads the identification line (RFC 4253, 4.2) and the KEXINIT packet (7.1) after it; null = not SSH. */
 export function parseSsh(bytes: Buffer): SshRecord | null {
   const found = identificationLine(bytes);
   if (!found) return null;
@@ -83,7 +83,7 @@ type AlgorithmLists = Pick<
   'kex_algorithms' | 'host_key_types' | 'ciphers' | 'macs' | 'compression' | 'hassh_server'
 >;
 
-/** The packet that the bytes begin with, before encryption (RFC 4253, 6). */
+/** The unencrypted packet at the start of the bytes (RFC 4253, 6). */
 function readPacket(bytes: Buffer): { payload: Buffer; length: number } | null {
   if (bytes.length < 6) return null;
   const packetLength = bytes.readUInt32BE(0);
@@ -125,7 +125,7 @@ function parseKexInit(payload: Buffer): AlgorithmLists | null {
   };
 }
 
-/** The names of both directions, each once, in the order they came. */
+/** The names of both directions, deduplicated, in the order received. */
 function names(...lists: string[]): string[] {
   const seen = new Set<string>();
   for (const list of lists) {

@@ -1,4 +1,4 @@
-/** A technology that an HTTP answer gives away. */
+/** A technology detected in an HTTP response. */
 export interface Technology {
   name: string;
   version: string | null;
@@ -8,15 +8,15 @@ interface HttpTraits {
   headers: ReadonlyMap<string, string>;
   cookies: readonly string[];
   generator: string | null;
-  /** The beginning of the body in lower case. */
+  /** Start of the body in lower case. */
   markup: string;
 }
 
-/** Characters of the body that are searched for markers. */
+/** Length of the body prefix searched for markers, characters. */
 const markerLimit = 64 * 1024;
 const technologyLimit = 20;
 
-/** Cookie names that only one technology sets. */
+/** Cookie names unique to one technology. */
 const cookieMarks: readonly [string, string][] = [
   ['phpsessid', 'PHP'],
   ['jsessionid', 'Java Servlet'],
@@ -30,7 +30,7 @@ const cookieMarks: readonly [string, string][] = [
   ['_gitlab_session', 'GitLab'],
 ];
 
-/** Texts of a page that only one technology writes. */
+/** Page texts unique to one technology. */
 const markupMarks: readonly [string, string][] = [
   ['/wp-content/', 'WordPress'],
   ['/wp-includes/', 'WordPress'],
@@ -42,7 +42,7 @@ const markupMarks: readonly [string, string][] = [
   ['phpmyadmin', 'phpMyAdmin'],
 ];
 
-/** Names the technologies behind a page: each once, with a version where one is told. */
+/** Detects the technologies of a page, deduplicated, with a version if the page states one. */
 export function detectTechnologies(traits: HttpTraits): Technology[] {
   const found = new Map<string, string | null>();
   const add = (name: string, version: string | null = null) => {

@@ -13,14 +13,14 @@ const utf8 = (text: string) => element(0x0c, Buffer.from(text));
 
 const ecdsaWithSha256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2));
 const p256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1), oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7));
-/** The generator of the curve: a valid point, so a valid public key. */
+/** Generator of the curve: a valid point and thus a valid public key. */
 const point = Buffer.from(
   '046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296' +
     '4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5',
   'hex',
 );
 
-/** The private key of every test certificate: that of the point is the number one. */
+/** Private key of every test certificate: the number one, which belongs to the generator. */
 export const privateKey = () =>
   createPrivateKey({
     format: 'jwk',
@@ -44,8 +44,8 @@ function time(text: string): Buffer {
 }
 
 /**
- * A certificate of any shape for tests, its signature only for show unless it is `signed` by its own key. Dates are `YYMMDDHHMMSSZ` (UTCTime) or
- * `YYYYMMDDHHMMSSZ` (GeneralizedTime).
+ * A certificate of any shape for tests, with a dummy signature unless it is `signed` by its own key. Dates are
+ * `YYMMDDHHMMSSZ` (UTCTime) or `YYYYMMDDHHMMSSZ` (GeneralizedTime).
  */
 export function certificateDer(options: {
   commonName: string;
@@ -56,7 +56,7 @@ export function certificateDer(options: {
   /** DNS names (subjectAltName). */
   sans?: string[];
   signed?: boolean;
-  /** Another public key than the usual one (SubjectPublicKeyInfo). */
+  /** Replaces the default public key (SubjectPublicKeyInfo). */
   publicKey?: Buffer;
 }): Buffer {
   const name = (text: string) => sequence(element(0x31, sequence(oid(0x55, 4, 3), utf8(text))));

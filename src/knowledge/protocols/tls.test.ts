@@ -56,7 +56,7 @@ test.each([
   expect(() => JSON.stringify(parseCertificate(der))).not.toThrow();
 });
 
-test('a chain is cut and version names are those of the contract', () => {
+test('a chain is truncated and versions use API names', () => {
   const der = certificateDer({ commonName: 'a' }).toString('base64');
   const { facts, truncated } = parseTls({
     version: 'TLSv1',
@@ -71,7 +71,7 @@ test('a chain is cut and version names are those of the contract', () => {
   expect(parseTls({ version: 'TLSv1.3', cipher: 'x', alpn: 'h2', chain: [] }).facts.certificate).toBeNull();
 });
 
-test('a survey adds all that is accepted', () => {
+test('an enumeration adds all accepted versions and ciphers', () => {
   const der = certificateDer({ commonName: 'b' }).toString('base64');
   const survey = {
     accepted: [

@@ -4,63 +4,63 @@ import { readExtensions } from '../tls/certificate-extensions.ts';
 import { type ChainFacts, examineChain } from '../tls/chain.ts';
 import { type EnumerationFacts, enumerationFacts } from '../tls/enumeration-facts.ts';
 
-/** Certificates of a chain that are read, bytes of one certificate, names kept of one certificate. */
+/** Limits: certificates of a chain, bytes of one certificate, names of one certificate. */
 export const chainLimit = 16;
 const certificateLimit = 64 * 1024;
 const nameLimit = 200;
-/** Characters kept of a distinguished name and of one subject alternative name. */
+/** Maximum length of a distinguished name or a subject alternative name, characters. */
 const nameLengthLimit = 1024;
 
-/** The facts of a certificate (RFC 5280). */
+/** Facts about a certificate (RFC 5280). */
 export interface CertificateFacts {
   subject: string;
   sans: string[];
   issuer: string;
-  /** ISO 8601 UTC; null when the certificate holds no readable date. */
+  /** ISO 8601 UTC; null if the date is invalid. */
   not_before: string | null;
   not_after: string | null;
-  /** `RSA 2048`, `EC 256`, `Ed25519`; null for a key that cannot be read. */
+  /** `RSA 2048`, `EC 256`, `Ed25519`; null for an unreadable key. */
   key: string | null;
   /** `sha256WithRSAEncryption`, `ecdsa-with-SHA256`; null for an unknown algorithm. */
   signature: string | null;
   self_signed: boolean;
   sha256: string;
-  /** SHA-256 of the public key (SubjectPublicKeyInfo): it outlives renewals. Null for a key that cannot be read. */
+  /** SHA-256 of the public key (SubjectPublicKeyInfo): it survives renewals. Null for an unreadable key. */
   key_sha256: string | null;
   /** Hexadecimal, upper case. */
   serial: string;
-  /** It may sign others (basic constraints). */
+  /** May sign other certificates (basic constraints). */
   ca: boolean;
-  /** Logs for transparency that promised to list it, as the certificate shows (SCT). */
+  /** Number of signed certificate timestamps (SCT) of Certificate Transparency logs in the certificate. */
   scts: number;
-  /** Clients shall refuse it without its status by OCSP. */
+  /** Clients must reject it without a stapled OCSP response. */
   must_staple: boolean;
 }
 
-/** A certificate that could not be read, and why. */
+/** An unreadable certificate and the reason. */
 export interface CertificateRejection {
   error: string;
 }
 
-/** A certificate above the server's own, in short. */
+/** Summary of a certificate above the server's own. */
 type ChainCertificate = Pick<
   CertificateFacts,
   'subject' | 'issuer' | 'not_after' | 'key' | 'signature' | 'sha256'
 >;
 
-/** What a survey adds is there when one was made. */
+/** The enumeration fields are set if an enumeration ran. */
 export interface TlsFacts extends Partial<Omit<EnumerationFacts, 'versions'>>, Partial<ChainFacts> {
   /** `TLSv1.3`, `TLSv1.0`, ... */
   version: string;
   cipher: string;
   alpn: string | null;
-  /** The versions seen; all that are accepted, when a survey was made. */
+  /** Observed versions; all accepted versions if an enumeration ran. */
   versions: string[];
-  /** The server's own certificate; null when it showed none. */
+  /** The server's own certificate; null if it sent none. */
   certificate: CertificateFacts | CertificateRejection | null;
   /** The certificates above it, as sent. */
   chain: (ChainCertificate | CertificateRejection)[];
-  /** Further certificates of the server, for keys of another kind; there when a survey was made. */
+  /** Further certificates of the server for other key types; set if an enumeration ran. */
   other_certificates?: (CertificateFacts | CertificateRejection)[];
 }
 
@@ -69,7 +69,6 @@ export interface TlsRecord {
   truncated: boolean;
 }
 
-/** Describes what a handshake showed. */
 export function parseTls(observation: TlsObservation): TlsRecord {
   const version = versionName(observation.version);
   const read = observation.chain.slice(0, chainLimit).map(readCertificate);
@@ -157,12 +156,12 @@ function shortForm(
   return { subject, issuer, not_after, key, signature, sha256 };
 }
 
-/** One line per attribute becomes one text; control characters are already escaped (`\00`). */
+/** Joins the attribute lines; control characters are already escaped (`\00`). */
 function distinguishedName(lines: string | undefined): string {
   return (lines ?? '').split('\n').join(', ').slice(0, nameLengthLimit).toWellFormed();
 }
 
-/** Splits `DNS:a.example, IP Address:10.0.0.1`; names with special characters come as JSON text. */
+/** Splits `DNS:a.example, IP Address:10.0.0.1`; names with special characters are JSON strings. */
 function alternativeNames(text: string | undefined): string[] {
   const names: string[] = [];
   let rest = text ?? '';
@@ -190,7 +189,7 @@ function nameOf(entry: string): string | null {
   }
 }
 
-/** Dates that ECMAScript cannot hold are no dates. */
+/** Null for dates outside the ECMAScript range. */
 function isoDate(date: Date | undefined): string | null {
   return date && Number.isFinite(date.getTime()) ? date.toISOString() : null;
 }
@@ -226,7 +225,7 @@ function isSelfSigned(certificate: X509Certificate): boolean {
   try {
     return certificate.verify(certificate.publicKey);
   } catch {
-    // Same names but a key that cannot be used: nobody else can have signed it in a way that could be checked.
+    // Same names but an unusable key: nobody else can have signed it verifiably.
     return true;
   }
 }

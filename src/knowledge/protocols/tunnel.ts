@@ -1,6 +1,6 @@
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Payloads and attributes of one message that are read, bytes of a vendor id, characters of a text. */
+/** Limits: payloads and attributes of one message, bytes of a vendor id, characters of a text. */
 const payloadLimit = 64;
 const vendorIdLimit = 64;
 const textLimit = 128;
@@ -10,8 +10,8 @@ const vendorId1 = 13;
 const vendorId2 = 43;
 
 /**
- * An answer of IKE, version 1 (RFC 2408 section 3) or 2 (RFC 7296 section 3), on port 4500 behind four zero bytes:
- * its vendor ids, which mostly are hashes. Null = not IKE.
+ * An IKE response, version 1 (RFC 2408 section 3) or 2 (RFC 7296 section 3), on port 4500 after four zero bytes:
+ * its vendor ids, most of them hashes. Null = not IKE.
  */
 export function readIke(datagram: Buffer): RecognizedService | null {
   const bytes = datagram.length >= 4 && datagram.readUInt32BE(0) === 0 ? datagram.subarray(4) : datagram;
@@ -39,7 +39,7 @@ export function readIke(datagram: Buffer): RecognizedService | null {
   return { service: 'isakmp', evidence, proof };
 }
 
-/** A vendor id that is text as it is, all others in hexadecimal digits. */
+/** A textual vendor id as is, any other in hexadecimal. */
 function vendorText(bytes: Buffer): string {
   const text = bytes.toString('latin1');
   return /^[\x20-\x7e]{5,}$/.test(text) ? text : bytes.toString('hex');
@@ -51,7 +51,7 @@ const attributeFirmware = 6;
 const attributeMessage = 0;
 const startReply = 2;
 
-/** Start-Control-Connection-Reply of L2TP, RFC 2661 section 6.2, or the bare acknowledgement. Null = not L2TP. */
+/** Start-Control-Connection-Reply of L2TP, RFC 2661 section 6.2, or the bare acknowledgment. Null = not L2TP. */
 export function readL2tp(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 12 || ((bytes[0] as number) & 0xc8) !== 0xc8 || ((bytes[1] as number) & 0x0f) !== 2)
     return null;
@@ -83,16 +83,16 @@ export function readPptp(bytes: Buffer): RecognizedService | null {
 }
 
 function tunnelServer(service: string, host?: Buffer, vendor?: Buffer, firmware?: Buffer): RecognizedService {
-  const said: [string, string][] = [];
+  const fields: [string, string][] = [];
   const put = (key: string, bytes: Buffer | undefined) => {
     const text = /^[\x20-\x7e]+/.exec(bytes?.toString('latin1', 0, textLimit) ?? '')?.[0];
-    if (text) said.push([key, text]);
+    if (text) fields.push([key, text]);
   };
   put('host', host);
   put('vendor', vendor);
   const number = firmware?.length === 2 ? firmware.readUInt16BE(0) : 0;
-  if (number > 0) said.push(['firmware', number.toString(16).padStart(4, '0')]);
-  const lines = said.map(([key, text]) => `${key}: ${text}`);
+  if (number > 0) fields.push(['firmware', number.toString(16).padStart(4, '0')]);
+  const lines = fields.map(([key, text]) => `${key}: ${text}`);
   const evidence: RecognizedService['evidence'] =
     lines.length > 0 ? [[`${service}.names`, lines.join('\n')]] : [];
   return { service, evidence, proof: lines.join(', ') || `${service.toUpperCase()} response` };
@@ -101,8 +101,8 @@ function tunnelServer(service: string, host?: Buffer, vendor?: Buffer, firmware?
 const hardResetServer2 = 8;
 
 /**
- * The answer to a reset of OpenVPN: P_CONTROL_HARD_RESET_SERVER_V2, which acknowledges our packet 0. Over TCP two bytes
- * of length stand before it. Null = anything else.
+ * OpenVPN reply to a reset: P_CONTROL_HARD_RESET_SERVER_V2, which acknowledges the client's packet 0. Over TCP with a
+ * two-byte length prefix. Null = anything else.
  */
 export function readOpenVpn(message: Buffer, protocol: 'tcp' | 'udp'): RecognizedService | null {
   const bytes = protocol === 'tcp' ? message.subarray(2) : message;
