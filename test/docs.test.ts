@@ -27,6 +27,11 @@ describe('docs/limits.md', () => {
     expect(amountOf(limit)).toBe(constantIn(read(`src/${file}`), name));
   });
 
+  it('lists no constant twice', () => {
+    const names = rows.map(({ file, name }) => `${file} ${name}`);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
   it('lists every constant that is named as a cap', () => {
     const listed = new Set(rows.map(({ file, name }) => `src/${file} ${name}`));
     const cap = /^(?:export )?const ((?:max|most|largest|longest|highest)[A-Z]\w*|\w+Limit) = [\d(]/gm;
