@@ -85,22 +85,22 @@ ${families.join('\n')}
 ${table(checkTitles, [checkRow(versionDisclosure)])}
 # Compliance
 
-\`compliance_evaluator\` (\`scan --compliance cis,pci,nist\`, option \`frameworks\`) judges each host by controls of CIS
-Controls 8, PCI DSS 4.0, NIST SP 800-53 revision 5 and SP 800-52 revision 2, as far as they show on the network; the
-titles are words of our own. In the results (\`compliance\`, and lines of the type \`compliance\`):
+\`compliance_evaluator\` (\`scan --compliance cis,pci,nist\`, option \`frameworks\`) evaluates each host against
+those controls of CIS Controls 8, PCI DSS 4.0, NIST SP 800-53 revision 5 and SP 800-52 revision 2 that show on the
+network; the titles are paraphrased. In the results (\`compliance\`, and lines of the type \`compliance\`):
 
 | Status | When |
 | --- | --- |
-| \`fail\` | a finding with a confidence of 0.5 or more breaks it, or a service that has no place anywhere; one entry a port, with \`finding_ids\` |
-| \`pass\` | services that it is about were seen, every module that it needs looked at them in full, and nothing that breaks it was found |
-| \`not_assessed\` | the host has nothing that it is about, a module did not run or was told to leave something out, only one TLS handshake was made, anonymous FTP was not tried, or what would break it is uncertain; the reason stands in \`description\`. \`host\` is null where it holds for every host |
+| \`fail\` | a finding with a confidence of 0.5 or more fails it, or a service that it forbids is reachable; one entry per port, with \`finding_ids\` |
+| \`pass\` | services in its scope were seen, every module that it needs checked them in full, and no finding fails it |
+| \`not_assessed\` | the host has no service in its scope, a module did not run or was configured to skip checks, only one TLS handshake was made, anonymous FTP was not tried, or the findings that would fail it are uncertain; \`description\` has the reason. \`host\` is null if the entry applies to every host |
 
-A control that is kept here may be broken elsewhere: a scan sees the network, not people and papers. \`CVE\` stands for
+A control that passes here may still fail an audit: a scan sees the network, not people and documents. \`CVE\` stands for
 every known flaw that is rated high or critical, or is known to be exploited.
 
-${table(['Framework', 'Control', 'What it asks', 'Broken by'], controls.map(controlRow))}
+${table(['Framework', 'Control', 'Requirement', 'Failed by'], controls.map(controlRow))}
 ${table(
-  ['Framework', 'Control', 'What it asks', 'Why no scan can tell'],
+  ['Framework', 'Control', 'Requirement', 'Why no scan can evaluate it'],
   unseenOf('pci').map(({ framework, control, title: asks, reason }) => [framework, control, asks, reason]),
 )}`;
 }

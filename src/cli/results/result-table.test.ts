@@ -101,8 +101,8 @@ describe('findings in the table', () => {
 });
 
 describe('renderTable', () => {
-  it('names the controls that are broken before the hosts, and counts the others', async () => {
-    const judged = (control: string, status: 'fail' | 'pass'): ResultRow => ({
+  it('lists failed controls before the hosts, and counts all verdicts', async () => {
+    const verdict = (control: string, status: 'fail' | 'pass'): ResultRow => ({
       type: 'compliance',
       timestamp,
       host: '192.0.2.10',
@@ -115,7 +115,7 @@ describe('renderTable', () => {
       severity: null,
       finding_ids: [],
     });
-    const text = await render([judged('3.10', 'fail'), judged('4.8', 'pass'), host(), port(23)]);
+    const text = await render([verdict('3.10', 'fail'), verdict('4.8', 'pass'), host(), port(23)]);
     const [first, second, third] = text.split('\n');
     expect(first).toMatch(/^cis 3\.10 failed at 192\.0\.2\.10, port 23: Data is encrypted [^\x1b]*$/);
     expect([second, third]).toEqual(['compliance: 1 failed, 1 passed, 0 not assessed', '']);

@@ -78,13 +78,13 @@ async function* blocksOf(
   colors: Colors,
 ): AsyncIterable<HostBlock | SummaryRow | string> {
   let block: HostBlock | null = null;
-  const judged = new Judgements(style, colors);
+  const compliance = new ComplianceSummary(style, colors);
   for await (const row of rows) {
     if (row.type === 'compliance') {
-      yield* judged.add(row);
+      yield* compliance.add(row);
       continue;
     }
-    if (row.type !== 'error') yield* judged.end();
+    if (row.type !== 'error') yield* compliance.end();
     if (row.type === 'error') {
       yield `${colors.yellow(`${printable(row.target ?? 'scan')}: ${printable(row.message)}`)}\n`;
       continue;
@@ -109,8 +109,8 @@ async function* blocksOf(
 /** Maximum number of failed controls to list; the rest are counted. */
 const maxNamedControls = 100;
 
-/** What was judged by frameworks: a line for each control that is broken, then the counts. */
-class Judgements {
+/** Compliance verdicts: a line for each failed control, then the counts. */
+class ComplianceSummary {
   readonly #style: TableStyle;
   readonly #colors: Colors;
   #counts = { fail: 0, pass: 0, not_assessed: 0 };

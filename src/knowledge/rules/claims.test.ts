@@ -306,6 +306,6 @@ test('a greeting that no rule knows names its product at low confidence, and onl
   });
   const known = name(bannerOf('Unison 2.51 with OCaml >= 4.01.2\n', { probe: 'null' }));
   expect(known).toMatchObject({ product: 'Unison', version: null, alternatives: [] });
-  // What answers a question may repeat it.
+  // A response may echo its request.
   expect(name(bannerOf('Example Data Server version 3.2.1 ready\r\n', { probe: 'generic' }))).toBeNull();
 });

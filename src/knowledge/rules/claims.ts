@@ -6,10 +6,10 @@ import { mainName } from '../products/cpe-aliases.ts';
 import { evidenceLimit, type Observation, observe } from './evidence.ts';
 import type { RuleCatalog, SignatureMatch } from './rule-catalog.ts';
 
-/** Which evidence is looked at: `http.*`, `tls.*`, or everything else. */
+/** Source of the evidence: `http.*`, `tls.*`, or everything else. */
 export type EvidenceKind = 'banner' | 'http' | 'tls';
 
-/** One product (or only a service) that the evidence of a port speaks for. */
+/** One product (or only a service) that the evidence of a port supports. */
 export interface Claim {
   match: string;
   product: string | null;
@@ -26,12 +26,12 @@ export interface Claim {
   support: Map<string, number>;
 }
 
-/** Nothing that a stranger's text says is ever fully certain. */
+/** Evidence from untrusted targets is never fully certain. */
 const confidenceLimit = 0.99;
-/** Alternatives kept beside the best claim of a port. */
+/** Maximum number of alternatives beside the best claim of a port. */
 const alternativeLimit = 10;
 
-/** Service names once the whole connection is TLS. */
+/** Service names when the connection is TLS from its first byte. */
 const secureNames: Record<string, string> = {
   http: 'https',
   ftp: 'ftps',
@@ -64,7 +64,7 @@ export function claimsOf(banner: Banner, catalogue: RuleCatalog, kinds: readonly
         system = { os: match.os, certainty: match.certainty };
       if (match.product === null && match.service === null) continue;
       if (key === 'banner.raw' && contradicts(match, observation)) continue;
-      // The reader of the protocol has said so already, from the same bytes.
+      // The protocol parser already made this claim, from the same bytes.
       if (match.product === null && match.service === observation.service) continue;
       addClaim(claims, claimOf(match, observation, kind, key));
     }
@@ -75,18 +75,18 @@ export function claimsOf(banner: Banner, catalogue: RuleCatalog, kinds: readonly
   return claims;
 }
 
-/** Rules that take a name as it stands are for names that no other rule knows. */
+/** Drops matches that take a name literally (`general.`) when another rule knows the product. */
 function precise(matches: readonly SignatureMatch[]): readonly SignatureMatch[] {
   const known = matches.filter(({ rule, product }) => product !== null && !rule.startsWith('general.'));
   return known.length === 0 ? matches : matches.filter(({ rule }) => !rule.startsWith('general.'));
 }
 
-/** A rule knew what the `Server` header names. */
+/** Whether a rule recognized the product in the `Server` header. */
 function hasServer(claims: readonly Claim[]): boolean {
   return claims.some(({ product, support }) => product !== null && support.has('http.header.server'));
 }
 
-/** What the service of a banner is called; null when it is not recognized. */
+/** Service name of a banner; null when it is not recognized. */
 export function observedService(banner: Banner): string | null {
   const seen = observe(banner);
   return seen?.service ? serviceName(seen.service, seen.secure) : null;
@@ -97,7 +97,7 @@ function kindOf(key: string): EvidenceKind {
   return key.startsWith('tls.') ? 'tls' : 'banner';
 }
 
-/** Raw bytes of a recognized protocol may quote anything, a web page for one. */
+/** The raw bytes of a recognized protocol may quote anything, for example in a web page. */
 function contradicts(match: SignatureMatch, seen: Observation): boolean {
   return (
     seen.service !== null &&
@@ -108,7 +108,7 @@ function contradicts(match: SignatureMatch, seen: Observation): boolean {
 }
 
 function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, key: string): Claim {
-  // A certificate names a product, but what runs inside TLS decides what the service is called.
+  // A certificate names a product, but the protocol inside TLS names the service.
   const service = (kind === 'tls' ? null : match.service) ?? seen.service ?? match.service ?? 'unknown';
   return {
     match: serviceName(service, seen.secure),
@@ -126,7 +126,7 @@ function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, k
   };
 }
 
-/** The protocol itself, without a product; it needs the kind of evidence that showed the protocol. */
+/** The protocol itself, without a product; requires the kind of evidence that showed the protocol. */
 function bareClaim(seen: Observation, kinds: readonly EvidenceKind[]): Claim | null {
   if (seen.service === null) return null;
   const kind: EvidenceKind = seen.service === 'http' ? 'http' : seen.service === 'tls' ? 'tls' : 'banner';
@@ -151,7 +151,7 @@ function serviceName(service: string, secure: boolean): string {
   return secure ? (secureNames[service] ?? service) : service;
 }
 
-/** Greeting protocols are proved by their first line, everything else by the very text that matched. */
+/** The evidence: the first line for greeting protocols, the matched text for all others. */
 function proofOf(match: SignatureMatch, seen: Observation, key: string): string {
   if (/^(?:ssh|smtp|lmtp|ftp|imap|pop3)\.(?!id$|help$)/.test(key)) return seen.proof;
   const header = /^http\.header\.(.+)$/.exec(key)?.[1];
@@ -170,7 +170,7 @@ function richerSystem(own: Claim['os'], found: NonNullable<Claim['os']>): Claim[
   };
 }
 
-/** Adds a claim to those of a port: what speaks for the same thing becomes one claim with more support. */
+/** Adds a claim to those of a port; claims about the same thing merge, with the evidence of all. */
 export function addClaim(claims: Claim[], claim: Claim): void {
   const index = claims.findIndex((other) => isSame(other, claim));
   const earlier = claims[index];
@@ -191,12 +191,12 @@ export function addClaim(claims: Claim[], claim: Claim): void {
   };
 }
 
-/** A version and what proves it: a surer claim that knows none goes without. */
+/** The fields that follow the version: a merged claim takes them from the claim that has one. */
 function versionOf({ version, cpe, revision, evidence, rule, source }: Claim): Partial<Claim> {
   return { version, cpe, revision, evidence, rule, source };
 }
 
-/** Catalogues of several authors name one product in several ways; its CPE name tells that it is the same. */
+/** Catalogs of several authors name one product in several ways; an equal CPE name identifies it. */
 function isSame(a: Claim, b: Claim): boolean {
   if (a.cpe !== null && b.cpe !== null) return productOf(a.cpe) === productOf(b.cpe);
   if (a.product !== b.product || a.vendor !== b.vendor) return false;
@@ -212,7 +212,7 @@ function plainName(service: string): string {
   return Object.keys(secureNames).find((plain) => secureNames[plain] === service) ?? service;
 }
 
-/** A port that answers plainly "speak TLS here" and also in TLS is a TLS port. */
+/** A port that reports plainly that it expects TLS, and also responds in TLS, is a TLS port. */
 function strongerName(better: string, lesser: string): string {
   return secureNames[better] === lesser ? lesser : better;
 }
@@ -224,12 +224,12 @@ export function confidenceOf(claim: Claim): number {
   return Math.min(confidenceLimit, Math.round((1 - doubt) * 1000) / 1000);
 }
 
-/** Nothing but a part of the server that answers: a module, a library, a language. */
+/** A claim about a part of the server only: a module, a library, a language. */
 function isPart({ support }: Claim): boolean {
   return support.size === 1 && support.has('http.component');
 }
 
-/** Products before bare services, whole ones before their parts, then confidence, then how much is told. */
+/** Products before bare services, products before their parts, then confidence, then detail. */
 function outranks(a: Claim, b: Claim): boolean {
   return compareClaims(a, b) < 0;
 }
@@ -247,8 +247,8 @@ function specificity(claim: Claim): number {
 }
 
 /**
- * The one record of a port: the best claim with the others as alternatives; null when none reaches
- * `minConfidence` (0..1). At most `maxProtocols` different services are kept.
+ * The record of a port: the best claim with the others as alternatives; null when none reaches `minConfidence` (0..1).
+ * Contains at most `maxProtocols` different services.
  */
 export function resolveClaims(
   endpoint: Endpoint,
@@ -295,12 +295,12 @@ function describe(claim: Claim): Fingerprint['alternatives'][number] {
   };
 }
 
-/** Ports whose claims are remembered; the probes of one port answer close together in time. */
+/** Maximum number of ports with claims in memory; responses of one port arrive close together in time. */
 const rememberedPorts = 4096;
 
 /**
- * The claims of ports whose banners come one by one. A port is told again only when a later banner makes its
- * record better, so memory is bounded and nothing waits for a last banner.
+ * The claims of ports whose banners arrive one by one. A port is reported again only when a later banner improves its
+ * record, so memory is bounded and nothing waits for a last banner.
  */
 export class PortClaims {
   readonly #ports = new Map<string, { claims: Claim[]; told: Fingerprint | null }>();
@@ -310,7 +310,7 @@ export class PortClaims {
     this.#rules = rules;
   }
 
-  /** Takes in what a banner claims; the port's record when it is new or better than the one told before. */
+  /** Adds the claims of a banner; returns the port's record when it is new or better than the one reported before. */
   add(endpoint: Endpoint, claims: readonly Claim[]): Fingerprint | null {
     if (claims.length === 0) return null;
     const entry = this.#entry(endpoint);
@@ -324,7 +324,7 @@ export class PortClaims {
   #entry(endpoint: Endpoint): { claims: Claim[]; told: Fingerprint | null } {
     const key = `${endpoint.host} ${endpoint.port} ${endpoint.protocol}`;
     const entry = this.#ports.get(key) ?? { claims: [], told: null };
-    // Last touched last: the first key is the one to forget.
+    // Move to the end: the first key is the least recently used.
     this.#ports.delete(key);
     this.#ports.set(key, entry);
     if (this.#ports.size > rememberedPorts) {

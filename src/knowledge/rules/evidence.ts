@@ -24,26 +24,26 @@ import { malformedRequestName } from '../requests/http-request.ts';
 import { udpServiceOf } from '../requests/udp-probes.ts';
 import { matchInputLimit } from './matcher.ts';
 
-/** What a banner shows before any product is named. */
+/** The facts of a banner before any product is recognized. */
 export interface Observation {
-  /** The protocol that answered, as it is called without TLS; null = not recognized. */
+  /** The detected protocol, by its name without TLS; null = not recognized. */
   service: string | null;
-  /** How sure the protocol is, 0..1. */
+  /** Certainty of the protocol, 0..1. */
   certainty: number;
   /** The connection was TLS from its first byte. */
   secure: boolean;
-  /** The first line that proves the protocol. */
+  /** The first line, as evidence of the protocol. */
   proof: string;
   /** Text by evidence key: `ssh.software`, `http.header.server`, `tls.subject`, `banner.raw`, ... */
   evidence: Map<string, string>;
 }
 
-/** Characters at the end of a long page that are looked at. */
+/** Characters searched at the end of a long page. */
 const footLimit = 2048;
-/** Characters of a text that is stored as proof. */
+/** Maximum length of stored evidence, characters. */
 export const evidenceLimit = 256;
 
-/** Reads a banner with every protocol reader; null when the service said nothing and showed no TLS. */
+/** Parses a banner with every protocol parser; null when the service sent nothing and showed no TLS. */
 export function observe(banner: Banner): Observation | null {
   const bytes = serverBytes(banner);
   if (bytes.length === 0 && !banner.tls) return refusedHandshake(banner);
@@ -68,7 +68,7 @@ export function observe(banner: Banner): Observation | null {
   return observation;
 }
 
-/** Only a TLS server answers a handshake with an alert. */
+/** Only a TLS server responds to a handshake with an alert. */
 function refusedHandshake({ tls_error: reason }: Banner): Observation | null {
   if (!reason?.startsWith(tlsRejection)) return null;
   return { service: 'tls', certainty: 0.5, secure: true, proof: reason, evidence: new Map() };
@@ -78,7 +78,7 @@ type Recognition = Pick<Observation, 'service' | 'certainty' | 'proof'>;
 
 function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition {
   if (banner.protocol === 'udp') return readDatagram(banner, bytes, evidence);
-  // What a proxy of SOCKS says to a request for a page tells nothing of a web server.
+  // A SOCKS proxy's response to an HTTP request is no evidence of a web server.
   if (banner.probe === 'socks-http') return { service: 'socks5', certainty: 0.6, proof: '' };
   const http = parseHttp(bytes);
   if (http && banner.probe === faviconName) return addIconEvidence(evidence, http);
@@ -120,13 +120,13 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   return { service: null, certainty: 0, proof: '' };
 }
 
-/** The first line of text of a service that nobody knows, which spoke unasked; null when it did not begin with one. */
+/** The first line of text that an unrecognized service sent unprompted; null when it did not begin with one. */
 function greetingLine(bytes: Buffer): string | null {
   const line = /^\s{0,16}([\x20-\x7e]{3,256})(?:[\r\n]|$)/.exec(bytes.toString('latin1', 0, 512))?.[1];
   return line?.trim() ?? null;
 }
 
-/** The question decides what an answer over UDP is read as: most forms are short, and one looks like HTTP. */
+/** The probe selects the parser of a UDP response: most formats are short, and one looks like HTTP. */
 function readDatagram(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition {
   const binary = parseDatagramService(bytes, banner.probe);
   if (binary) return addBinaryEvidence(evidence, binary);
@@ -162,13 +162,13 @@ function addHttpEvidence(
   if (facts.generator) evidence.set('http.generator', facts.generator);
   if (facts.cookies.length > 0) {
     evidence.set('http.cookies', facts.cookies.join(' '));
-    // As imported rules read them; what a cookie holds is nobody's business.
+    // The form that imported rules expect; cookie values are private and left out.
     evidence.set('http.set-cookie', facts.cookies.map((name) => `${name}=`).join('\n'));
   }
   if (body.length > 0) {
     const page = pageText(body);
     evidence.set('http.body', page.slice(0, matchInputLimit));
-    // Many pages are signed at their end.
+    // Many pages name their software at the end.
     if (page.length > matchInputLimit) evidence.set('http.foot', page.slice(-footLimit));
     const builds = buildLines(page);
     if (builds !== '') evidence.set('http.build-info', builds);
@@ -181,7 +181,7 @@ function addHttpEvidence(
     const named = namedProduct(facts.server);
     if (named !== null) evidence.set('http.product', named);
   }
-  // How a server words that it does not understand is its own, also when it hides its name.
+  // Servers word their syntax errors differently, even those that hide their name.
   if (probe === malformedRequestName && facts.status >= 400)
     evidence.set('http.refusal', bytes.toString('latin1', 0, matchInputLimit));
   const realm = facts.auth.find((challenge) => challenge.realm)?.realm;
@@ -190,7 +190,7 @@ function addHttpEvidence(
   return { service: 'http', certainty: 0.8, proof };
 }
 
-/** The pages tell the rest. */
+/** The pages have the rest. */
 function addIconEvidence(evidence: Map<string, string>, record: HttpRecord): Recognition {
   const icon = iconPrints(record);
   if (icon) {

@@ -1,12 +1,12 @@
 /**
- * Finds which of many short texts occur in a text, in one pass over it (Aho and Corasick, 1975). Texts are ASCII in lower
- * case; case of the text that is searched is ignored.
+ * Finds which of many short texts occur in a text, in one pass over it (Aho and Corasick, 1975). The short texts are
+ * ASCII in lower case; the search ignores case.
  */
 export class LiteralScan {
-  /** Number of a character's column, 0 for those that no text has. */
+  /** Column of a character, 0 for characters that occur in no text. */
   readonly #columns = new Uint8Array(128);
   readonly #width: number;
-  /** `state * width + column` gives the next state. */
+  /** `state * width + column` is the index of the next state. */
   readonly #next: Int32Array;
   /** The text that ends in a state, or -1. */
   readonly #ending: Int32Array;
@@ -14,7 +14,7 @@ export class LiteralScan {
   readonly #shorter: Int32Array;
   readonly #count: number;
 
-  /** @param texts each once, none empty */
+  /** @param texts distinct and not empty */
   constructor(texts: readonly string[]) {
     this.#count = texts.length;
     const characters = new Set(texts.join(''));
@@ -30,7 +30,7 @@ export class LiteralScan {
     this.#link();
   }
 
-  /** Numbers of the texts that occur, each once. */
+  /** Numbers of the texts that occur, deduplicated. */
   find(text: string): number[] {
     const seen = new Uint8Array(this.#count);
     const found: number[] = [];
@@ -40,7 +40,7 @@ export class LiteralScan {
       for (let end = state; end !== 0; end = this.#shorter[end] as number) {
         const number = this.#ending[end] as number;
         if (number < 0) continue;
-        // What is shorter was found together with it.
+        // The shorter texts were found together with it.
         if (seen[number] === 1) break;
         seen[number] = 1;
         found.push(number);
@@ -68,7 +68,7 @@ export class LiteralScan {
     return states;
   }
 
-  /** Fills every missing step with that of the longest end of the state that is a beginning of a text. */
+  /** Fills every missing transition with that of the longest proper suffix that is a prefix of a text. */
   #link(): void {
     const width = this.#width;
     const fallback = new Int32Array(this.#shorter.length);

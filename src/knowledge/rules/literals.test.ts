@@ -100,7 +100,7 @@ test('skipping loses no match: every example, by every builtin signature of its 
   }
 });
 
-/** Patterns of the forms that the reader knows, over few letters, so that random texts match them often. */
+/** Patterns of all forms that the parser supports, over few letters, so that random texts match them often. */
 const pieces = fc.letrec<{ all: string; piece: string }>((tie) => ({
   all: fc.array(tie('piece'), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('')),
   piece: fc.oneof(

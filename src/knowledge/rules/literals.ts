@@ -1,16 +1,16 @@
-/** Most texts of which one must occur; a pattern that needs more alternatives counts as one without any. */
+/** Maximum number of alternative literals; a pattern that needs more counts as one without any. */
 const mostAlternatives = 32;
 
-/** Characters kept of one text: more of them hardly tell patterns better apart. */
+/** Characters kept of a literal: more hardly make patterns more distinct. */
 const longestLiteral = 12;
 
-/** Levels of groups that are read; what lies deeper says nothing. */
+/** Maximum nesting of groups; deeper ones contribute no literal. */
 const deepestGroup = 50;
 
 /**
- * Texts of which at least one occurs in everything that a pattern (RE2 syntax) matches, in lower case and ASCII; null
- * when none can be told. Case is ignored, so they hold whatever the flags of the pattern are. They let most patterns be
- * skipped without running them.
+ * Literals of which at least one occurs in every match of a pattern (RE2 syntax), in lower case and ASCII; null when
+ * none can be derived. Case is ignored, so they are valid for all flags of the pattern. Most patterns are skipped by
+ * them without a match attempt.
  */
 export function requiredLiterals(pattern: string): string[] | null {
   try {
@@ -23,15 +23,15 @@ export function requiredLiterals(pattern: string): string[] | null {
   }
 }
 
-/** The pattern holds something that this reader does not know. */
+/** The pattern contains a construct that this parser does not support. */
 class Unreadable extends Error {}
 
-/** What one piece of a pattern demands. */
+/** The literal that one part of a pattern requires. */
 type Demand =
   | { type: 'character'; text: string }
-  /** Matches something, but nothing certain. */
+  /** Matches some text, but no certain literal. */
   | { type: 'anything' }
-  /** A place, such as `^`: takes no character. */
+  /** An assertion, such as `^`: consumes no character. */
   | { type: 'place' }
   | { type: 'group'; literals: string[] | null };
 
@@ -51,7 +51,7 @@ class PatternReader {
     return this.#at === this.#pattern.length;
   }
 
-  /** Reads up to the end of the pattern or of the group. */
+  /** Parses up to the end of the pattern or of the group. */
   alternatives(depth: number): string[] | null {
     if (depth > deepestGroup) throw new Unreadable();
     let all: Set<string> | null = new Set();
@@ -167,14 +167,14 @@ class PatternReader {
   }
 }
 
-/** A character of a text; one beyond ASCII cuts it, so that all texts fit a small alphabet. */
+/** A literal character; one beyond ASCII ends the literal, so that all literals fit a small alphabet. */
 function literal(character: string): Demand {
   return character.charCodeAt(0) < 128 && character.length === 1
     ? { type: 'character', text: character.toLowerCase() }
     : { type: 'anything' };
 }
 
-/** The demand that tells most: the longest of those whose shortest text is longest. */
+/** The most selective requirement: the one whose shortest literal is longest. */
 class BestDemand {
   literals: string[] | null = null;
   #score = 0;

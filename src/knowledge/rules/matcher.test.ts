@@ -24,7 +24,7 @@ test('bad patterns and flags are refused', () => {
   expect(() => compileMatcher('a', 'q')).toThrow(/unknown flag "q"/);
 });
 
-/** More than is looked at. */
+/** Longer than the part that is matched. */
 const size = 2 * matchInputLimit;
 
 /** Text that nearly matches, over and over. */
@@ -42,15 +42,15 @@ function baits(example: string): string[] {
 
 test('T-014 a pattern that makes others try every way takes each character once', () => {
   const match = (pattern: string, text: string) => compileMatcher(pattern).match(text);
-  // An engine that goes back takes minutes for 36 characters, and twice as long for each further one.
+  // A backtracking engine takes minutes for 36 characters, and twice as long for each further one.
   expect(match('^(?:a+)+$', `${'a'.repeat(36)}!`)).toBeNull();
   expect(match('^(?:a+)+$', `${'a'.repeat(4000)}!`)).toBeNull();
 });
 
-/** Instructions of all patterns that are tried on one answer. */
+/** Instructions of all patterns that are tried on one response. */
 const mostInstructions = 10_000;
 
-/** Adds up what RE2 would do at most: each instruction of a pattern once for each character. Nothing is matched. */
+/** Adds up the worst case of RE2: each instruction of a pattern once per character. Nothing is matched. */
 class StepsAsked {
   #steps = 0;
 

@@ -1,28 +1,28 @@
 import { RE2JS } from 're2js';
 
 /**
- * Patterns run on text that a hostile target wrote, so they are matched in linear time (RE2) and on at most this
- * many characters. One character stands for one byte of the answer (latin1).
+ * Patterns run on text that a hostile target wrote, so they are matched in linear time (RE2) and on at most this many
+ * characters. One character stands for one byte of the response (latin1).
  */
 export const matchInputLimit = 4096;
 
-/** A compiled pattern. */
 export interface Matcher {
-  /** The first match, or null. `text` beyond `matchInputLimit` characters is not looked at. */
+  /** The first match, or null. Ignores `text` beyond `matchInputLimit` characters. */
   match(text: string): PatternMatch | null;
 }
 
 export interface PatternMatch {
-  /** The text that matched. */
+  /** The matched text. */
   text: string;
-  /** Groups by name and by number; those that took no part in the match are absent. */
+  /** Groups by name and by number, without those that did not participate in the match. */
   groups: Map<string, string>;
 }
 
 /**
- * Compiles a pattern in RE2 syntax. Flag `i` ignores case, `s` lets `.` match line ends, `m` makes `^` and `$`
- * line anchors.
- * @throws Error when the pattern or a flag is not valid
+ * Compiles a pattern in RE2 syntax. Flag `i` ignores case, `s` lets `.` match line ends, `m` makes `^` and `$` line
+ * anchors.
+ *
+ * @throws Error for an invalid pattern or flag
  */
 export function compileMatcher(pattern: string, flags = ''): Matcher {
   const expression = RE2JS.compile(pattern, flagBits(flags));

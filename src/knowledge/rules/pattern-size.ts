@@ -1,6 +1,6 @@
 /**
- * How many steps a pattern (RE2 syntax) has once counted repetitions are written out: what its compilation and each
- * character of a text cost at most grow with it. A rough count, never below the number of its characters that match.
+ * Number of instructions of a pattern (RE2 syntax) with repetitions expanded: the upper bound of the cost of compiling
+ * it and of matching each character. A rough count, never below the number of its characters that match.
  */
 export function patternSize(pattern: string): number {
   /** Sizes of the open groups, the outermost first. */

@@ -7,7 +7,7 @@ import type { Signature } from '../signatures/signature.ts';
 import { builtinRules, RuleCatalog } from './rule-catalog.ts';
 import { parseSignatures, readSignatureFile, signatureProblems } from './signature-file.ts';
 
-/** RE2 meets each instruction of a pattern once for each character of a text, at most. */
+/** RE2 executes each instruction of a pattern at most once per character of a text. */
 const mostInstructions = 3000;
 
 test.each(builtinRules.signatures.map((signature) => [signature.id, signature] as const))(

@@ -28,10 +28,10 @@ import { LiteralScan } from './literal-scan.ts';
 import { requiredLiterals } from './literals.ts';
 import { compileMatcher, type Matcher, matchInputLimit, type PatternMatch } from './matcher.ts';
 
-/** What one signature read out of one piece of evidence. */
+/** The values that one signature extracted from one piece of evidence. */
 export interface SignatureMatch {
   rule: string;
-  /** Service name; null when the text says nothing about the protocol. */
+  /** Service name; null when the text does not identify the protocol. */
   service: string | null;
   product: string | null;
   vendor: string | null;
@@ -43,26 +43,29 @@ export interface SignatureMatch {
   facts: Record<string, string>;
   /** 0..1 */
   certainty: number;
-  /** The text that matched. */
+  /** The matched text. */
   text: string;
 }
 
-/** Characters kept of a version, a revision or any other value. */
+/** Maximum length of a version, a revision or any other value, characters. */
 export const valueLimit = 128;
 
-/** Patterns that stay compiled; one takes some 30 KB. Beyond, the one used longest ago is compiled anew when needed. */
+/**
+ * Maximum number of compiled patterns; one takes some 30 KB. Beyond, the least recently used one is dropped and
+ * compiled again when needed.
+ */
 const maxCompiled = 1500;
 
 /**
- * Imported patterns that are tried on one text, those first whose required text is longest. Real texts ask for a few; one
- * that holds the words of hundreds of products names none of them.
+ * Maximum number of imported patterns tried on one text, those with the longest required text first. Real texts need a
+ * few; a text that contains the words of hundreds of products names none of them.
  */
 const maxCandidates = 64;
 
-/** Signatures that look at one kind of evidence. */
+/** Signatures that read one kind of evidence. */
 interface SourceIndex {
   signatures: Signature[];
-  /** Those without a required text: always tried. */
+  /** Signatures without a required text: always tried. */
   always: number[];
   scan: LiteralScan;
   /** Signatures by number of a required text. */
@@ -71,17 +74,17 @@ interface SourceIndex {
   lengths: number[];
 }
 
-/** Signatures by the evidence they read. Patterns are compiled when a text asks for them. */
+/** Signatures by the evidence that they read. A pattern is compiled when a text first needs it. */
 export class RuleCatalog {
   readonly signatures: readonly Signature[];
-  /** Names what is in it: the date of the builtin signatures and the sets beside them. */
+  /** Version of the contents: the date of the builtin signatures and the names of the imported sets. */
   readonly version: string;
   readonly #bySource = new Map<string, Signature[]>();
   readonly #indexes = new Map<string, SourceIndex>();
   readonly #compiled = new Map<Signature, Matcher>();
   readonly #imported: ReadonlySet<Signature>;
 
-  /** @param imported the signatures among them that did not come with the program */
+  /** @param imported the signatures among them that are not builtin */
   constructor(
     signatures: readonly Signature[],
     version = catalogVersion,
@@ -97,7 +100,7 @@ export class RuleCatalog {
     }
   }
 
-  /** This catalogue, and before its signatures those of another set. */
+  /** A catalog that has the signatures of another set before those of this one. */
   extendedBy(set: NamedSignatures): RuleCatalog {
     const signatures = [...set.signatures, ...this.signatures];
     return new RuleCatalog(signatures, `${this.version}+${set.version}`, [
@@ -119,7 +122,7 @@ export class RuleCatalog {
     return matches.sort((a, b) => b.certainty - a.certainty);
   }
 
-  /** Those that can match the text at all, in the order of the catalogue. */
+  /** Candidates for the text, in the order of the catalog. */
   #candidates(index: SourceIndex, text: string): Signature[] {
     const lengths = new Map<number, number>();
     for (const position of index.always) lengths.set(position, 0);
@@ -144,7 +147,7 @@ export class RuleCatalog {
 
   #matcher(signature: Signature): Matcher {
     const matcher = this.#compiled.get(signature) ?? compileMatcher(signature.pattern, signature.flags);
-    // Last used last: the first key is the one to forget.
+    // Move to the end: the first key is the least recently used.
     this.#compiled.delete(signature);
     this.#compiled.set(signature, matcher);
     if (this.#compiled.size > maxCompiled) {
@@ -216,17 +219,17 @@ const builtinSignatures: readonly Signature[] = Object.entries(builtinGroups).fl
   ([category, signatures]) => signatures.map((signature) => ({ category, ...signature })),
 );
 
-/** The signatures that come with the program. */
+/** The builtin signatures. */
 export const builtinRules = new RuleCatalog(builtinSignatures);
 
-/** Further signatures, and the name by which results tell of them. */
+/** Imported signatures, and their name in results. */
 export interface NamedSignatures {
   /** E.g. `recog@4f1a22c0`. */
   version: string;
   signatures: readonly Signature[];
 }
 
-/** What a signature makes of a text that it matched. */
+/** Extracts the values of a signature from a text that it matched. */
 export function readMatch(signature: Signature, { text, groups }: PatternMatch): SignatureMatch {
   const fill = (template: string | null | undefined): string | null => fillTemplate(template, groups);
   const { os, hardware } = signature;
@@ -268,14 +271,14 @@ function fillCpe(cpe: CpeName, fill: Fill): string | null {
   return formatCpe(withUpdate(named));
 }
 
-/** The dictionary writes the patch level of OpenSSH, `9.2p1`, as an update. */
+/** The CPE dictionary writes the patch level of OpenSSH, `9.2p1`, as an update. */
 function withUpdate(cpe: CpeName): CpeName {
   if (cpe.product !== 'openssh' || cpe.update) return cpe;
   const [, version, update] = /^(\d+(?:\.\d+)*)(p\d+)$/.exec(cpe.version ?? '') ?? [];
   return version === undefined || update === undefined ? cpe : { ...cpe, version, update };
 }
 
-/** Puts groups into `{name}` and `{1}` places; null when nothing at all is left. */
+/** Substitutes groups for the `{name}` and `{1}` placeholders; null when the result is empty. */
 function fillTemplate(template: string | null | undefined, groups: Map<string, string>): string | null {
   if (!template) return null;
   const text = template

@@ -8,27 +8,35 @@ import { patternSize } from './pattern-size.ts';
 import { type RuleCatalog, readMatch, type SignatureMatch } from './rule-catalog.ts';
 import { shapeProblem } from './yaml-shape.ts';
 
-/** Largest catalogue file that is read, in bytes. */
+/** Maximum size of a catalog file, bytes. */
 const maxFileBytes = 4 * 1024 * 1024;
 
-/** Most signatures of one file or set. */
+/** Maximum number of signatures of one file or set. */
 export const maxSignatures = 20_000;
 
-/** Characters of a pattern. */
+/** Maximum length of a pattern, characters. */
 const maxPatternLength = 4096;
 
-/** Steps of a pattern: each costs time on every character of an answer. */
+/** Maximum instructions of a pattern: each costs time on every character of a response. */
 const maxPatternSize = 4096;
 
-/** Problems that the message of an error names; the error holds all. */
+/** Maximum number of problems in an error's message; the error's details list all. */
 const maxNamed = 20;
 
-/** Reads and checks a catalogue file. @throws PortolanError `configuration` naming every problem with its line */
+/**
+ * Reads and checks a catalog file.
+ *
+ * @throws PortolanError `configuration` with every problem and its line
+ */
 export async function readSignatureFile(file: string): Promise<Signature[]> {
   return parseSignatures(await readRules(file), file);
 }
 
-/** A catalogue, and before its signatures those of a file. @throws PortolanError `configuration` */
+/**
+ * A catalog that has the signatures of a file before its own.
+ *
+ * @throws PortolanError `configuration`
+ */
 export async function withRulesFile(catalogue: RuleCatalog, file: string): Promise<RuleCatalog> {
   const signatures = await readSignatureFile(file);
   const digest = createHash('sha256').update(JSON.stringify(signatures)).digest('hex');
@@ -55,13 +63,17 @@ function tooLarge(file: string): PortolanError {
   return rejection(file, [{ field: file, reason: `is larger than ${maxFileBytes} bytes` }]);
 }
 
-/** A signature and where it stands, as errors name it: `file:line`. */
+/** A signature and its position in errors: `file:line`. */
 export interface PlacedSignature {
   signature: Signature;
   place: string;
 }
 
-/** Checks the text of a catalogue file; `file` is only named in errors. @throws PortolanError `configuration` */
+/**
+ * Checks the text of a catalog file; `file` is only named in errors.
+ *
+ * @throws PortolanError `configuration`
+ */
 export function parseSignatures(text: string, file: string): Signature[] {
   const placed = placeSignatures(text, file);
   const problems = placed.flatMap(triedProblems);
@@ -69,7 +81,7 @@ export function parseSignatures(text: string, file: string): Signature[] {
   return placed.map(({ signature }) => signature);
 }
 
-/** What is wrong with a well-formed signature when it is tried, with its place. */
+/** Problems, with their position, found by running a well-formed signature on its examples. */
 export function triedProblems({ signature, place }: PlacedSignature): FieldProblem[] {
   return trialProblems(signature).map(({ field, reason }) => ({
     field: place,
@@ -78,8 +90,9 @@ export function triedProblems({ signature, place }: PlacedSignature): FieldProbl
 }
 
 /**
- * Reads a catalogue file and checks the form of its signatures; patterns and examples are not tried.
- * @throws PortolanError `configuration` naming every problem with its line
+ * Reads a catalog file and checks the form of its signatures, without running patterns and examples.
+ *
+ * @throws PortolanError `configuration` with every problem and its line
  */
 export function placeSignatures(text: string, file: string): PlacedSignature[] {
   if (text.length > maxFileBytes) throw tooLarge(file);
@@ -110,7 +123,8 @@ export function placeSignatures(text: string, file: string): PlacedSignature[] {
 }
 
 /**
- * The same for a text that must be JSON, which is read in linear time whatever it holds. A rule's place is its number.
+ * The same for JSON text, which is parsed in linear time whatever it contains. The position of a rule is its number.
+ *
  * @throws PortolanError `configuration`
  */
 export function placeJsonSignatures(text: string, file: string): PlacedSignature[] {
@@ -128,7 +142,7 @@ export function placeJsonSignatures(text: string, file: string): PlacedSignature
   );
 }
 
-/** Undefined when it is no JSON. */
+/** Undefined for invalid JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -137,7 +151,11 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Checks the form of records and that their ids differ. @throws PortolanError `configuration` */
+/**
+ * Checks the form of records and that their ids are unique.
+ *
+ * @throws PortolanError `configuration`
+ */
 function placeRecords(
   file: string,
   records: readonly { record: unknown; place: string }[],
@@ -157,7 +175,7 @@ function placeRecords(
   return signatures;
 }
 
-/** The value of a node, aliases written out; null when they would grow beyond measure. */
+/** The value of a node with its aliases expanded; null when the expansion exceeds the limit. */
 function plainValue(item: Node, document: Document): unknown {
   try {
     return item.toJS(document);
@@ -167,7 +185,7 @@ function plainValue(item: Node, document: Document): unknown {
   }
 }
 
-/** The error for a file of rules that is not taken. */
+/** The error for a rejected rule file. */
 export function rejection(file: string, problems: FieldProblem[]): PortolanError {
   const shown = problems.slice(0, maxNamed).map((problem) => `${problem.field}: ${problem.reason}`);
   return new PortolanError('configuration', `fingerprint rules rejected: ${shown.join('; ')}`, {
@@ -197,13 +215,13 @@ const knownFields = new Set([
   'examples',
 ]);
 
-/** Everything that is wrong with a signature record, its examples included. */
+/** Every problem of a signature record, its examples included. */
 export function signatureProblems(record: unknown): FieldProblem[] {
   const problems = formProblems(record);
   return problems.length > 0 ? problems : trialProblems(record as Signature);
 }
 
-/** Compiles the pattern of a well-formed signature and tries its examples. */
+/** Compiles the pattern of a well-formed signature and runs it on the examples. */
 function trialProblems(signature: Signature): FieldProblem[] {
   const patternProblem = patternError(signature);
   if (patternProblem) return [{ field: 'pattern', reason: patternProblem }];
@@ -211,8 +229,9 @@ function trialProblems(signature: Signature): FieldProblem[] {
 }
 
 /**
- * What is wrong with the form of a record; its pattern is neither compiled nor tried.
- * @param fewestExamples 0 for what others wrote: not all of their rules have examples
+ * Problems in the form of a record; does not compile or run its pattern.
+ *
+ * @param fewestExamples 0 for imported rules: not all of them have examples
  */
 export function formProblems(record: unknown, fewestExamples = 1): FieldProblem[] {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) {
@@ -330,7 +349,7 @@ function patternError(signature: Signature): string | null {
   }
 }
 
-/** Compares what a signature reads from its own example with what the example expects. */
+/** Compares the values that a signature extracts from its example with the expected ones. */
 function exampleProblems(signature: Signature, example: SignatureExample): FieldProblem[] {
   const match = compileMatcher(signature.pattern, signature.flags).match(example.text);
   const shown = JSON.stringify(example.text.slice(0, 60));

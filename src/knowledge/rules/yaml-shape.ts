@@ -1,15 +1,15 @@
 import { CST, Lexer } from 'yaml';
 
-/** Levels of brackets and braces within each other. */
+/** Maximum nesting of brackets and braces. */
 const maxFlowDepth = 32;
 
-/** `- - -`: levels that begin on one line. */
+/** Maximum levels that begin on one line: `- - -`. */
 const maxLineDepth = 8;
 
-/** Columns by which a line is indented: bounds the levels that follow from it. */
+/** Maximum indentation, columns: bounds the levels that follow from it. */
 const maxIndent = 200;
 
-/** Words and signs of one file: what a list of rules of the largest size has. */
+/** Maximum number of tokens of one file; the largest allowed list of rules stays below it. */
 const maxTokens = 500_000;
 
 export interface ShapeProblem {
@@ -19,8 +19,8 @@ export interface ShapeProblem {
 }
 
 /**
- * Why a YAML text is not even parsed: the parser takes minutes for one that is nested thousands of levels deep. Looks
- * at the signs one by one and stops at the first that is too much; null = it may be parsed.
+ * Why a YAML text must not be parsed: the parser takes minutes for a text that is nested thousands of levels deep.
+ * Scans the characters and stops at the first excess; null = safe to parse.
  */
 export function shapeProblem(text: string): ShapeProblem | null {
   let line = 1;

@@ -100,7 +100,7 @@ test.each([
   ],
   ['juniper:junos:15.1X49-D60', match('juniper:junos:15.1x49:d60'), 'applies'],
   ['juniper:junos:15.1X49-D60', match('juniper:junos:15.1:r7'), 'not_affected'],
-  // all, none, not known
+  // all, none, unknown
   ['vendor:product:1.0', match('vendor:product'), 'applies'],
   ['vendor:product', match('vendor:product'), 'applies'],
   ['vendor:product:1.0', match('vendor:product:-'), 'not_affected'],
@@ -110,7 +110,7 @@ test.each([
   ['vendor:product:build-x', match('vendor:product', '<2'), 'unknown_version'],
   ['vendor:product:1.0', match('vendor:product', '<unknown'), 'unknown_version'],
   ['vendor:product:3.0', match('vendor:product', '>=unknown <2'), 'not_affected'],
-  // what a server leaves out of its version
+  // parts that a server omits from its version
   ['apache:http_server:2.4', match('apache:http_server', '<2.4.50'), 'unknown_version'],
   ['apache:http_server:2.2', match('apache:http_server', '<2.4.50'), 'applies'],
   ['apache:http_server:2.4', match('apache:http_server:2.4.49'), 'unknown_version'],
@@ -123,7 +123,7 @@ test.each([
   ['f5:nginx_plus:1.18.0', match('f5:nginx', '<1.20.1'), 'not_affected'],
   ['OpenBSD:OpenSSH:9.2:P1', match('openbsd:openssh', '<9.8'), 'applies'],
   ['cpe:2.3:o:openbsd:openssh:9.2:*:*:*:*:*:*:*', match('openbsd:openssh', '<9.8'), 'not_affected'],
-  // editions and what a thing is made for
+  // editions and target software
   ['jenkins:jenkins:2.401.1', match('cpe:2.3:a:jenkins:jenkins:*:*:*:*:lts:*:*:*', '<2.401.2'), 'applies'],
   ['jenkins:jenkins:2.375.4', match('cpe:2.3:a:jenkins:jenkins:*:*:*:*:-:*:*:*', '<2.394'), 'not_affected'],
   [
@@ -237,7 +237,7 @@ test.each<[string, string, Partial<KnownProduct>, string]>([
   expect(evaluateApplicability(runningOn(platform), known('vendor:product:1.0', facts)).outcome).toBe(
     outcome,
   );
-  // The platform is not at fault, and a version that is not affected stays so.
+  // The platform is not vulnerable itself, and an unaffected version stays unaffected.
   expect(evaluateApplicability(runningOn(platform), known('vendor:product:2.0', facts)).outcome).toBe(
     'not_affected',
   );
@@ -310,7 +310,7 @@ test('AND within a node and negation are honoured', () => {
   expect(evaluateApplicability(not, known('vendor:product:2')).outcome).toBe('not_affected');
 });
 
-test('any record and any product are judged', () => {
+test('evaluates any record for any product', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary-ascii', maxLength: 20 }),
     fc.constantFrom('*', '-', '1.0', 'p1', '9.2p1'),

@@ -12,14 +12,14 @@ import { combine, negated, no, platformUnknown, ruledOut, type Truth, versionUnk
 import { describeRange, evaluateVersion, isAnyUpdate, isUnbounded } from './version-criterion.ts';
 
 /**
- * `platform_unproven`: the version fits, but what the product must run on or with was not seen.
- * `unknown_version`: the record names versions, and the running one is not known well enough.
+ * `platform_unproven`: the version matches, but the required platform was not seen. `unknown_version`: the record names
+ * versions, and the running one is not known precisely enough.
  */
 export type Outcome = 'applies' | 'platform_unproven' | 'unknown_version' | 'not_affected';
 
 export interface Applicability {
   outcome: Outcome;
-  /** The criterion that decided; null when none holds. */
+  /** The decisive criterion; null when none holds. */
   match: CpeMatch | null;
   /** Versions that the criterion names: `>= 9.1, < 9.8`, `1.3.5 rc1`, `all versions`. */
   affected: string | null;
@@ -46,7 +46,7 @@ interface MatchedCriterion {
   edition: string | null;
 }
 
-/** Evaluates whether a record affects a product, as far as that is known. A name that is not a CPE is not affected. */
+/** Evaluates whether a record affects a product, with the facts known. A name that is not a CPE is not affected. */
 export function evaluateApplicability(record: CveRecord, known: KnownProduct): Applicability {
   const subject = subjectOf(known);
   if (!subject) return notAffected('The product has no CPE name to compare.');
@@ -124,7 +124,7 @@ function evaluateNode(
   return negated(combine(node.operator, truths), node.negate);
 }
 
-/** A product that comes in two editions is affected when both are, whichever runs. */
+/** A product with two editions is affected when both are, whichever runs. */
 function nameEveryEdition(matched: readonly MatchedCriterion[]): boolean {
   const editions = new Set(matched.map(({ edition }) => edition));
   return editions.has('community') && editions.has('enterprise');

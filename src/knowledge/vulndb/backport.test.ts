@@ -18,7 +18,9 @@ function seen(product: string, version: string, revision?: string, os?: string):
   };
 }
 
-/** What distributions say: `debian 12 openssh 1:9.2p1-2+deb12u3`; a last word `-` = not fixed, none = nothing said. */
+/**
+ * Statements of distributions: `debian 12 openssh 1:9.2p1-2+deb12u3`; a last word `-` = not fixed, none = no statement.
+ */
 function source(...statements: string[]): CveSource {
   const fixes: (DistroFix & { said: boolean })[] = statements.map((statement) => {
     const [distribution = '', release = '', name = '', fixed] = statement.split(' ');

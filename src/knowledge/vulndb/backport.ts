@@ -6,20 +6,20 @@ import type { KnownSystem } from './known-product.ts';
 import { isVendorBuilt, packagesOf, releaseByVersion } from './packages.ts';
 import { releasesWith } from './shipped-versions.ts';
 
-/** What a fingerprint tells of who built the program. */
+/** Fields of a fingerprint that show who built the program. */
 export interface SeenBuild {
   cpe: string;
   /** Upstream version as seen. */
   version: string | null;
-  /** What the builder appended: `Debian-2+deb12u3`, `Ubuntu`, `18.el9_4`. */
+  /** The builder's suffix: `Debian-2+deb12u3`, `Ubuntu`, `18.el9_4`. */
   revision?: string | undefined;
   os?: KnownSystem | null | undefined;
 }
 
 /**
- * Who built a program. `distribution`: it says so itself; `presumed`: its host runs a distribution that has the
- * product; `shipped`: nothing tells, but distributions keep this very version and mend it; `upstream`: no distribution
- * had a hand in it; `unknown`: nothing tells.
+ * Who built a program. `distribution`: its banner names one; `presumed`: its host runs a distribution that packages the
+ * product; `shipped`: no evidence, but distributions ship and patch exactly this version; `upstream`: no distribution
+ * was involved; `unknown`: no evidence.
  */
 export type Origin = 'distribution' | 'presumed' | 'shipped' | 'upstream' | 'unknown';
 
@@ -28,28 +28,28 @@ export interface PackageBuild {
   /** `debian`, `ubuntu`, `raspbian`, `rhel`, `freebsd`, ... */
   distribution: string | null;
   release: string | null;
-  /** Names that the source package may have there. */
+  /** Possible names of the source package there. */
   packages: readonly string[];
   upstream: string | null;
-  /** Package version with epoch and revision: `1:9.2p1-2+deb12u3`; null where the revision was not seen. */
+  /** Package version with epoch and revision: `1:9.2p1-2+deb12u3`; null when the revision was not seen. */
   version: string | null;
   /** The revision without the distribution's name: `2+deb12u3`. */
   revision: string | null;
-  /** Releases of distributions that keep this version, where nothing tells who built it: `Debian 12`. */
+  /** Releases of distributions that ship this version, when the builder is unknown: `Debian 12`. */
   keptBy: readonly string[];
 }
 
 export interface BackportVerdict {
   status: 'fixed_by_vendor' | 'affected' | 'unknown';
-  /** One sentence; null where no distribution is concerned. */
+  /** One sentence; null where no distribution is involved. */
   note: string | null;
-  /** Package version that has the fix, where the distribution names one. */
+  /** Package version with the fix, where the distribution names one. */
   fixed: string | null;
   /** The whole package version was compared, not only the upstream part. */
   exact: boolean;
 }
 
-/** Distributions by the marks they leave, the more special ones first. */
+/** Distributions by their marks in banners, the more specific ones first. */
 const marks: readonly [RegExp, string][] = [
   [/ubuntu/i, 'ubuntu'],
   [/raspbian|\+rpt\d/i, 'raspbian'],
@@ -65,10 +65,10 @@ const marks: readonly [RegExp, string][] = [
   [/alpine/i, 'alpine'],
   [/red ?hat|rhel|\bel\d|^rh$/i, 'rhel'],
 ];
-/** Builds of the makers themselves: `(Unix)`, `(Win64)`, packages that MariaDB makes for Ubuntu. */
+/** Upstream builds: `(Unix)`, `(Win64)`, packages that MariaDB builds for Ubuntu. */
 const upstreamMark = /^\(?(?:unix|win(?:32|64|dows)?)\)?$|^ubu\d{4}$|^deb\d{1,2}$|maria~/i;
 
-/** Same source packages with the same versions, or rebuilt from them. */
+/** Derivatives with the same source packages and versions, or rebuilds of them. */
 const dataOf: Record<string, string> = {
   raspbian: 'debian',
   centos: 'rhel',
@@ -104,7 +104,7 @@ const rpmDistributions = new Set([
 const debDistributions = new Set(['debian', 'ubuntu', 'raspbian']);
 const foreignFamilies = /^(?:windows|mac|ios|routeros)/i;
 
-/** Reads who built a program out of its banner and, where that is silent, out of the system it runs on. */
+/** Determines who built a program from its banner and, without evidence there, from the system that it runs on. */
 export function readBuild(seen: SeenBuild): PackageBuild {
   const product = productOf(seen.cpe);
   const os = seen.os ?? null;
@@ -159,7 +159,7 @@ function distributionOf(revision: string): string | 'upstream' | null {
   return marks.find(([mark]) => mark.test(revision))?.[1] ?? null;
 }
 
-/** `2+deb12u3` of `Debian-2+deb12u3`, `0ubuntu1` of `0ubuntu1-Ubuntu`; null where only a name stands. */
+/** `2+deb12u3` of `Debian-2+deb12u3`, `0ubuntu1` of `0ubuntu1-Ubuntu`; null for a bare name. */
 function revisionOf(text: string): string | null {
   const plain = text
     .trim()
@@ -182,7 +182,7 @@ function releaseOf(
   build: { distribution: string; upstream: string | null },
   os: KnownSystem | null,
 ): string | null {
-  // A backport to an older release has its own way of fixes.
+  // A backport to an older release is patched on its own schedule.
   if (/~bpo\d/.test(text)) return null;
   return (
     writtenRelease(text, build.distribution) ??
@@ -222,7 +222,7 @@ function fullVersion(
   return epoch === undefined || whole.includes(':') ? whole : `${epoch}:${whole}`;
 }
 
-/** What the distribution says of a CVE in this build, as far as its data is there. */
+/** The distribution's statement about a CVE in this build, where its data was imported. */
 export function evaluateBackport(build: PackageBuild, cve: string, source: CveSource): BackportVerdict {
   const open = (note: string | null): BackportVerdict => ({
     status: 'unknown',
@@ -243,7 +243,7 @@ export function evaluateBackport(build: PackageBuild, cve: string, source: CveSo
   const statements = source
     .fixes(data, release, cve)
     .filter((statement) => build.packages.includes(statement.package));
-  const verdicts = statements.map((statement) => judgeStatement(statement, build, title));
+  const verdicts = statements.map((statement) => evaluateStatement(statement, build, title));
   const first = verdicts[0];
   if (!first) return open(`${title} has no data on ${cve} in this package. ${withoutData(build)}`);
   return verdicts.every((verdict) => verdict.status === first.status) ? first : open(withoutData(build));
@@ -266,7 +266,7 @@ function withoutData(build: PackageBuild): string {
   return `${title} revision ${build.revision} seen: compare it with the distribution's fixed revision before acting.`;
 }
 
-function judgeStatement(statement: DistroFix, build: PackageBuild, title: string): BackportVerdict {
+function evaluateStatement(statement: DistroFix, build: PackageBuild, title: string): BackportVerdict {
   const { fixed } = statement;
   if (fixed === null) {
     const note = `${title} has not fixed it in ${statement.package} yet.`;
@@ -298,7 +298,7 @@ function schemeFor(build: PackageBuild): 'deb' | 'rpm' | 'date' {
 
 function orderByPackage(build: PackageBuild, fixed: string): VersionOrder {
   const version = build.version ?? '';
-  // Where the epoch is not known it is the one that the distribution writes.
+  // An unknown epoch is taken from the distribution's version.
   const epoch = /^\d+:/.exec(fixed)?.[0] ?? '';
   const own = /^\d+:/.test(version) || fixed === '0' ? version : epoch + version;
   return compareVersions(own, fixed, schemeFor(build));

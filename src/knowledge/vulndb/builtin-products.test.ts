@@ -5,7 +5,7 @@ import { builtinRules } from '../rules/rule-catalog.ts';
 import { builtinEntries } from './builtin.ts';
 import { vulnerableProducts } from './product-key.ts';
 
-/** Products that no answer of theirs names, each with the reason. */
+/** Products that none of their responses name, each with the reason. */
 const silent: Record<string, string> = {
   'apache:log4j': 'a library',
   'apache:rocketmq': 'a protocol that is not spoken here',

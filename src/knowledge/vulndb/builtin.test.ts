@@ -72,7 +72,7 @@ describe('the builtin catalog', () => {
     expect(ids('OpenBSD', 'OpenSSH')).toContain('CVE-2024-6387');
     expect(ids('erlang', String.raw`erlang\/otp`)).toEqual(['CVE-2025-32433']);
     expect(ids('openbsd', 'nothing')).toEqual([]);
-    // What a product must run on is not at fault.
+    // The platform is not vulnerable itself.
     expect(ids('microsoft', 'windows')).toEqual([]);
   });
 

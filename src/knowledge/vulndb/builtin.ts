@@ -16,7 +16,7 @@ import { webServerCves } from './builtin/web-server.ts';
 import type { CveRecord, CveSource } from './cve-record.ts';
 import { vulndbProductKey, vulnerableProducts } from './product-key.ts';
 
-/** Everything that comes with the program. */
+/** Every builtin entry. */
 export const builtinEntries: readonly BuiltinCve[] = [
   ...sshCves,
   ...webServerCves,
@@ -36,7 +36,7 @@ export const builtinEntries: readonly BuiltinCve[] = [
 const byProduct = indexByProduct(builtinEntries);
 const byId = new Map(builtinEntries.map((entry) => [entry.record.id, entry]));
 
-/** The CVEs that matter most on network services: what there is before anything was imported. */
+/** The most important CVEs of network services: the data available before any import. */
 export const builtinCves: CveSource = {
   version: 'builtin-2026-11-21',
   lookup: (vendor, product) => byProduct.get(vulndbProductKey(vendor, product)) ?? [],
@@ -45,12 +45,12 @@ export const builtinCves: CveSource = {
   knowsDistribution: () => false,
 };
 
-/** What to do about a CVE besides the update, where that is known; null = nothing more. */
+/** Remediation of a CVE besides the update; null = none known. */
 export function builtinRemedy(id: string): string | null {
   return byId.get(id)?.remedy ?? null;
 }
 
-/** The record of a CVE; null = not in the catalogue. */
+/** The record of a CVE; null = not in the catalog. */
 export function builtinRecord(id: string): CveRecord | null {
   return byId.get(id)?.record ?? null;
 }
@@ -67,7 +67,7 @@ function indexByProduct(entries: readonly BuiltinCve[]): Map<string, CveRecord[]
   return index;
 }
 
-/** Whether the version of a product stays the same when the update for a CVE is installed. */
+/** Whether installing the update for a CVE leaves the product's version unchanged. */
 export function hidesUpdates(id: string): boolean {
   return byId.get(id)?.updatesHidden ?? false;
 }

@@ -10,7 +10,7 @@ const vectorForm = /^CVSS:3\.[01]((?:\/[A-Z]{1,2}:[A-Z])+)$/;
 
 /**
  * The base score of a vector of CVSS v3.0 or v3.1 (FIRST, CVSS v3.1 specification, section 7.1), 0..10; null when the
- * text is no such vector or lacks a base metric. Temporal and environmental metrics are not looked at.
+ * text is not such a vector or lacks a base metric. Ignores temporal and environmental metrics.
  */
 export function cvss3BaseScore(vector: string): number | null {
   const metrics = readVector(vector);
@@ -34,7 +34,7 @@ export function cvss3BaseScore(vector: string): number | null {
   return roundUp(Math.min((changed ? 1.08 : 1) * (impactScore + exploitability), 10));
 }
 
-/** Metrics by name; null when the form is wrong or a metric stands there twice. */
+/** Metrics by name; null for a malformed vector or a repeated metric. */
 function readVector(vector: string): Map<string, string> | null {
   const text = vectorForm.exec(vector)?.[1];
   if (text === undefined) return null;

@@ -2,7 +2,7 @@ import { type Cpe, parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
 import { schemeOf, type VersionScheme } from '../products/versions.ts';
 
-/** What is known of an operating system. */
+/** The known facts of an operating system. */
 export interface KnownSystem {
   /** `linux`, `windows`, `freebsd`, ... */
   family: string;
@@ -10,11 +10,11 @@ export interface KnownSystem {
   version: string | null;
 }
 
-/** A product that was found, with what is known of its host. */
+/** A detected product, with the known facts of its host. */
 export interface KnownProduct {
   /** CPE name of the product. */
   cpe: string;
-  /** As seen (`9.2p1`); where it is absent the one in the name counts, null = it was not seen. */
+  /** As seen (`9.2p1`); if absent, the version in the name counts; null = not seen. */
   version?: string | null | undefined;
   update?: string | null | undefined;
   os: KnownSystem | null;
@@ -22,25 +22,25 @@ export interface KnownProduct {
   others: readonly string[];
 }
 
-/** The product in question, read once for all criteria. */
+/** The evaluated product, parsed once for all criteria. */
 export interface Subject {
   /** Main name of the product. */
   key: string;
   scheme: VersionScheme;
-  /** Version and update in one, lower case; null = not known. */
+  /** Version and update combined, lower case; null = unknown. */
   version: string | null;
   /** The update alone, '' where the version shows none. */
   update: string;
   /** The version without its update. */
   base: string;
-  /** Number that the version begins with, where equal versions must; else null. */
+  /** The number that the version begins with, which equal versions share; else null. */
   first: number | null;
   cpe: Cpe;
   os: KnownSystem | null;
   others: Map<string, Cpe[]>;
 }
 
-/** What comparing versions needs to know of a product. */
+/** The facts of a product needed to compare its versions. */
 export type Comparable = Pick<Subject, 'key' | 'scheme'>;
 
 export function subjectOf(known: KnownProduct): Subject | null {
@@ -80,7 +80,7 @@ export function isLogical(value: string): boolean {
   return value === '*' || value === '-';
 }
 
-/** Version and update of the product in one: `9.2` and `p1` are `9.2p1`. */
+/** Version and update of the product combined: `9.2` and `p1` are `9.2p1`. */
 function versionOf(known: KnownProduct, cpe: Cpe): string | null {
   const named = isLogical(cpe.version) ? null : joinUpdate(cpe.version, cpe.update);
   const seen = known.version === undefined ? named : known.version;
@@ -90,7 +90,7 @@ function versionOf(known: KnownProduct, cpe: Cpe): string | null {
   return update === '' || version.endsWith(update) ? version : joinUpdate(version, update);
 }
 
-/** A patch level is written right behind its number, words are set off. */
+/** A patch level directly follows its number, words are separated. */
 export function joinUpdate(version: string, update: string): string {
   if (isLogical(update) || update === '') return version;
   return /^[a-z]\d/.test(update) ? version + update : `${version}-${update}`;
@@ -99,7 +99,7 @@ export function joinUpdate(version: string, update: string): string {
 const updateSuffix =
   /^(r\d+|\d[\d.()]*(?:x\d+)?)[-_. ]?((?:alpha|beta|gamma|milestone|m|rc|cr|pre|preview|dev|patchlevel|patch|pl|p|sp|update|u|hotfix|h|cert|r|s|d|a|b)-?\d.*|alpha|beta|rc|dev)$/;
 
-/** Splits `9.2p1` into what CPE names call version and update. */
+/** Splits `9.2p1` into version and update as CPE names have them. */
 function splitUpdate(version: string): { base: string; update: string } {
   const match = updateSuffix.exec(version);
   return match ? { base: match[1] ?? version, update: match[2] ?? '' } : { base: version, update: '' };

@@ -1,9 +1,9 @@
-/** How distributions call a product, by the main name of its CPE. */
+/** Package names of distributions, by the main name of a product's CPE. */
 export interface PackageNames {
-  /** Source packages of Debian and what is made from it; a product may have one for each of its lines. */
+  /** Source packages of Debian and its derivatives; a product may have one for each of its lines. */
   deb: readonly string[];
   rpm: readonly string[];
-  /** Epoch that the packages carry; no banner shows it. */
+  /** Epoch of the packages; no banner shows it. */
   debEpoch?: number;
   rpmEpoch?: number;
 }
@@ -83,7 +83,7 @@ export const packages: Readonly<Record<string, PackageNames>> = {
   'erlang:erlang/otp': { deb: ['erlang'], debEpoch: 1, rpm: ['erlang'] },
 };
 
-/** What distributions call a product; null where they are not known to have it. */
+/** Package names of a product in a distribution; null where it is not known to package it. */
 export function packagesOf(product: string): PackageNames | null {
   return Object.hasOwn(packages, product) ? (packages[product] ?? null) : null;
 }
@@ -135,7 +135,7 @@ export function releaseByVersion(product: string, distribution: string, upstream
   return releases[product]?.[distribution]?.[upstream.toLowerCase()] ?? null;
 }
 
-/** Vendors whose products reach people as the vendor makes them: no distribution builds them. */
+/** Vendors that ship their products themselves: no distribution builds them. */
 const vendorBuilt = new Set([
   'adobe',
   'arubanetworks',

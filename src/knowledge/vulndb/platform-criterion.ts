@@ -15,7 +15,7 @@ import {
 } from './truth.ts';
 import { evaluateNumber, isUnbounded } from './version-criterion.ts';
 
-/** Whether a version belongs to an edition, for products whose versions tell; null where they do not. */
+/** Whether a version belongs to an edition, for products whose versions show it; null for others. */
 const editionBy: Record<string, (version: string, edition: string) => boolean | null> = {
   // Long-term releases of Jenkins have three numbers, weekly ones two.
   'jenkins:jenkins': (version, edition) => {
@@ -29,7 +29,7 @@ const editionBy: Record<string, (version: string, edition: string) => boolean | 
   },
 };
 
-/** Whether an attribute of a criterion takes in what is known of the product. */
+/** Whether an attribute of a criterion covers the product's known value. */
 function includes(criterion: string, own: string): boolean {
   const relation = compareAttribute(criterion, own);
   return relation === 'equal' || relation === 'superset';
@@ -49,7 +49,7 @@ export function evaluateHardware({ targetHw }: Cpe, subject: Subject): ReasonedT
   return { truth: platformUnknown, because: `It applies to ${targetHw} hardware, which was not seen.` };
 }
 
-/** Families of operating systems by the words that CPE names use for them. */
+/** Families of operating systems by their words in CPE names. */
 const systemWords: readonly [RegExp, string][] = [
   [/^windows/, 'windows'],
   [/^(?:mac_?os|os_x)/, 'macos'],
@@ -63,10 +63,10 @@ const systemWords: readonly [RegExp, string][] = [
   [/^(?:linux|linux_kernel)$/, 'linux'],
 ];
 
-/** Registries that servers themselves come from: not another thing of the same name. */
+/** Package registries of servers themselves: not the target software of another product of the same name. */
 const ownRegistries = new Set(['maven', 'go', 'rust']);
 
-/** What a product is written in, as criteria say it. */
+/** Implementation languages, as criteria name them. */
 const writtenIn: Record<string, string> = {
   'elastic:kibana': 'node.js',
   'elastic:logstash': 'ruby',
@@ -92,7 +92,7 @@ function familyOf(word: string): string | null {
   return systemWords.find(([pattern]) => pattern.test(word))?.[1] ?? null;
 }
 
-/** Whether a system is of a family; null where `unix` is all that is known. */
+/** Whether a system belongs to a family; null where only `unix` is known. */
 function runsFamily(os: KnownSystem, family: string): boolean | null {
   const own = os.family.toLowerCase();
   if (own === 'unix' || own === 'unknown' || own === '')
@@ -100,7 +100,7 @@ function runsFamily(os: KnownSystem, family: string): boolean | null {
   return (familyOf(own) ?? own) === family;
 }
 
-/** A product beside the one in question: the platform, or something else that must be there. */
+/** A product beside the evaluated one: the platform, or another requirement. */
 export function evaluateCompanion(match: CpeMatch, criterion: Cpe, key: string, subject: Subject): Truth {
   const seen = subject.others.get(key);
   if (seen) return best(seen.map((other) => evaluateOther(match, criterion, other, key)));
@@ -118,7 +118,7 @@ function evaluateOther(match: CpeMatch, criterion: Cpe, other: Cpe, key: string)
   return known(evaluateNumber(match, criterion, version, schemeByKey(key)));
 }
 
-/** A version that was not seen makes the platform unproven; the version of the product itself is another matter. */
+/** A version that was not seen leaves the platform unproven; the product's own version is evaluated separately. */
 function known(truth: Truth): Truth {
   return truth === versionUnknown ? platformUnknown : truth;
 }
@@ -158,7 +158,7 @@ function evaluateSystem(match: CpeMatch, criterion: Cpe, os: KnownSystem | null)
   if (family === null) return platformUnknown;
   const same = runsFamily(os, family);
   if (same !== true) return same === null ? platformUnknown : no;
-  // "windows" alone is any Windows; `windows_server_2012` or a kernel's version is more than the family tells.
+  // "windows" alone is any Windows; `windows_server_2012` or a kernel's version is more specific than the family.
   return anyVersion &&
     /^(?:windows|linux_kernel|linux|mac_?os|mac_os_x|freebsd|openbsd|netbsd|solaris|aix)$/.test(
       criterion.product,

@@ -1,9 +1,9 @@
 import type { CveRecord } from './cve-record.ts';
 
-/** Parts of a CPE 2.3 formatted string; a colon behind a backslash is none of its separators. */
+/** Parts of a CPE 2.3 formatted string; an escaped colon is not a separator. */
 const cpePattern = /^cpe:2\.3:[aho*-]:((?:[^:\\]|\\.)+):((?:[^:\\]|\\.)+)(?::(?:[^:\\]|\\.)*){8}$/i;
 
-/** Characters of a CPE name that are read. */
+/** Maximum length of a CPE name, characters. */
 const cpeLimit = 1024;
 
 /** Whether a text is a CPE 2.3 formatted string. */
@@ -11,12 +11,12 @@ export function isCpe(text: string): boolean {
   return text.length <= cpeLimit && cpePattern.test(text);
 }
 
-/** One spelling for vendor and product, whether they came escaped or not. */
+/** One spelling for vendor and product, escaped or not. */
 export function vulndbProductKey(vendor: string, product: string): string {
   return `${plain(vendor)}\u0000${plain(product)}`;
 }
 
-/** Products that a record calls vulnerable; what they run on is not among them. */
+/** Products that a record calls vulnerable, without the platforms that they run on. */
 export function vulnerableProducts(record: Pick<CveRecord, 'configurations'>): Set<string> {
   const keys = new Set<string>();
   for (const { nodes } of record.configurations) {

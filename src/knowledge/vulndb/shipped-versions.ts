@@ -1,10 +1,10 @@
 /**
- * Upstream versions that releases of distributions keep for years and mend without a new version, of programs that do
- * not say who built them. Only releases that are, or were until lately, mended; what a release replaces by newer upstream
- * versions is not here.
+ * Upstream versions that releases of distributions ship for years and patch without a new version, of programs whose
+ * banners do not name the builder. Only releases that are, or were until recently, supported; packages that a release
+ * updates to newer upstream versions are not listed.
  */
 const shipped: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  // On Debian and Ubuntu it says so itself.
+  // On Debian and Ubuntu its banner names the build.
   'openbsd:openssh': {
     '7.4': ['Red Hat Enterprise Linux 7'],
     '8.0': ['Red Hat Enterprise Linux 8'],
@@ -196,7 +196,7 @@ const shipped: Readonly<Record<string, Readonly<Record<string, readonly string[]
   },
 };
 
-/** Releases that mend this very version, as people call them; empty where none is known. */
+/** Releases that ship and patch exactly this version, by their usual names; empty where none is known. */
 export function releasesWith(product: string, upstream: string | null): readonly string[] {
   const versions = Object.hasOwn(shipped, product) ? shipped[product] : undefined;
   const version = upstream?.trim().toLowerCase() ?? '';

@@ -1,4 +1,4 @@
-/** How far a criterion holds, in this order; AND takes the lowest, OR the highest. */
+/** Three-valued logic of criteria, in this order; AND takes the lowest, OR the highest. */
 export const no = 0;
 export const versionUnknown = 1;
 export const platformUnknown = 2;
@@ -16,7 +16,7 @@ export function negated(truth: Truth, negate: boolean): Truth {
   return truth === no ? yes : truth;
 }
 
-/** A truth with the sentence that explains it; empty where no result shows it. */
+/** A truth value with the sentence that explains it; empty where no result shows it. */
 export interface ReasonedTruth {
   truth: Truth;
   because: string;

@@ -12,45 +12,45 @@ import {
 import type { CpeMatch, CveRank, CveRecord, CveSource } from './cve-record.ts';
 import type { KnownSystem } from './known-product.ts';
 
-/** A product as it was recognized; a fingerprint with a CPE name fits. */
+/** A recognized product; a fingerprint with a CPE name fits. */
 export interface SeenProduct {
   cpe: string;
   version: string | null;
   revision?: string | undefined;
   os?: KnownSystem | null | undefined;
-  /** 0..1: how sure the product itself is. */
+  /** 0..1: confidence in the product itself. */
   confidence: number;
 }
 
-/** What else is known of the host. */
+/** Other facts of the host. */
 export interface HostFacts {
   os: KnownSystem | null;
   /** CPE names of its other products. */
   others: readonly string[];
 }
 
-/** How sure it is that a flaw is there; `none` is not reported. */
+/** How certain a flaw is; `none` is not reported. */
 export type VerdictClass = FindingClass | 'none';
 
 export interface CveVerdict {
   class: VerdictClass;
-  /** `unknown_version` comes as `possible`: for those who want products without a version too. */
+  /** `unknown_version` has the class `possible`, for callers that include products without a version. */
   outcome: Outcome | 'fixed_by_vendor';
   /** 0..1 */
   confidence: number;
   match: CpeMatch | null;
-  /** Versions that are affected, as text. */
+  /** Affected versions, as text. */
   affected: string | null;
   /** The version that was seen. */
   detected: string | null;
   backportNote: string | null;
-  /** Who built the program, as far as it matters. */
+  /** Who built the program, where it matters. */
   origin: Origin;
   /** Sentences: why it applies, and what limits the claim. */
   reasons: string[];
 }
 
-/** How much a claim is worth before the doubt about the product itself, 0..1. */
+/** Confidence of a verdict before doubt about the product itself, 0..1. */
 const worth = {
   certain: 0.95,
   confirmedByVendor: 0.9,
@@ -61,10 +61,10 @@ const worth = {
   weakRecord: 0.2,
   unknownVersion: 0.1,
 };
-/** Below, the product is not sure enough for a claim that is called certain. */
+/** Minimum confidence in the product for a verdict of `certain`. */
 const sureProduct = 0.8;
 
-/** Judges one record for one product of a host. */
+/** Evaluates one record for one product of a host. */
 export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, source: CveSource): CveVerdict {
   const own = seen.version?.trim() ? seen.version : undefined;
   const os = mergeSystems(seen.os ?? null, host.os);
@@ -87,7 +87,7 @@ export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, so
   return { ...verdict, origin: build.origin };
 }
 
-/** What a banner tells of the system goes before what the host is said to run; the latter fills its gaps. */
+/** The banner takes precedence over the host's presumed system, which fills its gaps. */
 function mergeSystems(own: KnownSystem | null, host: KnownSystem | null): KnownSystem | null {
   if (!own || !host) return own ?? host;
   if (own.family !== host.family || own.version !== null) return own;
@@ -156,14 +156,14 @@ function gradeBuild(build: PackageBuild, backport: BackportVerdict): Grade {
   return { level: 'possible', value, limits: [] };
 }
 
-/** A record that speaks of a product, with how sure that is and how much it matters. */
+/** A record that concerns a product, with its verdict and urgency. */
 export interface FoundCve {
   record: CveRecord;
   verdict: CveVerdict;
   rank: CveRank;
 }
 
-/** Everything that a source has to say of a product, under all its names, the most urgent first. */
+/** Everything in a source about a product, under all its names, the most urgent first. */
 export function findCves(seen: SeenProduct, host: HostFacts, source: CveSource): FoundCve[] {
   const cpe = parseCpe(seen.cpe);
   if (!cpe) return [];
@@ -188,7 +188,7 @@ function urgencyOf({ record, verdict, rank }: FoundCve): Urgency {
   };
 }
 
-/** What decides the order of findings; a finding fits. */
+/** The sort keys of findings; a finding fits. */
 export interface Urgency {
   id: string;
   kev: boolean;
@@ -197,12 +197,12 @@ export interface Urgency {
   confidence: number;
 }
 
-/** The most urgent first: known to be exploited, then EPSS, then CVSS, then confidence; ids settle the rest. */
+/** The most urgent first: known to be exploited, then EPSS, then CVSS, then confidence; ids break ties. */
 export function rankFindings<T extends Urgency>(findings: readonly T[]): T[] {
   return [...findings].sort(compareUrgency);
 }
 
-/** Made once: `localeCompare` with options takes ten times as long. */
+/** Created once: `localeCompare` with options takes ten times as long. */
 const byNumber = new Intl.Collator('en', { numeric: true });
 
 function compareUrgency(a: Urgency, b: Urgency): number {
@@ -215,7 +215,7 @@ function compareUrgency(a: Urgency, b: Urgency): number {
   );
 }
 
-/** Why a finding stands where it stands: `known to be exploited; EPSS 0.943 (percentile 0.999); CVSS 3.1 8.1`. */
+/** The reason for a finding's rank: `known to be exploited; EPSS 0.943 (percentile 0.999); CVSS 3.1 8.1`. */
 export function rankReason({ kev, epss, cvss }: Pick<Urgency, 'kev' | 'epss' | 'cvss'>): string {
   const parts = [
     kev ? 'known to be exploited' : 'not known to be exploited',

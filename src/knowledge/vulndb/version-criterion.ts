@@ -39,7 +39,7 @@ export function evaluateVersion(match: CpeMatch, criterion: Cpe, subject: Subjec
     if (isAnyUpdate(criterion)) return { truth: yes, because: 'The record names all versions.' };
     return evaluateUpdate(match, criterion.update, subject);
   }
-  // "Not applicable" says that the thing has no version: one that shows a version is another.
+  // "Not applicable" means that the product has no version: one that shows a version differs.
   if (criterion.version === '-') return subject.version === null ? unseen(match) : ruledOut;
   return evaluateExact(match, criterion, subject);
 }
@@ -84,7 +84,7 @@ function evaluateExact(match: CpeMatch, criterion: Cpe, subject: Subject): Reaso
     return incomparable(version, match);
   const order = versionOrder(base, criterion.version, subject);
   if (criterion.update === '*') {
-    // Every update of that version, and what the version itself calls an update.
+    // Every update of that version, and the update that is part of the version itself.
     if (order === 0 || versionOrder(version, criterion.version, subject) === 0) return named(version);
     return order === null ? undecided(version, match, criterion, subject) : ruledOut;
   }
@@ -94,15 +94,15 @@ function evaluateExact(match: CpeMatch, criterion: Cpe, subject: Subject): Reaso
   return versionOrder(version, whole, subject) === 0 ? named(version) : ruledOut;
 }
 
-/** Long lists of versions are gone through quickly: versions that begin with other numbers differ. */
+/** Fast path for long lists of versions: versions that begin with other numbers differ. */
 function beginsOtherwise(version: string, subject: Subject): boolean {
   const first = Number.parseInt(version, 10);
   return subject.first !== null && !Number.isNaN(first) && first !== subject.first;
 }
 
 /**
- * Versions without an order. Texts that are equal are equal, whatever they mean; versions that can be read stand in
- * different lines of the product, so they differ; anything else may be the same.
+ * Versions without an order. Equal texts are equal, whatever they mean; readable versions belong to different lines of
+ * the product, so they differ; anything else may be the same.
  */
 function undecided(version: string, match: CpeMatch, criterion: Cpe, subject: Subject): ReasonedTruth {
   if (version === criterion.version) return named(version);
@@ -120,7 +120,7 @@ function evaluateUpdate(match: CpeMatch, update: string, subject: Subject): Reas
     const order = versionOrder(joinUpdate('0', own), joinUpdate('0', wanted), subject);
     return order === 0 ? named(subject.version) : ruledOut;
   }
-  // A candidate says so in its version; a patch level or service pack often stays untold.
+  // A version names its candidate; it often omits a patch level or service pack.
   if (own !== '' || /^(?:alpha|beta|gamma|milestone|rc|cr|pre|dev|a|b|m)/.test(wanted)) return ruledOut;
   const because = `Version ${subject.version} matches; whether it is ${update} is unknown.`;
   return { truth: versionUnknown, because };
@@ -135,7 +135,7 @@ function plainUpdate(update: string, scheme: VersionScheme): string {
   return scheme === 'openssh' && plain === 'p1' ? '' : plain;
 }
 
-/** Whether a version lies within the four bounds of a criterion; a bound that cannot be compared leaves it open. */
+/** Whether a version lies within the four bounds of a criterion; unknown if a bound is not comparable. */
 function withinBounds(match: CpeMatch, version: string, subject: Comparable): Truth {
   const checks: [string | null, (order: -1 | 0 | 1) => boolean][] = [
     [match.startIncluding, (order) => order >= 0],
@@ -154,7 +154,7 @@ function withinBounds(match: CpeMatch, version: string, subject: Comparable): Tr
 }
 
 function compareToBound(version: string, bound: string, subject: Comparable): VersionOrder {
-  // What is left out of 2.4 makes it 2.4 at least.
+  // The server omits parts: a shown 2.4 is 2.4 or later.
   if (isCutShort(version, subject)) {
     if (version === bound) return 1;
     if (bound.startsWith(`${version}.`)) return null;

@@ -2,10 +2,10 @@ import { aliasesOf } from '../products/cpe-aliases.ts';
 import { builtinCves, builtinRecord } from './builtin.ts';
 import type { CveRecord, CveSource } from './cve-record.ts';
 
-/** Products whose records are kept at hand; most services of a scan are of few products. */
+/** Maximum number of products with cached records; most services of a scan belong to few products. */
 const maxRememberedProducts = 256;
 
-/** The imported data, and of the builtin catalog what it lacks; without imported data the builtin catalog alone. */
+/** The imported data, supplemented by the builtin catalog; without imported data the builtin catalog alone. */
 export function withBuiltin(imported: CveSource | null): CveSource {
   if (imported === null) return builtinCves;
   const remembered = new Map<string, CveRecord[]>();
@@ -30,7 +30,7 @@ export function withBuiltin(imported: CveSource | null): CveSource {
   };
 }
 
-/** A record with the title and the score that the builtin catalog has and it lacks. */
+/** A record whose missing title and score come from the builtin catalog. */
 function completed(record: CveRecord): CveRecord {
   const builtin = builtinRecord(record.id);
   if (builtin === null) return record;
@@ -40,7 +40,7 @@ function completed(record: CveRecord): CveRecord {
   return {
     id,
     title: title ?? builtin.title,
-    // What is long is read when somebody asks for it.
+    // Long parts are read on first access.
     get description() {
       return record.description;
     },
@@ -63,10 +63,10 @@ function completed(record: CveRecord): CveRecord {
 function lackingIn(imported: CveSource, vendor: string, product: string): CveRecord[] {
   const builtin = builtinCves.lookup(vendor, product);
   if (builtin.length === 0) return [];
-  const judged = new Set(
+  const covered = new Set(
     aliasesOf(vendor, product).flatMap((name) =>
       imported.lookup(name.vendor, name.product).map(({ id }) => id),
     ),
   );
-  return builtin.filter(({ id }) => !judged.has(id));
+  return builtin.filter(({ id }) => !covered.has(id));
 }

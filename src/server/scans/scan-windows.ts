@@ -3,24 +3,24 @@ import type { Config } from '../../config/schema.ts';
 import { type BlackoutWindow, ScanCalendar } from '../../domain/time/scan-calendar.ts';
 import type { ServerLog } from '../logging/log.ts';
 
-/** Clocks jump and machines sleep: the calendar is looked at this often at least, milliseconds. */
+/** Maximum interval between checks of the calendar, milliseconds: clocks jump and machines sleep. */
 const lookMs = 30_000;
 
-/** Who keeps the scans of a server from sending. */
+/** Stops the scans of a server from sending. */
 export interface WindowedPool {
   /** @param closure null = scans may send */
   setClosure(closure: BlackoutWindow | null): void;
 }
 
-/** Closes the scans of a server outside of `scanner.windows` and in `scanner.freeze`, and opens them again. */
+/** Lets the scans of a server send only within `scanner.windows` and outside of `scanner.freeze`. */
 export class ScanWindows {
   readonly #config: Pick<Config, 'scanner' | 'queue'>;
   readonly #gate: WindowedPool;
   readonly #log: Pick<ServerLog, 'info'>;
   #calendar: ScanCalendar;
   #timer: NodeJS.Timeout | null = null;
-  /** What was told last. */
-  #told = '';
+  /** Last logged window. */
+  #logged = '';
 
   constructor(config: Pick<Config, 'scanner' | 'queue'>, gate: WindowedPool, log: Pick<ServerLog, 'info'>) {
     this.#config = config;
@@ -29,12 +29,12 @@ export class ScanWindows {
     this.#calendar = calendarOf(config);
   }
 
-  /** Called before any scan begins. */
+  /** Call before any scan begins. */
   start(): void {
     this.#look();
   }
 
-  /** The settings have changed. */
+  /** Applies changed settings. */
   renew(): void {
     this.#calendar = calendarOf(this.#config);
     this.#look();
@@ -49,17 +49,17 @@ export class ScanWindows {
     const now = Date.now();
     const { closure, next } = this.#calendar.at(now);
     this.#gate.setClosure(closure);
-    this.#tell(closure);
+    this.#logChange(closure);
     // Never 0: a timer may be a little early.
     const wait = Math.max(1, Math.min(lookMs, (next ?? Number.POSITIVE_INFINITY) - now));
     this.#timer = setTimeout(() => this.#look(), wait);
   }
 
-  #tell(closure: BlackoutWindow | null): void {
+  #logChange(closure: BlackoutWindow | null): void {
     const text = closure ? windowText(closure) : '';
-    if (text === this.#told) return;
-    this.#told = text;
-    this.#log.info(closure ? `scans paused: ${text}` : 'scans resumed');
+    if (text === this.#logged) return;
+    this.#logged = text;
+    this.#log.info(closure ? `scans wait for their window: ${text}` : 'scan window open');
   }
 }
 

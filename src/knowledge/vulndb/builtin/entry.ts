@@ -7,20 +7,20 @@ export type Affected = Readonly<Record<string, readonly VersionRange[]>>;
 /** `< 9.8`, `>= 8.5, <= 9.7`, `= 2.4.49`, or `*` for every version. */
 export type VersionRange = string;
 
-/** An entry of the builtin catalogue: the record, and what to do where an update alone is not the answer. */
+/** An entry of the builtin catalog: the record, and the remediation where an update alone is not enough. */
 export interface BuiltinCve {
   record: CveRecord;
   remedy: string | null;
-  /** The version stays the same when the update for the flaw is installed. */
+  /** Installing the update does not change the version. */
   updatesHidden: boolean;
 }
 
 interface More {
   /** Product that the affected one must run on, `o:microsoft:windows`. */
   on?: string;
-  /** What to do, besides the update that the affected range tells. */
+  /** Remediation besides the update that follows from the affected range. */
   remedy?: string;
-  /** The version stays the same when the update for the flaw is installed, as a hotfix or a patch set. */
+  /** Installing the update does not change the version, as with a hotfix or a patch set. */
   updatesHidden?: boolean;
 }
 
@@ -28,9 +28,10 @@ const metricNames = ['AV', 'AC', 'PR', 'UI', 'S', 'C', 'I', 'A'];
 
 /**
  * One CVE.
- * @param score base score of CVSS v3 as the National Vulnerability Database shows it
+ *
+ * @param score CVSS v3 base score as in the National Vulnerability Database
  * @param metrics its vector without names, in their order: `NLNN/U/HHH` is AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H
- * @param title what an attacker gains, in one sentence
+ * @param title the impact of an attack, in one sentence
  */
 export function cve(
   id: string,
@@ -86,7 +87,7 @@ const bounds = {
   '<': 'endExcluding',
 } as const;
 
-/** @throws Error for a product or a range that is not written as it must be */
+/** @throws Error for a malformed product or range */
 function matchOf(product: string, range: VersionRange): CpeMatch {
   const [, part, vendor = '', name = ''] = productForm.exec(product) ?? [];
   if (part === undefined) throw new Error(`"${product}" is not part:vendor:product`);

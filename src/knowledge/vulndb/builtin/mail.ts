@@ -7,7 +7,7 @@ const roundcube = 'a:roundcube:webmail';
 const exchange = 'a:microsoft:exchange_server';
 const zimbra = 'a:synacor:zimbra_collaboration_suite';
 
-/** Mail transfer, mailboxes and web mail. */
+/** Mail transfer agents, mailbox servers and webmail. */
 export const mailCves = [
   cve('CVE-2019-10149', 9.8, 'NLNN/U/HHH', 'A recipient address runs commands as root', {
     [exim]: ['>= 4.87, <= 4.91'],

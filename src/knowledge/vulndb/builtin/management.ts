@@ -11,7 +11,7 @@ const papercut = ['a:papercut:papercut_mf', 'a:papercut:papercut_ng'];
 const each = (products: readonly string[], ranges: readonly string[]) =>
   Object.fromEntries(products.map((product) => [product, ranges]));
 
-/** What people build, watch and administer with. */
+/** Build, monitoring and administration tools. */
 export const managementCves = [
   cve(
     'CVE-2024-23897',

@@ -5,7 +5,7 @@ const netatalk = 'a:netatalk:netatalk';
 const patchLevel =
   'The name of the system does not tell its updates: check that the update for this flaw is installed.';
 
-/** File and desktop services of Windows, Samba and their kin. */
+/** File and desktop services of Windows, Samba and related servers. */
 export const smbCves = [
   cve(
     'CVE-2017-7494',

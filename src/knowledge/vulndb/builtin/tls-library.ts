@@ -2,7 +2,7 @@ import { cve } from './entry.ts';
 
 const openssl = 'a:openssl:openssl';
 
-/** Libraries that servers name in their answers. */
+/** TLS libraries that servers name in their responses. */
 export const tlsLibraryCves = [
   cve(
     'CVE-2014-0160',

@@ -8,7 +8,7 @@ const phpmyadmin = 'a:phpmyadmin:phpmyadmin';
 const each = (products: readonly string[], ranges: readonly string[]) =>
   Object.fromEntries(products.map((product) => [product, ranges]));
 
-/** Applications that answer over HTTP. */
+/** Applications served over HTTP. */
 export const webApplicationCves = [
   cve(
     'CVE-2019-3396',

@@ -8,7 +8,7 @@ const squid = 'a:squid-cache:squid';
 const php = 'a:php:php';
 const windows = 'o:microsoft:windows';
 
-/** Web servers, proxies and the languages they show. */
+/** Web servers, proxies and the languages that they reveal. */
 export const webServerCves = [
   cve(
     'CVE-2021-41773',

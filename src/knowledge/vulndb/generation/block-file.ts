@@ -3,21 +3,21 @@ import { closeSync, constants, fsyncSync, openSync, readSync, writeSync } from '
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { PortolanError } from '../../../domain/errors.ts';
 
-/** Bytes of a block when it is unpacked: all records of the product with the most. */
+/** Maximum size of an unpacked block, bytes: all records of the product with the most. */
 export const maxBlockBytes = 256 * 1024 * 1024;
 
-/** Length packed, length unpacked, CRC-32 of the packed bytes. */
+/** Block header: packed length, unpacked length, CRC-32 of the packed bytes. */
 const headerBytes = 12;
-/** Written to the disk at once. */
+/** Write buffer, bytes. */
 const writeBytes = 1024 * 1024;
 
-/** @param reason what is wrong, without paths */
+/** @param reason the defect, without paths */
 export function damagedBlock(reason: string, cause?: unknown): PortolanError {
   const remedy = 'Import it again with "vulndb import --replace", or sync it with "vulndb sync --force".';
   return new PortolanError('conflict', `The vulnerability data is damaged: ${reason}. ${remedy}`, {}, cause);
 }
 
-/** A file that is written once, from its beginning to its end. */
+/** A file that is written once, sequentially. */
 export class FileWriter {
   readonly #fd: number;
   readonly #hash = createHash('sha256');
@@ -25,7 +25,7 @@ export class FileWriter {
   #waitingBytes = 0;
   #size = 0;
 
-  /** @param path of a file that is not there yet */
+  /** @param path must not exist */
   constructor(path: string) {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     this.#fd = openSync(path, flags, 0o600);
@@ -35,7 +35,7 @@ export class FileWriter {
     return this.#size;
   }
 
-  /** @returns where the bytes begin */
+  /** @returns offset of the bytes */
   write(bytes: Uint8Array): number {
     const at = this.#size;
     this.#hash.update(bytes);
@@ -46,7 +46,11 @@ export class FileWriter {
     return at;
   }
 
-  /** Packs a text as one block. @returns where it begins */
+  /**
+   * Packs a text as one block.
+   *
+   * @returns its offset
+   */
   writeBlock(text: string): number {
     const raw = Buffer.from(text);
     if (raw.length > maxBlockBytes) throw new RangeError(`a block of ${raw.length} bytes`);
@@ -60,7 +64,7 @@ export class FileWriter {
     return at;
   }
 
-  /** Makes it durable. */
+  /** Flushes it to the disk (fsync). */
   finish(): { size: number; sha256: string } {
     this.#flush();
     fsyncSync(this.#fd);
@@ -80,7 +84,11 @@ export class FileWriter {
   }
 }
 
-/** Reads so many bytes of a file. @throws PortolanError `conflict` when they are not there */
+/**
+ * Reads this many bytes of a file.
+ *
+ * @throws PortolanError `conflict` when the file is too short
+ */
 export function readBlockBytes(fd: number, offset: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   for (let read = 0; read < length; ) {
@@ -93,16 +101,17 @@ export function readBlockBytes(fd: number, offset: number, length: number): Buff
 
 export interface RecordBlock {
   text: string;
-  /** Bytes of the text. */
+  /** Unpacked bytes. */
   size: number;
-  /** Where the next block begins. */
+  /** Offset of the next block. */
   end: number;
 }
 
 /**
  * Reads one block.
+ *
  * @param size of the file
- * @throws PortolanError `conflict` when there is no whole block at this place
+ * @throws PortolanError `conflict` without a complete block at this offset
  */
 export function readRecordBlock(fd: number, offset: number, size: number): RecordBlock {
   if (!Number.isSafeInteger(offset) || offset < 0 || offset + headerBytes > size) {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Longest work without a turn for others, milliseconds. */
+/** Maximum time without a turn of the event loop, milliseconds. */
 const longestTurnMs = 8;
 
-/** Gives the event loop back at intervals during long work. */
+/** Yields to the event loop at intervals during long work. */
 export class EventLoopYield {
   #since = performance.now();
   readonly #signal: AbortSignal | null;

@@ -27,13 +27,13 @@ import {
 } from './record-lines.ts';
 import { countFixes, groupFixes, mergeFixes, readFixes } from './stored-fixes.ts';
 
-/** Most CVEs in the newer files; with more of them all files are rebuilt. */
+/** Maximum number of CVEs in the newer files; above it all files are rebuilt. */
 const maxNewerCves = 20_000;
 
-/** Largest share of all CVEs in the newer files. */
+/** Maximum share of the newer files among all CVEs. */
 const newerShare = 1 / 8;
 
-/** Characters after which a block of records is complete. */
+/** A block of records is complete above this size, characters. */
 const recordBlockBytes = 64 * 1024;
 
 /** Writes the files of one generation. */
@@ -62,7 +62,7 @@ export class GenerationBuild {
     this.distributions = base?.distributions ?? [];
   }
 
-  /** Takes files of the base over unchanged. */
+  /** Links or copies unchanged files of the base. */
   carryOn(names: GenerationFile[]): void {
     for (const name of names) {
       const [from, to] = [join(this.#baseFolder ?? '', name), join(this.#folder, name)];
@@ -79,7 +79,7 @@ export class GenerationBuild {
     }
   }
 
-  /** Takes records and statements of distributions over unchanged. */
+  /** Copies unchanged records and statements of distributions. */
   carryOnRecords(): void {
     this.newer = this.#base?.newer;
     this.carryOn([
@@ -145,7 +145,8 @@ export class GenerationBuild {
   }
 
   /**
-   * Takes the records over unchanged and writes those that change into the newer files, with those that are there already.
+   * Keeps the base's records and writes the changed ones into the newer files, with those already there.
+   *
    * @returns false, with nothing done, when the newer files would become too large
    */
   async newerRecords(spool: SpoolFile, added: SpooledRecord[]): Promise<boolean> {
@@ -187,13 +188,13 @@ export class GenerationBuild {
     return true;
   }
 
-  /** @param wasRejected undefined = the CVE was not known */
+  /** @param wasRejected undefined = a new CVE */
   #recount({ rejected }: CveRecord, wasRejected: boolean | undefined): void {
     if (wasRejected === undefined) this.counts.cves++;
     this.counts.rejected += Number(rejected) - Number(wasRejected ?? false);
   }
 
-  /** Products that have no shard in the large file. */
+  /** Products without a shard in the large file. */
   #countUnlisted(products: ReadonlySet<string>): number {
     const bytes = readFileSync(join(this.#folder, 'shards.idx'));
     const [count, whole] = [bytes.length / indexEntryBytes, new Uint8Array(bytes).buffer];
@@ -294,7 +295,7 @@ export class GenerationBuild {
   }
 }
 
-/** -1 for a file that is missing. */
+/** -1 for a missing file. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
 }

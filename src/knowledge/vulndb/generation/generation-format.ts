@@ -11,7 +11,7 @@ export const epssEntryBytes = 16;
 /** Unit of scores and percentiles in `epss.bin`. */
 export const epssUnit = 1e-9;
 
-/** The part of a record that is read with its product, and where the rest of it is. */
+/** The part of a record that is read with its product, and the location of the rest. */
 export type PackedCore = [
   id: string,
   published: string,
@@ -19,18 +19,18 @@ export type PackedCore = [
   cvss: PackedScore[],
   cwe: string[],
   source: string,
-  /** The block of `records.bin`, the first line in it, and how many lines speak of this CVE. */
+  /** The block of `records.bin`, the first line in it, and the number of lines about this CVE. */
   block: number,
   line: number,
   lines: number,
-  /** JSON of its packed configurations, which takes a third of the memory; 0 = too long to be here. */
+  /** JSON of its packed configurations, which takes a third of the memory; 0 = too long to be inlined. */
   configurations: string | 0,
 ];
 
-/** Key of the shard of the newer files with the ids of all CVEs that these speak of. */
+/** Key of the shard of the newer files with the ids of all CVEs in them. */
 export const replacedKey = '\u0001replaced';
 
-/** What a shard of a distribution's statements holds. */
+/** Contents of a shard of a distribution's statements. */
 export type PackedFix = [cve: string, packageName: string, fixed: string | null];
 
 /** Hash of a key of `shards.idx`, as two halves. */
@@ -44,7 +44,11 @@ export function fixesKey(distribution: string, release: string, cve: string): st
   return `\u0001fixes\u0000${distribution}\u0000${release}\u0000${cve.slice(4, 8)}`;
 }
 
-/** Reads an entry that must have the shape in which it was written. @throws PortolanError `conflict` */
+/**
+ * Parses an entry and checks its shape.
+ *
+ * @throws PortolanError `conflict`
+ */
 export function shaped<T>(read: () => T): T {
   try {
     return read();

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../../../domain/errors.ts';
 
 /**
- * The right to change the vulnerability data of a folder: a record lock of the kernel, through SQLite, on a file that
- * holds nothing. It ends with its process however that ends.
+ * The exclusive right to change the vulnerability data of a folder: a kernel record lock, through SQLite, on an empty
+ * file. It is released when its process ends, even by a crash.
  */
 export class GenerationLock {
   readonly #guard: DatabaseSync;
@@ -14,7 +14,11 @@ export class GenerationLock {
     this.#guard = guard;
   }
 
-  /** Makes the folder where it is missing. @throws PortolanError `conflict` while another import has it */
+  /**
+   * Creates a missing folder.
+   *
+   * @throws PortolanError `conflict` while another import holds the lock
+   */
   static acquire(dir: string): GenerationLock {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const guard = new DatabaseSync(join(dir, '.import.guard'), { timeout: 0 });

@@ -12,16 +12,21 @@ import {
 /** File that names the current generation. */
 export const pointerName = 'current';
 
-/** Attempts to open a generation that imports replace at the same moment. */
+/** Attempts to open a generation while imports replace it. */
 const openTries = 5;
 
-/** The manifest of the current generation, without opening the rest. @throws PortolanError `conflict` */
+/**
+ * The manifest of the current generation, without opening the rest.
+ *
+ * @throws PortolanError `conflict`
+ */
 export function readCurrentManifest(dir: string): GenerationManifest | null {
   return openCurrent(dir, manifestOf);
 }
 
 /**
- * Opens the generation that the pointer names, again when an import replaces it meanwhile.
+ * Opens the generation that the pointer names, and retries when an import replaces it meanwhile.
+ *
  * @returns null when nothing was imported into this folder
  * @throws PortolanError `conflict` when the data is damaged
  */

@@ -26,10 +26,10 @@ import { encodeRecord } from './record-code.ts';
 import { recordKey, type SpooledRecord } from './record-lines.ts';
 import { packageKey } from './stored-fixes.ts';
 
-/** Records that one generation can hold. */
+/** Maximum number of records of a generation. */
 const maxRecords = 5_000_000;
 
-/** Statements of distributions that one generation can hold. */
+/** Maximum number of statements of distributions in a generation. */
 const maxStatements = 5_000_000;
 
 interface Checkpoint {
@@ -41,22 +41,22 @@ interface Checkpoint {
 }
 
 interface CommitInput {
-  /** What changes of what is known about the sources. */
+  /** Changes to the facts about the sources. */
   sources: Record<string, SourceState>;
   synced: boolean;
-  /** Breaks the work off; then nothing has changed. */
+  /** Aborts the work, without any change. */
   signal?: AbortSignal;
 }
 
 /**
- * Makes the next generation out of the current one and what is added. Nothing is visible before `commit` has put the
- * pointer in place; until then everything is in a staging folder. One writer at a time.
+ * Builds the next generation from the current one and the additions. Works in a staging folder: nothing is visible
+ * before `commit` has replaced the pointer. One writer at a time.
  */
 export class GenerationWriter implements FeedSink {
   readonly #dir: string;
   readonly #lock: GenerationLock;
   readonly #staging: string;
-  /** The current generation, which the next one builds on. */
+  /** The current generation, the base of the next one. */
   readonly base: GenerationManifest | null;
   readonly #spool: SpoolFile;
   readonly #spooled: SpooledRecord[] = [];
@@ -77,7 +77,7 @@ export class GenerationWriter implements FeedSink {
 
   /**
    * @param fresh discards the current generation
-   * @throws PortolanError `conflict` while another one is open for this folder, or when what is there is damaged
+   * @throws PortolanError `conflict` while another one is open for this folder, or when the existing data is damaged
    */
   static open(dir: string, fresh = false): GenerationWriter {
     const lock = GenerationLock.acquire(dir);
@@ -117,7 +117,7 @@ export class GenerationWriter implements FeedSink {
     this.#epss = scores;
   }
 
-  /** What was added so far, to come back to when a feed turns out to be broken. */
+  /** The additions so far, as a savepoint in case a feed turns out to be broken. */
   checkpoint(): Checkpoint {
     return {
       records: this.#spooled.length,
@@ -136,13 +136,15 @@ export class GenerationWriter implements FeedSink {
     this.#epss = epss;
   }
 
-  /** Records that were added. */
+  /** Number of added records. */
   get added(): number {
     return this.#spooled.length;
   }
 
   /**
-   * Builds the generation and makes it the current one; the one before is removed, and readers that have it open keep it.
+   * Builds the generation and makes it the current one. Removes the previous one; readers that have it open can still
+   * read it.
+   *
    * @throws PortolanError `conflict` when the old generation is damaged; after any error it stays the current one
    */
   async commit({ sources, synced, signal }: CommitInput): Promise<GenerationManifest> {
@@ -180,7 +182,7 @@ export class GenerationWriter implements FeedSink {
     return manifest;
   }
 
-  /** Gives the folder back; without a commit before, nothing has happened. May be called again. */
+  /** Releases the folder; discards everything that was not committed. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -203,7 +205,7 @@ function generationName(now: Date): string {
   return `${time}-${randomBytes(3).toString('hex')}`;
 }
 
-/** Removes what crashes left, and generations that are not current; needs the lock. */
+/** Removes leftovers of crashes and generations that are not current; requires the lock. */
 function removeLeftovers(dir: string, current: string | null, keepGenerations: boolean): void {
   for (const name of readdirSync(dir)) {
     const isOld = generationPattern.test(name) && name !== current && !keepGenerations;

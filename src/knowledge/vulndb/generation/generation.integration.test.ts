@@ -80,7 +80,7 @@ describe('a generation', () => {
     expect(db.lookup('acme', 'http')).toEqual([]);
     expect(db.lookup('', '')).toEqual([]);
     expect(db.version).toBe(manifest.generation);
-    // What a caller does to a result concerns nobody else.
+    // A caller that changes a result does not affect others.
     db.lookup('acme', 'httpd').length = 0;
     expect(db.lookup('acme', 'httpd')).toHaveLength(3);
     db.close();
@@ -210,7 +210,7 @@ describe('a generation', () => {
     const manifest = await build((writer) => writer.setKev([]));
     expect(manifest.counts).toMatchObject({ cves: 1, kev: 0, epss: 3 });
     expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
-    // Who has the old data open goes on with it, although its files are gone.
+    // An open reader still reads the old data, although its files are deleted.
     expect(existsSync(join(dir, before.version))).toBe(false);
     expect(before.lookup('acme', 'httpd')[0]?.description).toBe('An overflow in httpd.');
     expect(before.rank('CVE-2026-1000').kev).not.toBeNull();

@@ -22,13 +22,13 @@ import { type GenerationFile, type GenerationManifest, generationFiles, newerFil
 import { decodeRecord, unpackScores } from './record-code.ts';
 import { StoredRecord } from './stored-record.ts';
 
-/** Bytes of unpacked shards that are kept; the one that was asked for last stays in any case. */
+/** Maximum size of cached unpacked shards, bytes; the last one requested stays in any case. */
 const maxKeptShardBytes = 8 * 1024 * 1024;
 
-/** Blocks of whole records that are kept. */
+/** Maximum number of cached blocks of whole records. */
 const maxKeptBlocks = 8;
 
-/** Imported vulnerability data as it was when it was opened; a newer import does not change it. */
+/** Imported vulnerability data as of its opening; a newer import does not change it. */
 export interface Vulndb extends CveSource {
   readonly manifest: GenerationManifest;
   close(): void;
@@ -43,20 +43,20 @@ export async function openVulndb(dir: string): Promise<Vulndb | null> {
   return openCurrent(dir, (folder, generation) => new Generation(folder, generation));
 }
 
-/** Something that was unpacked, and how large it was. */
+/** An unpacked value and its size. */
 interface Kept<T> {
   value: T;
   size: number;
 }
 
-/** Where the shards of some records begin, by the hashes of their keys. */
+/** Offsets of the shards of some records, by the hashes of their keys. */
 interface ShardIndex {
   high: Uint32Array;
   low: Uint32Array;
   offsets: Float64Array;
 }
 
-/** Records with their shards: those of the last whole import, or what came since. */
+/** Records with their shards: those of the last full import, or the later changes. */
 interface Layer {
   records: GenerationFile;
   shards: GenerationFile;
@@ -112,7 +112,7 @@ class Generation implements Vulndb {
     return [...this.#kept(key, () => this.#readProduct(key))];
   }
 
-  /** What the newer files say of a CVE holds; the records of both come in one order. */
+  /** The newer files take precedence per CVE; the records of both are merged in one order. */
   #readProduct(key: string): Kept<CveRecord[]> {
     const base = this.#recordsOf(this.#base, key);
     if (this.#newer === null) return base;
@@ -166,7 +166,11 @@ class Generation implements Vulndb {
     return this.manifest.files[name]?.size ?? -1;
   }
 
-  /** A small file as a whole. @throws PortolanError `conflict` when it is not what the manifest says */
+  /**
+   * Reads a small file completely.
+   *
+   * @throws PortolanError `conflict` when it does not match the manifest
+   */
   #readWhole(name: GenerationFile): Buffer {
     const bytes = readBlockBytes(this.#fd(name), 0, this.#size(name));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -194,11 +198,11 @@ class Generation implements Vulndb {
     };
   }
 
-  /** What is kept under a key, read once and then remembered; what there is nothing of is not. */
+  /** The value of a key, read once and then cached; missing values are not cached. */
   #kept<T>(key: string, read: () => Kept<T>): T {
     const known = this.#shards.get(key);
     if (known) {
-      // The least recently used one goes first.
+      // Evict the least recently used one first.
       this.#shards.delete(key);
       this.#shards.set(key, known);
       return known.value as T;
@@ -296,7 +300,7 @@ function cveOrder({ id }: CveRecord): number {
   return cveKey(id) ?? 0;
 }
 
-/** Smallest number below `count` for which a condition holds that holds for all behind it too; else `count`. */
+/** Smallest number below `count` from which on a monotonic condition holds; else `count`. */
 function firstAtLeast(count: number, holds: (at: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

@@ -1,9 +1,9 @@
-/** What a generation holds and where it came from: `manifest.json`, written last. */
+/** Contents and sources of a generation: `manifest.json`, written last. */
 export interface GenerationManifest {
-  /** Form of the files. */
+  /** Version of the file format. */
   format: 1;
   generation: string;
-  /** ISO 8601 UTC: the last import or sync that succeeded. */
+  /** ISO 8601 UTC: the last successful import or sync. */
   created_at: string;
   /** The last sync; null when all was imported from files. */
   synced_at: string | null;
@@ -19,9 +19,9 @@ export interface GenerationManifest {
   };
   sources: Record<string, SourceState>;
   distributions: { distribution: string; release: string; statements: number }[];
-  /** What was changed since `records.bin` was made stands in files of its own; absent when nothing was. */
+  /** Changes since `records.bin` was built, in separate files; absent without any. */
   newer?: {
-    /** CVEs of which nothing in `records.bin` holds any more. */
+    /** CVEs whose entries in `records.bin` are all superseded. */
     cves: number;
     /** Products of `shards.bin`. */
     base_products: number;
@@ -29,15 +29,15 @@ export interface GenerationManifest {
   files: Record<string, { size: number; sha256: string }>;
 }
 
-/** What is known of one source (`nvd`, `cve5`, `overrides`, `kev`, `epss`, `fixes`). */
+/** State of one source (`nvd`, `cve5`, `overrides`, `kev`, `epss`, `fixes`). */
 export interface SourceState {
-  /** The last import or sync of it. */
+  /** Its last import or sync. */
   updated_at: string;
-  /** When its publisher made the newest of it; null when that is not known. */
+  /** Publication time of its newest data; null = unknown. */
   data_date: string | null;
-  /** Everything that NVD changed before this time is there; only a sync that got all pages moves it. */
+  /** All changes in NVD before this time are included; only a sync that got all pages advances it. */
   mark: string | null;
-  /** Of the last download, for a question whether there is anything new. */
+  /** Of the last download, for conditional requests. */
   etag: string | null;
   last_modified: string | null;
 }
@@ -51,17 +51,17 @@ export const generationFiles = [
   'epss.bin',
   'fixes.json',
 ] as const;
-/** What came since the others were made: in force instead of what they say of the same CVEs. All or none are there. */
+/** Later changes, which supersede the other files for the same CVEs. All or none exist. */
 export const newerFiles = ['newer-records.bin', 'newer-shards.bin', 'newer-shards.idx'] as const;
 export type GenerationFile = (typeof generationFiles)[number] | (typeof newerFiles)[number];
 
-/** Largest manifest and pointer that are read. */
+/** Maximum size of a manifest and a pointer, bytes. */
 export const maxGenerationManifestBytes = 4 * 1024 * 1024;
 export const maxPointerBytes = 1024;
-/** Form of the name of a generation. */
+/** Form of a generation's name. */
 export const generationPattern = /^\d{8}T\d{6}Z-[0-9a-f]{6}$/;
 
-/** @throws TypeError, SyntaxError when the text is no manifest of this form */
+/** @throws TypeError, SyntaxError for an invalid manifest */
 export function readGenerationManifest(text: string): GenerationManifest {
   const value = JSON.parse(text) as Partial<GenerationManifest> | null;
   if (value?.format !== 1) throw new TypeError('its format is unknown to this version');

@@ -6,10 +6,10 @@ import type { EventLoopYield } from './event-loop-yield.ts';
 import { indexEntryBytes, type PackedCore, type PackedFix, shardHash } from './generation-format.ts';
 import { packConfigurations, packScores } from './record-code.ts';
 
-/** Longest configurations that are read with their product, bytes; longer ones are read with their record. */
+/** Maximum size of configurations that are read with their product, bytes; longer ones are read with their record. */
 const inlineBytes = 4096;
 
-/** Most products of a record whose configurations are repeated in each shard. */
+/** Maximum number of products of a record whose configurations are repeated in each shard. */
 const inlineProducts = 32;
 
 /** Collects the records of each product: their cores in a file, the products in memory. */

@@ -1,6 +1,6 @@
 import type { Configuration, CpeMatch, CveRecord, CvssScore } from '../cve-record.ts';
 
-/** A configuration as it is kept: lists in place of objects, which saves a third and reads faster. */
+/** A configuration in its stored form: arrays in place of objects, a third smaller and faster to read. */
 export type PackedConfiguration = [operator: 0 | 1, negate: 0 | 1, nodes: PackedNode[]];
 type PackedNode = [operator: 0 | 1, negate: 0 | 1, matches: PackedMatch[]];
 type PackedMatch = [

@@ -1,6 +1,6 @@
-/** Why one record of a feed is refused; the feed goes on. */
+/** Why one record of a feed is rejected; the import continues. */
 export class RecordProblem extends Error {
-  /** @param place of the field within its record, e.g. `configurations[0].nodes[1].operator` */
+  /** @param place path of the field within its record, e.g. `configurations[0].nodes[1].operator` */
   constructor(place: string, reason: string) {
     super(`${place} ${reason}`);
     this.name = 'RecordProblem';
@@ -15,7 +15,11 @@ export function objectAt(value: unknown, place: string): Fields {
   throw new RecordProblem(place, 'must be an object');
 }
 
-/** A list that may be missing. @throws RecordProblem */
+/**
+ * An optional list.
+ *
+ * @throws RecordProblem
+ */
 export function listAt(value: unknown, place: string, most: number): readonly unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new RecordProblem(place, 'must be a list');
@@ -30,7 +34,11 @@ export function textAt(value: unknown, place: string, longest: number): string {
   return value;
 }
 
-/** A text that may be missing; an empty one counts as missing. @throws RecordProblem */
+/**
+ * An optional text; an empty one counts as missing.
+ *
+ * @throws RecordProblem
+ */
 export function optionalText(value: unknown, place: string, longest: number): string | null {
   if (value === undefined || value === null || value === '') return null;
   return textAt(value, place, longest);
@@ -42,7 +50,11 @@ export function numberAt(value: unknown, place: string, least: number, most: num
   throw new RecordProblem(place, `must be a number from ${least} to ${most}`);
 }
 
-/** A truth value that may be missing. @throws RecordProblem */
+/**
+ * An optional boolean.
+ *
+ * @throws RecordProblem
+ */
 export function flagAt(value: unknown, place: string, otherwise: boolean): boolean {
   if (value === undefined || value === null) return otherwise;
   if (typeof value !== 'boolean') throw new RecordProblem(place, 'must be true or false');
@@ -51,7 +63,11 @@ export function flagAt(value: unknown, place: string, otherwise: boolean): boole
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$/;
 
-/** A time as ISO 8601 in UTC; without a zone it is UTC, as NVD writes it. @throws RecordProblem */
+/**
+ * A time as ISO 8601 in UTC; without a zone it is UTC, as NVD writes it.
+ *
+ * @throws RecordProblem
+ */
 export function timeAt(value: unknown, place: string): string {
   const text = textAt(value, place, 40);
   const zoned = /(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`;
@@ -60,7 +76,7 @@ export function timeAt(value: unknown, place: string): string {
   return new Date(time).toISOString();
 }
 
-/** What is only shown is cut and not refused. */
+/** Text for display only is truncated, not rejected. */
 export function cutText(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
 }

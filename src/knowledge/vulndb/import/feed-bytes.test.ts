@@ -12,7 +12,7 @@ async function read(source: AsyncIterable<Uint8Array>, most?: number): Promise<s
   return Buffer.concat(parts).toString();
 }
 
-/** Ten gigabytes of blanks, packed to ten megabytes; made piece by piece, which `taken` is told of. */
+/** Ten gigabytes of blanks, packed to ten megabytes; produced in chunks, which `taken` counts. */
 async function* bomb(taken: () => void): AsyncGenerator<Uint8Array> {
   const member = gzipSync(Buffer.alloc(16 * 1024 * 1024, ' '));
   for (let index = 0; index < 640; index++) {

@@ -4,8 +4,8 @@ import { createGunzip, type Gunzip } from 'node:zlib';
 import { formatByteSize } from '../../../domain/text/byte-size.ts';
 
 /**
- * Why a whole feed is refused: it is broken (or cut off, or too large), of no form that is known here, or none of its
- * records is good.
+ * Why a whole feed is rejected: it is broken (or cut off, or too large), of unknown form, or none of its records is
+ * valid.
  */
 export class FeedProblem extends Error {
   readonly kind: 'broken' | 'unknown' | 'refused';
@@ -17,13 +17,14 @@ export class FeedProblem extends Error {
   }
 }
 
-/** Bytes of one feed after unpacking; all of NVD is about 2 GiB. */
+/** Maximum size of one feed after unpacking, bytes; all of NVD is about 2 GiB. */
 export const maxFeedBytes = 4 * 1024 * 1024 * 1024;
 
 const gzipMagic = [0x1f, 0x8b];
 
 /**
- * The plain bytes of a feed, unpacked when they begin as gzip does.
+ * The plain bytes of a feed; unpacks data that begins as gzip does.
+ *
  * @throws FeedProblem at the cap, and where the compressed data is broken or cut off
  */
 export async function* feedBytes(
@@ -46,7 +47,7 @@ export function fileBytes(path: string): AsyncIterable<Uint8Array> {
   return createReadStream(path, { highWaterMark: 256 * 1024 });
 }
 
-/** The first bytes that are there, and everything with them. */
+/** The first bytes available, and a stream that includes them. */
 async function takeFirst(
   source: AsyncIterable<Uint8Array>,
 ): Promise<[Uint8Array, AsyncIterable<Uint8Array>]> {

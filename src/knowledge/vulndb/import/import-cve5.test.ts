@@ -4,7 +4,7 @@ import { readCve5Record } from './import-cve5.ts';
 
 const httpd = { vendor: 'Acme Corp', product: 'HTTP Server' };
 
-/** The range that one statement about versions becomes, in short. */
+/** Short form of the range that one version statement is converted to. */
 function rangesOf(version: object, product: object = httpd): string[] {
   const record = readCve5Record(
     cve5Record('CVE-2025-1000', { affected: [{ ...product, versions: [version] }] }),

@@ -13,17 +13,17 @@ import {
 } from './checked-fields.ts';
 import { configurationsAt, cveIdAt, cvssAt, descriptionAt, referencesAt } from './import-nvd.ts';
 
-/** Entries of a list of a record. */
+/** Maximum number of entries of a list. */
 const entryLimit = 10_000;
-/** CPE matches that are made of one record. */
+/** Maximum number of CPE matches derived from one record. */
 const matchLimit = 20_000;
 const titleLimit = 256;
-/** Characters of a vendor, product or version. */
+/** Maximum length of a vendor, product or version, characters. */
 const nameLimit = 2048;
 
 /**
  * Reads a CVE 5 record with the containers of the CNA and of others (ADP), who may have added products, scores and
- * weaknesses. Products come from `cpeApplicability` where somebody states it, else from `affected`.
+ * weaknesses. Products come from `cpeApplicability` where a container states it, else from `affected`.
  *
  * @throws RecordProblem
  */
@@ -62,7 +62,7 @@ interface Container {
   place: string;
 }
 
-/** That of the CNA first. */
+/** The CNA's container first. */
 function containersOf(value: unknown): Container[] {
   const { cna, adp } = objectAt(value, 'containers');
   const others = listAt(adp, 'containers.adp', 100).map((fields, index) => ({
@@ -118,7 +118,7 @@ function configurationsOf(containers: Container[]): Configuration[] {
   return [{ operator: 'OR', negate: false, nodes: [{ operator: 'OR', negate: false, matches }] }];
 }
 
-/** A range of versions in the words of a CPE match. */
+/** A range of versions in the terms of a CPE match. */
 type Range = Pick<CpeMatch, 'startIncluding' | 'startExcluding' | 'endIncluding' | 'endExcluding'> & {
   /** A single version. */
   exact: string | null;
@@ -133,7 +133,7 @@ function matchesOf(affected: Fields, place: string): CpeMatch[] {
     const fields = objectAt(entry, here);
     return fields['status'] === 'affected' ? rangesOf(fields, here) : [];
   });
-  // Without any statement about versions, a product that is affected by default is so in all of them.
+  // Without any version statement, a product that is affected by default is affected in all versions.
   if (versions.length === 0 && affected['defaultStatus'] === 'affected') ranges.push(everyVersion);
   return names.flatMap((name) => ranges.map((range) => matchOf(name, range)));
 }
@@ -146,7 +146,7 @@ const everyVersion: Range = {
   endExcluding: null,
 };
 
-/** CPE names with the version left open. A product without CPE is named by the words of its record. */
+/** CPE names without a version. A product without CPE is named by the words of its record. */
 function productsOf(affected: Fields, place: string): string[] {
   const stated = listAt(affected['cpes'], `${place}.cpes`, entryLimit).filter(
     (cpe): cpe is string => typeof cpe === 'string' && isCpe(cpe),
@@ -183,7 +183,7 @@ function cpeVersion(version: string): string {
 /** A version starts with a digit, or with a `v` before it. */
 const versionPattern = /^v?\d[\w.+~-]{0,63}$/i;
 
-/** What is no version (a text, a commit) says nothing that could be compared, so it is left out. */
+/** Text that is not a version (a sentence, a commit) cannot be compared, so it is left out. */
 function rangesOf(fields: Fields, place: string): Range[] {
   if (fields['versionType'] === 'git') return [];
   const from = textAt(fields['version'], `${place}.version`, nameLimit).trim();
@@ -212,7 +212,7 @@ function versionAfter(version: string): string | null {
   return last === undefined ? null : `${rest}${Number(last) + 1}`;
 }
 
-/** Where a range has a version that is not affected any more, it ends there. */
+/** A range ends at its first version that is not affected any more. */
 function firstFix(value: unknown, place: string): string | null {
   for (const [index, entry] of listAt(value, place, entryLimit).entries()) {
     const { at, status } = objectAt(entry, `${place}[${index}]`);

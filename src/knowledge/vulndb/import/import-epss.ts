@@ -16,19 +16,19 @@ export interface EpssFeed {
   reasons: string[];
 }
 
-/** Characters of a line. */
+/** Maximum length of a line, characters. */
 const maxLine = 512;
-/** Rows of the file; FIRST publishes some 300,000. */
+/** Maximum number of rows; FIRST publishes some 300,000. */
 const maxRows = 3_000_000;
-/** First reasons that are told. */
+/** Maximum number of reported reasons. */
 const maxReasons = 5;
 
 const rowPattern =
   /^(CVE-\d{4}-\d{4,10}),([01](?:\.\d{1,12})?(?:e-?\d{1,2})?)(?:,([01](?:\.\d{1,12})?(?:e-?\d{1,2})?))?$/i;
 
 /**
- * Reads FIRST's EPSS file: a comment with the date, `cve,epss,percentile`, one row for each CVE. Where the column with
- * the percentile is missing, it is counted among the rows.
+ * Reads FIRST's EPSS file: a comment with the date, `cve,epss,percentile`, one row for each CVE. A missing percentile
+ * column is computed from the rows.
  *
  * @throws FeedProblem
  */

@@ -144,7 +144,7 @@ describe('hostile feeds', () => {
     epssFeed([['CVE-2026-1000', 0.1, 0.2]]),
     JSON.stringify({ packages: [openssh] }),
   ];
-  /** Other values in place of any of a document. */
+  /** Values that replace any value of a document. */
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('__proto__', -1, 1e308, '\u0000', []));
 
   it('with any bytes changed are read or refused, and nothing else', async () => {
@@ -174,7 +174,7 @@ describe('hostile feeds', () => {
   });
 });
 
-/** A copy with one value, the so-and-so-manieth of all, in another one's place. */
+/** A copy with its nth value replaced. */
 function replaced(document: unknown, place: number, value: unknown): unknown {
   let count = 0;
   JSON.stringify(document, (_, member: unknown) => {

@@ -10,42 +10,41 @@ import { type FeedItem, jsonItems } from './json-feed.ts';
 
 export type FeedFormat = 'nvd' | 'overrides' | 'cve5' | 'kev' | 'epss' | 'fixes';
 
-/** Who takes what a feed holds. */
+/** Receives the contents of a feed. */
 export interface FeedSink {
   addRecord(record: CveRecord): void;
   addFixes(fixes: PackageFixes): void;
-  /** Takes the place of all that was known. */
+  /** Replaces all known entries. */
   setKev(entries: readonly KevEntry[]): void;
   setEpss(scores: readonly EpssScore[]): void;
 }
 
 export interface FeedReport {
   format: FeedFormat;
-  /** Records, entries, rows or packages that were taken. */
+  /** Number of imported records, entries, rows or packages. */
   accepted: number;
   refused: number;
-  /** The first few, each with the record that it is about. */
+  /** The first few rejections, each with its record. */
   reasons: string[];
-  /** When its publisher made it, as far as the feed says so: ISO 8601, or a date. */
+  /** Publication time, if the feed states it: ISO 8601, or a date. */
   date: string | null;
-  /** Of a page of the NVD API: how many records the answer to the whole question has, and where this page begins. */
+  /** Of a page of the NVD API: total records of the query, and the offset of this page. */
   page: { total: number; start: number; count: number } | null;
 }
 
 /** Entries of CISA's list. */
 const maxKevEntries = 200_000;
-/** First reasons that are told. */
+/** Maximum number of reported reasons. */
 const maxReasons = 5;
 /** Lists that are read element by element, whatever their length. */
 const lists = new Set(['vulnerabilities', 'cve_items', 'packages', 'CVE_Items']);
 
 /**
- * Reads one feed of any form that is known, plain or packed with gzip. Records that are not as they should be are
- * counted and left out.
+ * Reads one feed of any known form, plain or packed with gzip. Counts and skips invalid records.
  *
  * @param most bytes, unpacked
- * @throws FeedProblem when the feed is broken, cut off, of no known form, or has no good record; what the sink has got
- *   of it by then is to be forgotten
+ * @throws FeedProblem when the feed is broken, cut off, of unknown form, or has no valid record; the caller must
+ * discard what the sink received until then
  */
 export async function importFeed(
   source: AsyncIterable<Uint8Array>,
@@ -80,7 +79,7 @@ async function importEpss(bytes: AsyncIterable<Buffer>, sink: FeedSink): Promise
   return { format: 'epss', accepted: scores.length, refused, reasons, date, page: null };
 }
 
-/** What an element of a JSON feed is, and its record. */
+/** The kind of an element of a JSON feed, and its record. */
 interface Classed {
   format: FeedFormat;
   value: unknown;
@@ -107,7 +106,7 @@ class JsonImport {
     if (format === null) {
       throw new FeedProblem('has no known format', 'unknown');
     }
-    // An answer that has nothing new is a good one; a list in which nothing is good is not.
+    // A response without anything new is valid; a list without a valid entry is not.
     if (this.#accepted === 0 && this.#refused > 0) {
       throw new FeedProblem(`has no valid record${because(this.#reasons)}`, 'refused');
     }
@@ -126,7 +125,7 @@ class JsonImport {
   }
 
   #read({ format, value }: Classed): void {
-    // Overrides and records of NVD have one shape; a file may hold both.
+    // Overrides and records of NVD have the same shape; a file may contain both.
     this.#format ??= format;
     try {
       this.#store(format, value);
@@ -146,7 +145,7 @@ class JsonImport {
     else this.#sink.addRecord(format === 'cve5' ? readCve5Record(value) : readNvdRecord(value));
   }
 
-  /** What stands around the records. */
+  /** The document around the records. */
   #readFrame({ value }: FeedItem): void {
     const frame = value as Record<string, unknown>;
     const date = frame['timestamp'] ?? frame['dateReleased'];
@@ -163,7 +162,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** @returns null for what is no record, such as the document around a list */
+/** @returns null for anything but a record, such as the document around a list */
 function classify({ member, value }: FeedItem): Classed | null {
   const fields = value as Record<string, unknown>;
   if (member === 'packages') return { format: 'fixes', value };
@@ -182,7 +181,7 @@ function formatOfNvd(value: unknown): FeedFormat {
   return fields['published'] === undefined && fields['annotation'] !== undefined ? 'overrides' : 'nvd';
 }
 
-/** How a record that is refused is called: by its id, when that is one. */
+/** Name of a rejected record: its id, when that is valid. */
 function nameOf(value: unknown): string {
   const { id, cveID, cveMetadata, source } = (value ?? {}) as Record<string, unknown>;
   const { cveId } = (cveMetadata ?? {}) as Record<string, unknown>;

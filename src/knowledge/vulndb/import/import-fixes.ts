@@ -1,7 +1,7 @@
 import { cveKey } from '../cve-key.ts';
 import { objectAt, RecordProblem, textAt } from './checked-fields.ts';
 
-/** Everything that a distribution's release says about one source package. */
+/** All statements of a distribution's release about one source package. */
 export interface PackageFixes {
   distribution: string;
   release: string;
@@ -10,7 +10,7 @@ export interface PackageFixes {
   fixed: Map<string, string | null>;
 }
 
-/** CVEs of one package. */
+/** Maximum number of CVEs of one package. */
 const maxFixes = 100_000;
 const nameLimit = 128;
 

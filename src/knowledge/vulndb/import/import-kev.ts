@@ -5,7 +5,7 @@ export interface KevEntry {
   id: string;
   /** `2025-08-25` */
   added: string;
-  /** Used in ransomware campaigns, as far as CISA knows. */
+  /** Used in ransomware campaigns, according to CISA. */
   ransomware: boolean;
 }
 

@@ -14,18 +14,18 @@ import {
   timeAt,
 } from './checked-fields.ts';
 
-/** Characters that are kept of a description. */
+/** Maximum length of a description, characters. */
 const descriptionLimit = 8192;
-/** References that are kept of a record, and characters of each. */
+/** Maximum number of references of a record, and characters of each. */
 const referenceLimit = 100;
 const referenceLengthLimit = 2048;
-/** Configurations of one record, nodes of one configuration, CPE matches of one record. */
+/** Maximum configurations of one record, nodes of one configuration, CPE matches of one record. */
 const configurationLimit = 2000;
 const nodeLimit = 2000;
 const matchLimit = 50_000;
-/** Entries of any other list of a record. */
+/** Maximum entries of any other list of a record. */
 const entryLimit = 10_000;
-/** Characters of a version in a range. */
+/** Maximum length of a version in a range, characters. */
 const versionLimit = 128;
 
 /**
@@ -63,7 +63,11 @@ export function cveIdAt(value: unknown, place: string): string {
   return text;
 }
 
-/** The English one of several. @throws RecordProblem */
+/**
+ * The English one of several.
+ *
+ * @throws RecordProblem
+ */
 export function descriptionAt(value: unknown, place: string): string {
   for (const [index, entry] of listAt(value, place, entryLimit).entries()) {
     const { lang, value: text } = objectAt(entry, `${place}[${index}]`);
@@ -73,7 +77,11 @@ export function descriptionAt(value: unknown, place: string): string {
   return '';
 }
 
-/** http and https only; what is none is left out. @throws RecordProblem */
+/**
+ * http and https only; others are left out.
+ *
+ * @throws RecordProblem
+ */
 export function referencesAt(value: unknown, place: string): string[] {
   const urls = new Set<string>();
   for (const [index, entry] of listAt(value, place, entryLimit).entries()) {

@@ -1,14 +1,14 @@
 import { FeedProblem } from './feed-bytes.ts';
 
-/** A value of a feed, and the member that it was an element of; '' = it stood by itself. */
+/** A value of a feed, and the member whose list contained it; '' = a top-level value. */
 export interface FeedItem {
   member: string;
   value: unknown;
 }
 
-/** Bytes of one record, and of everything around the records. */
+/** Maximum size of one record, and of everything around the records, bytes. */
 export const maxRecordBytes = 8 * 1024 * 1024;
-/** Brackets within each other. */
+/** Maximum nesting of brackets. */
 const maxDepth = 64;
 
 const quote = 0x22;
@@ -20,17 +20,17 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const byteOrderMark = new Set([0xef, 0xbb, 0xbf]);
 
-/** What a broken document is called; its content is never repeated. */
+/** Error text of a broken document, without its content. */
 function broken(line: number, reason: string): FeedProblem {
   return new FeedProblem(`is invalid in line ${line}: ${reason}`);
 }
 
 /**
- * Reads JSON of any length, one record at a time: the elements of the lists that are named where they are members of
- * the document, the elements of a document that is a list itself, and whole values that follow each other (a single
- * record, JSON Lines). What else the document holds comes last, with empty lists in place of those.
+ * Reads JSON of any length, one record at a time: the elements of the named lists of the document, the elements of a
+ * document that is a list itself, and top-level values in sequence (a single record, JSON Lines). The rest of the
+ * document comes last, with those lists empty.
  *
- * @throws FeedProblem where the text is no JSON, is cut off, or a record is above its cap
+ * @throws FeedProblem where the text is not JSON, is cut off, or a record is above its cap
  */
 export async function* jsonItems(
   bytes: AsyncIterable<Buffer>,
@@ -45,7 +45,7 @@ export async function* jsonItems(
   yield* splitter.take();
 }
 
-/** Where in the document the next byte stands. */
+/** Parser state: position within the document. */
 type Place = 'between' | 'value' | 'list';
 
 class Splitter {
@@ -53,15 +53,15 @@ class Splitter {
   #items: FeedItem[] = [];
   #place: Place = 'between';
   #depth = 0;
-  /** Depth at which the value under way began; its text ends when that is reached again. */
+  /** Depth at which the current value began; its text ends at the return to it. */
   #base = 0;
   #inString = false;
   #escaped = false;
   #line = 1;
-  /** Text of the value under way. */
+  /** Text of the current value. */
   #parts: Buffer[] = [];
   #size = 0;
-  /** The document around a list: its text with the elements left out. */
+  /** The document around a list: its text without the elements. */
   #frame: string[] = [];
   #frameSize = 0;
   #member = '';
@@ -69,7 +69,7 @@ class Splitter {
   #gap = 0;
   /** In a list: what may come next. */
   #expect: 'first' | 'element' | 'comma' = 'first';
-  /** Of a document that is an object: where its last string began, in the text under way; -1 = none yet. */
+  /** Of a document that is an object: offset of its last string in the current text; -1 = none yet. */
   #stringStart = -1;
 
   constructor(lists: ReadonlySet<string>) {
@@ -118,7 +118,7 @@ class Splitter {
         at++;
       } else {
         const begins = this.#place === 'list' ? this.#inList(byte) : this.#between(byte);
-        // A value begins with this byte; nothing else between values is kept.
+        // A value begins with this byte; other bytes between values are dropped.
         start = begins ? at : at + 1;
         this.#gap = begins ? 0 : this.#gap + 1;
         if (this.#gap > maxRecordBytes) throw broken(this.#line, 'too much white space');
@@ -156,7 +156,11 @@ class Splitter {
     return end;
   }
 
-  /** Between documents: blanks, or the beginning of one. @returns whether a value begins here */
+  /**
+   * Between documents: blanks, or the beginning of one.
+   *
+   * @returns whether a value begins here
+   */
   #between(byte: number): boolean {
     if (isBlank(byte) || byteOrderMark.has(byte)) return false;
     if (byte === openBrace) return this.#begin(0);
@@ -187,7 +191,7 @@ class Splitter {
     if (this.#depth > maxDepth) throw broken(this.#line, `more than ${maxDepth} nested brackets`);
   }
 
-  /** The list that a bracket begins, when it is one that is read element by element. */
+  /** The list that a bracket opens, if it is one that is read element by element. */
   #listHere(chunk: Buffer, start: number, at: number): string | null {
     if (this.#depth !== 1 || this.#base !== 0 || this.#stringStart < 0) return null;
     const text = this.#textFrom(this.#stringStart, chunk, start, at);
@@ -195,7 +199,7 @@ class Splitter {
     return name !== undefined && this.#lists.has(name) ? name : null;
   }
 
-  /** The end of the text under way, from a place in it; '' when that is far away. */
+  /** The end of the current text, from an offset; '' when it is out of reach. */
   #textFrom(from: number, chunk: Buffer, start: number, at: number): string {
     const length = this.#size + at - start - from;
     if (length > 256) return '';
@@ -256,7 +260,7 @@ class Splitter {
     this.#base = 0;
   }
 
-  /** The value under way is whole. */
+  /** The current value is complete. */
   #finish(): void {
     if (this.#base > 0) {
       this.#items.push({ member: this.#member, value: this.#parse(this.#text()) });

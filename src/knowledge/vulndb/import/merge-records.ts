@@ -1,20 +1,20 @@
 import type { CveRecord } from '../cve-record.ts';
 
-/** Order of the sources of one CVE: the first one speaks where it has something to say. */
+/** Precedence of the sources of one CVE: the first one with a value counts. */
 const sourceOrder = ['nvd', 'cve5', 'overrides'];
 
-/** Number of places for sources beside each other. */
+/** Number of ranks of sources. */
 export const sourceLocations = 4;
 
-/** Place of a source; those that are not known share the last one. */
+/** Rank of a source; unknown ones share the last. */
 export function sourceLocation(source: string): number {
   const place = sourceOrder.indexOf(source);
   return place < 0 ? sourceLocations - 1 : place;
 }
 
 /**
- * One record out of what several sources say of a CVE. An override replaces the configurations; else those of the first
- * source that has any count, as do scores and weaknesses.
+ * Merges the records of several sources about one CVE. An override replaces the configurations; else the first source
+ * with any counts, likewise for scores and weaknesses.
  *
  * @param records of one CVE, at least one, in the order of their sources
  */

@@ -1,17 +1,17 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { readBlockBytes } from '../generation/block-file.ts';
 
-/** Bytes that are gathered before they are written. */
+/** Write buffer, bytes. */
 const flushBytes = 4 * 1024 * 1024;
 
-/** A temporary file that texts are appended to and read back from. */
+/** A temporary file to append texts to and read them back from. */
 export class SpoolFile {
   readonly #fd: number;
   #size = 0;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
 
-  /** @param path of a file that does not exist yet */
+  /** @param path must not exist */
   constructor(path: string) {
     this.#fd = openSync(path, 'wx+', 0o600);
   }
@@ -21,7 +21,7 @@ export class SpoolFile {
     return this.#size;
   }
 
-  /** @returns where the text lies, in bytes */
+  /** @returns offset and length of the text, bytes */
   append(text: string): { offset: number; length: number } {
     const bytes = Buffer.from(text);
     const offset = this.#size;
