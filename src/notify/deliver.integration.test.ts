@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Behavior, endedScan, HttpReceiver, MailReceiver } from '../../test/receivers.ts';
 import type { Scan } from '../domain/scan.ts';
 import { deliver, type NotificationSettings } from './deliver.ts';
-import { maxMessageBytes, scanReport } from './message.ts';
+import { maxMessageBytes } from './fitting.ts';
+import { scanReport } from './scan-report.ts';
 
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -69,7 +70,7 @@ async function attempt(
   timeoutMs = 5000,
   page: string | null = null,
 ) {
-  const delivery = { id: 'd-1', channel, news: scanReport(endedScan(scan), page) };
+  const delivery = { id: 'd-1', channel, notice: scanReport(endedScan(scan), page) };
   return await deliver(settingsOf(settings), delivery, new AbortController().signal, timeoutMs);
 }
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { type NotificationChannel, parseChannel } from '../domain/channel.ts';
 import { faultOf } from './delivery-fault.ts';
-import type { ScanReport } from './message.ts';
+import type { Notice } from './message.ts';
 import { sendSlack, slackMissing } from './slack.ts';
 import { sendWebhook, webhookNamed } from './webhook.ts';
 
@@ -18,7 +18,7 @@ export interface Delivery {
   id: string;
   /** `<channel_type>://<channel_name>` */
   channel: string;
-  news: ScanReport;
+  notice: Notice;
 }
 
 /** Timeout of an attempt, whatever the receiver does. */
@@ -30,7 +30,7 @@ export const tryTimeoutMs = 10_000;
  */
 export async function deliver(
   settings: NotificationSettings,
-  { id, channel, news }: Delivery,
+  { id, channel, notice }: Delivery,
   signal: AbortSignal,
   timeoutMs = tryTimeoutMs,
 ): Promise<Tried> {
@@ -38,7 +38,7 @@ export async function deliver(
   if (receiver === null) return { status: 'skipped', reason: 'not a valid channel' };
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    return await send(settings, receiver, news, id, limited);
+    return await send(settings, receiver, notice, id, limited);
   } catch (error) {
     return { status: 'fault', reason: faultOf(error).message };
   }
@@ -47,7 +47,7 @@ export async function deliver(
 async function send(
   settings: NotificationSettings,
   { type, name }: NotificationChannel,
-  news: ScanReport,
+  notice: Notice,
   id: string,
   signal: AbortSignal,
 ): Promise<Tried> {
@@ -55,13 +55,13 @@ async function send(
     case 'slack': {
       const missing = slackMissing(settings.slack);
       if (missing !== null) return { status: 'skipped', reason: missing };
-      await sendSlack(settings.slack, name, news, signal);
+      await sendSlack(settings.slack, name, notice, signal);
       return delivered;
     }
     case 'webhook': {
-      const found = webhookNamed(settings.webhooks, name, news.event);
+      const found = webhookNamed(settings.webhooks, name, notice.event);
       if ('missing' in found) return { status: 'skipped', reason: found.missing };
-      await sendWebhook(found.webhook, news, id, signal);
+      await sendWebhook(found.webhook, notice, id, signal);
       return delivered;
     }
     case 'email': {
@@ -69,7 +69,7 @@ async function send(
       const { mailRecipients, sendEmail } = await import('./email.ts');
       const found = mailRecipients(settings.email, name);
       if ('missing' in found) return { status: 'skipped', reason: found.missing };
-      const refused = await sendEmail(settings.email, found.recipients, news, id, signal);
+      const refused = await sendEmail(settings.email, found.recipients, notice, id, signal);
       return refused === 0
         ? delivered
         : { status: 'delivered', remark: `${refused} recipients were rejected` };

@@ -6,7 +6,8 @@ import SMTPConnection, {
 import { isLoopbackHost } from '../config/endpoint.ts';
 import type { Config } from '../config/schema.ts';
 import { DeliveryFault, faultOf } from './delivery-fault.ts';
-import { facts, fitting, headline, type ScanReport, shortened } from './message.ts';
+import { fitting, shortened } from './fitting.ts';
+import { facts, headline, type Notice, pageLink } from './message.ts';
 
 export type EmailSettings = Config['notifications']['email'];
 
@@ -46,11 +47,11 @@ export function mailRecipients(
 export async function sendEmail(
   settings: EmailSettings,
   recipients: readonly string[],
-  news: ScanReport,
+  notice: Notice,
   deliveryId: string,
   signal: AbortSignal,
 ): Promise<number> {
-  const mail = await composeMail(settings, recipients, news, deliveryId);
+  const mail = await composeMail(settings, recipients, notice, deliveryId);
   const { rejected } = await transmit(settings, mail, signal);
   return rejected.length;
 }
@@ -58,13 +59,13 @@ export async function sendEmail(
 async function composeMail(
   { from }: EmailSettings,
   recipients: readonly string[],
-  news: ScanReport,
+  notice: Notice,
   deliveryId: string,
 ): Promise<Mail> {
   const head = {
     from: oneLine(from ?? ''),
     to: recipients.map(oneLine),
-    subject: shortened(headline(news), subjectLength),
+    subject: shortened(headline(notice), subjectLength),
     date: new Date(),
     // Suppresses automatic replies (RFC 3834).
     headers: { 'Auto-Submitted': 'auto-generated' },
@@ -73,9 +74,10 @@ async function composeMail(
   };
   const envelope = new MailComposer(head).compile().getEnvelope();
   const messageId = `<${deliveryId}@${String(envelope.from).split('@').at(-1)}>`;
+  const url = pageLink(notice)?.url ?? null;
   const text = await fitting((shown) => {
-    const pairs = facts(news, shown);
-    const content = { text: plainBody(pairs, news.url), html: htmlBody(pairs, news.url) };
+    const pairs = facts(notice, shown);
+    const content = { text: plainBody(pairs, url), html: htmlBody(pairs, url) };
     return new MailComposer({ ...head, messageId, ...content }).compile().build();
   });
   return { envelope, text };

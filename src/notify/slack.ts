@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
+import { fitting, shortened } from './fitting.ts';
 import { postJson } from './http-post.ts';
-import { facts, fitting, headline, type ScanReport, shortened } from './message.ts';
+import { facts, headline, type Notice, pageLink } from './message.ts';
 
 type SlackSettings = Config['notifications']['slack'];
 
@@ -21,30 +22,31 @@ export function slackMissing({ webhook_url }: SlackSettings): string | null {
 export async function sendSlack(
   { webhook_url, channel }: SlackSettings,
   name: string,
-  news: ScanReport,
+  notice: Notice,
   signal: AbortSignal,
 ): Promise<void> {
   const receiver = name === 'default' ? channel : name;
-  await postJson(webhook_url ?? '', await slackBody(receiver, news), {}, signal);
+  await postJson(webhook_url ?? '', await slackBody(receiver, notice), {}, signal);
 }
 
-/** Plain text except for the link to the scan: user-supplied text must not become formatting, a link or a mention. */
-export async function slackBody(receiver: string | null, news: ScanReport): Promise<string> {
+/** Plain text except for the link to the page: user-supplied text must not become formatting, a link or a mention. */
+export async function slackBody(receiver: string | null, notice: Notice): Promise<string> {
+  const link = pageLink(notice);
   return await fitting((shown) => {
-    const fields = facts(news, shown).map(([name, value]) =>
+    const fields = facts(notice, shown).map(([name, value]) =>
       plainText(shortened(`${name}: ${value}`, fieldLength)),
     );
     return JSON.stringify({
       ...(receiver && { channel: channelName(receiver) }),
-      text: harmless(headline(news)),
+      text: harmless(headline(notice)),
       mrkdwn: false,
       link_names: false,
       unfurl_links: false,
       unfurl_media: false,
       blocks: [
-        { type: 'header', text: plainText(shortened(headline(news), headerLength)) },
+        { type: 'header', text: plainText(shortened(headline(notice), headerLength)) },
         ...chunks(fields).map((part) => ({ type: 'section', fields: part })),
-        ...(news.url === null ? [] : [{ type: 'section', text: linkText(news.url, news.scan_id) }]),
+        ...(link === null ? [] : [{ type: 'section', text: linkText(link) }]),
       ],
     });
   });
@@ -54,9 +56,9 @@ function channelName(receiver: string): string {
   return `#${harmless(shortened(receiver.replace(/^#/, ''), channelLength))}`;
 }
 
-/** @param url from the settings, free of Slack markup */
-function linkText(url: string, scanId: string): object {
-  return { type: 'mrkdwn', text: `<${url}|Scan ${scanId}>`, verbatim: true };
+/** The address is from the settings and the text our own: both are free of Slack markup. */
+function linkText({ url, text }: { url: string; text: string }): object {
+  return { type: 'mrkdwn', text: `<${url}|${text}>`, verbatim: true };
 }
 
 function plainText(text: string): object {

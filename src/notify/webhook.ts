@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
+import { fitting } from './fitting.ts';
 import { postJson } from './http-post.ts';
-import { fitting, type ScanReport } from './message.ts';
+import { type Notice, payload } from './message.ts';
 
 type Webhook = Config['notifications']['webhooks'][number];
 
@@ -9,7 +10,7 @@ type Webhook = Config['notifications']['webhooks'][number];
 export function webhookNamed(
   webhooks: readonly Webhook[],
   name: string,
-  event: ScanReport['event'],
+  event: Notice['event'],
 ): { webhook: Webhook } | { missing: string } {
   const webhook = webhooks.find((entry) => entry.name === name);
   if (webhook === undefined) return { missing: 'no webhook of this name in notifications.webhooks' };
@@ -21,13 +22,13 @@ export function webhookNamed(
 /** @param deliveryId the same in every attempt */
 export async function sendWebhook(
   { url, secret, headers }: Webhook,
-  news: ScanReport,
+  notice: Notice,
   deliveryId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = await webhookBody(news);
+  const body = await webhookBody(notice);
   const own = {
-    'x-service-event': news.event,
+    'x-service-event': notice.event,
     'x-service-delivery': deliveryId,
     ...(secret && { 'x-service-signature': `sha256=${signature(body, secret)}` }),
   };
@@ -45,30 +46,6 @@ function withOwn(configured: Record<string, string>, own: Record<string, string>
   return { 'user-agent': 'portolan', ...Object.fromEntries(others), ...own };
 }
 
-/** With very many targets, the first ones and `targets_total`. */
-export async function webhookBody({
-  error,
-  targets,
-  max_severity,
-  url,
-  ...news
-}: ScanReport): Promise<string> {
-  const { event, scan_id, status, started_at, completed_at, results, severity_counts } = news;
-  return await fitting((shown) => {
-    const cut = targets.length > shown;
-    return JSON.stringify({
-      event,
-      scan_id,
-      status,
-      targets: cut ? targets.slice(0, shown) : targets,
-      ...(cut && { targets_total: targets.length }),
-      started_at,
-      completed_at,
-      results,
-      severity_counts,
-      max_severity,
-      ...(error && { error }),
-      ...(url !== null && { url }),
-    });
-  });
+export async function webhookBody(notice: Notice): Promise<string> {
+  return await fitting((shown) => JSON.stringify(payload(notice, shown)));
 }

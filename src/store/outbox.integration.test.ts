@@ -93,6 +93,28 @@ describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) =
     expect(await store.outbox.ofScan(first)).toEqual([]);
   });
 
+  it('can be a message without a scan, once for each channel; an old one is deleted', async () => {
+    const payload = { event: 'alert', message: "it's" };
+    const channels = ['slack://a', 'slack://a', 'webhook://b'];
+    const notice = { event: 'alert', payload, channels, owner: 'server', tenant: null };
+    const now = Date.now();
+    await store.outbox.addNotice(notice, now);
+    await store.outbox.addNotice({ ...notice, channels: [] }, now);
+    await store.scans.insert(request(['slack://a']));
+    await store.scans.update(first, { status: 'failed' });
+    const [ofScan, ...others] = (await owed()).toSorted((a, b) =>
+      (a.event ?? '').localeCompare(b.event ?? ''),
+    );
+    expect(ofScan).toMatchObject({ scan_id: first, event: null, payload: null });
+    expect(others.map(({ channel }) => channel).toSorted()).toEqual(['slack://a', 'webhook://b']);
+    for (const { scan_id, event, payload: text } of others)
+      expect([scan_id, event, JSON.parse(text ?? '')]).toEqual([null, 'alert', payload]);
+    expect(await store.outbox.deleteNoticesDueBefore(now)).toBe(0);
+    // The message of the scan was due earlier as well, and stays.
+    expect(await store.outbox.deleteNoticesDueBefore(now + 60_000)).toBe(2);
+    expect(await owed()).toEqual([ofScan]);
+  });
+
   it('is seen by its tenant only', async () => {
     const [acme, globex] = [store.forTenant('acme'), store.forTenant('globex')];
     await acme.scans.insert(request(['slack://a']));

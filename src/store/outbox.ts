@@ -3,12 +3,26 @@ import type { Kysely } from 'kysely';
 import type { OutboxTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
-/** A notification of an ended scan for one channel. */
-export type PendingNotification = Pick<OutboxTableRow, 'id' | 'scan_id' | 'channel' | 'attempts'>;
+/** A notification for one channel, of an ended scan or of an event without a scan. */
+export type PendingNotification = Pick<
+  OutboxTableRow,
+  'id' | 'scan_id' | 'channel' | 'attempts' | 'event' | 'payload'
+>;
 
-const columns = ['id', 'scan_id', 'channel', 'attempts'] as const;
+/** A message without a scan, and where it goes. */
+export interface NewNotice {
+  event: string;
+  /** Stored as JSON. */
+  payload: object;
+  channels: readonly string[];
+  /** Who sends, see `domain/executor.ts`. */
+  owner: string;
+  tenant: string | null;
+}
 
-/** Notifications of ended scans that are not yet sent. They are deleted with their scan. */
+const columns = ['id', 'scan_id', 'channel', 'attempts', 'event', 'payload'] as const;
+
+/** Notifications that are not yet sent. Those of a scan are deleted with it. */
 export class OutboxTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -37,6 +51,38 @@ export class OutboxTable {
       tenant,
     }));
     await this.#db.insertInto('outbox').values(rows).execute();
+  }
+
+  /** Adds a message without a scan, once for each channel. */
+  async addNotice({ event, payload, channels, owner, tenant }: NewNotice, now: number): Promise<void> {
+    const text = JSON.stringify(payload);
+    const rows = [...new Set(channels)].map((channel) => ({
+      id: randomUUID(),
+      channel,
+      owner,
+      attempts: 0,
+      next_at: now,
+      tenant,
+      event,
+      payload: text,
+    }));
+    if (rows.length > 0) await this.#db.insertInto('outbox').values(rows).execute();
+  }
+
+  /**
+   * Deletes messages without a scan that nobody has tried to send for long.
+   *
+   * @param before epoch milliseconds; messages that were due earlier are deleted
+   * @returns how many
+   */
+  async deleteNoticesDueBefore(before: number): Promise<number> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('outbox')
+      .where('scan_id', 'is', null)
+      .where('next_at', '<', before)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return Number(numDeletedRows);
   }
 
   /** Due notifications of a sender, oldest first. */

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseChannel } from '../../domain/channel.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';
 import { deliver, type NotificationSettings, type Tried } from '../../notify/deliver.ts';
-import { scanReport } from '../../notify/message.ts';
+import { scanReport } from '../../notify/scan-report.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
+import { storedNotice } from './stored-notice.ts';
 
 /** Delays between the attempts, milliseconds: one attempt more than delays. */
 export const retryDelaysMs: readonly number[] = [2000, 8000];
@@ -41,36 +42,38 @@ export async function tryMessage(
   context: NotifyContext,
   owed: PendingNotification,
 ): Promise<TriedMessage | null> {
-  const scan = await context.store.scans.get(owed.scan_id);
-  if (scan === null) return null;
-  const { settings, pageOf, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const news = scanReport(scan, pageOf(scan.scan_id));
-  const tried = await deliver(settings, { ...owed, news }, signal, timeoutMs);
+  const notice = await storedNotice(context, owed);
+  if (notice === null) return null;
+  const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
+  if ('unusable' in notice) return stateAfter(owed, { status: 'skipped', reason: notice.unusable }, delaysMs);
+  const tried = await deliver(settings, { ...owed, notice }, signal, timeoutMs);
   if (signal.aborted && tried.status === 'fault') return null;
   return stateAfter(owed, tried, delaysMs);
 }
 
 /**
- * Records the outcome of an attempt: in the scan and in the outbox; with the last notification of the scan also in
- * `status.json`, so that it has one writer.
+ * Records the outcome of an attempt: in the outbox, and in the scan if it is about one; with the last notification of
+ * the scan also in `status.json`, so that it has one writer.
  */
 export async function noteTry(
   { store, workspace }: Pick<NotifyContext, 'store' | 'workspace'>,
   owed: PendingNotification,
   { state, againMs }: TriedMessage,
 ): Promise<void> {
+  const { scan_id: scanId } = owed;
   const noted = await store.transaction(async (inside) => {
     if (againMs === null) await inside.outbox.delete(owed.id);
     else await inside.outbox.postpone(owed.id, state.attempts, Date.now() + againMs);
-    const scan = await inside.scans.get(owed.scan_id);
+    if (scanId === null) return null;
+    const scan = await inside.scans.get(scanId);
     if (scan === null) return null;
     const notifications = withState(scan.notifications, state);
-    await inside.scans.update(owed.scan_id, { notifications });
+    await inside.scans.update(scanId, { notifications });
     return notifications;
   });
-  if (noted === null || noted.some(({ status }) => status === 'pending')) return;
-  const tenant = await store.scans.tenantOf(owed.scan_id);
-  await noteInStatus(workspace.forTenant(tenant), owed.scan_id, noted);
+  if (scanId === null || noted === null || noted.some(({ status }) => status === 'pending')) return;
+  const tenant = await store.scans.tenantOf(scanId);
+  await noteInStatus(workspace.forTenant(tenant), scanId, noted);
 }
 
 /**
@@ -90,12 +93,19 @@ export async function notifyUnstoredScan(
   newId: () => string,
 ): Promise<NotificationState[]> {
   const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const news = scanReport(scan, null);
+  const notice = scanReport(scan, null);
   return await Promise.all(
     channels.map(async (channel) => {
-      const message = { id: newId(), scan_id: scan.scan_id, channel, attempts: 0 };
+      const message = {
+        id: newId(),
+        scan_id: scan.scan_id,
+        channel,
+        attempts: 0,
+        event: null,
+        payload: null,
+      };
       return await untilSettled(message, signal, async (owed) => {
-        const tried = await deliver(settings, { ...owed, news }, signal, timeoutMs);
+        const tried = await deliver(settings, { ...owed, notice }, signal, timeoutMs);
         return stateAfter(owed, tried, delaysMs);
       });
     }),

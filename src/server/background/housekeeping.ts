@@ -13,7 +13,13 @@ const betweenScansMs = 4;
 /** Interval of compacting row counts, milliseconds; see `RowCounts`. */
 const foldMs = 30_000;
 
-/** Background maintenance: updates scan sizes, compacts row counts and removes leftovers of crashes. */
+/** Messages without a scan that were due so long ago are deleted: their sender never came back. Milliseconds. */
+const maxNoticeAgeMs = 7 * 24 * 3_600_000;
+
+/**
+ * Background maintenance: updates scan sizes, compacts row counts and removes leftovers of crashes and messages that
+ * nobody will send.
+ */
 export class Housekeeping {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
@@ -55,8 +61,14 @@ export class Housekeeping {
       if (swept > 0) this.#log.info({ scans: swept }, 'leftovers of crashes removed');
       if (resized > 0) this.#log.debug({ scans: resized }, 'scan sizes updated');
       if (failed > 0) this.#log.warn({ scans: failed }, 'damaged scans found; run portolan workspace check');
+      await this.#deleteOldNotices();
     } catch (err) {
       this.#log.warn({ err }, 'workspace maintenance failed');
     }
+  }
+  async #deleteOldNotices(): Promise<void> {
+    const { outbox } = this.#context.store;
+    const messages = await outbox.deleteNoticesDueBefore(Date.now() - maxNoticeAgeMs);
+    if (messages > 0) this.#log.warn({ messages }, 'old notifications deleted that nobody sent');
   }
 }

@@ -262,6 +262,57 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     expect([ids.length, new Set(ids).size]).toEqual([2, 1]);
   });
 
+  it('without a scan are delivered as well; a dropped one is in the log, the metrics and health', async ({
+    onTestFinished,
+  }) => {
+    const { http, start } = opened(onTestFinished);
+    let works = true;
+    const { receiver, url } = await http(() => ({ status: works ? 200 : 503 }));
+    const ended: string[] = [];
+    const notifying = {
+      timeoutMs: 5000,
+      delaysMs: [100],
+      onEnd: (...facts: string[]) => void ended.push(facts.join(' ')),
+    };
+    const flags = { 'notifications.webhooks': hookTo(url), 'logging.file.enabled': true };
+    const service = await start(flags, { notifying });
+    const alert = {
+      event: 'alert',
+      name: 'low-disk',
+      state: 'firing',
+      condition: 'free_space_mb < 10000',
+      values: { free_space_mb: 17 },
+      message: 'Disk is filling',
+      fired_at: '2026-10-06T14:30:22.000Z',
+    } as const;
+    const { outbox, executor: owner } = service.store;
+    const send = async (event: string, payload: object, channels = ['webhook://siem']) => {
+      await outbox.addNotice({ event, payload, channels, owner, tenant: null }, Date.now());
+      service.context.notifier.wake();
+      const sent = async () => expect(await outbox.owners()).toEqual([]);
+      await vi.waitFor(sent, 10_000);
+    };
+    await send('alert', alert, ['webhook://siem', 'email://a@b.example']);
+    expect(receiver.received.map(({ body }) => JSON.parse(body) as object)).toEqual([alert]);
+    await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'webhook delivered']), 10_000);
+    expect(await checks(service)).toEqual([]);
+
+    // What another version or a damaged file left is not sent, and does not stay.
+    await send('moon.full', {});
+    await send('alert', { ...alert, state: 'maybe' });
+    expect(receiver.received).toHaveLength(1);
+
+    works = false;
+    await send('alert', alert);
+    await vi.waitFor(() => expect(ended.at(-1)).toBe('webhook failed'), 10_000);
+    expect(receiver.received).toHaveLength(3);
+    expect(await checks(service)).toMatchObject([{ name: 'notifications', status: 'degraded' }]);
+    const log = await readFile(join(service.workspace.dir, 'logs', 'portolan.log'), 'utf8');
+    const dropped = log.split('\n').find((line) => line.includes('notification dropped'));
+    expect(dropped).toMatch(/alert.*webhook:\/\/siem.*HTTP 503/);
+    for (const text of ['does not know the event', 'is damaged']) expect(log).toContain(text);
+  });
+
   it('go with a deleted scan', async ({ onTestFinished }) => {
     const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => ({ status: 500 }));

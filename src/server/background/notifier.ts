@@ -36,7 +36,7 @@ const storeAgainMs = 1000;
 const closeMs = 250;
 
 /**
- * Sends pending notifications of ended scans in the background. An attempt interrupted by a crash or stop of the server
+ * Sends pending notifications in the background. An attempt interrupted by a crash or stop of the server
  * is repeated at the next start.
  */
 export class Notifier {
@@ -121,7 +121,7 @@ export class Notifier {
   #begin(owed: PendingNotification): void {
     const ended = this.#send(owed)
       .catch((err: unknown) =>
-        this.#input.log.error({ err, scan_id: owed.scan_id }, 'sending a notification failed'),
+        this.#input.log.error({ err, ...subjectOf(owed) }, 'sending a notification failed'),
       )
       .finally(() => {
         this.#sending.delete(owed.id);
@@ -162,7 +162,7 @@ export class Notifier {
         if (signal.aborted) throw err;
         if (tries === 1)
           this.#input.log.error(
-            { err, scan_id: owed.scan_id },
+            { err, ...subjectOf(owed) },
             'cannot store the outcome of a notification, retrying',
           );
         await sleep(storeAgainMs, undefined, { signal }).catch(() => undefined);
@@ -175,15 +175,20 @@ export class Notifier {
     if (status === 'failed') this.#failing.add(receiverOf(channel));
   }
 
-  #tell({ scan_id, channel }: PendingNotification, { state, againMs }: TriedMessage): void {
+  #tell(owed: PendingNotification, { state, againMs }: TriedMessage): void {
     const { log, onEnd } = this.#input;
     const { status, attempts, error } = state;
-    const facts = { scan_id, channel, attempts, error };
+    const facts = { ...subjectOf(owed), channel: owed.channel, attempts, error };
     if (againMs === null) onEnd?.(channelType(state), status);
     if (status === 'failed') log.warn(facts, 'notification dropped');
     else if (status === 'pending') log.warn(facts, 'notification failed, retrying');
     else log.info(facts, `notification ${status}`);
   }
+}
+
+/** What a message is about, for the log. */
+function subjectOf({ scan_id, event }: PendingNotification): { scan_id: string } | { event: string | null } {
+  return scan_id === null ? { event } : { scan_id };
 }
 
 /** The receiver: one Slack webhook, one mail server, each webhook separately. */

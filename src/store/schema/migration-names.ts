@@ -14,6 +14,7 @@ export const migrationNames = [
   '0012-row-counts',
   '0013-begun-divisions',
   '0014-field-names',
+  '0015-notices',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -5,6 +5,7 @@ import { listingOf } from '../scans/scan-listing.ts';
 import { createRowCounts } from './counting-triggers.ts';
 import { useFieldNames } from './field-names.ts';
 import type { MigrationName } from './migration-names.ts';
+import { addNotices } from './outbox-notices.ts';
 import type { Tables } from './tables.ts';
 
 /** A published one is never changed. */
@@ -23,6 +24,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0012-row-counts': { up: countRows },
   '0013-begun-divisions': { up: addBegun },
   '0014-field-names': { up: useFieldNames },
+  '0015-notices': { up: addNotices },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {

@@ -158,7 +158,8 @@ export interface JobRunTableRow {
 export interface OutboxTableRow {
   /** Of the message; every try carries it, so that a receiver knows a repetition. */
   id: string;
-  scan_id: string;
+  /** The scan that the message is about; null if it is about none. */
+  scan_id: string | null;
   /** `<channel_type>://<channel_name>` */
   channel: string;
   /** Who sends it, see `domain/executor.ts`. */
@@ -169,6 +170,10 @@ export interface OutboxTableRow {
   next_at: number;
   /** That of the scan. */
   tenant: string | null;
+  /** Name of the event; null while only the scan says it. */
+  event: string | null;
+  /** JSON of what the message says; null where the scan says it all. */
+  payload: string | null;
 }
 
 /** What a scan divides among its shards, see `ShardPlan`. */
