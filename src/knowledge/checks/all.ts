@@ -6,7 +6,7 @@ import { remoteAccessChecks } from './remote-access.ts';
 import { versionDisclosure } from './version-disclosure.ts';
 import { webChecks } from './web.ts';
 
-/** The checks over answers, by family. */
+/** The checks of responses, by family. */
 export const checkFamilies: Readonly<Record<string, readonly Check[]>> = {
   'Data stores': dataStoreChecks,
   'Management, shares and name service': managementChecks,
@@ -17,5 +17,5 @@ export const checkFamilies: Readonly<Record<string, readonly Check[]>> = {
 
 export const checks: readonly Check[] = Object.values(checkFamilies).flat();
 
-/** Every id that may be asked for. */
+/** Every valid check id. */
 export const checkIds: readonly string[] = [...checks.map(({ id }) => id), versionDisclosure.id];

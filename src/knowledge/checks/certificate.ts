@@ -4,17 +4,17 @@ import { type Check, type CheckResponse, evidence } from './check.ts';
 
 const dayMs = 86_400_000;
 
-/** Days that a certificate may be valid: of public authorities since 2020, and for clients that trust others too. */
+/** Maximum validity in days: for public authorities since 2020, and for clients that trust other authorities. */
 const publicDays = 398;
 const privateDays = 825;
 
-/** A renewal this close to the end has failed, unless the certificate lives for days only. */
+/** A certificate this close to expiry, in days, missed its renewal, unless it is short-lived. */
 const renewalDays = 14;
 
 const validity = 'https://www.rfc-editor.org/rfc/rfc5280#section-4.1.2.5';
 const baseline = 'https://cabforum.org/working-groups/server/baseline-requirements/documents/';
 
-/** Certificates that clients must not trust, or will not trust for long. */
+/** Certificates that clients must not trust or will soon stop trusting. */
 export const certificateChecks: readonly Check[] = [
   {
     id: 'tls-cert-expired',
@@ -23,9 +23,9 @@ export const certificateChecks: readonly Check[] = [
     confidence: 0.99,
     remediation: 'Renew the certificate, and automate the renewal (ACME).',
     references: [validity],
-    prove: (answer) =>
-      firstProof(answer, ({ subject, not_after }) =>
-        isBefore(not_after, answer.now) ? `${subject}: valid until ${not_after}` : null,
+    prove: (response) =>
+      firstProof(response, ({ subject, not_after }) =>
+        isBefore(not_after, response.now) ? `${subject}: valid until ${not_after}` : null,
       ),
   },
   {
@@ -35,12 +35,12 @@ export const certificateChecks: readonly Check[] = [
     confidence: 0.95,
     remediation: 'Renew the certificate, and find out why automatic renewal did not happen.',
     references: [validity],
-    prove: (answer) =>
-      firstProof(answer, ({ subject, not_before, not_after }) => {
+    prove: (response) =>
+      firstProof(response, ({ subject, not_before, not_after }) => {
         const soon =
-          isBefore(not_after, answer.now + renewalDays * dayMs) && !isBefore(not_after, answer.now);
-        // Certificates that live for days are renewed in the last third of them.
-        const late = soon && daysBetween(answer.now, not_after) * 3 < daysBetween(not_before, not_after);
+          isBefore(not_after, response.now + renewalDays * dayMs) && !isBefore(not_after, response.now);
+        // Short-lived certificates renew in the last third of their validity.
+        const late = soon && daysBetween(response.now, not_after) * 3 < daysBetween(not_before, not_after);
         return late ? `${subject}: valid until ${not_after}` : null;
       }),
   },
@@ -51,9 +51,9 @@ export const certificateChecks: readonly Check[] = [
     confidence: 0.95,
     remediation: 'Check the clocks of the server and of the authority that issued the certificate.',
     references: [validity],
-    prove: (answer) =>
-      firstProof(answer, ({ subject, not_before }) =>
-        not_before && !isBefore(not_before, answer.now + 1) ? `${subject}: valid from ${not_before}` : null,
+    prove: (response) =>
+      firstProof(response, ({ subject, not_before }) =>
+        not_before && !isBefore(not_before, response.now + 1) ? `${subject}: valid from ${not_before}` : null,
       ),
   },
   {
@@ -64,10 +64,10 @@ export const certificateChecks: readonly Check[] = [
     remediation:
       'Issue certificates for at most 398 days, better 90, and renew them automatically: a stolen key stays useful for as long as its certificate.',
     references: [baseline],
-    prove: (answer) =>
-      firstProof(answer, ({ subject, not_before, not_after }) => {
+    prove: (response) =>
+      firstProof(response, ({ subject, not_before, not_after }) => {
         const days = daysBetween(not_before, not_after);
-        const most = answer.tls?.authority === 'public' ? publicDays : privateDays;
+        const most = response.tls?.authority === 'public' ? publicDays : privateDays;
         return days > most
           ? `${subject}: valid for ${Math.round(days)} days, ${not_before} to ${not_after}`
           : null;
@@ -80,8 +80,8 @@ export const certificateChecks: readonly Check[] = [
     confidence: 0.99,
     remediation: 'Use a certificate of an authority that the clients trust.',
     references: ['https://cwe.mitre.org/data/definitions/295.html'],
-    prove: (answer) =>
-      firstProof(answer, ({ self_signed, subject, sha256 }) =>
+    prove: (response) =>
+      firstProof(response, ({ self_signed, subject, sha256 }) =>
         self_signed ? `subject and issuer: ${subject}, SHA-256 ${sha256}` : null,
       ),
   },
@@ -93,11 +93,11 @@ export const certificateChecks: readonly Check[] = [
     remediation:
       'If your own authority is intended, make sure that every client trusts it. A public service needs a certificate of a public authority, sent with its intermediate certificates.',
     references: ['https://www.rfc-editor.org/rfc/rfc5280#section-6', baseline],
-    prove(answer) {
-      const [own] = certificatesOf(answer);
-      if (!own || own.self_signed || answer.tls?.authority !== 'unknown') return null;
+    prove(response) {
+      const [own] = certificatesOf(response);
+      if (!own || own.self_signed || response.tls?.authority !== 'unknown') return null;
       return evidence(
-        `${own.subject}: issued by ${own.issuer}, ${answer.tls.chain.length} more certificates sent`,
+        `${own.subject}: issued by ${own.issuer}, ${response.tls.chain.length} more certificates sent`,
       );
     },
   },
@@ -109,10 +109,10 @@ export const certificateChecks: readonly Check[] = [
     remediation:
       'Send the intermediate certificates after that of the server (a full chain file): many clients do not fetch them themselves.',
     references: ['https://www.rfc-editor.org/rfc/rfc8446#section-4.4.2'],
-    prove(answer) {
-      const [own] = certificatesOf(answer);
-      if (!own || !answer.tls?.chain_flaws?.includes('missing-issuer')) return null;
-      return evidence(`${own.subject}: ${own.issuer} is not among the ${1 + answer.tls.chain.length} sent`);
+    prove(response) {
+      const [own] = certificatesOf(response);
+      if (!own || !response.tls?.chain_flaws?.includes('missing-issuer')) return null;
+      return evidence(`${own.subject}: ${own.issuer} is not among the ${1 + response.tls.chain.length} sent`);
     },
   },
   {
@@ -151,10 +151,10 @@ export const certificateChecks: readonly Check[] = [
     confidence: 0.97,
     remediation: 'Add every name of the server to the certificate as a subject alternative name.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525'],
-    prove(answer) {
-      const { name } = answer;
+    prove(response) {
+      const { name } = response;
       if (name === null) return null;
-      return firstProof(answer, (certificate) => {
+      return firstProof(response, (certificate) => {
         const names = namesOf(certificate);
         if (names.some((each) => covers(each, name))) return null;
         return `requested ${name}, the certificate is for ${names.slice(0, 10).join(', ') || 'no name'}`;
@@ -169,8 +169,8 @@ export const certificateChecks: readonly Check[] = [
     remediation:
       'Reissue the certificate with its names as subject alternative names: clients have ignored the common name for years.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-2'],
-    prove: (answer) =>
-      firstProof(answer, ({ sans, subject }) => (sans.length === 0 ? `subject only: ${subject}` : null)),
+    prove: (response) =>
+      firstProof(response, ({ sans, subject }) => (sans.length === 0 ? `subject only: ${subject}` : null)),
   },
   {
     id: 'tls-cert-wildcard',
@@ -180,52 +180,52 @@ export const certificateChecks: readonly Check[] = [
     remediation:
       'Give each service its own certificate where that can be automated: whoever steals the key of a wildcard can impersonate every host of the domain.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-7.1'],
-    prove: (answer) =>
-      firstProof(answer, ({ sans }) => {
+    prove: (response) =>
+      firstProof(response, ({ sans }) => {
         const wild = sans.filter((name) => name.startsWith('*.'));
         return wild.length > 0 ? wild.slice(0, 10).join(', ') : null;
       }),
   },
 ];
 
-/** The certificate of the handshake, then those for keys of another kind. */
+/** The certificate of the handshake, then those for other key types. */
 function certificatesOf({ tls }: CheckResponse): CertificateFacts[] {
   const all = [tls?.certificate ?? null, ...(tls?.other_certificates ?? [])];
   return all.filter((each): each is CertificateFacts => each !== null && !('error' in each));
 }
 
 function firstProof(
-  answer: CheckResponse,
+  response: CheckResponse,
   prove: (certificate: CertificateFacts) => string | null,
 ): string | null {
-  for (const certificate of certificatesOf(answer)) {
+  for (const certificate of certificatesOf(response)) {
     const proof = prove(certificate);
     if (proof !== null) return evidence(proof);
   }
   return null;
 }
 
-/** False for a date that cannot be read. */
+/** False for an invalid date. */
 function isBefore(date: string | null, instant: number): boolean {
   return date !== null && Date.parse(date) < instant;
 }
 
-/** NaN where one of both cannot be read. */
+/** NaN if either date is invalid. */
 function daysBetween(from: string | number | null, to: string | null): number {
   const start = typeof from === 'number' ? from : Date.parse(from ?? '');
   return (Date.parse(to ?? '') - start) / dayMs;
 }
 
-/** The alternative names; without any, what old clients read: the common name. */
+/** The alternative names, or the common name that old clients fall back to. */
 function namesOf({ sans, subject }: CertificateFacts): string[] {
   if (sans.length > 0) return sans;
   const common = /(?:^|, )CN=([^,]{1,253})/.exec(subject)?.[1];
   return common ? [common] : [];
 }
 
-/** RFC 9525 section 6.3: without regard to case; a wildcard stands for the whole leftmost label. */
-function covers(name: string, asked: string): boolean {
-  const [pattern, wanted] = [name.toLowerCase(), asked.toLowerCase().replace(/\.$/, '')];
+/** RFC 9525 section 6.3: case-insensitive; a wildcard stands for the whole leftmost label. */
+function covers(name: string, host: string): boolean {
+  const [pattern, wanted] = [name.toLowerCase(), host.toLowerCase().replace(/\.$/, '')];
   if (pattern === wanted) return true;
   if (!pattern.startsWith('*.') || parseAddress(wanted) !== null) return false;
   const dot = wanted.indexOf('.');

@@ -4,7 +4,7 @@ import { type HttpRecord, parseHttp } from '../protocols/http.ts';
 import { isSecure, serverBytes } from '../protocols/probe-session.ts';
 import { parseTls, type TlsFacts } from '../protocols/tls.ts';
 
-/** A misconfiguration that the answer of a service can prove. */
+/** A misconfiguration that a service response can show. */
 export interface Check {
   /** Stable: it names the finding in results, comparisons and rules. */
   id: string;
@@ -12,21 +12,21 @@ export interface Check {
   severity: Severity;
   remediation: string;
   references: readonly string[];
-  /** How sure a finding is once its evidence is there, 0..1. */
+  /** Confidence of a finding with evidence, 0..1. */
   confidence: number;
-  /** The very text or fact that proves it; null = it is not so, or the answer does not tell. */
-  prove(answer: CheckResponse): string | null;
+  /** The text or fact that shows it; null = not present, or the response does not say. */
+  prove(response: CheckResponse): string | null;
 }
 
-/** Characters of evidence that are kept. */
+/** Maximum length of evidence, characters. */
 const evidenceLimit = 512;
-/** Bytes of a page that checks look at. */
+/** Size of the page prefix that checks read, bytes. */
 const pageLimit = 64 * 1024;
 
-/** One banner as the checks see it; each protocol is read once, when the first check asks. */
+/** One banner as the checks see it; parses each protocol once, on first use. */
 export class CheckResponse {
   readonly banner: Banner;
-  /** The name by which the host was asked, or null when only its address was known. */
+  /** Host name used in the request, or null if only the address was known. */
   readonly name: string | null;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -46,7 +46,7 @@ export class CheckResponse {
     return isSecure(this.banner);
   }
 
-  /** SSDP looks like HTTP, but no page is behind it. */
+  /** SSDP looks like HTTP but serves no page. */
   get http(): HttpRecord | null {
     if (this.#http === undefined) {
       this.#http = this.banner.protocol === 'udp' ? null : parseHttp(this.bytes);
@@ -59,18 +59,18 @@ export class CheckResponse {
     return this.#tls;
   }
 
-  /** The beginning of the page as text. */
+  /** Start of the page as text. */
   get page(): string {
     return this.http?.body.toString('latin1', 0, pageLimit) ?? '';
   }
 
-  /** The beginning of the answer as text that is safe to store. */
+  /** Start of the response as text that is safe to store. */
   get text(): string {
     return evidence(bannerText(this.bytes.subarray(0, evidenceLimit)));
   }
 }
 
-/** Evidence of a bounded length without blanks around it. */
+/** Trimmed evidence of bounded length. */
 export function evidence(text: string): string {
   return text.slice(0, evidenceLimit).trim().toWellFormed();
 }

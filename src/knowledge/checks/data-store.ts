@@ -2,7 +2,7 @@ import { parseKeyValueStore } from '../protocols/key-value-store.ts';
 import { parseMongodb } from '../protocols/mongodb.ts';
 import { type Check, type CheckResponse, evidence } from './check.ts';
 
-/** Stores of data that answer strangers. */
+/** Data stores that respond without authentication. */
 export const dataStoreChecks: readonly Check[] = [
   {
     id: 'redis-no-auth',
@@ -12,7 +12,7 @@ export const dataStoreChecks: readonly Check[] = [
     remediation:
       'Bind Redis to the addresses that need it, set a password or ACL users (requirepass, ACL), keep protected-mode on.',
     references: ['https://redis.io/docs/latest/operate/oss_and_stack/management/security/'],
-    prove: (answer) => keyValue(answer, 'redis', 'redis.info'),
+    prove: (response) => keyValue(response, 'redis', 'redis.info'),
   },
   {
     id: 'memcached-no-auth',
@@ -22,7 +22,7 @@ export const dataStoreChecks: readonly Check[] = [
     remediation:
       'Make memcached listen on local or trusted addresses only (-l), filter its port, or require SASL (-S).',
     references: ['https://docs.memcached.org/features/sasl/'],
-    prove: (answer) => keyValue(answer, 'memcached', 'memcached.version'),
+    prove: (response) => keyValue(response, 'memcached', 'memcached.version'),
   },
   {
     id: 'mongodb-no-auth',
@@ -32,8 +32,8 @@ export const dataStoreChecks: readonly Check[] = [
     remediation:
       'Turn access control on (security.authorization: enabled) and bind to trusted addresses only.',
     references: ['https://www.mongodb.com/docs/manual/administration/security-checklist/'],
-    prove(answer) {
-      const record = answer.banner.protocol === 'tcp' ? parseMongodb(answer.bytes) : null;
+    prove(response) {
+      const record = response.banner.protocol === 'tcp' ? parseMongodb(response.bytes) : null;
       return record?.databases ? evidence(`listDatabases: ${record.databases.join(', ')}`) : null;
     },
   },
@@ -84,6 +84,6 @@ function keyValue({ banner, bytes }: CheckResponse, service: string, key: string
   if (record?.service !== service) return null;
   const text = record.evidence.find(([name]) => name === key)?.[1];
   if (text === undefined) return null;
-  // INFO has dozens of lines: the version proves that the command was answered.
+  // INFO has dozens of lines: the version is enough evidence that the command ran.
   return evidence(/redis_version:[^\r\n]*/.exec(text)?.[0] ?? `VERSION ${text}`);
 }

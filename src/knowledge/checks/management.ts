@@ -6,7 +6,7 @@ import { type Check, evidence } from './check.ts';
 
 const nfsProgram = 100_003;
 
-/** Interfaces that steer a machine, share its files, or answer for others. */
+/** Interfaces that control a machine, share its files, or act as a relay. */
 export const managementChecks: readonly Check[] = [
   {
     id: 'docker-api-no-auth',
@@ -53,8 +53,8 @@ export const managementChecks: readonly Check[] = [
     confidence: 0.95,
     remediation: 'Export to named hosts only, prefer NFSv4 with Kerberos, and filter ports 111 and 2049.',
     references: ['https://datatracker.ietf.org/doc/html/rfc2623'],
-    prove(answer) {
-      const { banner, bytes } = answer;
+    prove(response) {
+      const { banner, bytes } = response;
       if (banner.protocol !== 'tcp' || (banner.probe !== 'nfs' && banner.probe !== 'rpcbind')) return null;
       const record = parseRpc(bytes, 'tcp');
       if (banner.probe === 'nfs')

@@ -7,7 +7,7 @@ import { type Check, type CheckResponse, evidence } from './check.ts';
 
 const noSecurity = 1;
 
-/** Ways to work on a machine or fetch its files from afar. */
+/** Remote logins and file access. */
 export const remoteAccessChecks: readonly Check[] = [
   {
     id: 'telnet-cleartext',
@@ -30,12 +30,12 @@ export const remoteAccessChecks: readonly Check[] = [
     confidence: 0.9,
     remediation: 'Require TLS on the FTP server (RFC 4217), or use SFTP.',
     references: ['https://datatracker.ietf.org/doc/html/rfc4217'],
-    prove(answer) {
-      if (answer.secure || answer.banner.probe !== 'ftp') return null;
-      const facts = readFtp(answer);
-      // Without an answer to FEAT nobody knows whether the server offers TLS.
-      if (facts?.code !== 220 || facts.auth_tls === true || answer.banner.tls) return null;
-      const refused = !facts.features && /\n5\d\d[ -]/.test(answer.bytes.toString('latin1', 0, 4096));
+    prove(response) {
+      if (response.secure || response.banner.probe !== 'ftp') return null;
+      const facts = readFtp(response);
+      // Without a response to FEAT it is unknown whether the server offers TLS.
+      if (facts?.code !== 220 || facts.auth_tls === true || response.banner.tls) return null;
+      const refused = !facts.features && /\n5\d\d[ -]/.test(response.bytes.toString('latin1', 0, 4096));
       if (!facts.features && !refused) return null;
       return evidence(
         `220 ${facts.greeting}\n${facts.features ? `FEAT: ${facts.features.join(', ')}` : 'FEAT was rejected'}`,
@@ -49,9 +49,9 @@ export const remoteAccessChecks: readonly Check[] = [
     confidence: 0.99,
     remediation: 'Turn anonymous logins off, unless the files are meant for everyone.',
     references: ['https://datatracker.ietf.org/doc/html/rfc1635'],
-    prove(answer) {
-      if (readFtp(answer)?.anonymous !== true) return null;
-      const login = /\n(230[^\r\n]*)/.exec(answer.bytes.toString('latin1', 0, 16_384))?.[1] ?? '230';
+    prove(response) {
+      if (readFtp(response)?.anonymous !== true) return null;
+      const login = /\n(230[^\r\n]*)/.exec(response.bytes.toString('latin1', 0, 16_384))?.[1] ?? '230';
       return evidence(`USER anonymous: ${bannerText(Buffer.from(login, 'latin1'))}`);
     },
   },

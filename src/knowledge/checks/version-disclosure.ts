@@ -1,7 +1,7 @@
 import type { Fingerprint } from '../../domain/service.ts';
 import type { Check } from './check.ts';
 
-/** Over what the fingerprint of a port names, not over its answer: whatever told a version told it to everyone. */
+/** Evaluates the fingerprint of a port, not its response: any version in it is public. */
 export const versionDisclosure: Omit<Check, 'prove' | 'confidence'> = {
   id: 'version-disclosure',
   title: 'The service discloses its exact version',
@@ -11,10 +11,10 @@ export const versionDisclosure: Omit<Check, 'prove' | 'confidence'> = {
   references: ['https://cwe.mitre.org/data/definitions/200.html'],
 };
 
-/** Versions that a protocol must tell are no fault of whoever set the service up. */
+/** Protocols that must send a version: disclosing it is not a misconfiguration. */
 const obliged: ReadonlySet<string> = new Set(['ssh', 'mysql', 'mongodb', 'mssql']);
 
-/** The text that tells a version; null where none is told, or the protocol tells it to every client. */
+/** The text that discloses a version; null if there is none or the protocol requires it. */
 export function proveVersion({ match, version, evidence }: Fingerprint): string | null {
   if (version === null || obliged.has(match) || !/\d\.\d/.test(version)) return null;
   return evidence.includes(version) ? evidence : null;

@@ -3,7 +3,7 @@ import { compressedPageName } from '../probes/web.ts';
 import type { HttpFacts } from '../protocols/http.ts';
 import { type Check, type CheckResponse, evidence } from './check.ts';
 
-/** Pages that servers show until someone puts another one there: in the title, or in the first bytes of the body. */
+/** Default pages of servers, recognized by the title or the first bytes of the body. */
 const defaultPages: readonly { server: string; mark: RegExp }[] = [
   {
     server: 'nginx',
@@ -22,7 +22,7 @@ const defaultPages: readonly { server: string; mark: RegExp }[] = [
   { server: 'Tomcat', mark: /<title>Apache Tomcat(?:\/[\d.]{1,20})?<\/title>/i },
   {
     server: 'lighttpd',
-    // Up to the next title at most: a page full of titles costs no more.
+    // Stops at the next title: a page full of titles costs no more.
     mark: /<title>(?:Welcome page|Powered by lighttpd|Placeholder page)<\/title>(?:(?!<title>)[^]){0,4000}lighttpd/i,
   },
   { server: 'Caddy', mark: /<title>Caddy works!<\/title>/i },
@@ -35,16 +35,16 @@ const defaultPages: readonly { server: string; mark: RegExp }[] = [
   { server: 'cPanel', mark: /<title>(?:Default Web Site Page|Default WebSite Page)<\/title>/i },
 ];
 
-/** Characters of a page in which its mark stands: such pages are short. */
+/** Length of the page prefix searched for the pattern, characters: default pages are short. */
 const markedPart = 16 * 1024;
 
-/** Half a year, in seconds: below, a browser that comes seldom has forgotten it. */
+/** Minimum HSTS max-age, seconds: half a year, so that the browsers of rare visitors still have it. */
 const shortestPromise = 15_768_000;
 
 const listingTitle =
   /<title>\s*(?:Index of \/|Directory listing for \/|Directory: \/|Listing directory \/|\S{1,100} - \/\s*<)/i;
 
-/** What web servers tell or leave out. */
+/** Information that web servers disclose and headers that they omit. */
 export const webChecks: readonly Check[] = [
   {
     id: 'http-security-headers',
@@ -54,10 +54,10 @@ export const webChecks: readonly Check[] = [
     remediation:
       'Send Content-Security-Policy (with frame-ancestors), X-Content-Type-Options: nosniff, and over TLS Strict-Transport-Security.',
     references: ['https://owasp.org/www-project-secure-headers/'],
-    prove(answer) {
-      const facts = ownPage(answer);
+    prove(response) {
+      const facts = ownPage(response);
       if (!facts || !/^text\/html\b/i.test(facts.headers['content-type'] ?? '')) return null;
-      const missing = missingHeaders(facts, answer.secure);
+      const missing = missingHeaders(facts, response.secure);
       return missing.length === 0 ? null : `HTTP ${facts.status}, missing: ${missing.join(', ')}`;
     },
   },
@@ -69,8 +69,8 @@ export const webChecks: readonly Check[] = [
     remediation:
       'Send one Strict-Transport-Security over TLS with a max-age of at least half a year (15768000 seconds).',
     references: ['https://www.rfc-editor.org/rfc/rfc6797#section-6.1'],
-    prove(answer) {
-      const promise = answer.secure ? face(answer)?.headers['strict-transport-security'] : undefined;
+    prove(response) {
+      const promise = response.secure ? face(response)?.headers['strict-transport-security'] : undefined;
       if (promise === undefined) return null;
       const seconds = /(?:^|;)\s*max-age\s*=\s*"?(\d{1,12})"?\s*(?:;|,|$)/i.exec(promise)?.[1];
       const enough = seconds !== undefined && Number(seconds) >= shortestPromise;
@@ -99,9 +99,9 @@ export const webChecks: readonly Check[] = [
     confidence: 0.97,
     remediation: 'Serve pages that require a password over TLS only.',
     references: ['https://datatracker.ietf.org/doc/html/rfc7617#section-4'],
-    prove(answer) {
-      if (answer.secure) return null;
-      const challenge = face(answer)?.auth.find(({ scheme }) => scheme.toLowerCase() === 'basic');
+    prove(response) {
+      if (response.secure) return null;
+      const challenge = face(response)?.auth.find(({ scheme }) => scheme.toLowerCase() === 'basic');
       return challenge ? evidence(`WWW-Authenticate: Basic realm="${challenge.realm ?? ''}"`) : null;
     },
   },
@@ -112,9 +112,9 @@ export const webChecks: readonly Check[] = [
     confidence: 0.9,
     remediation: 'Take unused servers off the network; replace the page where the server is in use.',
     references: ['https://cwe.mitre.org/data/definitions/1188.html'],
-    prove(answer) {
-      if (ownPage(answer) === null) return null;
-      const page = answer.page.slice(0, markedPart);
+    prove(response) {
+      if (ownPage(response) === null) return null;
+      const page = response.page.slice(0, markedPart);
       for (const { server, mark } of defaultPages) {
         const match = mark.exec(page);
         if (match) return evidence(`${server}: ${match[0].slice(0, 120)}`);
@@ -129,22 +129,22 @@ export const webChecks: readonly Check[] = [
     confidence: 0.9,
     remediation: 'Turn directory listings off (Options -Indexes, autoindex off), or add an index page.',
     references: ['https://cwe.mitre.org/data/definitions/548.html'],
-    prove(answer) {
-      if (ownPage(answer) === null || !/<a\s/i.test(answer.page)) return null;
-      const title = listingTitle.exec(answer.page)?.[0];
+    prove(response) {
+      if (ownPage(response) === null || !/<a\s/i.test(response.page)) return null;
+      const title = listingTitle.exec(response.page)?.[0];
       return title ? evidence(title) : null;
     },
   },
 ];
 
-/** The answer to the question for the root page, not to a further question. */
+/** The response to the request for the root page, not to a further probe. */
 function face({ http, banner }: CheckResponse): HttpFacts | null {
   return http && !furtherNames.has(banner.probe) ? http.facts : null;
 }
 
-/** The same, when it is a page. */
-function ownPage(answer: CheckResponse): HttpFacts | null {
-  const facts = face(answer);
+/** The root page response if its status is 2xx. */
+function ownPage(response: CheckResponse): HttpFacts | null {
+  const facts = face(response);
   return facts && facts.status >= 200 && facts.status < 300 ? facts : null;
 }
 

@@ -31,21 +31,21 @@ function packets(bytes: Buffer): Buffer[] {
   return found;
 }
 
-test('the request is two packets: our lists, and a public key of 32 bytes', () => {
+test('the request is two packets: the algorithm lists and a 32-byte public key', () => {
   const [init, share, ...others] = packets(keyExchangeRequest(Buffer.from('curve25519-sha256')));
   expect(others).toEqual([]);
   expect(init?.[0]).toBe(20);
   expect(init?.toString('latin1')).toContain('curve25519-sha256');
   expect(share?.[0]).toBe(30);
   expect(share).toHaveLength(1 + 4 + 32);
-  // A server reads the lists as we read those of servers.
+  // The same parser reads the lists of client and server.
   const padded = keyExchangeRequest(Buffer.alloc(0));
   expect(parseSsh(Buffer.concat([Buffer.from('SSH-2.0-x\r\n'), padded]))?.facts.host_key_types?.[0]).toBe(
     'ssh-ed25519',
   );
 });
 
-test('reads the key of the answer, and its print as ssh-keygen shows it', () => {
+test('reads the key of the reply and its fingerprint as ssh-keygen prints it', () => {
   const payload = reply('ssh-ed25519');
   const blob = payload.subarray(5, 5 + payload.readUInt32BE(1));
   const print = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '');
@@ -71,14 +71,14 @@ test.each([
   ['curve25519-sha256,diffie-hellman-group14-sha1', 'curve25519-sha256', 32],
   ['diffie-hellman-group1-sha1,diffie-hellman-group14-sha1', 'diffie-hellman-group14-sha1', 101],
   ['diffie-hellman-group1-sha1', 'diffie-hellman-group1-sha1', 101],
-])('of %s the server is asked for %s', (said, exchange, share) => {
-  const [init, first] = packets(keyExchangeRequest(Buffer.from(said), 'rsa'));
+])('given %s, requests %s', (received, exchange, share) => {
+  const [init, first] = packets(keyExchangeRequest(Buffer.from(received), 'rsa'));
   expect(init?.toString('latin1')).toContain(exchange);
   expect(init?.toString('latin1')).not.toContain('ed25519');
   expect(first).toHaveLength(1 + 4 + share);
 });
 
-test('the shortest prime is asked for, and measured', () => {
+test('requests the shortest prime and measures it', () => {
   const [init, request] = packets(groupSizeRequest(Buffer.from('diffie-hellman-group-exchange-sha1')));
   expect(init?.toString('latin1')).toContain('diffie-hellman-group-exchange-sha1');
   expect(request?.toString('hex')).toBe('22000004000000040000002000');
@@ -91,7 +91,7 @@ test('the shortest prime is asked for, and measured', () => {
     expect(readGroupBits(group.subarray(0, length))).toBeNull();
 });
 
-test('T-015 what is no such answer gives no key', () => {
+test('T-015 other replies yield no key', () => {
   const whole = reply('ssh-ed25519');
   expect(readHostKey(Buffer.alloc(0))).toBeNull();
   expect(readHostKey(Buffer.from([1, 2, 3]))).toBeNull();

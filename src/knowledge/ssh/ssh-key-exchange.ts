@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** A host key as a server showed it. */
+/** A host key as the server sent it. */
 export interface SshHostKey {
   /** `ssh-ed25519`, `rsa-sha2-512`, ... as the key itself names it */
   type: string;
@@ -10,7 +10,7 @@ export interface SshHostKey {
   bits?: number;
 }
 
-/** The exchanges that are asked for, the first that a server knows; servers that know none of these are not asked. */
+/** Key exchanges to request, the first that the server supports; servers without any of them get no request. */
 export const offeredExchange = /curve25519-sha256|diffie-hellman-group(?:1|14|16|18)-sha/;
 
 const exchanges = [
@@ -23,10 +23,10 @@ const exchanges = [
   'diffie-hellman-group1-sha1',
 ];
 
-/** Exchanges in which the server chooses the prime (RFC 4419, RFC 8268). */
+/** Key exchanges in which the server chooses the prime (RFC 4419, RFC 8268). */
 const groupExchanges = ['diffie-hellman-group-exchange-sha256', 'diffie-hellman-group-exchange-sha1'];
 
-/** Largest host key that is read, bytes. */
+/** Maximum size of a host key, bytes. */
 const hostKeyLimit = 16_384;
 
 const kexinit = 20;
@@ -50,18 +50,18 @@ const lists = [
   '',
 ];
 
-/** Bytes of the share in an exchange with a prime: less than the shortest one has (1024 bits). */
+/** Size of the public share in a Diffie-Hellman exchange, bytes: less than the shortest prime (1024 bits). */
 const shareBytes = 100;
 
 /**
- * Our algorithms and the first message of the key exchange in one (RFC 4253 sections 7.1 and 8, RFC 8731 section 3). The
- * server answers with its host key; nobody logs in, and the exchange is not finished.
- * @param said what the server sent so far: its lists tell which exchange it knows
+ * Client algorithm lists and the first key exchange message in one (RFC 4253 sections 7.1 and 8, RFC 8731 section 3).
+ * The server replies with its host key; the client neither finishes the exchange nor logs in.
+ * @param received bytes from the server so far: its lists show which exchanges it supports
  * @param keys `rsa`: only a key of that kind
  */
-export function keyExchangeRequest(said: Buffer, keys: 'every' | 'rsa' = 'every'): Buffer {
-  const exchange = firstKnown(exchanges, said);
-  // Nearly every 32 bytes are a public key of curve25519, and nearly every number is one of the others; no secret is needed.
+export function keyExchangeRequest(received: Buffer, keys: 'every' | 'rsa' = 'every'): Buffer {
+  const exchange = firstKnown(exchanges, received);
+  // Nearly any 32 bytes are a valid curve25519 key, and nearly any number a valid DH share; no secret is needed.
   const share = exchange.startsWith('curve')
     ? randomBytes(32)
     : Buffer.concat([Buffer.from([1]), randomBytes(shareBytes)]);
@@ -69,19 +69,19 @@ export function keyExchangeRequest(said: Buffer, keys: 'every' | 'rsa' = 'every'
   return Buffer.concat([packet(algorithms(exchange, keys === 'rsa' ? rsaKeys : everyKey)), packet(first)]);
 }
 
-/** Bits of the prime that is asked for: at least, at best, at most (RFC 4419 section 3). */
+/** Requested prime size, bits: minimum, preferred, maximum (RFC 4419 section 3). */
 const groupSizes = [1024, 1024, 8192];
 
-/** Asks for the shortest prime that the server would exchange keys with; it sends the prime, and the exchange ends there. */
-export function groupSizeRequest(said: Buffer): Buffer {
+/** Requests the shortest prime that the server accepts; the server sends it, and the exchange ends there. */
+export function groupSizeRequest(received: Buffer): Buffer {
   const request = Buffer.alloc(13);
   request[0] = groupRequest;
   for (const [at, bits] of groupSizes.entries()) request.writeUInt32BE(bits, 1 + 4 * at);
-  return Buffer.concat([packet(algorithms(firstKnown(groupExchanges, said), everyKey)), packet(request)]);
+  return Buffer.concat([packet(algorithms(firstKnown(groupExchanges, received), everyKey)), packet(request)]);
 }
 
-function firstKnown(names: readonly string[], said: Buffer): string {
-  const text = said.toString('latin1');
+function firstKnown(names: readonly string[], received: Buffer): string {
+  const text = received.toString('latin1');
   return names.find((name) => text.includes(name)) ?? (names[0] as string);
 }
 
@@ -90,7 +90,7 @@ function algorithms(exchange: string, keys: string): Buffer {
   return Buffer.concat([Buffer.from([kexinit]), randomBytes(16), ...all, Buffer.alloc(5)]);
 }
 
-/** The host key in the payload that answers the request, or null (RFC 8731 section 3). */
+/** The host key in the reply payload, or null (RFC 8731 section 3). */
 export function readHostKey(payload: Buffer): SshHostKey | null {
   if (payload[0] !== exchangeReply) return null;
   const key = readString(payload, 1);
@@ -106,7 +106,7 @@ export function readHostKey(payload: Buffer): SshHostKey | null {
   return { type, sha256, ...(bits === null ? {} : { bits }) };
 }
 
-/** RFC 4253 section 6.6: of RSA the exponent comes before the modulus, of DSA the prime comes first. */
+/** RFC 4253 section 6.6: in RSA keys the exponent precedes the modulus; in DSA keys the prime comes first. */
 function keyBits(type: string, key: Buffer, at: number): number | null {
   if (type !== 'ssh-rsa' && type !== 'ssh-dss') return null;
   const first = readString(key, at);
@@ -115,7 +115,7 @@ function keyBits(type: string, key: Buffer, at: number): number | null {
   return modulus && numberBits(modulus);
 }
 
-/** Bits of the prime in the payload that answers `groupSizeRequest` (RFC 4419 section 3), or null. */
+/** Size of the prime in the reply to `groupSizeRequest` (RFC 4419 section 3), bits, or null. */
 export function readGroupBits(payload: Buffer): number | null {
   if (payload[0] !== exchangeReply) return null;
   const prime = readString(payload, 1);
@@ -124,13 +124,13 @@ export function readGroupBits(payload: Buffer): number | null {
   return numberBits(prime);
 }
 
-/** Bits of a number without its leading zeros (RFC 4251 section 5); null = there is none. */
+/** Bits of a number without its leading zeros (RFC 4251 section 5); null = incomplete. */
 function numberBits(number: Buffer): number | null {
   const first = number.findIndex((byte) => byte !== 0);
   return first === -1 ? null : 8 * (number.length - first) + 24 - Math.clz32(number[first] as number);
 }
 
-/** A packet before encryption (RFC 4253 section 6): a multiple of 8 bytes with at least 4 of padding. */
+/** An unencrypted packet (RFC 4253 section 6): a multiple of 8 bytes with at least 4 of padding. */
 function packet(payload: Buffer): Buffer {
   const padding = 12 - ((payload.length + 5 + 4) % 8);
   const head = Buffer.alloc(5);

@@ -66,10 +66,10 @@ const texts = {
 
 type CheckId = keyof typeof texts;
 
-/** What makes a name weak, the worst first. */
+/** Patterns of weak algorithm names, worst first. */
 type Grade = readonly [pattern: RegExp, severity: Severity];
 
-/** NIST P-192, and K-163 and B-163 by their number (RFC 5656, 10.1): at most 96 bits of strength. */
+/** NIST P-192, and K-163 and B-163 by their OID (RFC 5656, 10.1): at most 96 bits of strength. */
 const weakCurves =
   /^ecdh-sha2-(?:nistp192|nistk163|nistb163|1\.2\.840\.10045\.3\.1\.1|1\.3\.132\.0\.(?:1|15))$/;
 
@@ -97,10 +97,10 @@ const macGrades: readonly Grade[] = [
   [/^(?:hmac-sha1|umac-64|hmac-ripemd)/, 'low'],
 ];
 
-/** The marker by which a server says that its handshake is strict. */
+/** The marker that announces strict key exchange. */
 const strictMarker = 'kex-strict-s-v00@openssh.com';
 
-/** Every weakness that the identification line and the algorithm lists of an SSH server prove. */
+/** Every weakness that the identification line and the algorithm lists of an SSH server show. */
 export function sshWeaknesses(facts: Partial<SshFacts>): Weakness[] {
   return [
     ...oldProtocol(facts),
@@ -122,14 +122,14 @@ function found(
   return { id, confidence: 1, ...texts[id], ...proof };
 }
 
-/** 1.99 stands for both versions (RFC 4253, 5.1). */
+/** 1.99 means both versions (RFC 4253, 5.1). */
 function oldProtocol({ version, software }: Partial<SshFacts>): Weakness[] {
   if (!version?.startsWith('1.')) return [];
   return [found('ssh-protocol-1', { detected: version, evidence: `SSH-${version}-${software}` })];
 }
 
 const leastBits = 2048;
-/** Below this number a key or a prime is broken with the means of a university. */
+/** Keys and primes below this size can be broken with academic resources, bits. */
 const brokenBits = 1024;
 
 function shortKey({ host_keys = [], rsa_host_key }: Partial<SshFacts>): Weakness[] {
@@ -155,7 +155,7 @@ function shortGroup({ shortest_group: bits }: Partial<SshFacts>): Weakness[] {
   return [found('ssh-short-group', { detected: `${bits} bits`, evidence, severity })];
 }
 
-/** Hybrids of a classic exchange with one that a quantum computer does not break. */
+/** Hybrids of a classical and a post-quantum key exchange. */
 const postQuantumExchange = /mlkem|sntrup|ntruprime|kyber/i;
 
 function postQuantum({ kex_algorithms: offered }: Partial<SshFacts>): Weakness[] {
@@ -177,7 +177,7 @@ function graded(
   return [found(id, { detected: listed(weak), evidence: `offered ${what}: ${listed(weak)}`, severity })];
 }
 
-/** The attack needs one of these ciphers, and a server that does not insist on a strict handshake. */
+/** The attack needs one of these ciphers and a server without strict key exchange. */
 function terrapin({ kex_algorithms, ciphers = [], macs = [] }: Partial<SshFacts>): Weakness[] {
   if (!kex_algorithms || kex_algorithms.includes(strictMarker)) return [];
   const cbc = ciphers.filter((name) => /-cbc(?:@|$)/.test(name));

@@ -1,27 +1,27 @@
 import { elementAt, elementsIn } from './der-reader.ts';
 
-/** Fields of a certificate, extensions of one, and timestamps of one that are read. */
+/** Limits per certificate: fields, extensions, timestamps. */
 const fieldLimit = 16;
 const extensionLimit = 64;
 const timestampLimit = 32;
 
 const tag = { sequence: 0x30, objectId: 0x06, octets: 0x04, extensions: 0xa3 } as const;
 
-/** Identifiers in hexadecimal: signed certificate timestamps (RFC 6962, 3.3), TLS features (RFC 7633, 4). */
+/** Object identifiers in hexadecimal: signed certificate timestamps (RFC 6962, 3.3), TLS features (RFC 7633, 4). */
 const timestampsId = '2b06010401d679020402';
 const featuresId = '2b06010505070118';
 
-/** The feature that asks for the status in the handshake: the number of its TLS extension. */
+/** TLS feature `status_request`: the number of its TLS extension. */
 const statusFeature = 5;
 
 export interface ExtensionFacts {
-  /** Logs for transparency that promise to list it, as the certificate itself shows. */
+  /** Number of signed certificate timestamps embedded in the certificate. */
   timestamps: number;
-  /** Clients shall refuse it without its status (OCSP must-staple). */
+  /** Clients must reject it without a stapled status (OCSP must-staple). */
   mustStaple: boolean;
 }
 
-/** What the extensions of a certificate in DER say that `X509Certificate` does not (RFC 5280, 4.1). */
+/** Extensions of a DER certificate that `X509Certificate` does not expose (RFC 5280, 4.1). */
 export function readExtensions(der: Buffer): ExtensionFacts {
   const facts: ExtensionFacts = { timestamps: 0, mustStaple: false };
   for (const [id, value] of extensionsOf(der)) {
@@ -45,7 +45,7 @@ function extensionsOf(der: Buffer): [id: string, value: Buffer][] {
   });
 }
 
-/** A list with a length of two bytes, of timestamps with one each. */
+/** A list with a two-byte length; each timestamp has one too. */
 function countTimestamps(value: Buffer): number {
   const list = elementAt(value, 0)?.content ?? Buffer.alloc(0);
   let count = 0;

@@ -1,19 +1,19 @@
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates } from 'node:tls';
 
-/** Certificates of a path that are followed. */
+/** Maximum number of certificates in a path. */
 const pathLimit = 10;
 
 /** Roots by their subject. */
 export type Roots = ReadonlyMap<string, readonly X509Certificate[]>;
 
-/** What is wrong with the list of certificates that a server sends (RFC 5246, 7.4.2). */
+/** Flaws of the certificate list that a server sends (RFC 5246, 7.4.2). */
 export type ChainFlaw = 'wrong-order' | 'missing-issuer';
 
 export interface ChainFacts {
   /**
-   * `public`: a root of the list that Node.js brings along (that of Mozilla) vouches for the certificate, through what the
-   * server sent. `unknown`: none does, as far as was sent. Dates and names do not matter here.
+   * `public`: the certificate chains to a root in the list bundled with Node.js (Mozilla's), through the certificates
+   * sent. `unknown`: it does not. Ignores dates and names.
    */
   authority: 'public' | 'unknown';
   chain_flaws: ChainFlaw[];
@@ -21,7 +21,7 @@ export interface ChainFacts {
 
 let publicRoots: Roots | null = null;
 
-/** The roots of the public authorities, read when they are first asked for. */
+/** The roots of the public authorities, loaded on first use. */
 function usualRoots(): Roots {
   publicRoots ??= rootsOf(getCACertificates('bundled').map((pem) => new X509Certificate(pem)));
   return publicRoots;
@@ -31,7 +31,7 @@ export function rootsOf(certificates: readonly X509Certificate[]): Roots {
   return Map.groupBy(certificates, ({ subject }) => subject);
 }
 
-/** Looks at the readable certificates that a server sent, in its order, its own first. */
+/** Evaluates the readable certificates of a server in the order sent, the server's own first. */
 export function examineChain(chain: readonly X509Certificate[], roots: Roots = usualRoots()): ChainFacts {
   const [leaf, ...others] = chain;
   if (!leaf) return { authority: 'unknown', chain_flaws: [] };
@@ -43,7 +43,7 @@ function flawsIn(chain: readonly X509Certificate[], roots: Roots): ChainFlaw[] {
   const [leaf, ...others] = chain as [X509Certificate, ...X509Certificate[]];
   const misplaced = others.some(({ subject }, at) => chain[at]?.issuer !== subject);
   const isKnown = ({ subject }: X509Certificate) => subject === leaf.issuer;
-  // Who is signed by a root straight need not send it; only authorities with others below them say where to fetch theirs.
+  // A server may omit the root; a CA Issuers URL in the leaf points to an intermediate.
   const lacking =
     leaf.issuer !== leaf.subject &&
     !others.some(isKnown) &&
@@ -52,7 +52,7 @@ function flawsIn(chain: readonly X509Certificate[], roots: Roots): ChainFlaw[] {
   return [...(misplaced ? ['wrong-order' as const] : []), ...(lacking ? ['missing-issuer' as const] : [])];
 }
 
-/** From the server's certificate to the last one whose issuer was sent, by names alone. */
+/** From the server's certificate to the last one whose issuer was sent, matched by name only. */
 function pathFrom(leaf: X509Certificate, others: readonly X509Certificate[]): X509Certificate[] {
   const path = [leaf];
   while (path.length < pathLimit) {
@@ -65,8 +65,8 @@ function pathFrom(leaf: X509Certificate, others: readonly X509Certificate[]): X5
 }
 
 /**
- * From a root down: only keys that were vouched for themselves verify anything, so that no key of a stranger decides how
- * long it takes.
+ * Verifies from a root down: only keys that are already trusted verify a signature, so an untrusted key cannot
+ * determine the processing time.
  */
 function isVouchedFor(path: readonly X509Certificate[], roots: Roots): boolean {
   for (let top = 0; top < path.length; top++) {

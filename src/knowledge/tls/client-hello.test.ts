@@ -16,7 +16,7 @@ const offer: HelloOffer = {
   random: Buffer.from(Array.from({ length: 64 }, (_, at) => at)),
 };
 
-/** Reads a hello strictly: every length has to fit. */
+/** Parses a hello strictly: every length must match. */
 function read(record: Buffer) {
   expect(record.readUInt16BE(3)).toBe(record.length - 5);
   expect(record.readUIntBE(6, 3)).toBe(record.length - 9);
@@ -53,7 +53,7 @@ function read(record: Buffer) {
 }
 
 describe('ClientHello', () => {
-  it('offers TLS 1.2 with everything that it is told', () => {
+  it('offers TLS 1.2 with everything in the offer', () => {
     const hello = read(clientHello(offer));
     expect(hello).toMatchObject({ recordVersion: 0x0301, version: 0x0303 });
     expect(hello.suites.toString('hex')).toBe('c02f002f');
@@ -64,7 +64,7 @@ describe('ClientHello', () => {
     expect([...hello.extensions.keys()]).toEqual(expect.arrayContaining([10, 11, 13, 23, 35, 0xff01]));
   });
 
-  it('offers TLS 1.3 alone, with or without a key', () => {
+  it('offers only TLS 1.3, with or without a key share', () => {
     const hello = read(clientHello({ ...offer, version: 'TLSv1.3' }));
     expect(hello).toMatchObject({ recordVersion: 0x0301, version: 0x0303 });
     expect(hello.extensions.get(43)?.toString('hex')).toBe('020304');
@@ -86,7 +86,7 @@ describe('ClientHello', () => {
     expect(hello.suites.toString('hex')).toBe('c02f002f00ff');
   });
 
-  it('keeps its lengths right, and never has the size that hangs some servers', () => {
+  it('has correct lengths and never a size that hangs some servers', () => {
     for (const version of tlsVersions) {
       const all = suitesFor(version).map(({ id }) => id);
       for (let count = 1; count <= 125; count++) {

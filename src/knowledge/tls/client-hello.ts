@@ -1,11 +1,11 @@
 import { type TlsVersion, versionCode } from './versions.ts';
 
-/** Says that the client repairs renegotiation (RFC 5746), where no extension can. */
+/** Signals secure renegotiation (RFC 5746) in hellos without extensions. */
 const renegotiationScsv = 0x00ff;
-/** Says that the client came down from a newer version (RFC 7507). */
+/** Signals a fallback from a newer version (RFC 7507). */
 export const fallbackScsv = 0x5600;
 
-/** Hellos of this size hang servers of one kind, so they are filled up (RFC 7685). */
+/** Hellos from this size up to 511 bytes hang some servers, so they are padded (RFC 7685). */
 const hangingFrom = 256;
 const hangingTo = 511;
 
@@ -28,40 +28,39 @@ const extension = {
 
 const x25519 = 0x001d;
 
-/** Everything from EdDSA to DSA with MD5, the strong ones first: no certificate shall be left out. */
+/** Everything from EdDSA to DSA with MD5, strong ones first, so that a server can offer any certificate. */
 const signatureSchemes = [
   0x0403, 0x0503, 0x0603, 0x0807, 0x0808, 0x081a, 0x081b, 0x081c, 0x0804, 0x0805, 0x0806, 0x0809, 0x080a,
   0x080b, 0x0401, 0x0501, 0x0601, 0x0402, 0x0502, 0x0602, 0x0303, 0x0301, 0x0302, 0x0203, 0x0201, 0x0202,
   0x0101,
 ];
 
-/** What a ClientHello offers. */
 export interface HelloOffer {
   version: TlsVersion;
-  /** At most some 120: old servers choke on more. */
+  /** At most about 120: old servers fail on more. */
   suites: readonly number[];
-  /** Groups for the key exchange; empty = the extension is left out. */
+  /** Groups for the key exchange; empty = no extension. */
   groups: readonly number[];
-  /** TLS 1.3: bring a key for X25519 along. Without one the server has to name the group that it wants. */
+  /** TLS 1.3: include a key share for X25519. Without one the server must name the group it wants. */
   keyShare: boolean;
-  /** Name for SNI; null for a server that is known by its address only. */
+  /** Name for SNI; null for a server known only by its address. */
   serverName: string | null;
   alpn: readonly string[];
   /** Offer compression by DEFLATE, up to TLS 1.2. */
   compression: boolean;
-  /** False = as bare as clients of the nineties. SSL 3.0 has none. */
+  /** False = no extensions, like clients of the 1990s. SSL 3.0 has none. */
   extensions: boolean;
-  /** Say that the server may send heartbeats (RFC 6520), up to TLS 1.2. */
+  /** Allow the server to send heartbeats (RFC 6520), up to TLS 1.2. */
   heartbeat?: boolean;
-  /** Ask for the status of the certificate by OCSP (RFC 6066, 8). */
+  /** Request the OCSP status of the certificate (RFC 6066, 8). */
   status?: boolean;
-  /** A session to go on with, up to TLS 1.2: a name of 1 to 32 bytes that the server repeats, and its ticket (RFC 5077). */
+  /** Session to resume, up to TLS 1.2: an id of 1 to 32 bytes that the server echoes, and its ticket (RFC 5077). */
   resume?: { sessionId: Uint8Array; ticket: Uint8Array };
-  /** 64 bytes: the random of the client, then what serves as key or session id. Nothing is encrypted with them. */
+  /** 64 bytes: the client random, then the key share or session id. Nothing is encrypted with them. */
   random: Uint8Array;
 }
 
-/** The record with a ClientHello (RFC 6101, 2246, 4346, 5246, 8446). */
+/** A record with a ClientHello (RFC 6101, 2246, 4346, 5246, 8446). */
 export function clientHello(offer: HelloOffer): Buffer {
   const { version } = offer;
   const extended = offer.extensions && version !== 'SSLv3';
@@ -78,7 +77,7 @@ export function clientHello(offer: HelloOffer): Buffer {
     vector8(Buffer.from(compression)),
   ]);
   const body = extended ? Buffer.concat([head, extensionBlock(offer, head.length)]) : head;
-  // Servers compare the version of the record with the oldest that they know.
+  // Servers compare the record version with their oldest version.
   const recordVersion = version === 'SSLv3' ? 0x0300 : 0x0301;
   return Buffer.concat([
     Buffer.from([22]),
@@ -115,7 +114,7 @@ function extensionsOf(offer: HelloOffer): Buffer[] {
   return [...parts, ...repairsOf12(offer.resume?.ticket)];
 }
 
-/** The extensions that mend what TLS up to 1.2 got wrong, and session tickets (RFC 5746, 7627, 5077). */
+/** Extensions that fix weaknesses of TLS up to 1.2, and session tickets (RFC 5746, 7627, 5077). */
 function repairsOf12(ticket?: Uint8Array): Buffer[] {
   return [
     entry(extension.extendedMasterSecret),
@@ -125,7 +124,7 @@ function repairsOf12(ticket?: Uint8Array): Buffer[] {
 }
 
 function keysOf13({ keyShare, random }: HelloOffer): Buffer[] {
-  // Any 32 bytes are a public key of X25519 (RFC 7748, 5).
+  // Any 32 bytes are a valid X25519 public key (RFC 7748, 5).
   const share = keyShare ? [uint16(x25519), vector16(random.subarray(32, 64))] : [];
   return [
     entry(extension.supportedVersions, Buffer.from([2, 3, 4])),

@@ -2,11 +2,11 @@
 export interface DerElement {
   tag: number;
   content: Buffer;
-  /** Where the next one begins. */
+  /** Offset of the next element. */
   end: number;
 }
 
-/** The element at a place, with a tag of one byte and less than 16 MiB; null when there is none in full. */
+/** The element at an offset, with a one-byte tag and less than 16 MiB; null if incomplete. */
 export function elementAt(bytes: Buffer, at: number): DerElement | null {
   const [tag, first] = [bytes[at], bytes[at + 1]];
   if (tag === undefined || first === undefined) return null;
@@ -18,7 +18,7 @@ export function elementAt(bytes: Buffer, at: number): DerElement | null {
   return end > bytes.length ? null : { tag, content: bytes.subarray(start, end), end };
 }
 
-/** The elements that a content consists of, up to a number; what cannot be read ends the list. */
+/** The elements of a content, at most `most`; an unreadable element ends the list. */
 export function elementsIn(content: Buffer, most: number): DerElement[] {
   const elements: DerElement[] = [];
   for (let at = 0; at < content.length && elements.length < most; ) {

@@ -1,14 +1,14 @@
-/** Types of records (RFC 5246, 6.2.1). */
+/** Record types (RFC 5246, 6.2.1). */
 const changeRecord = 20;
 const alertRecord = 21;
 
-/** Alerts about a record that could not be decrypted (RFC 5246, 7.2.2; the second is of TLS 1.0). */
+/** Alerts about a record that cannot be decrypted (RFC 5246, 7.2.2; the second is from TLS 1.0). */
 const badRecordMac = 20;
 const decryptionFailed = 21;
 
 /**
- * The message that says "encrypted from here on" (RFC 5246, 7.1). Before any key was agreed upon a server has to refuse
- * it; one that obeys encrypts with a key that everybody knows (CVE-2014-0224).
+ * ChangeCipherSpec, which announces encryption (RFC 5246, 7.1). Before key agreement a server must reject it; one that
+ * accepts it encrypts with a publicly known key (CVE-2014-0224).
  * @param version of the handshake, `0x0300` to `0x0303`
  */
 export function earlyCipherChange(version: number): Buffer {
@@ -16,8 +16,8 @@ export function earlyCipherChange(version: number): Buffer {
 }
 
 /**
- * Whether a server that said nothing to the first message tried to decrypt the second one, which is as plain as the first:
- * then it has obeyed. @param records what came behind both; null while the next record is not whole
+ * Whether a server that sent no response to the first message tried to decrypt the second, which is unencrypted too:
+ * then it accepted the change. @param records bytes received after both; null while the next record is incomplete
  */
 export function acceptedCipherChange(records: Buffer): boolean | null {
   if (records.length < 5) return null;

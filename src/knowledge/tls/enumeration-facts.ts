@@ -1,14 +1,14 @@
 import type { TlsEnumeration, TlsTraits } from '../../domain/text/banner.ts';
 
-/** What a survey adds to the facts of a TLS server; null = not found out, or without meaning for this server. */
+/** Facts that an enumeration adds about a TLS server; null = unknown or not applicable. */
 export interface EnumerationFacts
   extends Omit<TlsEnumeration, 'handshakes' | 'complete' | 'other_chains' | 'traits'>,
     Partial<TlsTraits> {
-  /** The versions that are accepted, the oldest first. */
+  /** Accepted versions, oldest first. */
   versions: string[];
-  /** The suites of all versions, each once. */
+  /** The suites of all versions, deduplicated. */
   suites: string[];
-  /** `partial`: it ended early, so that more may be accepted than is listed. */
+  /** `partial`: the enumeration ended early; the server may accept more than the lists show. */
   survey: 'complete' | 'partial';
 }
 

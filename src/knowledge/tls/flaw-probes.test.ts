@@ -7,40 +7,40 @@ import { emptyHeartbeat, leakedBytes } from './heartbeat.ts';
 import { reactionIn, rsaKeyOf } from './padding-oracle.ts';
 import { bytesBehindName, readSession } from './session.ts';
 
-/** Random answers. */
+/** Random responses. */
 const rounds = fuzzRounds(2000);
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
-const answer = (asked: number, bytes: number) =>
+const response = (claimed: number, bytes: number) =>
   Buffer.concat([
     hex('180303'),
-    Buffer.from([0, 3 + bytes + 16, 2, asked >> 8, asked & 0xff]),
+    Buffer.from([0, 3 + bytes + 16, 2, claimed >> 8, claimed & 0xff]),
     Buffer.alloc(bytes + 16, 7),
   ]);
 
 describe('heartbeats', () => {
-  it('the request asks for 16 bytes and brings none', () => {
+  it('the request claims 16 bytes and contains none', () => {
     expect(emptyHeartbeat(0x0302)).toEqual(hex('18 0302 0003 01 0010'));
   });
 
   it.each([
-    ['memory', answer(16, 16), 16],
-    ['less memory than it says', answer(16, 4), 4],
-    ['more bytes than it says', answer(16, 200), 16],
-    ['padding alone', answer(0, 0), 0],
-    ['memory behind an alert', Buffer.concat([hex('15 0303 0002 0129'), answer(16, 16)]), 16],
+    ['memory', response(16, 16), 16],
+    ['less memory than claimed', response(16, 4), 4],
+    ['more bytes than claimed', response(16, 200), 16],
+    ['only padding', response(0, 0), 0],
+    ['memory after an alert', Buffer.concat([hex('15 0303 0002 0129'), response(16, 16)]), 16],
     ['a request of its own', hex('18 0303 0003 01 0010'), 0],
     ['a record without content', hex('18 0303 0000'), 0],
     ['an alert', hex('15 0303 0002 020a'), 'more'],
-    ['half a record', answer(16, 16).subarray(0, 20), 'more'],
+    ['half a record', response(16, 16).subarray(0, 20), 'more'],
     ['nothing', Buffer.alloc(0), 'more'],
   ] as const)('%s', (_what, records, leaked) => {
     expect(leakedBytes(records)).toBe(leaked);
   });
 });
 
-describe('changes of cipher before their turn', () => {
-  it('the message is what the version has', () => {
+describe('early cipher changes', () => {
+  it('the message carries the version', () => {
     expect(earlyCipherChange(0x0302)).toEqual(hex('14 0302 0001 01'));
   });
 
@@ -52,8 +52,8 @@ describe('changes of cipher before their turn', () => {
     ['16 0303 0004 0e000000', false],
     ['15 0303 0002 02', null],
     ['', null],
-  ] as const)('%j after both messages: obeyed %s', (records, obeyed) => {
-    expect(acceptedCipherChange(hex(records))).toBe(obeyed);
+  ] as const)('%j after both messages: accepted %s', (records, accepted) => {
+    expect(acceptedCipherChange(hex(records))).toBe(accepted);
   });
 });
 
@@ -62,7 +62,7 @@ describe('sessions', () => {
   const size = hex(fields).length.toString(16).padStart(2, '0');
   const session = hex(`30${size}${fields}`);
 
-  it('ticket, lifetime and early data, whatever stands before the session', () => {
+  it('reads ticket, lifetime and early data whatever precedes the session', () => {
     const expected = { ticket: hex('0a0b0c0d'), lifetime: 240, earlyData: 4096 };
     expect(readSession(session)).toEqual(expected);
     expect(readSession(Buffer.concat([Buffer.from('\0node:tls:session:1\0\x300'), session]))).toEqual(
@@ -93,12 +93,12 @@ test.each([
   expect(reactionIn(hex(records), end)).toBe(text);
 });
 
-test('only an RSA key of a useful size is one', () => {
+test('accepts only an RSA key of sufficient size', () => {
   expect(rsaKeyOf(certificateDer({ commonName: 'x' }))).toBeNull();
   expect(rsaKeyOf(Buffer.from('no certificate'))).toBeNull();
 });
 
-test('T-003 whatever comes, both readers come to an end', () => {
+test('T-003 both parsers terminate on any input', () => {
   for (let round = 0; round < rounds; round++) {
     const bytes = randomBytes(round % 97);
     if (bytes.length > 5) bytes[0] = 20 + (round % 6);

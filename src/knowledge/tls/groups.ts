@@ -1,8 +1,8 @@
-/** A group for the key exchange (IANA: TLS Supported Groups). */
+/** A key exchange group (IANA: TLS Supported Groups). */
 export interface NamedGroup {
   id: number;
   name: string;
-  /** Bits of the field or of the prime; of a hybrid those of its classic half. */
+  /** Size of the field or prime, bits; for a hybrid that of its classical half. */
   bits: number;
   kind: 'ec' | 'ffdhe' | 'hybrid';
 }
@@ -54,7 +54,7 @@ const rows: readonly Row[] = [
   [0x0001, 'sect163k1', 163],
 ];
 
-/** The groups that are known here, those that servers usually have first. */
+/** Known groups, the most common first. */
 export const namedGroups: ReadonlyMap<number, NamedGroup> = new Map(
   rows.map(([id, name, bits, kind = 'ec']) => [id, { id, name, bits, kind }]),
 );
@@ -65,7 +65,7 @@ export function groupNamed(name: string): NamedGroup | null {
   return byName.get(name) ?? null;
 }
 
-/** `0x1337` for a group that is not known. */
+/** `0x1337` for an unknown group. */
 export function groupName(id: number): string {
   return namedGroups.get(id)?.name ?? `0x${id.toString(16).padStart(4, '0')}`;
 }
@@ -75,7 +75,7 @@ export const curveIds: readonly number[] = [...namedGroups.values()]
   .filter(({ kind, id }) => kind === 'ec' && (id < 0x1f || id > 0x21))
   .map(({ id }) => id);
 
-/** Groups for TLS 1.3 (RFC 8446, 4.2.7), with the hybrids that resist quantum computers. */
+/** Groups for TLS 1.3 (RFC 8446, 4.2.7), including post-quantum hybrids. */
 export const groupIdsOf13: readonly number[] = [...namedGroups.values()]
   .filter(({ kind, id }) => kind !== 'ec' || (id >= 0x17 && id <= 0x21 && (id < 0x1a || id > 0x1c)))
   .map(({ id }) => id);

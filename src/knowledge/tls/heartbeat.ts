@@ -1,19 +1,19 @@
-/** Type of the extension (RFC 6520, 2), and of the records (6). */
+/** Extension type (RFC 6520, 2) and record type (6). */
 export const heartbeatExtension = 15;
 const heartbeatRecord = 24;
 
 const requestType = 1;
 const responseType = 2;
-/** Type and length of a message, and its padding at least (RFC 6520, 4). */
+/** Size of type and length of a message, and minimum padding (RFC 6520, 4), bytes. */
 const headBytes = 3;
 const paddingBytes = 16;
 
-/** Bytes that a request asks back without having brought any. */
+/** Payload length that a request claims without sending any payload, bytes. */
 export const requestedBytes = 16;
 
 /**
- * A heartbeat request that says it brings 16 bytes and brings none. It has to be passed over in silence (RFC 6520, 4);
- * a server that answers it answers with 16 bytes of its memory (CVE-2014-0160).
+ * A heartbeat request that claims a payload of 16 bytes and has none. A server must discard it silently (RFC 6520, 4);
+ * a server that responds sends 16 bytes of its memory (CVE-2014-0160).
  * @param version of the handshake, `0x0301` to `0x0303`
  */
 export function emptyHeartbeat(version: number): Buffer {
@@ -25,8 +25,8 @@ export function emptyHeartbeat(version: number): Buffer {
 }
 
 /**
- * How many bytes an answer to `emptyHeartbeat` gave away; the bytes themselves are not kept. @param records what came
- * behind the request; `more` while the next record is not whole
+ * Number of bytes that a response to `emptyHeartbeat` leaked; the bytes themselves are discarded. @param records bytes
+ * received after the request; `more` while the next record is incomplete
  */
 export function leakedBytes(records: Buffer): number | 'more' {
   let rest = records;

@@ -4,7 +4,7 @@ import { clientHello } from './client-hello.ts';
 import { helloPrint, printOffer } from './hello-print.ts';
 import { readServerHello, type ServerHello } from './server-flight.ts';
 
-/** Bodies of hellos as servers sent them to what `printOffer` asks. */
+/** ServerHello bodies recorded in response to `printOffer`. */
 const recorded = [
   {
     server: 'nginx with OpenSSL 3.0 in TLS 1.3',
@@ -33,8 +33,8 @@ const recorded = [
   },
 ];
 
-/** A change of these means prints of another form: they cannot be compared with older ones. */
-const questions = {
+/** A change here changes the form of the print: prints are no longer comparable with older ones. */
+const requests = {
   'TLSv1.3': 'aa86ba83b9434355',
   'TLSv1.2': '2f0f7f96bd6f5008',
   'TLSv1.0': 'eb3a215ea6d9310a',
@@ -51,7 +51,7 @@ describe('prints of recorded hellos', () => {
     expect(helloPrint(read(body), false)).toBe(print);
   });
 
-  it('the random and the session do not matter, the order of the extensions does', () => {
+  it('ignores random and session; depends on the order of the extensions', () => {
     const { body, print } = recorded[0] as (typeof recorded)[number];
     const other = `${body.slice(0, 4)}${'5a'.repeat(32)}${body.slice(68)}`;
     expect(helloPrint(read(other), false)).toBe(print);
@@ -71,7 +71,7 @@ const bare: ServerHello = {
   marked: false,
 };
 
-test('a print is made of parts that anyone can compute', () => {
+test('a print consists of reproducible parts', () => {
   const nothing = createHash('sha256').update('').digest('hex').slice(0, 16);
   expect(helloPrint(bare, false)).toBe(`sh1.10.0.-.002f.${nothing}`);
   expect(helloPrint(bare, true)).toBe(`sh1.10.0.!.002f.${nothing}`);
@@ -87,15 +87,15 @@ test('a print is made of parts that anyone can compute', () => {
   expect(helloPrint({ ...bare, version: 0x7f17 }, false)).toBe(`sh1.7f17.0.-.002f.${nothing}`);
 });
 
-test('a protocol with strange bytes stays a short word', () => {
+test('a protocol with odd bytes becomes a short word', () => {
   const content = Buffer.concat([Buffer.from([0, 201, 200]), Buffer.alloc(200, '<a.b> ')]);
   const print = helloPrint({ ...bare, extensions: new Map([[16, content]]) }, false);
   expect(print).toMatch(/^sh1\.10\.1\.(?:ab){8}\.002f\.[0-9a-f]{16}$/);
 });
 
-test.each(['TLSv1.3', 'TLSv1.2', 'TLSv1.0'] as const)('the question in %s never changes', (version) => {
+test.each(['TLSv1.3', 'TLSv1.2', 'TLSv1.0'] as const)('the request in %s never changes', (version) => {
   const fixed = { keyShare: true, serverName: null, extensions: true, random: Buffer.alloc(64, 7) };
   const hello = clientHello({ ...fixed, ...printOffer(version) });
   const digest = createHash('sha256').update(hello).digest('hex').slice(0, 16);
-  expect(digest).toBe(questions[version]);
+  expect(digest).toBe(requests[version]);
 });

@@ -3,13 +3,13 @@ import type { HelloOffer } from './client-hello.ts';
 import type { ServerHello } from './server-flight.ts';
 import type { TlsVersion } from './versions.ts';
 
-/** The form of the print; it changes whenever what is asked or how it is written changes. */
+/** Format version of the print; increase it if the request or the notation changes. */
 const form = 'sh1';
 
-/** Hexadecimal digits of the hash that are kept. */
+/** Length of the truncated hash, hexadecimal digits. */
 const hashDigits = 16;
 
-/** Characters kept of the protocol inside. */
+/** Maximum length of the ALPN protocol, characters. */
 const protocolLength = 16;
 
 const extension = { serverName: 0, alpn: 16 } as const;
@@ -21,7 +21,7 @@ const suitesOf12 = [
 ];
 const groups = [0x001d, 0x0017, 0x0018, 0x0019];
 
-/** What a server is asked for its print: always the same, so that prints of servers can be compared. */
+/** The request for a print: always the same, so that prints of servers are comparable. */
 export function printOffer(
   version: TlsVersion,
 ): Pick<HelloOffer, 'version' | 'suites' | 'groups' | 'alpn' | 'compression' | 'heartbeat' | 'status'> {
@@ -46,10 +46,9 @@ const versionNames: Readonly<Record<number, string>> = {
 };
 
 /**
- * The print of an answer to `printOffer`: `sh1.VERSION.COUNT.ALPN.SUITE.HASH`. What is hashed is the list of extensions
- * in their order, type and length of each in two bytes. The name of the server is left out, as only those that were
- * asked by a name answer to it.
- * @param protocolsRefused the answer came only once no protocols inside were offered
+ * The print of a response to `printOffer`: `sh1.VERSION.COUNT.ALPN.SUITE.HASH`. The hash covers the extensions in
+ * order, type and length of each in two bytes. It omits server_name, which appears only if the request sent a name.
+ * @param protocolsRefused the server responded only to an offer without ALPN
  */
 export function helloPrint(hello: ServerHello, protocolsRefused: boolean): string {
   const extensions = [...hello.extensions].filter(([type]) => type !== extension.serverName);

@@ -1,19 +1,19 @@
 import { constants, type KeyObject, publicEncrypt, randomBytes, X509Certificate } from 'node:crypto';
 
-/** Bytes of a premaster secret (RFC 5246, 7.4.7.1). */
+/** Length of a premaster secret (RFC 5246, 7.4.7.1), bytes. */
 const secretBytes = 48;
 
-/** A key of fewer bytes has no room for the forms below. */
+/** Minimum key size that has room for the forms below, bytes. */
 const shortestKeyBytes = 64;
 
 /**
- * What is wrong with the secret that a client sends. `none`: nothing; `start`: the first two bytes; `no-end`: nothing
- * ends the padding; `early-end`: the secret is too short; `version`: its first two bytes.
+ * The error in the secret that the client sends. `none`: no error; `start`: wrong first two bytes; `no-end`: the
+ * padding does not end; `early-end`: the secret is too short; `version`: wrong first two bytes of the secret.
  */
 export const paddingForms = ['none', 'start', 'no-end', 'early-end', 'version'] as const;
 export type PaddingForm = (typeof paddingForms)[number];
 
-/** The RSA key of a certificate in DER; null when it has none that can be used. */
+/** The RSA key of a DER certificate; null if it has no usable one. */
 export function rsaKeyOf(der: Buffer): KeyObject | null {
   try {
     const { publicKey } = new X509Certificate(der);
@@ -26,9 +26,9 @@ export function rsaKeyOf(der: Buffer): KeyObject | null {
 }
 
 /**
- * What a client sends after the hello of a server in an exchange by RSA: its secret, padded by PKCS #1 in one of the
- * forms, the change of cipher, and noise as the encrypted end. A server has to answer all forms alike (RFC 5246,
- * 7.4.7.1); one that does not tells whether a padding is right, and so decrypts for strangers (ROBOT).
+ * Client messages after the ServerHello in an RSA key exchange: the secret with PKCS #1 padding in one of the forms,
+ * ChangeCipherSpec, and random bytes as Finished. A server must respond to all forms alike (RFC 5246, 7.4.7.1); one
+ * that does not is a padding oracle and lets attackers decrypt (ROBOT).
  * @param version of the handshake, `0x0301` to `0x0303`
  */
 export function paddedFlight(key: KeyObject, version: number, form: PaddingForm): Buffer {
@@ -49,9 +49,9 @@ export function paddedFlight(key: KeyObject, version: number, form: PaddingForm)
   ]);
 }
 
-/** RFC 8017, 7.2.1: `00 02`, at least eight bytes that are not zero, zero, the secret. */
+/** RFC 8017, 7.2.1: `00 02`, at least eight nonzero bytes, a zero, the secret. */
 function paddedSecret(size: number, version: number, form: PaddingForm): Buffer {
-  // Nothing in it is zero but what is made so.
+  // Padding must not contain zeros by chance.
   const block = Buffer.from(randomBytes(size).map((byte) => (byte === 0 ? 1 : byte)));
   const end = size - secretBytes - 1;
   block.writeUInt16BE(form === 'start' ? 0x0117 : 0x0002, 0);
@@ -76,7 +76,7 @@ function length(value: number, bytes: number): Buffer {
   return field;
 }
 
-/** What a server does once it has seen a secret: the alert that it sends, or how the connection ends. */
+/** Reaction of a server to a secret: the alert it sends, or how the connection ends. */
 export function reactionIn(records: Buffer, end: 'closed' | 'open'): string {
   let rest = records;
   const alerts: string[] = [];

@@ -9,7 +9,7 @@ import {
 } from './server-flight.ts';
 import { readSsl2Hello, ssl2ClientHello } from './ssl2.ts';
 
-/** Mutated answers. */
+/** Mutated responses. */
 const rounds = fuzzRounds(2000);
 const timeout = fuzzTimeout(rounds);
 
@@ -45,7 +45,7 @@ const ecdheKey = message(12, hex('03001d20' + '11'.repeat(32)));
 const done = message(14, Buffer.alloc(0));
 const retry = hex('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c');
 
-const answers = {
+const responses = {
   dhe: record(22, Buffer.concat([hello(0x0303, 0x0033, 'ff01000100 00170000'), certificates, dheKey, done])),
   ecdhe: Buffer.concat([
     record(22, hello(0x0303, 0xc02f, '00100005000302 6832')),
@@ -96,23 +96,23 @@ describe('ServerFlight', () => {
     ['retry', { version: 0x0304, suite: 0x1302, retry: true, extensions: [43, 51] }],
     ['alert', { alert: 40 }],
   ] as const)('reads %s', (name, expected) => {
-    expect(summary(readAll(answers[name]))).toMatchObject({ done: true, foreign: false, ...expected });
+    expect(summary(readAll(responses[name]))).toMatchObject({ done: true, foreign: false, ...expected });
   });
 
-  it('T-019 is the same whatever way the bytes are split', () => {
-    for (const answer of Object.values(answers)) {
-      const whole = summary(readAll(answer));
-      for (let at = 0; at <= answer.length; at++) {
+  it('T-019 yields the same result however the bytes are split', () => {
+    for (const response of Object.values(responses)) {
+      const whole = summary(readAll(response));
+      for (let at = 0; at <= response.length; at++) {
         const flight = new ServerFlight();
-        flight.read(answer.subarray(0, at));
-        flight.read(answer);
+        flight.read(response.subarray(0, at));
+        flight.read(response);
         expect(summary(flight)).toEqual(whole);
       }
     }
   });
 
   it('a warning does not end the handshake', () => {
-    const warned = Buffer.concat([record(21, Buffer.from([1, 112])), answers.dhe]);
+    const warned = Buffer.concat([record(21, Buffer.from([1, 112])), responses.dhe]);
     expect(summary(readAll(warned))).toMatchObject({ suite: 0x0033, alert: null });
   });
 
@@ -127,12 +127,16 @@ describe('ServerFlight', () => {
     expect(readAll(bytes)).toMatchObject({ foreign: true, done: true });
   });
 
-  it('what has not come in full stays open', () => {
-    expect(readAll(answers.dhe.subarray(0, 60))).toMatchObject({ done: false, foreign: false, hello: null });
+  it('an incomplete flight is not done', () => {
+    expect(readAll(responses.dhe.subarray(0, 60))).toMatchObject({
+      done: false,
+      foreign: false,
+      hello: null,
+    });
     expect(readAll(Buffer.alloc(0))).toMatchObject({ done: false, foreign: false });
   });
 
-  it('keeps no more than 256 KiB of handshake messages', () => {
+  it('buffers at most 256 KiB of handshake messages', () => {
     const endless = record(22, Buffer.alloc(16_000, 1));
     const start = record(22, Buffer.concat([hello(0x0303, 0x0033), hex('0b03fff0')]));
     const flight = new ServerFlight();
@@ -148,12 +152,12 @@ describe('ServerFlight', () => {
   });
 });
 
-describe('the parts of an answer', () => {
+describe('the parts of a response', () => {
   it.each([
     [0x0033, '0002 0fff', { kind: 'dhe', bits: 12 }],
     [0x0003, '0041 00 80' + '00'.repeat(63), { kind: 'rsa', bits: 512 }],
     [0xc02f, '03 0017', { kind: 'ecdhe', group: 23 }],
-    // RFC 5489: behind the hint.
+    // RFC 5489: after the hint.
     [0xc035, '0002 6869 03 0018', { kind: 'ecdhe', group: 24 }],
     [0xc02f, '01 0017', null],
     [0x0033, '0000', null],
@@ -164,7 +168,7 @@ describe('the parts of an answer', () => {
     expect(readServerKey(hex(bytes), suite)).toEqual(expected);
   });
 
-  it('cut or odd hellos and certificates are refused or kept as far as they go', () => {
+  it('truncated or odd hellos and certificates are rejected or read as far as possible', () => {
     expect(readServerHello(Buffer.alloc(0))).toBeNull();
     expect(readServerHello(Buffer.alloc(60, 3).fill(33, 34, 35))).toBeNull();
     expect(readCertificates(hex('000006 000002 aabb 0000ff'))).toEqual([hex('aabb')]);
@@ -174,7 +178,7 @@ describe('the parts of an answer', () => {
   });
 });
 
-const ssl2Answer = hex('801b 04 00 01 0002 0002 0006 0008 aabb 010080 0700c0 1122334455667788');
+const ssl2Response = hex('801b 04 00 01 0002 0002 0006 0008 aabb 010080 0700c0 1122334455667788');
 
 describe('SSL 2.0', () => {
   it('offers seven suites', () => {
@@ -183,13 +187,13 @@ describe('SSL 2.0', () => {
     expect(bytes.readUInt16BE(5)).toBe(21);
   });
 
-  it('reads what the server would take', () => {
-    expect(readSsl2Hello(ssl2Answer)).toEqual({
+  it('reads what the server accepts', () => {
+    expect(readSsl2Hello(ssl2Response)).toEqual({
       suites: ['SSL2_RC4_128_WITH_MD5', 'SSL2_DES_192_EDE3_CBC_WITH_MD5'],
       certificate: hex('aabb'),
     });
-    for (let at = 0; at < ssl2Answer.length; at++)
-      expect(readSsl2Hello(ssl2Answer.subarray(0, at))).toBe('more');
+    for (let at = 0; at < ssl2Response.length; at++)
+      expect(readSsl2Hello(ssl2Response.subarray(0, at))).toBe('more');
   });
 
   it.each([
@@ -236,10 +240,10 @@ function mutate(bytes: Buffer, pick: (below: number) => number): Buffer {
   return mutated;
 }
 
-describe('T-015 hostile answers', () => {
-  const seeds = [...Object.values(answers), ssl2Answer];
+describe('T-015 hostile responses', () => {
+  const seeds = [...Object.values(responses), ssl2Response];
 
-  it(`are read without an exception: ${rounds}`, { timeout }, () => {
+  it(`cause no exception: ${rounds}`, { timeout }, () => {
     const pick = random(5);
     for (let round = 0; round < rounds; round++) {
       const bytes = mutate(seeds[round % seeds.length] as Buffer, pick);
@@ -255,7 +259,7 @@ describe('T-015 hostile answers', () => {
     }
   });
 
-  it('a message in single bytes is put together once', () => {
+  it('a message in single bytes is assembled once', () => {
     const small = Buffer.concat([
       record(22, Buffer.concat([hello(0x0303, 0x0033), hex('0b004e20')])),
       ...Array<Buffer>(20_000).fill(record(22, hex('00'))),
@@ -264,7 +268,7 @@ describe('T-015 hostile answers', () => {
     readAll(small);
     const copied = concat.mock.results.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
     concat.mockRestore();
-    // Putting all together again at every record would copy 200 MB.
+    // Reassembling at every record would copy 200 MB.
     expect(copied).toBeLessThan(2 * small.length);
   });
 });

@@ -1,61 +1,61 @@
 import { cipherSuites } from './suites.ts';
 
-/** Bytes of one record (RFC 8446, 5.2, with what RFC 5246 allows), and of all handshake messages of one answer. */
+/** Limits in bytes: one record (RFC 8446, 5.2, plus what RFC 5246 allows), all handshake messages of one response. */
 const recordLimit = 16_384 + 2048;
 const handshakeLimit = 256 * 1024;
-/** Certificates kept of one message, and extensions read of one hello. */
+/** Limits: certificates of one message, extensions of one hello. */
 const certificateLimit = 16;
 const extensionLimit = 64;
 
-/** How the random ends when a server of TLS 1.3 was asked for less (RFC 8446, 4.1.3); the last byte says for what. */
+/** End of the random if a TLS 1.3 server negotiates an older version (RFC 8446, 4.1.3); the last byte says which. */
 const downgradeMark = Buffer.from('444f574e475244', 'hex');
 
 /** The random of a ServerHello that is a HelloRetryRequest (RFC 8446, 4.1.3). */
 const retryRandom = Buffer.from('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c', 'hex');
 
 export interface ServerHello {
-  /** The version agreed upon; `supported_versions` counts more than the old field. */
+  /** The negotiated version; `supported_versions` overrides the old field. */
   version: number;
-  /** At most 32 bytes; a server that goes on with a session repeats what the client sent. */
+  /** At most 32 bytes; a server that resumes a session echoes the client's id. */
   sessionId: Buffer;
   suite: number;
   /** 0 = none, 1 = DEFLATE. */
   compression: number;
-  /** Extensions by type; a type that comes twice keeps its first content. */
+  /** Extensions by type; for a duplicate type the first one counts. */
   extensions: ReadonlyMap<number, Buffer>;
-  /** TLS 1.3: the server wants another key; suite and group are named all the same. */
+  /** TLS 1.3: the server wants another key share; it still names suite and group. */
   retry: boolean;
-  /** The server says, under its signature, that it speaks a newer version than this one. */
+  /** Downgrade sentinel: the server supports a newer version than the negotiated one. */
   marked: boolean;
 }
 
-/** What the server brought for the key exchange. */
+/** Key exchange parameters of the server. */
 export type ServerKey =
   | { kind: 'dhe'; bits: number }
   | { kind: 'ecdhe'; group: number }
-  /** The short key of an export suite. */
+  /** Short key of an export suite. */
   | { kind: 'rsa'; bits: number };
 
-/** How a reader got on: wants more, read all there is to read, or met something that is no TLS. */
+/** State of the parser: needs more bytes, finished, or not TLS. */
 type Progress = 'more' | 'done' | 'foreign';
 
 const messageTypes = { serverHello: 2, certificate: 11, serverKeyExchange: 12, serverHelloDone: 14 } as const;
 
 /**
- * Reads what a server answers to a ClientHello, up to where encryption starts. It is given all bytes so far again and
- * again, and looks at each once; whatever they are it never throws.
+ * Parses the response to a ClientHello up to the start of encryption. Each call passes all bytes so far; the parser
+ * processes each byte once and never throws.
  */
 export class ServerFlight {
   hello: ServerHello | null = null;
-  /** DER, the server's own first; null while no message with them came. */
+  /** DER, the server's own first; null until a Certificate message arrives. */
   certificates: Buffer[] | null = null;
   key: ServerKey | null = null;
-  /** The alert that ended the handshake: its description. */
+  /** Description of the alert that ended the handshake. */
   alert: number | null = null;
   #progress: Progress = 'more';
-  /** Bytes of whole records that were looked at. */
+  /** Bytes of complete records processed so far. */
   #read = 0;
-  /** What of the next handshake messages has come, and how many bytes make the first of them whole. */
+  /** Received parts of the next handshake messages, and the size of the first one in bytes. */
   #pieces: Buffer[] = [];
   #waiting = 0;
   #needed = 4;
@@ -64,18 +64,18 @@ export class ServerFlight {
     return this.#progress !== 'more';
   }
 
-  /** The answer is no TLS, or breaks its rules before a hello. */
+  /** The response is not TLS or violates the protocol before a hello. */
   get foreign(): boolean {
     return this.#progress === 'foreign' && this.hello === null;
   }
 
-  /** @param bytes all that came on this connection so far; @returns true when nothing more is needed */
+  /** @param bytes everything received on this connection so far; @returns true when done */
   read(bytes: Buffer): boolean {
     while (this.#progress === 'more' && this.#record(bytes));
     return this.done;
   }
 
-  /** @returns false when the next record has not arrived in full */
+  /** @returns false while the next record is incomplete */
   #record(bytes: Buffer): boolean {
     const record = bytes.subarray(this.#read);
     if (record.length > 0 && !isRecordType(record[0])) return this.#stop('foreign');
@@ -98,13 +98,13 @@ export class ServerFlight {
   }
 
   #readAlert(content: Buffer): void {
-    // A warning, such as one about an unknown name, does not end the handshake.
+    // A warning, for example about an unknown name, does not end the handshake.
     if (content.length === 2 && content[0] === 1 && content[1] !== 0) return;
     this.alert = content[1] ?? 0;
     this.#stop('done');
   }
 
-  /** Pieces are put together only once a message is whole: single bytes must not cost the square of their number. */
+  /** Joins pieces only when a message is complete: single bytes must not cost quadratic time. */
   #addHandshake(content: Buffer): void {
     this.#pieces.push(content);
     this.#waiting += content.length;
@@ -145,7 +145,7 @@ function isRecordType(type: number | undefined): boolean {
   return type !== undefined && type >= 20 && type <= 23;
 }
 
-/** Reads a ServerHello or a HelloRetryRequest; null = it is neither. */
+/** Reads a ServerHello or a HelloRetryRequest; null = neither. */
 export function readServerHello(body: Buffer): ServerHello | null {
   if (body.length < 38 || body[0] !== 3) return null;
   const sessionLength = body[34] as number;
@@ -190,10 +190,10 @@ export function readCertificates(body: Buffer): Buffer[] {
   return certificates;
 }
 
-/** The public key of a ServerKeyExchange (RFC 5246, 7.4.3; RFC 8422, 5.4); null when the suite has none that is read. */
+/** The public key of a ServerKeyExchange (RFC 5246, 7.4.3; RFC 8422, 5.4); null if the suite has no supported one. */
 export function readServerKey(body: Buffer, suiteId: number): ServerKey | null {
   const exchange = cipherSuites.get(suiteId)?.exchange ?? '';
-  // Behind the hint for the shared key (RFC 4279, 5489) comes the same.
+  // The same structure follows the PSK identity hint (RFC 4279, 5489).
   const key = exchange.includes('PSK') ? afterVector(body) : body;
   if (key === null) return null;
   if (/^(?:ECDHE|ECDH_anon)/.test(exchange)) {
@@ -210,7 +210,7 @@ function afterVector(body: Buffer): Buffer | null {
   return end <= body.length ? body.subarray(end) : null;
 }
 
-/** Bits of the number that a vector with a length of two bytes holds. */
+/** Bit length of the number in a vector with a two-byte length. */
 function numberBits(body: Buffer): number | null {
   if (body.length < 2) return null;
   const length = body.readUInt16BE(0);

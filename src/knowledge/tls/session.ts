@@ -1,28 +1,28 @@
 import { elementAt } from './der-reader.ts';
 
-/** What a session holds that a server gave, as far as it matters here. */
+/** The relevant fields of a session. */
 export interface SessionFacts {
-  /** What the server wants to see again (RFC 5077, RFC 8446, 4.6.1); null when it keeps its sessions itself. */
+  /** Session ticket (RFC 5077, RFC 8446, 4.6.1); null if the server stores its sessions itself. */
   ticket: Buffer | null;
-  /** Seconds for which the server says that it can be used; null when it says none. */
+  /** Ticket lifetime hint, seconds; null if the server sends none. */
   lifetime: number | null;
-  /** Bytes that a client may send in TLS 1.3 before the handshake is over; 0 = none. */
+  /** Maximum size of TLS 1.3 early data, bytes; 0 = none. */
   earlyData: number;
 }
 
-/** Fields of a session as OpenSSL writes it: each in an element with a tag of its own. */
+/** Tags of session fields in OpenSSL's encoding. */
 const fieldTags = { lifetime: 0xa9, ticket: 0xaa, earlyData: 0xaf } as const;
 
-/** Elements of a session, with room for more than today's. */
+/** Maximum number of session elements, with room for future ones. */
 const fieldLimit = 64;
 
-/** Bytes of a note about the host that newer versions of Node.js put before a session. */
+/** Maximum size of the host prefix that newer Node.js versions put before a session, bytes. */
 const noteLimit = 512;
 
-/** How every session begins: a sequence whose first number is 1. */
+/** Start of every session: a sequence whose first number is 1. */
 const firstNumber = Buffer.from([0x02, 0x01, 0x01]);
 
-/** Reads a session as OpenSSL writes it (DER) and Node.js gives it; null when it is none. */
+/** Reads a session in OpenSSL's DER encoding as Node.js exposes it; null = not a session. */
 export function readSession(bytes: Buffer): SessionFacts | null {
   const session = sessionIn(bytes);
   if (session === null) return null;
@@ -57,12 +57,12 @@ function numberIn(content: Buffer | undefined): number | null {
   return content && content.length >= 1 && content.length <= 5 ? content.readUIntBE(0, content.length) : null;
 }
 
-/** Bytes of the name that a client gives a session to see whether the server repeats it; the server has room for 32. */
+/** Length of the session id that the client chooses to see whether the server echoes it, bytes; at most 32. */
 export const sessionNameBytes = 16;
 
 /**
- * How many bytes more than the name of a session a server sent back when it went on with that session (CVE-2016-9244);
- * the bytes themselves are not kept. @param repeated the session id of its hello
+ * Number of bytes that a server sent beyond the client's session id when it resumed the session (CVE-2016-9244); the
+ * bytes themselves are discarded. @param repeated session id of the ServerHello
  */
 export function bytesBehindName(sent: Uint8Array, repeated: Buffer): number {
   const isRepeated = repeated.length > sent.length && repeated.subarray(0, sent.length).equals(sent);

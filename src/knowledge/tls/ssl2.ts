@@ -1,7 +1,7 @@
-/** Certificates and lists of an SSL 2.0 hello are not longer. */
+/** Maximum size of an SSL 2.0 hello, bytes. */
 const helloLimit = 32_767;
 
-/** Suites of SSL 2.0 by their three bytes. */
+/** SSL 2.0 suites by their three-byte code. */
 const suites: ReadonlyMap<number, string> = new Map([
   [0x010080, 'SSL2_RC4_128_WITH_MD5'],
   [0x020080, 'SSL2_RC4_128_EXPORT40_WITH_MD5'],
@@ -12,7 +12,7 @@ const suites: ReadonlyMap<number, string> = new Map([
   [0x0700c0, 'SSL2_DES_192_EDE3_CBC_WITH_MD5'],
 ]);
 
-/** The CLIENT-HELLO of SSL 2.0 that offers all its suites. @param challenge 16 bytes */
+/** SSL 2.0 CLIENT-HELLO that offers all suites. @param challenge 16 bytes */
 export function ssl2ClientHello(challenge: Uint8Array): Buffer {
   const ciphers = [...suites.keys()].flatMap((id) => [id >> 16, (id >> 8) & 0xff, id & 0xff]);
   const body = Buffer.from([
@@ -32,14 +32,14 @@ export function ssl2ClientHello(challenge: Uint8Array): Buffer {
 }
 
 export interface Ssl2Hello {
-  /** Names of the suites that the server would take. */
+  /** Names of the suites that the server accepts. */
   suites: string[];
-  /** DER; null when it sent none. */
+  /** DER; null if the server sent none. */
   certificate: Buffer | null;
 }
 
 /**
- * Reads the SERVER-HELLO of SSL 2.0. @returns null when it is none, `more` while it has not come in full
+ * Reads the SERVER-HELLO of SSL 2.0. @returns null = something else, `more` while incomplete
  */
 export function readSsl2Hello(bytes: Buffer): Ssl2Hello | 'more' | null {
   if (bytes.length < 3) return bytes.length > 0 && ((bytes[0] as number) & 0x80) === 0 ? null : 'more';

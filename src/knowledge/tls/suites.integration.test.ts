@@ -12,11 +12,11 @@ import {
 
 const named = (name: string) => suiteNamed(name) as CipherSuite;
 
-/** `0xC0,0x2F - TLS_... - ...`, one line for each suite that OpenSSL has. */
+/** `0xC0,0x2F - TLS_... - ...`, one line per suite of OpenSSL. */
 const openssl = spawnSync('openssl', ['ciphers', '-V', '-stdname', 'ALL:COMPLEMENTOFALL:@SECLEVEL=0']);
 
 describe('the table of suites', () => {
-  it.skipIf(openssl.status !== 0)('has the names and numbers that OpenSSL has', () => {
+  it.skipIf(openssl.status !== 0)('has the names and numbers of OpenSSL', () => {
     const lines = openssl.stdout.toString().trim().split('\n');
     const theirs = lines.map((line) => {
       const [, high, low, name] = /0x(..),0x(..) - (\S+)/.exec(line) ?? [];
@@ -94,7 +94,7 @@ describe('the table of suites', () => {
     expect(hasForwardSecrecy(named(name))).toBe(secrecy);
   });
 
-  it('gives each version what it may use, the common ones first', () => {
+  it('returns the suites each version may use, common ones first', () => {
     const names = (version: Parameters<typeof suitesFor>[0]) => suitesFor(version).map(({ name }) => name);
     expect(names('TLSv1.3')).toContain('TLS_AES_128_CCM_8_SHA256');
     expect(names('TLSv1.3')).not.toContain('TLS_RSA_WITH_AES_128_CBC_SHA');

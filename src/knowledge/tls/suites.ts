@@ -1,19 +1,19 @@
 import { type TlsVersion, tlsVersions } from './versions.ts';
 
-/** A cipher suite with what its name says about it. */
+/** A cipher suite with the properties in its name. */
 export interface CipherSuite {
   id: number;
-  /** As the IANA registry names it; unregistered ones as their inventors do. */
+  /** As the IANA registry names it; unregistered ones as their authors do. */
   name: string;
   /** `RSA`, `DHE_RSA`, `ECDHE_ECDSA`, `DH_anon`, ...; `any` in TLS 1.3, where the suite does not say. */
   exchange: string;
   /** `AES_128_GCM`, `RC4_128`, `NULL`, ... */
   encryption: string;
-  /** Bits of the key that an attacker has to guess; 0 without encryption. */
+  /** Effective key size, bits; 0 without encryption. */
   bits: number;
-  /** `SHA`, `MD5`, `SHA256`, ...; `AEAD` where the encryption authenticates. */
+  /** `SHA`, `MD5`, `SHA256`, ...; `AEAD` if the cipher authenticates. */
   mac: string;
-  /** The oldest and the newest version that may use it. */
+  /** Oldest and newest version that may use it. */
   since: TlsVersion;
   until: TlsVersion;
 }
@@ -119,7 +119,7 @@ const families: readonly Family[] = [
   [0xfefe, 'RSA_FIPS', desPair],
 ];
 
-/** Key bits by the name of the encryption, where the name does not say them; 3DES has 112 of strength. */
+/** Key bits by the name of the encryption, if the name does not contain them; 3DES has a strength of 112 bits. */
 const namedBits: readonly (readonly [pattern: RegExp, bits: number])[] = [
   [/^(?:NULL|SHA\d+)/, 0],
   [/^(?:DES40|DES_CBC_40|RC2_CBC_40|RC4_40)/, 40],
@@ -134,7 +134,7 @@ function keyBits(cipher: string): number {
   return namedBits.find(([pattern]) => pattern.test(cipher))?.[1] ?? Number(written ?? 0);
 }
 
-/** `AES_128_CBC_SHA256` → AES_128_CBC with SHA256; what authenticates by itself has the hash only for its keys. */
+/** `AES_128_CBC_SHA256` → AES_128_CBC with SHA256; AEAD ciphers use the hash only to derive keys. */
 function split(cipher: string): { encryption: string; mac: string } {
   if (/^SHA\d+_/.test(cipher)) return { encryption: 'NULL', mac: cipher.split('_')[0] as string };
   if (/GCM|CCM|POLY1305|MGM/.test(cipher)) {
@@ -163,7 +163,7 @@ function expand([first, exchanges, ciphers]: Family): CipherSuite[] {
   return pairs.map(([exchange, cipher], offset) => suiteOf(first + offset, exchange, cipher));
 }
 
-/** Every suite of SSL 3.0 to TLS 1.3 that is known here, by identifier. */
+/** Known suites of SSL 3.0 to TLS 1.3, by identifier. */
 export const cipherSuites: ReadonlyMap<number, CipherSuite> = new Map(
   families.flatMap(expand).map((suite) => [suite.id, suite]),
 );
@@ -174,23 +174,22 @@ export function suiteNamed(name: string): CipherSuite | null {
   return byName.get(name) ?? null;
 }
 
-/** `0x1337` for a suite that is not known. */
+/** `0x1337` for an unknown suite. */
 export function suiteName(id: number): string {
   return cipherSuites.get(id)?.name ?? `0x${id.toString(16).padStart(4, '0')}`;
 }
 
-/** The key exchange lives for one connection, so that a stolen server key opens no recorded one. */
+/** Key exchange keys are ephemeral, so a stolen server key does not decrypt recorded connections. */
 export function hasForwardSecrecy({ exchange }: CipherSuite): boolean {
   return exchange === 'any' || /^(?:DHE|ECDHE|PSK_DHE|DH_anon|ECDH_anon|SRP|ECCPWD)/.test(exchange);
 }
 
-/** What is wrong with a suite. */
 export type SuiteFlaw = 'null' | 'anonymous' | 'export' | 'rc4' | 'des' | '3des' | 'cbc';
 
-/** Encryptions with blocks of 64 bits whose keys are long enough. */
+/** Ciphers with 64-bit blocks but sufficient key length. */
 const smallBlocks = /^(?:3DES|IDEA|28147|MAGMA)/;
 
-/** Every flaw of a suite; a suite whose encryption is broken is not also called one with small blocks. */
+/** Every flaw of a suite; a broken cipher is not also reported for small blocks. */
 export function flawsOf(suite: CipherSuite): SuiteFlaw[] {
   const { exchange, encryption, bits } = suite;
   const flaws: SuiteFlaw[] = [];
@@ -204,7 +203,7 @@ export function flawsOf(suite: CipherSuite): SuiteFlaw[] {
   return flaws;
 }
 
-/** How likely a server has a suite: common ones are offered first, so that most servers answer the first list. */
+/** Rarity of a suite: the client offers common ones first, so that most servers accept the first list. */
 function rarity({ exchange, encryption }: CipherSuite): number {
   const odd = /PSK|SRP|KRB5|GOST|ECCPWD|FIPS|EXPORT1024|DH_DSS|^DH_RSA|^ECDH_(?:RSA|ECDSA)/.test(exchange);
   return (odd ? 2 : 0) + (/ARIA|CAMELLIA|SEED|IDEA|CCM|NULL/.test(encryption) ? 1 : 0);
@@ -212,7 +211,7 @@ function rarity({ exchange, encryption }: CipherSuite): number {
 
 const order: readonly TlsVersion[] = tlsVersions;
 
-/** The suites that a version may use, the common and strong ones first. */
+/** The suites that a version may use, common and strong ones first. */
 export function suitesFor(version: TlsVersion): CipherSuite[] {
   const at = order.indexOf(version);
   return [...cipherSuites.values()]

@@ -1,4 +1,4 @@
-/** Protocol versions as they are named in results, the oldest first. SSL 2.0 has a handshake of its own. */
+/** Protocol versions as named in results, oldest first. SSL 2.0 has a different handshake. */
 export const tlsVersions = ['SSLv3', 'TLSv1.0', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 export type TlsVersion = (typeof tlsVersions)[number];
 

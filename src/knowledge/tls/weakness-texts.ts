@@ -9,7 +9,6 @@ const useModern = 'Accept TLS 1.2 and 1.3 only.';
 const useGoodSuites =
   'Accept suites with ECDHE and AES-GCM or ChaCha20-Poly1305 only; in TLS 1.3 all common ones are fine.';
 
-/** What is said of each weakness of TLS. */
 export const weaknessTexts = {
   'tls-sslv2': {
     title: 'SSL 2.0 is accepted',

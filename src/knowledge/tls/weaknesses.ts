@@ -6,20 +6,20 @@ import { flawsOf, hasForwardSecrecy, type SuiteFlaw, suiteNamed } from './suites
 import { type CheckId, weaknessTexts } from './weakness-texts.ts';
 
 export interface TlsRequirements {
-  /** The oldest version that is no weakness: `1.0` to `1.3`. */
+  /** Oldest acceptable version: `1.0` to `1.3`. */
   minTls: string;
   minRsaBits: number;
 }
 
-/** Where the facts come from: many handshakes prove more than one. */
-const surveyConfidence = 1;
+/** Confidence by source of the facts: an enumeration shows more than one handshake. */
+const enumerationConfidence = 1;
 
 const handshakeConfidence = 0.95;
 
-/** Facts as they are known: what was recorded before an interruption may be in part. */
+/** Facts may be partial if recorded before an interruption. */
 type KnownFacts = Partial<TlsFacts>;
 
-/** Every weakness of a TLS server that its facts prove; a single handshake proves less than a survey. */
+/** Every weakness that the facts of a TLS server show; a single handshake shows less than an enumeration. */
 export function tlsWeaknesses(facts: KnownFacts, demands: TlsRequirements): Weakness[] {
   const accepted = facts.accepted ?? [negotiated(facts)];
   return [
@@ -32,7 +32,7 @@ export function tlsWeaknesses(facts: KnownFacts, demands: TlsRequirements): Weak
     ...handshakeWeaknesses(facts),
   ].map((weakness) => ({
     ...weakness,
-    confidence: facts.accepted === undefined ? handshakeConfidence : surveyConfidence,
+    confidence: facts.accepted === undefined ? handshakeConfidence : enumerationConfidence,
   }));
 }
 
@@ -62,7 +62,7 @@ function versionWeaknesses(accepted: readonly TlsVersionSupport[], { minTls }: T
   });
 }
 
-/** Only a survey to its end proves that something is missing. */
+/** Only a complete enumeration shows that something is missing. */
 function missingVersion({ accepted, survey }: KnownFacts): Weakness[] {
   if (survey !== 'complete' || !accepted || accepted.some(({ version }) => version === 'TLSv1.3')) return [];
   const newest = accepted.at(-1)?.version;
@@ -71,7 +71,7 @@ function missingVersion({ accepted, survey }: KnownFacts): Weakness[] {
     : [];
 }
 
-/** In TLS 1.3 alone there are groups that resist; without it there is more to mend first. */
+/** Only TLS 1.3 has post-quantum groups; without it other weaknesses come first. */
 function missingGroup({ accepted = [], groups = [], survey }: KnownFacts): Weakness[] {
   const modern = survey === 'complete' && accepted.some(({ version }) => version === 'TLSv1.3');
   if (!modern || groups.length === 0 || groups.some((name) => groupNamed(name)?.kind === 'hybrid')) return [];
@@ -88,7 +88,7 @@ const flawChecks: readonly (readonly [flaw: SuiteFlaw, id: CheckId])[] = [
   ['cbc', 'tls-cbc'],
 ];
 
-/** What makes a suite worth a word when the client may choose it. */
+/** Flaws that matter if the server follows the client's cipher order. */
 const badFlaws: readonly SuiteFlaw[] = ['null', 'anonymous', 'export', 'rc4', 'des', '3des'];
 
 function suiteWeaknesses(accepted: readonly TlsVersionSupport[]): Weakness[] {
@@ -112,7 +112,7 @@ function suiteWeaknesses(accepted: readonly TlsVersionSupport[]): Weakness[] {
   return weaknesses;
 }
 
-/** Which attacks the exchange of export suites allows. */
+/** Attacks that the key exchange of export suites allows. */
 function attacks(names: readonly string[]): string {
   const freak = names.some((name) => name.startsWith('TLS_RSA_EXPORT')) ? ['FREAK'] : [];
   const logjam = names.some((name) => name.startsWith('TLS_DHE_')) ? ['Logjam'] : [];
@@ -120,7 +120,7 @@ function attacks(names: readonly string[]): string {
   return both === '' ? '' : `${both}: `;
 }
 
-/** SSL 2.0 has suites of its own, whose names say what they are. */
+/** SSL 2.0 has its own suites, classified by name. */
 function suiteFlaws(name: string): SuiteFlaw[] {
   const suite = suiteNamed(name);
   if (suite) return flawsOf(suite);
@@ -140,8 +140,8 @@ function proofOf(accepted: readonly TlsVersionSupport[], names: readonly string[
   return { detected: listed(names), evidence: `${text}: ${listed(names)}` };
 }
 
-/** One handshake in which the server took no such exchange tells that it prefers none. */
-function secrecyWeaknesses(accepted: readonly TlsVersionSupport[], surveyed: boolean): Weakness[] {
+/** One handshake without forward secrecy shows that the server prefers suites without it. */
+function secrecyWeaknesses(accepted: readonly TlsVersionSupport[], enumerated: boolean): Weakness[] {
   const lacking = suitesWith(accepted, (name) => {
     const suite = suiteNamed(name);
     return suite !== null && !hasForwardSecrecy(suite);
@@ -151,7 +151,7 @@ function secrecyWeaknesses(accepted: readonly TlsVersionSupport[], surveyed: boo
     const suite = suiteNamed(name);
     return suite !== null && hasForwardSecrecy(suite);
   });
-  const id = having.length === 0 && surveyed ? 'tls-no-forward-secrecy' : 'tls-static-key-exchange';
+  const id = having.length === 0 && enumerated ? 'tls-no-forward-secrecy' : 'tls-static-key-exchange';
   return [found(id, proofOf(accepted, lacking))];
 }
 
@@ -178,7 +178,7 @@ function oncePerCheck(weaknesses: readonly Weakness[]): Weakness[] {
   return weaknesses.filter(({ id }, at) => weaknesses.findIndex((each) => each.id === id) === at);
 }
 
-/** Elliptic keys of 224 bits have the strength of RSA with 2048. */
+/** A 224-bit elliptic curve key is as strong as 2048-bit RSA. */
 const shortestCurveBits = 224;
 
 function weakKey(
@@ -209,7 +209,7 @@ function weakSignature({ subject, signature }: Signed): Weakness[] {
   ];
 }
 
-/** Nobody trusts a root for its signature, so that is not judged. */
+/** Trust in a root does not rest on its signature, so this skips roots. */
 function weakSignatureAbove({ chain = [] }: KnownFacts): Weakness[] {
   return chain.flatMap((each) =>
     'error' in each || each.subject === each.issuer ? [] : weakSignature(each),
@@ -239,48 +239,48 @@ function exchangeWeaknesses({ dh_bits, groups, accepted }: KnownFacts): Weakness
 
 function handshakeWeaknesses(facts: KnownFacts): Weakness[] {
   const weaknesses: Weakness[] = [];
-  const says = (id: CheckId, evidence: string) =>
+  const report = (id: CheckId, evidence: string) =>
     weaknesses.push(found(id, { detected: evidence, evidence }));
-  if (facts.compression === true) says('tls-compression', 'the server chose compression by DEFLATE');
+  if (facts.compression === true) report('tls-compression', 'the server chose compression by DEFLATE');
   if (facts.early_data) {
-    says('tls-early-data', `a ticket of TLS 1.3 allows ${facts.early_data} bytes of early data`);
+    report('tls-early-data', `a ticket of TLS 1.3 allows ${facts.early_data} bytes of early data`);
   }
   const certificate = facts.certificate ?? null;
   if (facts.ocsp_stapling === false && isReadable(certificate) && certificate.must_staple) {
-    says('tls-must-staple-ignored', 'the handshake requested the status and received none');
+    report('tls-must-staple-ignored', 'the handshake requested the status and received none');
   }
   if (facts.secure_renegotiation === false) {
-    says('tls-insecure-renegotiation', 'the ServerHello has no renegotiation_info');
+    report('tls-insecure-renegotiation', 'the ServerHello has no renegotiation_info');
   }
   if (facts.client_renegotiation === true) {
-    says('tls-client-renegotiation', 'a client-initiated second handshake inside a connection succeeded');
+    report('tls-client-renegotiation', 'a client-initiated second handshake inside a connection succeeded');
   }
   if (facts.heartbleed_bytes) {
-    says('tls-heartbleed', `an empty heartbeat request returned ${facts.heartbleed_bytes} bytes of memory`);
+    report('tls-heartbleed', `an empty heartbeat request returned ${facts.heartbleed_bytes} bytes of memory`);
   }
   if (facts.early_cipher_change === true) {
-    says(
+    report(
       'tls-early-cipher-change',
       'a ChangeCipherSpec before the key exchange took effect: the server tried to decrypt the next, plain message',
     );
   }
   if (facts.ticketbleed_bytes) {
-    says(
+    report(
       'tls-ticketbleed',
       `a session ID of 16 bytes came back with ${facts.ticketbleed_bytes} bytes of memory after it`,
     );
   }
   if (facts.padding_reactions?.length) {
-    says(
+    report(
       'tls-robot',
       `reactions to malformed secrets by kind, identical in two rounds: ${facts.padding_reactions.join('; ')}`,
     );
   }
   if (facts.fallback_scsv === false) {
-    says('tls-no-fallback-scsv', 'a handshake with TLS_FALLBACK_SCSV in an older version was accepted');
+    report('tls-no-fallback-scsv', 'a handshake with TLS_FALLBACK_SCSV in an older version was accepted');
   }
   if (facts.extended_master_secret === false) {
-    says('tls-no-extended-master-secret', 'the ServerHello has no extended_master_secret');
+    report('tls-no-extended-master-secret', 'the ServerHello has no extended_master_secret');
   }
   return weaknesses;
 }
