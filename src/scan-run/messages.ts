@@ -23,6 +23,9 @@ export type ProcessCommand =
   /** The scan stops sending then, unless another one extends it, `machineNow()`; without any it never does. */
   | { type: 'lease'; until: number };
 
+/** Environment variable of a scan process: JSON of the fields that each of its log lines has. */
+export const logFieldsVariable = 'SERVICE_LOG_FIELDS';
+
 /** Messages to the process that runs one scan. */
 export type ToChild =
   | {
@@ -32,6 +35,8 @@ export type ToChild =
       workspaceDir: string;
       /** Tenant of the scan; null without tenants. */
       tenant: string | null;
+      /** Of the submission; it stands in every log line of the process. */
+      requestId: string | null;
       /** When the scan was first started, ISO 8601 UTC. */
       startedAt: string;
       resumes: number;

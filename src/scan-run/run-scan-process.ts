@@ -25,6 +25,7 @@ export async function runScanProcess(
 
   const catalogue = await loadCatalogue();
   const { start, control } = await life.begun;
+  log.debug('scan process started', { pid: process.pid, resumes: start.resumes });
   const workspace = (await openWorkspace(start.workspaceDir)).forTenant(start.tenant);
   const outcome = await runScan({
     request: start.request,

@@ -229,7 +229,7 @@ class ScanRun {
     try {
       await folder.writeStatus(scanStatus({ request, startedAt, warnings, end }));
     } catch (error) {
-      log.error('could not write status.json', { scan: request.scan_id, error: String(error) });
+      log.error('could not write status.json', { error: String(error) });
     }
   }
 

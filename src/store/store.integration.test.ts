@@ -196,7 +196,10 @@ describe.each(storeEngines())('in $name', (engine) => {
   describe('scans', () => {
     it('come back as they were stored', async () => {
       const asked = request(1, { name: 'n', tags: ['a', 'b', 'a'], notifications: ['slack://x'] });
-      const stored = await store.scans.insert(asked, 'cli:42');
+      const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+      const origin = { requestId: 'req_1', traceparent };
+      const stored = await store.scans.insert(asked, 'cli:42', origin);
+      expect(await store.scans.originOf(asked.scan_id)).toEqual(origin);
       expect(stored).toMatchObject({ status: 'pending', tags: ['a', 'b', 'a'], error: null, stages: [] });
       expect(stored.notifications).toEqual([
         { channel: 'slack://x', status: 'pending', attempts: 0, error: null },

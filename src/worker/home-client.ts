@@ -24,11 +24,16 @@ export class HomeClient implements ShardHome {
   constructor(
     locate: () => Promise<string>,
     { scanId, shard, attempt, key }: QueuedShard,
+    requestId: string | null = null,
     send: Fetch = fetch,
   ) {
     this.#locate = locate;
     this.#path = `/internal/shards/${scanId}/${shard}`;
-    this.#headers = { authorization: `Bearer ${key}`, 'x-shard-attempt': String(attempt) };
+    this.#headers = {
+      authorization: `Bearer ${key}`,
+      'x-shard-attempt': String(attempt),
+      ...(requestId !== null && { 'x-request-id': requestId }),
+    };
     this.#fetch = send;
   }
 

@@ -11,6 +11,30 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
+const start = {
+  type: 'start',
+  request: { scan_id: '20261006-143022-a1b2c3' },
+  requestId: 'req_1',
+  part: { shard: 2, of: 3, hostnames: {} },
+};
+
+it('tells the process which fields its log lines have', async () => {
+  const entryFile = join(dir, 'fields.mjs');
+  writeFileSync(entryFile, 'process.stderr.write(process.env.SERVICE_LOG_FIELDS);');
+  const lines: string[] = [];
+  const input = { entryFile, env: process.env, graceMs: 1000, start };
+  const { gone } = new ScanProcess({
+    ...(input as unknown as ScanProcessInput),
+    onNews: () => undefined,
+    onFault: () => undefined,
+    onLogLine: (line) => lines.push(line),
+  });
+  await gone;
+  await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(1);
+  const fields = { scan_id: '20261006-143022-a1b2c3', request_id: 'req_1', shard: 2 };
+  expect(JSON.parse(lines[0] ?? '')).toEqual(fields);
+});
+
 it('passes on whole lines of what the process writes to its log', async () => {
   const entryFile = join(dir, 'talk.mjs');
   const text = ['one\\ntw', 'o\\n', 'ünï', `${'x'.repeat(70_000)}\\nlast`];
@@ -24,7 +48,7 @@ it('passes on whole lines of what the process writes to its log', async () => {
      process.exit(0);`,
   );
   const lines: string[] = [];
-  const input = { entryFile, env: process.env, graceMs: 1000, start: { type: 'start' } };
+  const input = { entryFile, env: process.env, graceMs: 1000, start };
   const talker = new ScanProcess({
     ...(input as unknown as ScanProcessInput),
     onNews: () => undefined,
@@ -49,7 +73,7 @@ function listener(silent: string) {
      process.send({ type: 'ready' });`,
   );
   const messages: { type: string; commands?: object[] }[] = [];
-  const input = { entryFile, env: process.env, graceMs: 600_000, start: { type: 'start' } };
+  const input = { entryFile, env: process.env, graceMs: 600_000, start };
   const scan = new ScanProcess({
     ...(input as unknown as ScanProcessInput),
     onNews: () => undefined,

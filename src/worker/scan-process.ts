@@ -1,10 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
+import { scanLogFields } from '../domain/scan-origin.ts';
 import type { EvaluationData } from '../domain/shard.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
-import type { FromChild, LiveScan, ProcessCommand, ScanOutcome, ToChild } from '../scan-run/messages.ts';
+import {
+  type FromChild,
+  type LiveScan,
+  logFieldsVariable,
+  type ProcessCommand,
+  type ScanOutcome,
+  type ToChild,
+} from '../scan-run/messages.ts';
 import type { RunningScan } from './running-scan.ts';
 
 export interface ScanProcessInput {
@@ -64,7 +72,7 @@ export class ScanProcess implements RunningScan {
     this.#child = fork(input.entryFile, ['scan-process'], {
       serialization: 'json',
       execArgv: smallHeapFlags,
-      env: input.env,
+      env: { ...input.env, ...logFieldsOf(input.start) },
       // Output of a scan is log and must not go to the standard output of a server.
       stdio: input.onLogLine ? ['ignore', 2, 'pipe', 'ipc'] : ['ignore', 2, 2, 'ipc'],
     });
@@ -194,6 +202,12 @@ export class ScanProcess implements RunningScan {
     // A process that has exited gets no messages; its exit is handled where it is awaited.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
+}
+
+/** What the process writes into each of its log lines: it has some to write before its scan arrives. */
+function logFieldsOf({ request, requestId, part }: ScanProcessInput['start']): NodeJS.ProcessEnv {
+  const fields = { ...scanLogFields(request.scan_id, requestId), ...(part && { shard: part.shard }) };
+  return { [logFieldsVariable]: JSON.stringify(fields) };
 }
 
 /** Longer log lines are split. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest } from '../domain/scan.ts';
+import type { ScanOrigin } from '../domain/scan-origin.ts';
 import type { ShardCommand } from '../domain/shard.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
@@ -34,6 +35,8 @@ const maxLeaseMarginMs = 1000;
 export interface ShardRunInput {
   shard: QueuedShard;
   request: ScanRequest;
+  /** Of the submission. */
+  origin: ScanOrigin;
   /** When the scan began, ISO 8601 UTC by the clock of this machine. */
   startedAt: string;
   /** Time that the scan was paused so far, milliseconds. */
@@ -231,6 +234,7 @@ export class ShardRun {
         config,
         workspaceDir: dir,
         tenant: null,
+        requestId: this.#input.origin.requestId,
         startedAt: this.#input.startedAt,
         resumes: rows > 0 ? 1 : 0,
         pausedMs,

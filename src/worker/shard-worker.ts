@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { type ScanLogFields, type ScanOrigin, scanLogFields, unknownOrigin } from '../domain/scan-origin.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
@@ -146,11 +147,13 @@ export class ShardWorker {
 
   async #begin(shard: QueuedShard, claimedAt: number): Promise<void> {
     const { store, line, config, entryFile, env, listeners, onLogLine, log } = this.#input;
-    const place = { scan_id: shard.scanId, shard: shard.shard };
+    let place = shardFields(shard, unknownOrigin);
     try {
+      const origin = await store.scans.originOf(shard.scanId);
+      place = shardFields(shard, origin);
       const request = await store.scans.request(shard.scanId);
       if (request === null) throw new PortolanError('not_found', 'the scan no longer exists');
-      const home = await this.#homeOf(shard);
+      const home = await this.#homeOf(shard, origin);
       const startedAt = await line.begin(shard.scanId);
       if (startedAt === null) throw new PortolanError('not_found', 'the scan no longer exists');
       const { pausedMs } = await store.scanPauses.pauseOf(shard.scanId, Date.now());
@@ -158,6 +161,7 @@ export class ShardWorker {
       const input = {
         shard,
         request,
+        origin,
         startedAt,
         pausedMs,
         config,
@@ -180,7 +184,7 @@ export class ShardWorker {
   }
 
   /** Logs a configuration error only once. */
-  #logRejection(err: unknown, place: { scan_id: string; shard: number }): void {
+  #logRejection(err: unknown, place: object): void {
     const known = err instanceof PortolanError && err.code === 'configuration' ? err.message : null;
     if (known !== null && this.#loggedRejections.has(known)) return;
     if (known !== null) this.#loggedRejections.add(known);
@@ -206,7 +210,7 @@ export class ShardWorker {
   }
 
   /** @throws PortolanError `unavailable` when the owner is unknown, `configuration` for another major version */
-  async #homeOf(shard: QueuedShard): Promise<ShardHome> {
+  async #homeOf(shard: QueuedShard, { requestId }: ScanOrigin): Promise<ShardHome> {
     const { store, version, ownHome, fetch: send } = this.#input;
     const home = await store.scans.ownerOf(shard.scanId);
     const own = home === null ? null : ownHome(home, shard);
@@ -214,7 +218,7 @@ export class ShardWorker {
     const server = home === null ? null : await store.hosts.server(home);
     if (server === null) throw new PortolanError('unavailable', 'the owner server of the scan is unknown');
     requireSameMajor(server, version);
-    return new HomeClient(() => this.#urlOf(server), shard, send);
+    return new HomeClient(() => this.#urlOf(server), shard, requestId, send);
   }
 
   async #urlOf({ server_id, url }: ServerTableRow): Promise<string> {
@@ -262,6 +266,14 @@ export class ShardWorker {
       this.#heartbeatOk = false;
     }
   }
+}
+
+/** What log lines about a shard name. */
+function shardFields(
+  { scanId, shard }: QueuedShard,
+  { requestId }: ScanOrigin,
+): ScanLogFields & { shard: number } {
+  return { ...scanLogFields(scanId, requestId), shard };
 }
 
 /** Removes folders of killed workers: the owners have their results. */

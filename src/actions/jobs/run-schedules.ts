@@ -16,6 +16,8 @@ export interface ScheduleContext extends Omit<SubmitContext, 'companion' | keyof
   plannedWith: (tenant: string | null) => PlannedWith;
   /** Tenants of the service; null without tenants. */
   tenants: readonly string[] | null;
+  /** Each run of a job stands for a request of its own. */
+  newRequestId: () => string;
   /** Whether the owner of a scan has been down for long; absent if there is only one server. */
   isAbandoned?: (scanId: string) => Promise<boolean>;
 }
@@ -32,6 +34,7 @@ export interface TurnReport {
    */
   outcome: 'detached' | 'started' | 'late' | 'skipped' | 'refused' | 'crowded' | 'broken';
   scan_id?: string;
+  request_id?: string;
   reason?: string;
 }
 
@@ -157,13 +160,15 @@ async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: 
   };
   const submission = { ...(job.params as unknown as Submission), pool: job.pool };
   const workspace = context.workspace.forTenant(tenant);
+  const requestId = context.newRequestId();
+  const origin = { requestId, traceparent: null };
   const { accepted } = await submitScan(
-    { ...context, ...planned, workspace, companion },
+    { ...context, ...planned, workspace, companion, origin },
     submission,
     job.created_by,
   );
   const outcome = isLate(context, turn, now) ? 'late' : 'started';
-  return report(turn, outcome, { scan_id: accepted.scan_id });
+  return report(turn, outcome, { scan_id: accepted.scan_id, request_id: requestId });
 }
 
 /** Whether the next occurrence is due as well. */

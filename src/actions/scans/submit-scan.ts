@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { newScanId, type ScanRequest } from '../../domain/scan.ts';
+import type { ScanOrigin } from '../../domain/scan-origin.ts';
 import type { JobQueue } from '../../queue/queue.ts';
 import type { ShardQueue } from '../../queue/shard-queue.ts';
 import { decideRequest, type ScanChoices } from '../../scan-run/plan/decide-request.ts';
@@ -23,6 +24,8 @@ export interface SubmitContext {
   wake(): void;
   /** The shared clock of schedules if servers share a database; otherwise that of this machine. */
   shards?: { line: Pick<ShardQueue, 'now'> } | null;
+  /** The request that the scan comes from. */
+  origin?: ScanOrigin;
   /** Of a scan that belongs to a job. */
   companion?: ScanCompanion;
 }
@@ -175,7 +178,7 @@ async function storeRequest(
       // Others may have come between the first check, which avoids writes on a full queue, and this one.
       const known = await admit(context, inside, key);
       if (known) return known;
-      await inside.scans.insert(request);
+      await inside.scans.insert(request, undefined, context.origin);
       await queue.enqueue(inside, scan_id, pool);
       await context.companion?.store(inside, scan_id);
       if (key) await inside.idempotency.insert({ ...key, scan_id, created_at }, Date.now());

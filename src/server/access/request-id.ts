@@ -1,5 +1,7 @@
 import { randomFillSync } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { ScanOrigin } from '../../domain/scan-origin.ts';
+import { formatTraceparent, parseTraceparent } from '../../domain/trace-context.ts';
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -22,4 +24,10 @@ export function requestId(request?: Pick<IncomingMessage, 'headers'>): string {
   const given = request?.headers['x-request-id'];
   if (typeof given === 'string' && requestIdForm.test(given)) return given;
   return `req_${randomHex()}`;
+}
+
+/** What a scan remembers of the request that submits it. */
+export function originOf(id: string, headers: IncomingHttpHeaders): ScanOrigin {
+  const parent = parseTraceparent(headers['traceparent']);
+  return { requestId: id, traceparent: parent && formatTraceparent(parent) };
 }

@@ -107,7 +107,10 @@ export class GarbageCollector {
       const { report, shortfall } = await applyRetention(this.#context, { withSpace });
       const { deleted_count, freed_bytes, errors } = report;
       if (deleted_count > 0) this.#log.info({ deleted_count, freed_bytes }, 'old scans deleted');
-      for (const error of errors) this.#log.warn(error, 'cannot delete an old scan');
+      for (const error of errors) {
+        const fields = await this.#context.store.scans.logFieldsOf(error.scan_id);
+        this.#log.warn({ ...error, ...fields }, 'cannot delete an old scan');
+      }
       if (shortfall !== undefined) this.#follow(shortfall);
     } catch (err) {
       this.#log.error({ err }, 'applying retention failed');

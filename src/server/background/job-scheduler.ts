@@ -6,6 +6,7 @@ import {
   runSchedules,
   type TurnReport,
 } from '../../actions/jobs/run-schedules.ts';
+import { requestId } from '../access/request-id.ts';
 import type { ServerContext } from '../context.ts';
 import { choicesOf } from '../installed.ts';
 
@@ -85,6 +86,7 @@ export class JobClock {
           return { installed: catalogue, choices: choicesOf(catalogue, workers.listeners) };
         },
         wake: () => workers.wake(),
+        newRequestId: () => requestId(),
         tenants: config.multi_tenant.enabled ? config.multi_tenant.tenants : null,
         ...(shards && { isAbandoned: (scanId: string) => shards.presence.isAbandoned(scanId) }),
       },

@@ -1,3 +1,4 @@
+import { scanLogFields } from '../../domain/scan-origin.ts';
 import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -21,10 +22,15 @@ export class DamagedRecords {
         if (warning === null) this.#scans.delete(scan_id);
         else if (!this.#scans.has(scan_id)) {
           if (this.#scans.size < maxDamagedRecords) this.#scans.add(scan_id);
-          this.#log.warn({ scan_id, reason: warning.message }, 'scan record damaged');
+          void this.#tell(scans, scan_id, warning.message);
         }
       },
     };
+  }
+
+  async #tell(scans: Store['scans'], scanId: string, reason: string): Promise<void> {
+    const fields = await scans.logFieldsOf(scanId).catch(() => scanLogFields(scanId, null));
+    this.#log.warn({ ...fields, reason }, 'scan record damaged');
   }
 
   /** Ids of the scans with damaged records that the store lists. */

@@ -204,7 +204,7 @@ export class ResultMover {
     const folder = workspace.forTenant(tenant).scan(scanId);
     await this.#keep(place, folder, signal);
     if (await store.scans.setStored(scanId, new Date().toISOString())) {
-      log.debug({ scan_id: scanId }, 'results moved to the result store');
+      log.debug(await store.scans.logFieldsOf(scanId), 'results moved to the result store');
     } else {
       // Another server has deleted it meanwhile.
       await results.remove(place);
@@ -221,6 +221,9 @@ export class ResultMover {
     this.#setbacks.set(scanId, { failures, notBefore: performance.now() + pause });
     // What changes just now is over in a moment.
     if (failures === 3)
-      log.warn({ scan_id: scanId, reason: error.message }, 'cannot store the results of a scan');
+      log.warn(
+        { ...(await store.scans.logFieldsOf(scanId)), reason: error.message },
+        'cannot store the results of a scan',
+      );
   }
 }

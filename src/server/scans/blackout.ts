@@ -1,5 +1,6 @@
 import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import type { PoolContext } from './pool-context.ts';
+import { slotFields } from './scan-slot.ts';
 
 type BlackoutContext = Pick<PoolContext, 'slots' | 'store' | 'shards' | 'news' | 'log'>;
 
@@ -39,9 +40,12 @@ export class Blackout {
 
   #apply(): void {
     const { slots, news, log } = this.#context;
-    for (const { scanId, process, paused } of slots.values()) {
+    for (const slot of slots.values()) {
+      const { scanId, process, paused } = slot;
       if (this.#window) {
-        process?.pause().catch((err: unknown) => log.error({ err, scan_id: scanId }, 'cannot pause a scan'));
+        process
+          ?.pause()
+          .catch((err: unknown) => log.error({ err, ...slotFields(slot) }, 'cannot pause a scan'));
       } else if (!paused) process?.resume();
       news.emit(scanId);
     }

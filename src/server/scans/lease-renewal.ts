@@ -1,6 +1,6 @@
 import type { ClaimLoop } from './claim-loop.ts';
 import type { PoolContext } from './pool-context.ts';
-import type { ScanSlot } from './scan-slot.ts';
+import { type ScanSlot, slotFields } from './scan-slot.ts';
 
 type LeaseContext = Pick<PoolContext, 'slots' | 'queue' | 'log'>;
 
@@ -13,7 +13,7 @@ export async function renewLeases(
     try {
       await renewLease(context, claims, slot);
     } catch (err) {
-      context.log.error({ err, scan_id: slot.scanId }, 'heartbeat of a scan failed, retrying');
+      context.log.error({ err, ...slotFields(slot) }, 'heartbeat of a scan failed, retrying');
     }
   }
 }
@@ -31,5 +31,5 @@ async function renewLease(
   if (!slots.has(scanId) || slot.process?.outcome) return;
   slot.leaseLost = true;
   slot.process?.kill();
-  log.error({ scan_id: scanId }, 'lease of a scan lost, its process ended');
+  log.error(slotFields(slot), 'lease of a scan lost, its process ended');
 }

@@ -1,6 +1,6 @@
 import type { Scan } from '../../domain/scan.ts';
 import type { PoolContext } from './pool-context.ts';
-import { pauseProgress, type ScanSlot, type ScanSlots } from './scan-slot.ts';
+import { pauseProgress, type ScanSlot, type ScanSlots, slotFields } from './scan-slot.ts';
 
 /** A running scan with the newest report of its process; others as they are. */
 export function withLiveProgress<S extends Scan>(slots: ScanSlots, scan: S): S {
@@ -21,5 +21,5 @@ export async function storeProgress(
   const progress = { ...live.progress, ...pauseProgress(slot) };
   await store.scans
     .update(slot.scanId, { ...live, progress, status: 'running' })
-    .catch((err: unknown) => log.warn({ err, scan_id: slot.scanId }, 'cannot store the progress of a scan'));
+    .catch((err: unknown) => log.warn({ err, ...slotFields(slot) }, 'cannot store the progress of a scan'));
 }

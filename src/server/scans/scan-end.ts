@@ -11,6 +11,7 @@ import { scanCompleted } from '../logging/audit.ts';
 import { removeShards } from '../shards/shard-ingest.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import { removeResumeMark } from './resume-mark.ts';
+import { type ScanSlot, slotFields } from './scan-slot.ts';
 
 /** A scan without a lease, such as one that nobody runs. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
@@ -27,36 +28,35 @@ export class ScanEnds {
   }
 
   /** The process reported the end. The end of a scan and of its job are one fact: both are stored or none. */
-  async store(claim: QueueClaim, outcome: ScanOutcome): Promise<void> {
+  async store(slot: ScanSlot, outcome: ScanOutcome): Promise<void> {
     const { store, log } = this.#context;
-    const { scanId } = claim;
-    const folder = folderOf(this.#context, claim);
+    const { scanId } = slot;
+    const folder = folderOf(this.#context, slot);
     // A cancel that came when the scan was just done changes nothing.
     const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
     const write = () =>
       store.transaction(async (tx) => {
-        if (!(await tx.scanQueue.finish(claim, jobState, Date.now()))) return;
+        if (!(await tx.scanQueue.finish(slot, jobState, Date.now()))) return;
         await tx.scans.update(scanId, outcome);
       });
-    await this.#untilStored(scanId, write);
+    await this.#untilStored(slot, write);
     await removeResumeMark(folder);
-    await this.#untilStored(scanId, async () => {
+    await this.#untilStored(slot, async () => {
       await store.scans.setSize(scanId, await folder.sizeBytes());
     });
-    log.info({ scan_id: scanId, status: outcome.status, error: outcome.error?.code }, 'scan ended');
-    await this.report(claim);
+    log.info({ ...slotFields(slot), status: outcome.status, error: outcome.error?.code }, 'scan ended');
+    await this.report(slot);
   }
 
   /** The scan ends here: it was canceled, or its process cannot go on. */
-  async interrupt(claim: QueueClaim, error: ScanFailure): Promise<void> {
+  async interrupt(slot: ScanSlot, error: ScanFailure): Promise<void> {
     const { store, log } = this.#context;
-    const { scanId } = claim;
-    await this.#untilStored(scanId, () => this.finalize(claim, error));
+    await this.#untilStored(slot, () => this.finalize(slot, error));
     const state = error.code === 'canceled' ? 'done' : 'failed';
-    await store.scanQueue.finish(claim, state, Date.now());
-    await removeResumeMark(folderOf(this.#context, claim));
-    log.info({ scan_id: scanId, error: error.code }, 'scan ended');
-    await this.report(claim);
+    await store.scanQueue.finish(slot, state, Date.now());
+    await removeResumeMark(folderOf(this.#context, slot));
+    log.info({ ...slotFields(slot), error: error.code }, 'scan ended');
+    await this.report(slot);
   }
 
   /** Finalizes the record of a scan that nobody runs and stores the scan as failed. */
@@ -99,14 +99,14 @@ export class ScanEnds {
   }
 
   /** A full disk may get room again; until then an ended scan keeps its slot and does not run a second time. */
-  async #untilStored(scanId: string, write: () => Promise<void>): Promise<void> {
+  async #untilStored(slot: ScanSlot, write: () => Promise<void>): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await write();
       } catch (err) {
         if (this.#context.stopping.aborted) throw err;
         if (tries === 1) {
-          this.#context.log.error({ err, scan_id: scanId }, 'cannot store the end of a scan, retrying');
+          this.#context.log.error({ err, ...slotFields(slot) }, 'cannot store the end of a scan, retrying');
           if (await this.#madeRoom(err)) continue;
         }
         await sleep(storeAgainMs);

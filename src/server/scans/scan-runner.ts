@@ -16,7 +16,7 @@ import { folderOf, type PoolContext } from './pool-context.ts';
 import type { RateSharing } from './rate-sharing.ts';
 import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
 import type { ScanEnds } from './scan-end.ts';
-import { pauseProgress, type ScanSlot } from './scan-slot.ts';
+import { pauseProgress, type ScanSlot, slotFields } from './scan-slot.ts';
 
 /** Grace period between cancel and SIGKILL, milliseconds. */
 const cancelGraceMs = 5000;
@@ -54,10 +54,12 @@ export class ScanRunner {
 
   async run(slot: ScanSlot): Promise<void> {
     const { store, queue } = this.#context;
-    const [scan, request] = await Promise.all([
+    const [scan, request, origin] = await Promise.all([
       store.scans.get(slot.scanId),
       store.scans.request(slot.scanId),
+      store.scans.originOf(slot.scanId),
     ]);
+    slot.origin = origin;
     if (!scan || !request || isFinal(scan.status)) {
       await queue.complete(slot.scanId, slot.attempt);
       return;
@@ -130,8 +132,8 @@ export class ScanRunner {
 
   #reportBegin({ slot, request, resumes }: Run): void {
     const { log, audit } = this.#context;
-    const { scanId, process, tenant } = slot;
-    log.info({ scan_id: scanId, pid: process?.pid, resumes }, 'scan started');
+    const { process, tenant } = slot;
+    log.info({ ...slotFields(slot), pid: process?.pid, resumes }, 'scan started');
     void audit.record(scanStarted(request, tenant, resumes));
     this.#rates.renew();
   }
@@ -146,6 +148,7 @@ export class ScanRunner {
         config,
         workspaceDir: workspace.dir,
         tenant: slot.tenant,
+        requestId: slot.origin.requestId,
         startedAt,
         resumes,
         pausedMs,
@@ -160,7 +163,7 @@ export class ScanRunner {
       onNews: () => news.emit(scan.scan_id),
       onPackets: (count) => metrics.packetsSent(count),
       onFault: (message) =>
-        log.error({ scan_id: scan.scan_id, fault: message }, 'scan process reported a fault'),
+        log.error({ ...slotFields(slot), fault: message }, 'scan process reported a fault'),
     };
   }
 
@@ -188,7 +191,7 @@ export class ScanRunner {
       paused,
       ...begin,
       catalogue: installed.of(slot.tenant),
-      onWarning: (err, message) => log.warn({ ...logReason(err), scan_id: slot.scanId }, message),
+      onWarning: (err, message) => log.warn({ ...logReason(err), ...slotFields(slot) }, message),
     });
   }
 
@@ -210,7 +213,7 @@ export class ScanRunner {
     if (stopping.aborted) {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {
-      log.warn({ scan_id: slot.scanId, stalled }, 'scan process died, resuming the scan');
+      log.warn({ ...slotFields(slot), stalled }, 'scan process died, resuming the scan');
       await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, backoffDoublings));
       if (slot.canceled) return await this.#ends.interrupt(slot, canceledFailure);
     }

@@ -1,10 +1,18 @@
 import type { ScanProgress } from '../../domain/scan.ts';
+import {
+  type ScanLogFields,
+  type ScanOrigin,
+  scanLogFields,
+  unknownOrigin,
+} from '../../domain/scan-origin.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
 
 /** A claimed scan and the process that runs it. */
 export interface ScanSlot extends QueueClaim {
   process: RunningScan | null;
+  /** Of the scan, from the moment it is read from the store. */
+  origin: ScanOrigin;
   canceled: boolean;
   /** Paused by a client. */
   paused: boolean;
@@ -27,6 +35,7 @@ export function openSlot(claim: QueueClaim): ScanSlot {
   return {
     ...claim,
     process: null,
+    origin: unknownOrigin,
     canceled: false,
     paused: false,
     requestedRate: 0,
@@ -35,6 +44,11 @@ export function openSlot(claim: QueueClaim): ScanSlot {
     ended: Promise.resolve(),
     storedReport: null,
   };
+}
+
+/** What log lines about the scan name. */
+export function slotFields({ scanId, origin }: Pick<ScanSlot, 'scanId' | 'origin'>): ScanLogFields {
+  return scanLogFields(scanId, origin.requestId);
 }
 
 export function cancelSlot(slot: ScanSlot): void {

@@ -19,7 +19,7 @@ import { RateSharing } from './rate-sharing.ts';
 import { recoverScans } from './recover-scans.ts';
 import { ScanEnds } from './scan-end.ts';
 import { ScanRunner } from './scan-runner.ts';
-import { cancelSlot, openSlot, type ScanSlot } from './scan-slot.ts';
+import { cancelSlot, openSlot, type ScanSlot, slotFields } from './scan-slot.ts';
 import type { WindowedPool } from './scan-windows.ts';
 
 /** Interval at which the progress of running scans is stored, milliseconds. */
@@ -123,7 +123,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     slot.ended = this.#runner
       .run(slot)
       .then(() => this.#ends.removeShards(claim))
-      .catch((err) => log.error({ err, scan_id: claim.scanId }, 'cannot run a scan'))
+      .catch((err) => log.error({ err, ...slotFields(slot) }, 'cannot run a scan'))
       .finally(() => this.#free(slot));
   }
 

@@ -17,7 +17,15 @@ export const statesBefore: Record<ScanStatus, ScanStatus[]> = {
 };
 
 /** Columns that are no fields of a scan. */
-type OwnColumns = 'executor' | 'size_bytes' | 'searchable' | 'request' | 'tenant' | 'stored_at';
+type OriginColumns = 'request_id' | 'traceparent';
+type OwnColumns =
+  | OriginColumns
+  | 'executor'
+  | 'size_bytes'
+  | 'searchable'
+  | 'request'
+  | 'tenant'
+  | 'stored_at';
 
 /** The row of a new scan. @param tenant null without tenants */
 export function newScanRow(
@@ -25,7 +33,7 @@ export function newScanRow(
   request: ScanRequest,
   executor: string,
   tenant: string | null,
-): ScanTableRow {
+): Omit<ScanTableRow, OriginColumns> {
   return {
     ...(toRow(scan) as Omit<ScanTableRow, OwnColumns>),
     executor,

@@ -1,6 +1,12 @@
 import type { Kysely } from 'kysely';
 import { serverOf } from '../../domain/executor.ts';
 import { firstNotifications, isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
+import {
+  type ScanLogFields,
+  type ScanOrigin,
+  scanLogFields,
+  unknownOrigin,
+} from '../../domain/scan-origin.ts';
 import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { Tables } from '../schema/tables.ts';
@@ -53,16 +59,25 @@ export class ScanTable {
    *
    * @param executor see `domain/executor.ts`
    */
-  async insert(request: ScanRequest, executor = this.#executor): Promise<Scan> {
+  async insert(
+    request: ScanRequest,
+    executor = this.#executor,
+    origin: ScanOrigin = unknownOrigin,
+  ): Promise<Scan> {
     const scan = pendingScan(request);
-    await this.#atomically((scans) => scans.#insert(scan, request, executor));
+    await this.#atomically((scans) => scans.#insert(scan, request, executor, origin));
     return scan;
   }
 
-  async #insert(scan: Scan, request: ScanRequest, executor: string): Promise<void> {
+  async #insert(
+    scan: Scan,
+    request: ScanRequest,
+    executor: string,
+    { requestId: request_id, traceparent }: ScanOrigin,
+  ): Promise<void> {
     await this.#db
       .insertInto('scans')
-      .values(newScanRow(scan, request, executor, this.#view ?? null))
+      .values({ ...newScanRow(scan, request, executor, this.#view ?? null), request_id, traceparent })
       .execute();
     await this.#insertTags(scan.scan_id, scan.tags);
     await this.#insertListing(scan.scan_id, scan.targets);
@@ -100,6 +115,23 @@ export class ScanTable {
       .where(inView(this.#view))
       .executeTakeFirst();
     return row ? (JSON.parse(row.request) as ScanRequest) : null;
+  }
+
+  /** The request that submitted the scan. */
+  async originOf(scanId: string): Promise<ScanOrigin> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select(['request_id as requestId', 'traceparent'])
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return row ?? unknownOrigin;
+  }
+
+  /** What log lines about the scan name. */
+  async logFieldsOf(scanId: string): Promise<ScanLogFields> {
+    const { requestId } = await this.originOf(scanId);
+    return scanLogFields(scanId, requestId);
   }
 
   /** Who runs the scan, see `domain/executor.ts`; null when there is no such scan. */

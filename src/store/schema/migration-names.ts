@@ -15,6 +15,7 @@ export const migrationNames = [
   '0013-begun-divisions',
   '0014-field-names',
   '0015-notices',
+  '0017-scan-origins',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -25,6 +25,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0013-begun-divisions': { up: addBegun },
   '0014-field-names': { up: useFieldNames },
   '0015-notices': { up: addNotices },
+  '0017-scan-origins': { up: addOrigins },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -397,6 +398,12 @@ async function addBegun(db: Kysely<unknown>): Promise<void> {
     .alterTable('divisions')
     .addColumn('begun', 'integer', (column) => column.notNull().defaultTo(1))
     .execute();
+}
+
+/** Scans of earlier versions have neither. */
+async function addOrigins(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('scans').addColumn('request_id', 'text').execute();
+  await db.schema.alterTable('scans').addColumn('traceparent', 'text').execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

@@ -53,6 +53,9 @@ export interface ScanTableRow {
   tenant: string | null;
   /** Since when the result store holds all of its files; null while it does not. */
   stored_at: string | null;
+  /** Of the request that submitted the scan, and the span that it came from (`traceparent`). */
+  request_id: string | null;
+  traceparent: string | null;
 }
 
 /** What lists show of a scan with very many targets, apart from the long row. */

@@ -11,6 +11,7 @@ import { submitScan } from '../../../actions/scans/submit-scan.ts';
 import { type ScanEvent as SourceEvent, watchScan } from '../../../actions/scans/watch-scan.ts';
 import { invalidRequest, PortolanError } from '../../../domain/errors.ts';
 import { type Scan as ScanDetail, scanIdPattern } from '../../../domain/scan.ts';
+import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
 import { tokenCheckMs } from '../../http/resources/events.ts';
 import { resultFormatOf } from '../../http/resources/results.ts';
@@ -105,10 +106,11 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
 }
 
 /** What a submission is decided and stored with. */
-export function scanRequestOf(context: RouteContext, { space }: AdmittedCall) {
+export function scanRequestOf(context: RouteContext, { space, id, head }: AdmittedCall) {
   const { workers } = context;
   const choices = choicesOf(space.installed, workers.listeners);
-  return { ...context, ...space, choices, wake: () => workers.wake() };
+  const origin = originOf(id, head.headers);
+  return { ...context, ...space, choices, origin, wake: () => workers.wake() };
 }
 
 /** The id that a message names, for the audit log too. */

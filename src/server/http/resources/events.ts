@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import { type ScanEvent, watchScan } from '../../../actions/scans/watch-scan.ts';
 import { invalidRequest } from '../../../domain/errors.ts';
+import { scanLogFields } from '../../../domain/scan-origin.ts';
 import type { ScanFolder } from '../../../workspace/scan-folder.ts';
 import type { TenantContext } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
@@ -100,7 +101,10 @@ async function follow(
       if (signal.aborted) return;
     }
   } catch (err) {
-    if (!signal.aborted) context.log.error({ err, scan_id: scanId }, 'event stream failed');
+    if (!signal.aborted) {
+      const fields = await space.store.scans.logFieldsOf(scanId).catch(() => scanLogFields(scanId, null));
+      context.log.error({ err, ...fields }, 'event stream failed');
+    }
   } finally {
     source.close();
     clearInterval(heartbeat);

@@ -9,6 +9,7 @@ import { type Job, jobStatuses, jobTypes } from '../../../domain/job.ts';
 import { scanStatuses } from '../../../domain/scan.ts';
 import { maxScheduleLength } from '../../../domain/time/cron.ts';
 import { maxNameLength } from '../../../scan-run/plan/submission.ts';
+import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
@@ -109,7 +110,8 @@ export function jobRoutes(app: App, context: RouteContext): void {
     },
     handler: async (request, reply) => {
       const choices = choicesOf(request.space.installed, workers.listeners);
-      const order = { ...context, ...request.space, choices, wake: () => workers.wake() };
+      const origin = originOf(request.id, request.headers);
+      const order = { ...context, ...request.space, choices, origin, wake: () => workers.wake() };
       const key = request.headers['idempotency-key'] ?? null;
       const { job, replayed } = await submitJob(order, request.body, request.tokenId, key);
       if (replayed) reply.header('idempotency-replayed', 'true');

@@ -10,6 +10,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { submitScan } from '../../../actions/scans/submit-scan.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import type { Scan } from '../../../domain/scan.ts';
+import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
@@ -71,7 +72,8 @@ export function scanRoutes(app: App, context: RouteContext): void {
     },
     handler: async (request, reply) => {
       const choices = choicesOf(request.space.installed, workers.listeners);
-      const order = { ...context, ...request.space, choices, wake: () => workers.wake() };
+      const origin = originOf(request.id, request.headers);
+      const order = { ...context, ...request.space, choices, origin, wake: () => workers.wake() };
       const key = request.headers['idempotency-key'] ?? null;
       const { accepted, replayed } = await submitScan(order, request.body, request.tokenId, key);
       if (replayed) reply.header('idempotency-replayed', 'true');

@@ -1,0 +1,19 @@
+/** The request that submitted a scan. */
+export interface ScanOrigin {
+  /** As in `X-Request-Id`; null for scans of the command line and of earlier versions. */
+  requestId: string | null;
+  /** The client's span, see `domain/trace-context.ts`; null when it sent none. */
+  traceparent: string | null;
+}
+
+export const unknownOrigin: ScanOrigin = { requestId: null, traceparent: null };
+
+/** What every log line about a scan names. */
+export interface ScanLogFields {
+  scan_id: string;
+  request_id?: string;
+}
+
+export function scanLogFields(scanId: string, requestId: string | null): ScanLogFields {
+  return { scan_id: scanId, ...(requestId !== null && { request_id: requestId }) };
+}
