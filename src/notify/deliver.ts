@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { type NotificationChannel, parseChannel } from '../domain/channel.ts';
 import { faultOf } from './delivery-fault.ts';
-import type { Notice } from './message.ts';
+import type { OutgoingMessage } from './message.ts';
 import { sendSlack, slackMissing } from './slack.ts';
 import { sendWebhook, webhookNamed } from './webhook.ts';
 
@@ -13,12 +13,9 @@ export type Tried =
   | { status: 'skipped'; reason: string }
   | { status: 'fault'; reason: string };
 
-export interface Delivery {
-  /** The same in every attempt, so that receivers can deduplicate. */
-  id: string;
+export interface Delivery extends OutgoingMessage {
   /** `<channel_type>://<channel_name>` */
   channel: string;
-  notice: Notice;
 }
 
 /** Timeout of an attempt, whatever the receiver does. */
@@ -30,7 +27,7 @@ export const tryTimeoutMs = 10_000;
  */
 export async function deliver(
   settings: NotificationSettings,
-  { id, channel, notice }: Delivery,
+  { channel, ...message }: Delivery,
   signal: AbortSignal,
   timeoutMs = tryTimeoutMs,
 ): Promise<Tried> {
@@ -38,7 +35,7 @@ export async function deliver(
   if (receiver === null) return { status: 'skipped', reason: 'not a valid channel' };
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    return await send(settings, receiver, notice, id, limited);
+    return await send(settings, receiver, message, limited);
   } catch (error) {
     return { status: 'fault', reason: faultOf(error).message };
   }
@@ -47,10 +44,10 @@ export async function deliver(
 async function send(
   settings: NotificationSettings,
   { type, name }: NotificationChannel,
-  notice: Notice,
-  id: string,
+  message: OutgoingMessage,
   signal: AbortSignal,
 ): Promise<Tried> {
+  const { id, notice } = message;
   switch (type) {
     case 'slack': {
       const missing = slackMissing(settings.slack);
@@ -61,7 +58,7 @@ async function send(
     case 'webhook': {
       const found = webhookNamed(settings.webhooks, name, notice.event);
       if ('missing' in found) return { status: 'skipped', reason: found.missing };
-      await sendWebhook(found.webhook, notice, id, signal);
+      await sendWebhook(found.webhook, message, signal);
       return delivered;
     }
     case 'email': {

@@ -4,6 +4,15 @@ import { reportFacts, reportHeadline, reportPayload, type ScanReport } from './s
 /** What a message says, whatever the channel. Its texts may be hostile: renderers neutralize them. */
 export type Notice = ScanReport | AlertNotice;
 
+/** A notice on its way to a receiver. */
+export interface OutgoingMessage {
+  /** The same in every attempt, so that receivers can deduplicate. */
+  id: string;
+  notice: Notice;
+  /** Of the submission of the scan that the notice is about. */
+  requestId?: string | null;
+}
+
 /** One-line summary. */
 export function headline(notice: Notice): string {
   return notice.event === 'alert' ? alertHeadline(notice) : reportHeadline(notice);

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
 import { fitting } from './fitting.ts';
 import { postJson } from './http-post.ts';
-import { type Notice, payload } from './message.ts';
+import { type Notice, type OutgoingMessage, payload } from './message.ts';
 
 type Webhook = Config['notifications']['webhooks'][number];
 
@@ -19,17 +19,16 @@ export function webhookNamed(
   return wanted ? { webhook } : { missing: `the webhook is not subscribed to ${event}` };
 }
 
-/** @param deliveryId the same in every attempt */
 export async function sendWebhook(
   { url, secret, headers }: Webhook,
-  notice: Notice,
-  deliveryId: string,
+  { id, notice, requestId = null }: OutgoingMessage,
   signal: AbortSignal,
 ): Promise<void> {
   const body = await webhookBody(notice);
   const own = {
     'x-service-event': notice.event,
-    'x-service-delivery': deliveryId,
+    'x-service-delivery': id,
+    ...(requestId !== null && { 'x-service-request-id': requestId }),
     ...(secret && { 'x-service-signature': `sha256=${signature(body, secret)}` }),
   };
   await postJson(url, body, withOwn(headers, own), signal);

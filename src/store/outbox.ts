@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { OutboxTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
@@ -7,7 +7,10 @@ import { inView, type TenantView } from './tenant-view.ts';
 export type PendingNotification = Pick<
   OutboxTableRow,
   'id' | 'scan_id' | 'channel' | 'attempts' | 'event' | 'payload'
->;
+> & {
+  /** Of the submission of the scan; null without one. */
+  request_id: string | null;
+};
 
 /** A message without a scan, and where it goes. */
 export interface NewNotice {
@@ -21,6 +24,14 @@ export interface NewNotice {
 }
 
 const columns = ['id', 'scan_id', 'channel', 'attempts', 'event', 'payload'] as const;
+
+function requestIdOfScan(e: ExpressionBuilder<Tables, 'outbox'>) {
+  return e
+    .selectFrom('scans')
+    .select('scans.request_id')
+    .whereRef('scans.scan_id', '=', 'outbox.scan_id')
+    .as('request_id');
+}
 
 /** Notifications that are not yet sent. Those of a scan are deleted with it. */
 export class OutboxTable {
@@ -90,6 +101,7 @@ export class OutboxTable {
     return await this.#db
       .selectFrom('outbox')
       .select(columns)
+      .select(requestIdOfScan)
       .where('owner', '=', owner)
       .where('next_at', '<=', now)
       .where(inView(this.#view))
@@ -103,6 +115,7 @@ export class OutboxTable {
     return await this.#db
       .selectFrom('outbox')
       .select(columns)
+      .select(requestIdOfScan)
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
       .execute();

@@ -46,7 +46,8 @@ export async function tryMessage(
   if (notice === null) return null;
   const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
   if ('unusable' in notice) return stateAfter(owed, { status: 'skipped', reason: notice.unusable }, delaysMs);
-  const tried = await deliver(settings, { ...owed, notice }, signal, timeoutMs);
+  const delivery = { ...owed, requestId: owed.request_id, notice };
+  const tried = await deliver(settings, delivery, signal, timeoutMs);
   if (signal.aborted && tried.status === 'fault') return null;
   return stateAfter(owed, tried, delaysMs);
 }
@@ -99,6 +100,7 @@ export async function notifyUnstoredScan(
       const message = {
         id: newId(),
         scan_id: scan.scan_id,
+        request_id: null,
         channel,
         attempts: 0,
         event: null,

@@ -3,6 +3,7 @@ import { channelType, noteTry, type TriedMessage, tryMessage } from '../../actio
 import { scanPage } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
 import type { NotificationState } from '../../domain/scan.ts';
+import { type ScanLogFields, scanLogFields } from '../../domain/scan-origin.ts';
 import { isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
@@ -187,8 +188,12 @@ export class Notifier {
 }
 
 /** What a message is about, for the log. */
-function subjectOf({ scan_id, event }: PendingNotification): { scan_id: string } | { event: string | null } {
-  return scan_id === null ? { event } : { scan_id };
+function subjectOf({
+  scan_id,
+  request_id,
+  event,
+}: PendingNotification): ScanLogFields | { event: string | null } {
+  return scan_id === null ? { event } : scanLogFields(scan_id, request_id);
 }
 
 /** The receiver: one Slack webhook, one mail server, each webhook separately. */
