@@ -1,9 +1,9 @@
 import { hostHeader } from '../requests/http-request.ts';
 import type { Probe } from './probe.ts';
 
-/** Questions for queues, caches, proxies and run-time systems that have a protocol of their own. */
+/** Probes of queues, caches, proxies and runtime systems with their own protocols. */
 
-/** PeerProperties of RabbitMQ's stream protocol, version 1: key, version, number, no properties of ours. */
+/** PeerProperties of RabbitMQ's stream protocol, version 1: key, version, correlation id, no client properties. */
 const rabbitmqStream: Probe = {
   name: 'rabbitmq-stream',
   service: 'rabbitmq-stream',
@@ -12,7 +12,7 @@ const rabbitmqStream: Probe = {
   steps: [{ send: Buffer.from([0, 0, 0, 12, 0, 0x11, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]), answer: 'counted' }],
 };
 
-/** Two bytes that are no object of Ruby: the server says which form it expects, and calls nothing. */
+/** Two bytes that are not a Ruby object: the server reports the format it expects and calls nothing. */
 const distributedRuby: Probe = {
   name: 'druby',
   service: 'druby',
@@ -22,7 +22,7 @@ const distributedRuby: Probe = {
   steps: [{ send: Buffer.from('\0\0\0\x02PO', 'latin1'), answer: 'all' }],
 };
 
-/** The handshake that opens a session of Serf's remote calls: version 1. */
+/** Handshake of a Serf RPC session, version 1. */
 const serf: Probe = {
   name: 'serf',
   service: 'serf',
@@ -36,7 +36,7 @@ const serf: Probe = {
   ],
 };
 
-/** A server of HyperSQL that hears nothing for a second says what it is. */
+/** A HyperSQL server that receives nothing for a second identifies itself. */
 const hsqldb: Probe = {
   name: 'hsqldb',
   service: 'hsqldb',
@@ -62,7 +62,7 @@ const icap: Probe = {
   ],
 };
 
-/** The management port of Varnish greets; its greeting again, which tells the version to those who need no login. */
+/** The Varnish management port greets; `banner` repeats the greeting, with the version if no login is required. */
 const varnishCli: Probe = {
   name: 'varnish-cli',
   service: 'varnish-cli',
@@ -72,7 +72,7 @@ const varnishCli: Probe = {
   farewell: 'quit\n',
 };
 
-/** Asks what the cache of Carbon holds of a metric that nobody has; a pickle of plain texts behind its length. */
+/** Queries the Carbon cache for a nonexistent metric: a length-prefixed pickle of plain strings. */
 function carbonQuery(): Buffer {
   const pickle = Buffer.from(
     "(dp0\nS'type'\np1\nS'cache-query'\np2\nsS'metric'\np3\nS'portolan'\np4\ns.",
@@ -91,7 +91,7 @@ const carbon: Probe = {
   steps: [{ send: carbonQuery(), answer: 'counted' }],
 };
 
-/** A message to the monitor: who is there. It answers when the message is whole, at the end of our half. */
+/** Ping message to the monitor. It responds once the message is complete, when the client half-closes. */
 const xymon: Probe = {
   name: 'xymon',
   service: 'xymon',
@@ -100,7 +100,7 @@ const xymon: Probe = {
   steps: [{ send: 'ping', answer: 'all', last: true }],
 };
 
-/** Which version of the smart protocol the server of Bazaar and Breezy speaks. */
+/** Smart protocol version of a Bazaar or Breezy server. */
 const bazaar: Probe = {
   name: 'bzr',
   service: 'bzr',
@@ -109,7 +109,7 @@ const bazaar: Probe = {
   steps: [{ send: 'hello\n', answer: 'line' }],
 };
 
-/** HANDLE_PING of RPyC: a tuple of request, number, handler and a text that comes back. */
+/** HANDLE_PING of RPyC: a tuple of request, number, handler and a text that the server echoes. */
 function rpycPing(): Buffer {
   const body = Buffer.from('\x12QQ\x11Q\x11R\x10\x11Q\x08\x0e\x08portolan', 'latin1');
   const head = Buffer.alloc(5);

@@ -1,8 +1,8 @@
 import type { Probe } from './probe.ts';
 
-/** Questions for the small services of old, and for their grandchildren. */
+/** Probes of small legacy services and their successors. */
 
-/** RFC 1436: the uppermost menu. */
+/** RFC 1436: the root menu. */
 const gopher: Probe = {
   name: 'gopher',
   service: 'gopher',
@@ -11,7 +11,7 @@ const gopher: Probe = {
   steps: [{ send: '\r\n', answer: 'all' }],
 };
 
-/** The file in which servers of Gopher tell what they are and can do. */
+/** The file in which Gopher servers describe their software and capabilities. */
 const gopherCapabilities: Probe = {
   name: 'gopher-caps',
   service: 'gopher',
@@ -23,10 +23,10 @@ const gopherCapabilities: Probe = {
   },
 };
 
-/** Asked once the service is known. */
+/** Sent once the service is known. */
 export const furtherClassicProbes: readonly Probe[] = [gopherCapabilities];
 
-/** RFC 1288 section 2.3: who is there. */
+/** RFC 1288 section 2.3: the list of logged-in users. */
 const finger: Probe = {
   name: 'finger',
   service: 'finger',
@@ -35,7 +35,7 @@ const finger: Probe = {
   steps: [{ send: '\r\n', answer: 'all' }],
 };
 
-/** RFC 862: it says again what it hears. */
+/** RFC 862: the server echoes what it receives. */
 const echo: Probe = {
   name: 'echo',
   service: 'echo',
@@ -44,7 +44,7 @@ const echo: Probe = {
   steps: [{ send: 'portolan-echo\r\n', answer: 'line' }],
 };
 
-/** RFC 864, 867, 868: they speak first and are asked nothing. */
+/** RFC 864, 867, 868: the server sends first; the probe sends nothing. */
 const timeAndText: readonly Probe[] = [
   { name: 'daytime', service: 'daytime', ports: [13], greeting: 'line', steps: [] },
   { name: 'chargen', service: 'chargen', ports: [19], greeting: 'line', steps: [] },
@@ -68,7 +68,7 @@ const lirc: Probe = {
   steps: [{ send: 'VERSION\n', answer: 'all' }],
 };
 
-/** The server hears no request that it knows and says so; nobody logs in. */
+/** The server rejects an unknown request; no login. */
 const cvs: Probe = {
   name: 'cvspserver',
   service: 'cvspserver',
@@ -77,7 +77,7 @@ const cvs: Probe = {
   steps: [{ send: 'PORTOLAN\n', answer: 'all' }],
 };
 
-/** It sends its capabilities first. */
+/** The server sends its capabilities first. */
 const svn: Probe = {
   name: 'svn',
   service: 'svn',
@@ -95,7 +95,7 @@ const mumble: Probe = {
   steps: [],
 };
 
-/** DSIGetStatus of the Apple Filing Protocol: what strangers may know before a session. */
+/** DSIGetStatus of the Apple Filing Protocol: server information available without a session. */
 const afp: Probe = {
   name: 'afp',
   service: 'afp',

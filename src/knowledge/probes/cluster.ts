@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Probe } from './probe.ts';
 
-/** Questions for monitoring agents, clusters, storage, and services of Java and other run-time systems. */
+/** Probes of monitoring agents, clusters, storage, and services of Java and other runtimes. */
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
@@ -17,10 +17,10 @@ function half(...values: number[]): Buffer {
   return bytes;
 }
 
-/** A text behind its length in 16 bits. */
+/** A text with a 16-bit length prefix. */
 const counted = (text: string): Buffer => Buffer.concat([half(text.length), latin1(text)]);
 
-/** A query of version 2, which all later versions answer: the name under which a server tells its own version. */
+/** A version 2 query, which all later versions accept, for the command that returns the server version. */
 function nrpeQuery(): Buffer {
   const packet = Buffer.alloc(1036);
   packet.writeUInt16BE(2, 0);
@@ -38,7 +38,7 @@ const nrpe: Probe = {
   steps: [{ send: nrpeQuery(), answer: 'all' }],
 };
 
-/** FCGI_GET_VALUES, FastCGI specification section 4.1: a management record, no request. */
+/** FCGI_GET_VALUES, FastCGI specification section 4.1: a management record, not a request. */
 function fastcgiValues(): Buffer {
   const names = ['FCGI_MAX_CONNS', 'FCGI_MAX_REQS', 'FCGI_MPXS_CONNS'];
   const pairs = Buffer.concat(
@@ -56,7 +56,7 @@ const fastcgi: Probe = {
   steps: [{ send: fastcgiValues(), answer: 'all' }],
 };
 
-/** UWSGI_MODIFIER_PING: are you alive? */
+/** UWSGI_MODIFIER_PING. */
 const uwsgi: Probe = {
   name: 'uwsgi',
   service: 'uwsgi',
@@ -65,7 +65,7 @@ const uwsgi: Probe = {
   steps: [{ send: Buffer.from([100, 0, 0, 0]), answer: 'word' }],
 };
 
-/** EXCSAT of Distributed Data Management, with the levels of the agent and of the conversation only. */
+/** EXCSAT of Distributed Data Management, with only the manager levels of agent and conversation. */
 function drdaAttributes(): Buffer {
   const external = Buffer.from([0x97, 0x96, 0x99, 0xa3, 0x96, 0x93, 0x81, 0x95]);
   const parameter = (code: number, value: Buffer) => Buffer.concat([half(4 + value.length, code), value]);
@@ -87,8 +87,8 @@ const drda: Probe = {
 };
 
 /**
- * The handshake of the Java Debug Wire Protocol, then VirtualMachine.Version. A machine that was started to wait for a
- * debugger runs on once one has come and gone.
+ * The handshake of the Java Debug Wire Protocol, then VirtualMachine.Version. A VM started suspended to wait for a
+ * debugger resumes after one disconnects.
  */
 const jdwp: Probe = {
   name: 'jdwp',
@@ -106,8 +106,8 @@ const jdwp: Probe = {
 };
 
 /**
- * The first message of the login phase (RFC 7143 section 11.12) of a discovery session, which only offers methods: it
- * does not ask to go on, so no session comes to be.
+ * The first message of the login phase (RFC 7143 section 11.12) of a discovery session, which only offers methods
+ * and requests no further stage, so no session starts.
  */
 function iscsiOffer(): Buffer {
   const text = latin1(
@@ -116,7 +116,7 @@ function iscsiOffer(): Buffer {
   const header = Buffer.alloc(48);
   header[0] = 0x43;
   header.writeUIntBE(text.length, 5, 3);
-  // An initiator session id of random form.
+  // Initiator session id of the random format.
   header[8] = 0x80;
   header.writeUInt32BE(0x504f5254, 9);
   header.writeUInt32BE(1, 16);
@@ -131,7 +131,7 @@ const iscsi: Probe = {
   steps: [{ send: iscsiOffer(), answer: 'iscsi' }],
 };
 
-/** The network information server of apcupsd: a command behind its length. */
+/** The network information server of apcupsd: a command with a length prefix. */
 const apcupsd: Probe = {
   name: 'apcupsd',
   service: 'apcupsd',
@@ -140,7 +140,7 @@ const apcupsd: Probe = {
   steps: [{ send: counted('status'), answer: 'all' }],
 };
 
-/** A client of the display server begins with this word; the answer names the server. */
+/** Clients of the display server start with this word; the response names the server. */
 const lcdproc: Probe = {
   name: 'lcdproc',
   service: 'lcdproc',
@@ -159,7 +159,7 @@ const ovsdb: Probe = {
   steps: [{ send: '{"method":"list_dbs","params":[],"id":"portolan"}', answer: 'all' }],
 };
 
-/** Cookie of a test that is never set up: the server asks for its parameters. */
+/** Cookie of a test that never starts: the server requests its parameters. */
 const iperf: Probe = {
   name: 'iperf3',
   service: 'iperf3',
@@ -168,7 +168,7 @@ const iperf: Probe = {
   steps: [{ send: latin1(`${'portolan'.padEnd(36, 'x')}\0`), answer: 'byte' }],
 };
 
-/** AUTH_LIST of libvirt's remote protocol: which ways to log in there are; no connection is opened. */
+/** AUTH_LIST of libvirt's remote protocol: the authentication methods; opens no connection. */
 const libvirt: Probe = {
   name: 'libvirt',
   service: 'libvirt',
@@ -177,17 +177,17 @@ const libvirt: Probe = {
   steps: [{ send: word(28, 0x20008086, 1, 66, 0, 0, 0), answer: 'whole' }],
 };
 
-/** DUMP of the program by which GlusterFS lists its programs. */
+/** DUMP call of the GlusterFS program that lists all programs. */
 const glusterfs: Probe = {
   name: 'glusterfs',
-  // The form of its answers is that of every program.
+  // Its replies have the form of every ONC RPC program.
   service: 'rpcbind',
   ports: [24_007],
   greeting: null,
   steps: [{ send: word(0x80000028, 0x504f5254, 0, 2, 123_451_501, 1, 1, 0, 0, 0, 0), answer: 'rpc' }],
 };
 
-/** The first message of a cluster to its quorum device: what is its name; the answer tells whether TLS is wanted. */
+/** First message of a cluster to its quorum device, with the cluster name; the reply states whether TLS is required. */
 const qnetd: Probe = {
   name: 'corosync-qnetd',
   service: 'corosync-qnetd',
@@ -217,7 +217,7 @@ const groonga: Probe = {
   steps: [{ send: groongaStatus(), answer: 'binary-head' }],
 };
 
-/** Statistics of a Zabbix server or proxy, for those that may read them; it tells others that they may not. */
+/** Statistics of a Zabbix server or proxy; it sends unauthorized clients a rejection. */
 function zabbixStatistics(): Buffer {
   const request = '{"request":"zabbix.stats"}';
   const length = Buffer.alloc(8);
@@ -227,14 +227,14 @@ function zabbixStatistics(): Buffer {
 
 const zabbixTrapper: Probe = {
   name: 'zabbix-trapper',
-  // The frame is that of the agents.
+  // Same frame as the agents.
   service: 'zabbix-agent',
   ports: [10_051],
   greeting: null,
   steps: [{ send: zabbixStatistics(), answer: 'all' }],
 };
 
-/** A frame that no version of STOMP knows: the refusal is in the server's own words. */
+/** A frame that no STOMP version defines: the wording of the error identifies the server. */
 const stomp: Probe = {
   name: 'stomp',
   service: 'stomp',
@@ -244,7 +244,7 @@ const stomp: Probe = {
   steps: [{ send: 'HELP\n\n\0', answer: 'all' }],
 };
 
-/** The request `version` of the binary protocol, for servers that speak nothing else. */
+/** The request `version` of the binary protocol, for servers without the text protocol. */
 const memcachedBinary: Probe = {
   name: 'memcached-binary',
   service: 'memcached',
@@ -254,9 +254,9 @@ const memcachedBinary: Probe = {
   steps: [{ send: Buffer.concat([Buffer.from([0x80, 0x0b]), Buffer.alloc(22)]), answer: 'binary-head' }],
 };
 
-/** The first message between nodes of Erlang: a name. The answer names the node; its challenge stays unanswered. */
+/** The first message between nodes of Erlang: a name. The reply names the node; the client ignores its challenge. */
 function erlangName(): Buffer {
-  // What nodes of release 23 to 27 want of each other.
+  // Capability flags that nodes of releases 23 to 27 require.
   const body = Buffer.concat([latin1('N'), word(0x14, 0x03075f94, 0), counted('portolan@portolan.invalid')]);
   return Buffer.concat([half(body.length), body]);
 }

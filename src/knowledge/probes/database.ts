@@ -1,12 +1,12 @@
 import type { Probe } from './probe.ts';
 
-/** Questions for databases, caches and what coordinates them. */
+/** Probes of databases, caches and their coordinators. */
 
-/** PRELOGIN, MS-TDS section 2.2.6.5: version, encryption, instance, thread, several results at a time. */
+/** PRELOGIN, MS-TDS section 2.2.6.5: version, encryption, instance, thread, MARS. */
 function tdsPrelogin(): Buffer {
   const options: [token: number, data: number[]][] = [
     [0, [16, 0, 0, 0, 0, 0]],
-    // Encryption is not supported: what the server answers is its own wish.
+    // ENCRYPT_NOT_SUP: the response states the server's own requirement.
     [1, [2]],
     [2, [0]],
     [3, [0, 0, 0, 0]],
@@ -25,7 +25,7 @@ function tdsPrelogin(): Buffer {
   return Buffer.from([0x12, 1, length >> 8, length & 0xff, 0, 0, 0, 0, ...body]);
 }
 
-/** Connect packet of the Transparent Network Substrate with a command that every listener answers or refuses. */
+/** Connect packet of the Transparent Network Substrate with a command that every listener accepts or rejects. */
 function tnsVersion(): Buffer {
   const command = Buffer.from('(CONNECT_DATA=(COMMAND=version))', 'latin1');
   const head = Buffer.alloc(58);
@@ -39,13 +39,13 @@ function tnsVersion(): Buffer {
   return Buffer.concat([head, command]);
 }
 
-/** ApiVersions, version 0: what a broker understands. Client id `portolan`. */
+/** ApiVersions, version 0: the APIs of a broker. Client id `portolan`. */
 function kafkaApiVersions(): Buffer {
   const client = Buffer.from('portolan', 'latin1');
   const request = Buffer.alloc(14);
   request.writeUInt32BE(10 + client.length, 0);
   request.writeUInt16BE(18, 4);
-  // A small number: servers of other protocols take it for the length of a text that they make room for.
+  // A small number: servers of other protocols read it as a length and allocate that much.
   request.write('PO', 10, 'latin1');
   request.writeUInt16BE(client.length, 12);
   return Buffer.concat([request, client]);
@@ -67,7 +67,7 @@ const oracle: Probe = {
   steps: [{ send: tnsVersion(), answer: 'tns' }],
 };
 
-/** OPTIONS of the native protocol, version 4, section 4.1.3: which languages and compressions there are. */
+/** OPTIONS of the native protocol, version 4, section 4.1.3: supported CQL versions and compressions. */
 const cassandra: Probe = {
   name: 'cassandra',
   service: 'cassandra',
@@ -84,7 +84,7 @@ const kafka: Probe = {
   steps: [{ send: kafkaApiVersions(), answer: 'counted' }],
 };
 
-/** The one word of four letters that new versions answer without being told to. */
+/** The only four-letter command that recent versions accept by default. */
 const zookeeper: Probe = {
   name: 'zookeeper',
   service: 'zookeeper',
@@ -93,7 +93,7 @@ const zookeeper: Probe = {
   steps: [{ send: 'srvr\n', answer: 'all' }],
 };
 
-/** The four newest generations of the Bolt handshake; the server answers with the one that it chooses. */
+/** The four newest generations of the Bolt handshake; the server replies with the one it selects. */
 const bolt: Probe = {
   name: 'bolt',
   service: 'bolt',

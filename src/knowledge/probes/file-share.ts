@@ -1,6 +1,6 @@
 import type { Probe } from './probe.ts';
 
-/** Probes of services that share files. */
+/** Probes of file sharing services. */
 
 export const rsync: Probe = {
   name: 'rsync',
@@ -53,7 +53,7 @@ export const smb: Probe = {
   steps: [{ send: smb2Negotiate(), answer: 'framed' }],
 };
 
-/** Whether the old version is spoken too; a server without version 2 hangs up at the first question. */
+/** Whether the server also supports version 1; a server without version 2 disconnects at the first probe. */
 export const smb1: Probe = {
   name: 'smb1',
   service: 'smb',
@@ -75,7 +75,7 @@ function rpcCall(program: number, version: number, procedure: number): Buffer {
 export const rpcbind: Probe = {
   name: 'rpcbind',
   service: 'rpcbind',
-  // Other programs of ONC RPC answer it too, with a refusal: those of NFS, and the one that keeps the names of Kerberos.
+  // Other ONC RPC programs reply too, with an error: those of NFS and the one of Kerberos.
   ports: [111, 662, 749, 875, 892, 4045, 20_048, 32_771, 32_803],
   greeting: null,
   steps: [{ send: rpcCall(100_000, 2, 4), answer: 'rpc' }],
@@ -84,7 +84,7 @@ export const rpcbind: Probe = {
 /** NFSPROC3_NULL, RFC 1813 section 3.3.0. */
 export const nfs: Probe = {
   name: 'nfs',
-  // The form of its answers is that of every program.
+  // Its replies have the form of every ONC RPC program.
   service: 'rpcbind',
   ports: [2049],
   greeting: null,

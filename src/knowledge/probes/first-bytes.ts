@@ -1,4 +1,4 @@
-/** What the responses of services begin with; the first pattern that fits names the service. */
+/** Start of responses by service; the first matching pattern identifies the service. */
 const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'ssh', pattern: /^(?:[^\n]{0,512}\n){0,20}?SSH-\d/ },
   { service: 'http', pattern: /^HTTP\/\d/ },
@@ -44,7 +44,7 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'svn', pattern: /^\( success \( \d+ \d+ \( / },
   { service: 'rdp', pattern: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
   { service: 'smb', pattern: /^(?:\x82\0\0\0)?\0[^]{3}[\xfe\xff]SMB/ },
-  // Responses to our calls only.
+  // Only replies to Portolan's own calls.
   { service: 'rpcbind', pattern: /^[\x80-\xff][^]{3}PORT\0\0\0\x01/ },
   { service: 'mongodb', pattern: /^[^]{8}PORT\xdd\x07\0\0/ },
   { service: 'x11', pattern: /^[\0-\x02][^]\x0b\0[\0-\x0a]\0/ },
@@ -125,7 +125,7 @@ export function serviceOf(bytes: Buffer): string | null {
   return openings.find(({ pattern }) => pattern.test(text))?.service ?? null;
 }
 
-/** Whether a response comes from a server that expected TLS: an alert record, or the texts of nginx, Apache, Go, Jetty and others. */
+/** True for the response of a server that expected TLS: an alert record, or a text of nginx, Apache, Go or Jetty. */
 export function wantsTls(bytes: Buffer): boolean {
   if (bytes[0] === 0x15 && bytes[1] === 0x03) return true;
   const text = bytes.toString('latin1', 0, openingBytes);

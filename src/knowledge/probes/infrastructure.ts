@@ -2,9 +2,9 @@ import { ber, integer, sequence } from '../requests/ber.ts';
 import { httpRequestFor } from '../requests/http-request.ts';
 import type { Probe } from './probe.ts';
 
-/** Questions for remote access, tunnels, control ports and consoles. */
+/** Probes of remote access, tunnels, control ports and consoles. */
 
-/** P_CONTROL_HARD_RESET_CLIENT_V2 behind its length: session id, no acknowledgements, packet 0. */
+/** P_CONTROL_HARD_RESET_CLIENT_V2 with its length prefix: session id, no acknowledgments, packet 0. */
 const openvpn: Probe = {
   name: 'openvpn',
   service: 'openvpn',
@@ -13,7 +13,7 @@ const openvpn: Probe = {
   steps: [{ send: Buffer.from('\0\x0e\x38PORTOLAN\0\0\0\0\0', 'latin1'), answer: 'dns' }],
 };
 
-/** The management interface of OpenVPN greets; then its read of the version. */
+/** The management interface of OpenVPN greets; then the probe reads the version. */
 const openvpnManagement: Probe = {
   name: 'openvpn-management',
   service: 'openvpn-management',
@@ -26,7 +26,7 @@ const openvpnManagement: Probe = {
 /** Read Device Identification, basic objects, Modbus Application Protocol 1.1b3 section 6.21. */
 const modbusIdentity = (unit: number) => Buffer.from([0x50, 0x4f, 0, 0, 0, 5, unit, 0x2b, 0x0e, 1, 0]);
 
-/** The device itself, then, where it does not know the question, the first one behind it. */
+/** The device itself; if it rejects the request, the first device behind it. */
 const modbus: Probe = {
   name: 'modbus',
   service: 'modbus',
@@ -38,7 +38,7 @@ const modbus: Probe = {
   ],
 };
 
-/** The control port of Tor tells its version before a login (control-spec section 3.21). */
+/** The control port of Tor reports its version before a login (control-spec section 3.21). */
 const torControl: Probe = {
   name: 'tor-control',
   service: 'tor-control',
@@ -48,7 +48,7 @@ const torControl: Probe = {
   farewell: 'QUIT\r\n',
 };
 
-/** The console server greets with `ok`; what it can be asked before a login. */
+/** The console server greets with `ok`; commands that need no login. */
 const conserver: Probe = {
   name: 'conserver',
   service: 'conserver',
@@ -65,7 +65,7 @@ export const infrastructureProbes: readonly Probe[] = [
   conserver,
 ];
 
-/** Programs of ONC RPC that are asked for, in this order; version 1 or later does not matter to whether they are there. */
+/** ONC RPC programs to call, in this order; the version does not affect whether a program is available. */
 export const rpcPrograms: readonly { program: number; name: string }[] = [
   { program: 100_005, name: 'mountd' },
   { program: 100_024, name: 'status' },
@@ -81,10 +81,10 @@ export const rpcPrograms: readonly { program: number; name: string }[] = [
   { program: 100_083, name: 'ttdbserverd' },
 ];
 
-/** An answer to our call: this program is not here. */
+/** PROG_UNAVAIL reply to the call. */
 const notHere = /^[\x80-\xff]\0\0\x18PORT\0\0\0\x01\0{4}[^]{8}\0\0\0\x01$/;
 
-/** The call that does nothing, RFC 5531 section 9, behind its record mark. */
+/** NULL call, RFC 5531 section 9, after its record mark. */
 function nullCall(program: number): Buffer {
   const words = [0x80000028, 0x504f5254, 0, 2, program, 1, 0, 0, 0, 0, 0];
   const call = Buffer.alloc(words.length * 4);
@@ -92,7 +92,7 @@ function nullCall(program: number): Buffer {
   return call;
 }
 
-/** Which program it is that speaks ONC RPC and is no port mapper. */
+/** Identifies an ONC RPC program other than the port mapper. */
 const rpcProgram: Probe = {
   name: 'rpc-program',
   service: 'rpcbind',
@@ -102,7 +102,7 @@ const rpcProgram: Probe = {
   after: { answer: notHere },
 };
 
-/** A proxy of SOCKS that is asked for a page: Tor says what it is. */
+/** An HTTP request to a SOCKS proxy: Tor identifies itself. */
 const socksPage: Probe = {
   name: 'socks-http',
   service: 'http',
@@ -125,7 +125,7 @@ function credSsp(): Buffer {
 
 /**
  * A connection request that offers TLS and network level authentication (MS-RDPBCGR section 2.2.1.1). A server that
- * takes the latter gets the first message of NTLM inside TLS: its challenge tells its names and version; nothing follows.
+ * selects the latter gets the first NTLM message inside TLS: its challenge contains names and version; nothing follows.
  */
 const rdpSession: Probe = {
   name: 'rdp-session',
@@ -143,5 +143,5 @@ const rdpSession: Probe = {
   after: { answer: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
 };
 
-/** Asked once the service is known. */
+/** Sent once the service is known. */
 export const furtherInfrastructureProbes: readonly Probe[] = [rpcProgram, socksPage, rdpSession];

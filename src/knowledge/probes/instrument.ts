@@ -1,6 +1,6 @@
 import type { Probe } from './probe.ts';
 
-/** Questions for instruments, buses, debuggers, devices that are shared, and what routers are fed with. */
+/** Probes of instruments, buses, debuggers, shared devices and RPKI caches. */
 
 /** Reads the version; the header has version, length, type 2 = read, flags, size, offset. */
 function owserverRead(path: string): Buffer {
@@ -20,7 +20,7 @@ const owserver: Probe = {
   steps: [{ send: owserverRead('/system/configuration/version'), answer: 'owserver' }],
 };
 
-/** What the radio or the rotator behind Hamlib says of itself, in the longer form, which begins with the question. */
+/** Information about the radio or rotator behind Hamlib, in the extended form that echoes the command. */
 const hamlib: Probe = {
   name: 'hamlib',
   service: 'hamlib',
@@ -30,7 +30,7 @@ const hamlib: Probe = {
   farewell: 'q\n',
 };
 
-/** The administration of serial ports greets with its prompt. */
+/** The administration port of ser2net greets with its prompt. */
 const ser2net: Probe = {
   name: 'ser2net',
   service: 'ser2net',
@@ -40,7 +40,7 @@ const ser2net: Probe = {
   farewell: 'exit\r\n',
 };
 
-/** A request of a number that there is none of: the daemon says so, and does nothing. */
+/** A request with an undefined number: the daemon rejects it and does nothing. */
 const eibd: Probe = {
   name: 'eibd',
   service: 'eibd',
@@ -49,7 +49,7 @@ const eibd: Probe = {
   steps: [{ send: Buffer.from([0, 2, 0xff, 0xfe]), answer: 'dns' }],
 };
 
-/** What a stub of GDB can do; the program that it holds was stopped for whoever connects. */
+/** Features of a GDB stub; its program is already stopped for any client. */
 const gdbRemote: Probe = {
   name: 'gdb-remote',
   service: 'gdb-remote',
@@ -69,7 +69,7 @@ const openocd: Probe = {
   steps: [{ send: 'version\x1a', answer: 'all' }],
 };
 
-/** OP_REQ_DEVLIST, version 1.1.1: which devices are offered. */
+/** OP_REQ_DEVLIST, version 1.1.1: the exported devices. */
 const usbip: Probe = {
   name: 'usbip',
   service: 'usbip',
@@ -88,7 +88,7 @@ const sane: Probe = {
   farewell: '\0\0\0\x0a',
 };
 
-/** ANTOAN_GET_VERSION, number 1: each kind of server of MooseFS answers it to anybody. */
+/** ANTOAN_GET_VERSION, id 1: every kind of MooseFS server responds without authentication. */
 const moosefs: Probe = {
   name: 'moosefs',
   service: 'moosefs',
@@ -97,7 +97,7 @@ const moosefs: Probe = {
   steps: [{ send: Buffer.from([0, 0, 0, 10, 0, 0, 0, 4, 0, 0, 0x50, 0x4f]), answer: 'moosefs' }],
 };
 
-/** Which instruments there are, and what they say of themselves; nothing is set. */
+/** Lists the instruments and their properties; sets nothing. */
 const indi: Probe = {
   name: 'indi',
   service: 'indi',
@@ -117,7 +117,7 @@ const plan9: Probe = {
   ],
 };
 
-/** Serial query of version 0 for a session that is none, RFC 6810 section 5.3: reset, or an error with a text. */
+/** Serial query of version 0 for an unknown session, RFC 6810 section 5.3: reset, or an error with a text. */
 const rpkiToRouter: Probe = {
   name: 'rpki-rtr',
   service: 'rpki-rtr',
@@ -135,8 +135,8 @@ const samBridge: Probe = {
 };
 
 /**
- * Telnet servers agree on options before they say who they are. All that they offer or want is declined (RFC 854), so
- * nothing is agreed on; they go on with their text.
+ * Telnet servers negotiate options before they send text. The probe declines every option (RFC 854); the server then
+ * sends its text.
  */
 const telnet: Probe = {
   name: 'telnet',
@@ -150,7 +150,7 @@ const telnet: Probe = {
 };
 
 const [will, wont, dont, command] = ['\xfb', '\xfc', '\xfe', '\xff'] as const;
-/** Options that are declined at most. */
+/** Maximum number of options to decline. */
 const optionLimit = 64;
 
 /** `DONT` for each `WILL`, `WONT` for each `DO`, once. */

@@ -1,8 +1,8 @@
 import type { Probe } from './probe.ts';
 
-/** Questions for the neighbors of mail servers, and for news. */
+/** Probes of mail-related services and news servers. */
 
-/** RFC 5804: the capabilities come unasked, with the name of the program. */
+/** RFC 5804: the server sends its capabilities first, with the program name. */
 const sieve: Probe = {
   name: 'sieve',
   service: 'sieve',
@@ -47,7 +47,7 @@ const clamd: Probe = {
   steps: [{ send: 'zVERSION\0', answer: 'all' }],
 };
 
-/** SMFIC_OPTNEG of the mail filter protocol 6: what the filter would do; no mail follows. */
+/** SMFIC_OPTNEG of the mail filter protocol 6: the actions of the filter; no mail follows. */
 const milter: Probe = {
   name: 'milter',
   service: 'milter',
@@ -61,7 +61,7 @@ const milter: Probe = {
   ],
 };
 
-/** Access policy delegation of Postfix: a request that tells nothing of any mail. */
+/** Access policy delegation of Postfix: a request without data about any mail. */
 const mailPolicy: Probe = {
   name: 'mail-policy',
   service: 'mail-policy',

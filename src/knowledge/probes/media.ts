@@ -1,9 +1,9 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import type { Probe } from './probe.ts';
 
-/** Questions for servers of music, video, games, and what people share and talk by. */
+/** Probes of music, video and game servers, file sharing and chat. */
 
-/** The state of the server over its control port, which names program and version. */
+/** Server status from the control port, which names program and version. */
 const snapcast: Probe = {
   name: 'snapcast',
   service: 'snapcast',
@@ -12,7 +12,7 @@ const snapcast: Probe = {
   steps: [{ send: '{"id":"portolan","jsonrpc":"2.0","method":"Server.GetStatus"}\r\n', answer: 'line' }],
 };
 
-/** What time it is, on the port of the music: a client that has not said who it is may ask. */
+/** A time message on the stream port, which a client may send before it identifies itself. */
 const snapcastStream: Probe = {
   name: 'snapcast-stream',
   service: 'snapcast',
@@ -35,7 +35,7 @@ const liquidsoap: Probe = {
   farewell: 'quit\r\n',
 };
 
-/** The first messages of a client, RTMP 1.0 section 5.2: version 3, no time, no version of its own. */
+/** The first messages of a client, RTMP 1.0 section 5.2: version 3, time zero, no client version. */
 const rtmp: Probe = {
   name: 'rtmp',
   service: 'rtmp',
@@ -44,7 +44,7 @@ const rtmp: Probe = {
   steps: [{ send: Buffer.concat([Buffer.from([3]), Buffer.alloc(1536)]), answer: 'rtmp' }],
 };
 
-/** Speaks first, like a mail server. */
+/** The server sends first, like a mail server. */
 const svdrp: Probe = {
   name: 'svdrp',
   service: 'svdrp',
@@ -54,7 +54,7 @@ const svdrp: Probe = {
   farewell: 'QUIT\r\n',
 };
 
-/** Reads a variable of the interpreter behind the server of speech. */
+/** Reads a variable of the interpreter of the speech server. */
 const festival: Probe = {
   name: 'festival',
   service: 'festival',
@@ -63,7 +63,7 @@ const festival: Probe = {
   steps: [{ send: 'festival_version\n', answer: 'festival' }],
 };
 
-/** A client that no server knows asks to join: it is refused by a text with the version, before any player is made. */
+/** Join request of an unknown client: the server rejects it with a text that names its version. */
 function freecivRequest(): Buffer {
   const body = Buffer.from(`\x04portolan\0+portolan\0\0${'\0'.repeat(12)}`, 'latin1');
   const length = Buffer.alloc(2);
@@ -79,7 +79,7 @@ const freeciv: Probe = {
   steps: [{ send: freecivRequest(), answer: 'all' }],
 };
 
-/** A version that no server plays with: it names those that it does. */
+/** A version that no server accepts: the server lists those it does. */
 function wesnothVersion(): Buffer {
   const packed = gzipSync(Buffer.from('[version]\n\tversion="0.0.0"\n[/version]\n', 'latin1'));
   const length = Buffer.alloc(4);
@@ -114,7 +114,7 @@ const tetrinet: Probe = {
   steps: [{ send: 'version\xff', answer: 'line' }],
 };
 
-/** The extensions of a client, ADC 1.0 section 5.2: the hub tells its own and what it is; nobody enters. */
+/** The extensions of a client, ADC 1.0 section 5.2: the hub sends its own and identifies itself; no login. */
 const adc: Probe = {
   name: 'adc',
   service: 'adc',
@@ -123,7 +123,7 @@ const adc: Probe = {
   steps: [{ send: 'HSUP ADBASE ADTIGR\n', answer: 'adc' }],
 };
 
-/** Magic number without encryption or compression, and both protocols: the core chooses. */
+/** Magic number without encryption or compression, and both protocols: the core selects one. */
 const quassel: Probe = {
   name: 'quassel',
   service: 'quassel',
@@ -132,7 +132,7 @@ const quassel: Probe = {
   steps: [{ send: Buffer.from('42b33f000000000280000001', 'hex'), answer: 'word' }],
 };
 
-/** daemon.info, the only call that needs no login, in the packing of Deluge 2. */
+/** daemon.info, the only call that needs no login, in Deluge 2 framing. */
 function delugeInformation(): Buffer {
   const call = Buffer.from('\xc1\xc4\x01\x8bdaemon.info\xc0\x66', 'latin1');
   const packed = deflateSync(call);
@@ -149,7 +149,7 @@ const deluge: Probe = {
   steps: [{ send: delugeInformation(), answer: 'deluge' }],
 };
 
-/** Versions are exchanged before a login; a machine that does not want us says so in the same form. */
+/** Version exchange before a login; a host that rejects the client replies in the same form. */
 const boinc: Probe = {
   name: 'boinc',
   service: 'boinc',

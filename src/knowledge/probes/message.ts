@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { sipOptions } from '../requests/sip-request.ts';
 import type { Probe, Upgrade } from './probe.ts';
 
-/** Questions for message brokers, chat, telephony and media servers. */
+/** Probes of message brokers, chat, telephony and media servers. */
 
 /** MQTT 3.1.1 section 3.1: a clean session without name, user or will. */
 const mqttConnect = Buffer.from('\x10\x0c\0\x04MQTT\x04\x02\0\x0a\0\0', 'latin1');
 
-/** Section 3.8: the retained message by which brokers tell their version. */
+/** Section 3.8: subscribes to the retained message with the broker version. */
 function mqttSubscribe(): Buffer {
   const topic = Buffer.from('$SYS/broker/version', 'latin1');
   const body = Buffer.concat([Buffer.from([0, 1, 0, topic.length]), topic, Buffer.from([0])]);
@@ -35,7 +35,7 @@ const amqp: Probe = {
   steps: [{ send: Buffer.from('AMQP\0\0\x09\x01', 'latin1'), answer: 'amqp' }],
 };
 
-/** RFC 6120 section 4.2: a stream to a name that nobody serves; the server says so in its own words. */
+/** RFC 6120 section 4.2: a stream to an unknown domain; the wording of the error identifies the server. */
 const xmppStream = (kind: 'client' | 'server') =>
   `<?xml version='1.0'?><stream:stream to='portolan.invalid' xmlns='jabber:${kind}' ` +
   "xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>";
@@ -71,8 +71,8 @@ const xmppServer: Probe = {
 };
 
 /**
- * RFC 2812 section 3.1: registers without a password under a name of chance, as the server tells its version to those
- * who have registered; asks, and leaves at once. Some want a number back first.
+ * RFC 2812 section 3.1: registers without a password under a random nickname, because the server reports its version
+ * only to registered clients; requests it and quits. Some servers first require a PING reply.
  */
 const irc: Probe = {
   name: 'irc',

@@ -2,9 +2,9 @@ import { ber, integer, sequence } from '../requests/ber.ts';
 import { kerberosRequest, rootEntrySearch } from '../requests/directory-requests.ts';
 import type { Probe } from './probe.ts';
 
-/** Questions for directories, remote calls, agents and small servers. */
+/** Probes of directories, RPC services, agents and small servers. */
 
-/** Attributes of the root entry by which directories tell their maker (RFC 3045, RFC 4512 section 5.1, MS-ADTS). */
+/** Attributes of the root DSE that identify the vendor of a directory (RFC 3045, RFC 4512 section 5.1, MS-ADTS). */
 const ldap: Probe = {
   name: 'ldap',
   service: 'ldap',
@@ -42,7 +42,7 @@ function startTls(): Buffer {
   return sequence(integer(2), ber(0x77, ber(0x80, Buffer.from('1.3.6.1.4.1.1466.20037', 'latin1'))));
 }
 
-/** RFC 4120 section 7.2.2: over TCP the length stands before the message. */
+/** RFC 4120 section 7.2.2: over TCP with a length prefix. */
 function kerberosOverTcp(): Buffer {
   const request = kerberosRequest();
   const length = Buffer.alloc(4);
@@ -58,7 +58,7 @@ const kerberos: Probe = {
   steps: [{ send: kerberosOverTcp(), answer: 'counted' }],
 };
 
-/** RFC 1002 section 4.3.2: a session with whatever file server is behind the port, from nobody in particular. */
+/** RFC 1002 section 4.3.2: a session with any file server on the port (`*SMBSERVER`), under a generic name. */
 function netbiosSession(): Buffer {
   const name = (text: string) => {
     const letters = [...Buffer.from(text.padEnd(16), 'latin1')].flatMap((byte) => [
@@ -71,7 +71,7 @@ function netbiosSession(): Buffer {
   return Buffer.from([0x81, 0, 0, body.length, ...body]);
 }
 
-/** Messages of SMB 2 in one connection: negotiation, then the first half of a session that stays a stranger's. */
+/** Messages of SMB 2 in one connection: negotiation, then the first half of a session setup without credentials. */
 function smb2Message(command: number, id: number, body: Buffer): Buffer {
   const header = Buffer.alloc(64);
   header.write('\xfeSMB', 'latin1');
@@ -98,7 +98,7 @@ function smb2Negotiation(): Buffer {
 
 /**
  * MS-SMB2 section 2.2.5 with a NEGOTIATE_MESSAGE of NTLM (MS-NLMP section 2.2.1.1): no name, no password. The server
- * answers with its challenge, which tells its names and version; nothing follows.
+ * responds with its challenge, which contains its names and version; nothing follows.
  */
 function smb2Session(): Buffer {
   const ntlm = Buffer.alloc(40);
@@ -114,7 +114,7 @@ function smb2Session(): Buffer {
   return smb2Message(1, 1, Buffer.concat([body, ntlm]));
 }
 
-/** The same behind a session of NetBIOS, on the older port. */
+/** The same inside a NetBIOS session, on the older port. */
 const netbios: Probe = {
   name: 'netbios-ssn',
   service: 'smb',
@@ -127,7 +127,7 @@ const netbios: Probe = {
   ],
 };
 
-/** What the challenge of an SMB server tells of it. */
+/** Names and version in the NTLM challenge of an SMB server. */
 const smbSession: Probe = {
   name: 'smb-session',
   service: 'smb',
@@ -140,7 +140,7 @@ const smbSession: Probe = {
   after: { answer: /^\0[^]{3}[\xfe\xff]SMB/ },
 };
 
-/** Bind to the endpoint mapper, C706 section 12.6.4.3; nothing is called. */
+/** Bind to the endpoint mapper, C706 section 12.6.4.3; calls nothing. */
 function rpcBind(): Buffer {
   const endpointMapper = '0883afe11f5dc91191a408002b14a0fa';
   const transferSyntax = '045d888aeb1cc9119fe808002b104860';
@@ -158,7 +158,7 @@ const msrpc: Probe = {
   steps: [{ send: rpcBind(), answer: 'dcerpc' }],
 };
 
-/** RFC 1928 section 3: only the method without a login is offered. */
+/** RFC 1928 section 3: offers only the method without a login. */
 const socks: Probe = {
   name: 'socks5',
   service: 'socks5',
@@ -168,8 +168,8 @@ const socks: Probe = {
 };
 
 /**
- * The pack protocol of git, version 2: what a repository in the uppermost folder can do, which tells the server's
- * version; mostly there is none, and the answer says so.
+ * Git pack protocol, version 2: the capabilities of a repository in the root folder include the server version; usually
+ * there is none, and the server responds with an error.
  */
 const git: Probe = {
   name: 'git',
@@ -205,7 +205,7 @@ const munin: Probe = {
   farewell: 'quit\n',
 };
 
-/** Forward request of the Apache JServ Protocol 1.3: GET of a page that is not there, whose error names the server. */
+/** Forward request of the Apache JServ Protocol 1.3: GET of a nonexistent page, whose error names the server. */
 function ajpMissingPage(host: string): string {
   const text = (value: string) => `\0${String.fromCharCode(value.length)}${value}\0`;
   const name = host.slice(0, 100);
@@ -214,7 +214,7 @@ function ajpMissingPage(host: string): string {
   return `\x12\x34${String.fromCharCode(body.length >> 8, body.length & 0xff)}${body}`;
 }
 
-/** CPing of the Apache JServ Protocol 1.3, then a page that is not there. */
+/** CPing of the Apache JServ Protocol 1.3, then a nonexistent page. */
 const ajp: Probe = {
   name: 'ajp',
   service: 'ajp13',
@@ -235,7 +235,7 @@ const javaRmi: Probe = {
   steps: [{ send: Buffer.from('JRMI\0\x02K', 'latin1'), answer: 'all' }],
 };
 
-/** NAMES_REQ of the Erlang port mapper: which nodes are registered. */
+/** NAMES_REQ of the Erlang port mapper: the registered nodes. */
 const epmd: Probe = {
   name: 'epmd',
   service: 'epmd',
@@ -266,7 +266,7 @@ const pptp: Probe = {
   steps: [{ send: pptpStart(), answer: 'tns' }],
 };
 
-/** RFC 1413: a pair of ports between which there is no connection. */
+/** RFC 1413: a pair of ports without a connection. */
 const ident: Probe = {
   name: 'ident',
   service: 'ident',
@@ -311,5 +311,5 @@ export const networkProbes: readonly Probe[] = [
   zabbix,
 ];
 
-/** Asked once the service is known. */
+/** Sent once the service is known. */
 export const furtherNetworkProbes: readonly Probe[] = [smbSession];

@@ -1,56 +1,56 @@
 import type { ResponseForm } from '../requests/response-form.ts';
 
-/** A dialogue that asks a service what it is: harmless read commands only. */
+/** A probe session that identifies a service: harmless read commands only. */
 export interface Probe {
   name: string;
-  /** Service name that an identified answer stands for; null for a probe that fits many. */
+  /** Service name that a matching response identifies; null for a generic probe. */
   service: string | null;
-  /** Ports where this service is usual. */
+  /** Default ports of the service. */
   ports: readonly number[];
-  /** Ports where another service is more usual. */
+  /** Ports where another service is more common. */
   alsoPorts?: readonly number[];
-  /** The service speaks first; this is the form of its greeting. */
+  /** Form of the greeting if the service sends first. */
   greeting: ResponseForm | null;
   steps: readonly ProbeStep[];
-  /** How the dialogue goes on in TLS, if the service offers it. */
+  /** Upgrade to TLS, if the service offers it. */
   upgrade?: Upgrade;
-  /** Asked inside the TLS that the upgrade began. */
+  /** Steps inside TLS after the upgrade. */
   inside?: readonly ProbeStep[];
-  /** Said at the end; the answer does not matter. */
+  /** Sent at the end; the response is ignored. */
   farewell?: string;
-  /** Name of the probe that asks on, on a new connection, when the steps ended early. */
+  /** Name of the probe that continues on a new connection if the steps end early. */
   next?: string;
-  /** Asked besides, on a connection of its own, once an answer of the port fits. */
+  /** Further probe on its own connection, sent if a response of the port matches. */
   after?: Follow;
-  /** Only where everything is to be found out that a server accepts. */
+  /** Only in scans that enumerate everything a server accepts. */
   thorough?: boolean;
-  /** It logs in with the name that a service gives to strangers, or lets it go on: only where that is allowed. */
+  /** Uses or continues an anonymous login: only if intrusive probes are allowed. */
   intrusive?: boolean;
 }
 
-/** Which answers deserve a further question. */
+/** Responses that trigger a further probe. */
 interface Follow {
-  /** Only inside TLS that began with the first byte. */
+  /** Only inside TLS from the first byte. */
   secure?: boolean;
-  /** In the first bytes of the answer. */
+  /** Pattern in the first bytes of the response. */
   answer: RegExp;
-  /** Where the answer alone does not tell enough. */
+  /** Required ports if the response alone is not specific enough. */
   ports?: readonly number[];
 }
 
 export interface ProbeStep {
-  /** A function gets the host it talks to, what the service has said so far, and the port. */
+  /** A function gets the host, the bytes received so far, and the port. */
   send: string | Uint8Array | ((host: string, said: Buffer, port: number) => string | Uint8Array);
   answer: ResponseForm;
-  /** The service answers once we have ended our half of the connection. */
+  /** The service responds once the client half-closes the connection. */
   last?: boolean;
-  /** The next step only follows an answer that fits. */
+  /** The next step follows only a matching response. */
   proceed?: RegExp;
 }
 
 export interface Upgrade {
-  /** In an answer so far. */
+  /** Pattern in the responses so far. */
   offered: RegExp;
-  /** null = the offer is the agreement: the handshake follows at once. */
+  /** null = the handshake follows the offer immediately. */
   request: { send: string; answer: ResponseForm; accepted: RegExp } | null;
 }

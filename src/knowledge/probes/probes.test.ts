@@ -13,7 +13,7 @@ describe('probes', () => {
     for (const port of [...ports, ...tlsPorts]) expect(isUntouchable(port)).toBe(false);
   });
 
-  it('decline every option of telnet, each once', () => {
+  it('decline every telnet option exactly once', () => {
     const [first] = probeNamed('telnet').steps;
     const send = first?.send as (host: string, said: Buffer) => string;
     const said = '\xff\xfb\x01\xff\xfd\x18\xff\xfd\x18\xff\xfe\x22login: ';
@@ -21,14 +21,14 @@ describe('probes', () => {
     expect(send('', bytes('login: '))).toBe('');
   });
 
-  it('introduce themselves with the version of the package', () => {
+  it('send the package version as client version', () => {
     const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
     const send = probeNamed('http').steps[0]?.send as (host: string) => string;
     expect(send('::1')).toContain(`User-Agent: Portolan/${version.split('.').slice(0, 2).join('.')}\r\n`);
     expect(send('fe80::1%eth0')).toContain('Host: [fe80::1]\r\n');
   });
 
-  it('know where TLS starts at once and what is behind it', () => {
+  it('know ports with implicit TLS and the service inside', () => {
     expect(probeForPort(443, false)?.name).toBe('http');
     expect(probeForPort(993, false)?.name).toBe('imap');
     expect(probeForPort(12_345, false)).toBeNull();
@@ -91,7 +91,7 @@ describe('serviceOf', () => {
     expect(serviceOf(bytes(text))).toBe(service);
   });
 
-  it('looks at the first 4096 bytes alone', () => {
+  it('reads only the first 4096 bytes', () => {
     const sign = '"snapserver":';
     const answer = (length: number) => bytes(`{${sign.padStart(length - 1)}`);
     expect(serviceOf(answer(4096))).toBe('snapcast');
@@ -105,7 +105,7 @@ it('a plain 220 is mail, except on the ports of file transfer', () => {
   expect(probeForGreeting(bytes('hello\r\n'), 21)).toBeNull();
 });
 
-it('knows the words of servers that wanted TLS', () => {
+it('recognizes the error texts of servers that expected TLS', () => {
   expect(wantsTls(bytes('HTTP/1.1 400\r\n\r\nThe plain HTTP request was sent to HTTPS port'))).toBe(true);
   expect(wantsTls(Buffer.from('15030300020228', 'hex'))).toBe(true);
   expect(wantsTls(bytes('HTTP/1.1 400 Bad Request\r\n\r\n'))).toBe(false);

@@ -38,12 +38,12 @@ import {
 } from './standard.ts';
 import { webProbes } from './web.ts';
 
-/** Ports that print or do worse with what they receive: nothing is sent there, not even a connection. */
+/** Ports that print what they receive or do worse: never connect to them. */
 export function isUntouchable(port: number): boolean {
   return (port >= 9100 && port <= 9107) || port === 515 || port === 631;
 }
 
-/** Ports where TLS starts at once. */
+/** Ports with implicit TLS. */
 export const tlsPorts: ReadonlySet<number> = new Set([
   443, 465, 563, 636, 853, 989, 990, 992, 993, 994, 995, 2376, 4443, 5061, 5349, 5671, 5986, 6443, 6514, 6697,
   8443, 8531, 8883, 9443, 10443, 64738,
@@ -83,7 +83,7 @@ export const probes: readonly Probe[] = [
   generic,
 ];
 
-/** Sent once the service is known: each shows one more thing. */
+/** Sent once the service is known: each reveals one more fact. */
 const furtherProbes: readonly Probe[] = [
   smb1,
   dockerVersion,
@@ -101,18 +101,18 @@ const furtherProbes: readonly Probe[] = [
   smtpHelp,
 ];
 
-/** Names of the probes that only show one more thing: their responses do not describe the port. */
+/** Names of probes that reveal only one more fact: their responses do not describe the port. */
 export const furtherNames: ReadonlySet<string> = new Set([
   ...furtherProbes.map((probe) => probe.name),
   ...redirectNames,
   faviconName,
 ]);
 
-/** Which further probes are allowed and make sense. */
+/** Conditions that select further probes. */
 export interface Circumstances {
   intrusive: boolean;
   thorough: boolean;
-  /** The response came inside TLS that began with the first byte. */
+  /** The response arrived inside TLS from the first byte. */
   secure: boolean;
 }
 
@@ -135,33 +135,33 @@ const byName = new Map(probes.map((probe) => [probe.name, probe]));
 
 const byPort = new Map(probes.flatMap((probe) => probe.ports.map((port) => [port, probe] as const)));
 
-/** @throws Error for a name that no probe has */
+/** @throws Error for an unknown name */
 export function probeNamed(name: string): Probe {
   const probe = byName.get(name);
   if (!probe) throw new Error(`no probe is named ${name}`);
   return probe;
 }
 
-/** The probe that goes on where the named one ends; null when none does. */
+/** The probe that continues after the named one; null = none. */
 export function nextProbe(name: string): Probe | null {
   const next = byName.get(name)?.next;
   return next ? probeNamed(next) : null;
 }
 
-/** The probe of the service that is usual on a port; on other TLS ports HTTP is the likeliest. */
+/** The probe of the default service on a port; on other TLS ports HTTP is most likely. */
 export function probeForPort(port: number, intrusive: boolean): Probe | null {
   const probe = byPort.get(port);
   if (probe && (intrusive || probe.intrusive !== true)) return probe;
   return tlsPorts.has(port) ? http : null;
 }
 
-/** The probes of services that are less usual on a port than the first one. */
+/** The probes of less common services on a port. */
 export function secondProbesForPort(port: number, intrusive: boolean): readonly Probe[] {
   return probes.filter((probe) => probe.alsoPorts?.includes(port) && (intrusive || probe.intrusive !== true));
 }
 
 /**
- * Probes of a port that sends nothing, the likeliest first; `tls` stands for a handshake. HTTP finds most,
+ * Probes of a port that sends nothing, most likely first; `tls` means a handshake. HTTP identifies most,
  * and many other protocols respond to its request with an error that identifies them.
  */
 export const silentOrder: readonly (Probe | 'tls')[] = [
@@ -191,7 +191,7 @@ export const silentOrder: readonly (Probe | 'tls')[] = [
   generic,
 ];
 
-/** Probes inside TLS of a service that did not respond to HTTP, the likeliest first. */
+/** Probes inside TLS of a service that did not respond to HTTP, most likely first. */
 export const insideOrder: readonly Probe[] = [
   redis,
   memcached,

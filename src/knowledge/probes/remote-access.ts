@@ -19,7 +19,7 @@ export const ssh: Probe = {
   ],
 };
 
-/** RFC 6143 section 7.1.1: the client answers with the version that it will speak, here the server's own. */
+/** RFC 6143 section 7.1.1: the client replies with the version to use, here the server's own. */
 export const vnc: Probe = {
   name: 'vnc',
   service: 'vnc',
@@ -57,7 +57,7 @@ export const x11: Probe = {
   steps: [{ send: Buffer.from([0x6c, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]), answer: 'x11' }],
 };
 
-/** The key of the kind that can be too short; servers show a newer one first. */
+/** The RSA key, which can be too short; servers present a newer key type first. */
 export const sshRsaKey: Probe = {
   name: sshRsaKeyName,
   service: 'ssh',

@@ -8,7 +8,7 @@ const httpRequest = httpRequestFor('/');
 /** PostgreSQL SSLRequest: length 8, code 80877103. */
 const postgresqlSslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
-/** PostgreSQL startup message, protocol 3.0; the server refuses the unknown user with an ErrorResponse. */
+/** PostgreSQL startup message, protocol 3.0; the server rejects the unknown user with an ErrorResponse. */
 function postgresqlStartup(): Buffer {
   const parameters = Buffer.from('\0\x03\0\0user\0portolan\0database\0portolan\0\0', 'latin1');
   const length = Buffer.alloc(4);
@@ -26,8 +26,8 @@ function versionBindQuery(): Buffer {
 }
 
 /**
- * PostgreSQL startup message of protocol 2.0, 296 bytes. Everything that speaks the protocol refuses it, or the unknown
- * user, in words of its own.
+ * PostgreSQL startup message of protocol 2.0, 296 bytes. Every implementation of the protocol rejects it, or the
+ * unknown user, with its own wording.
  */
 function postgresqlOldStartup(): Buffer {
   const message = Buffer.alloc(296);
@@ -56,7 +56,7 @@ export const smtp: Probe = {
   greeting: 'reply',
   steps: [
     { send: 'EHLO portolan.invalid\r\n', answer: 'reply', proceed: /^5/ },
-    // RFC 2033 section 4.1: who delivers into mailboxes greets alike and knows only this.
+    // RFC 2033 section 4.1: an LMTP server greets alike but accepts only LHLO.
     { send: 'LHLO portolan.invalid\r\n', answer: 'reply' },
   ],
   upgrade: {
@@ -89,7 +89,7 @@ export const imap: Probe = {
   greeting: 'line',
   steps: [
     { send: 'a1 CAPABILITY\r\n', answer: 'tagged', proceed: /^\* CAPABILITY[^\r\n]* ID(?: |\r)/im },
-    // RFC 2971 section 3.1: the server's own name and version; ours is not told.
+    // RFC 2971 section 3.1: requests the server's name and version without sending the client's.
     { send: 'a1 ID NIL\r\n', answer: 'tagged' },
   ],
   upgrade: {
@@ -149,7 +149,7 @@ export const postgresql: Probe = {
   next: 'postgresql-startup',
 };
 
-/** The same server when it offers TLS: the plain startup message alone draws its ErrorResponse. */
+/** The same server when it offers TLS: only the plain startup message triggers its ErrorResponse. */
 export const postgresqlPlain: Probe = {
   name: 'postgresql-startup',
   service: 'postgresql',
@@ -158,7 +158,7 @@ export const postgresqlPlain: Probe = {
   steps: [{ send: postgresqlStartup(), answer: 'postgresql' }],
 };
 
-/** An authentication request is the same from servers, poolers and other databases; a refusal is not. */
+/** An authentication request looks the same from servers, poolers and other databases; a rejection does not. */
 export const postgresqlOld: Probe = {
   name: 'postgresql-old',
   service: 'postgresql',
@@ -192,7 +192,7 @@ function mongodbCommand(name: string, ...flags: string[]): Buffer {
   return message;
 }
 
-/** The version, which needs no login, then the names of the databases, which does where logins are asked for. */
+/** The version, which needs no login, then the database names, which need one if authentication is on. */
 export const mongodb: Probe = {
   name: 'mongodb',
   service: 'mongodb',
@@ -204,7 +204,7 @@ export const mongodb: Probe = {
   ],
 };
 
-/** A Docker daemon names itself in its headers, whatever it is asked for. */
+/** A Docker daemon names itself in the headers of any response. */
 export const dockerVersion: Probe = {
   name: 'docker-version',
   service: 'http',
@@ -227,7 +227,7 @@ export const etcdVersion: Probe = {
   after: { answer: unknownPage, ports: etcdPorts },
 };
 
-/** How many keys there are, of all keys: the smallest read that needs a login where one is asked for. */
+/** The count of all keys: the smallest read that needs a login if authentication is on. */
 export const etcdCount: Probe = {
   name: 'etcd-count',
   service: 'http',
@@ -242,7 +242,7 @@ export const etcdCount: Probe = {
   after: { answer: unknownPage, ports: etcdPorts },
 };
 
-/** What runs on a node of Kubernetes: only clients with the right may read it. */
+/** The pods on a Kubernetes node: only authorized clients may read them. */
 export const kubeletPods: Probe = {
   name: 'kubelet-pods',
   service: 'http',
@@ -252,7 +252,7 @@ export const kubeletPods: Probe = {
   after: { answer: unknownPage, ports: [10250, 10255] },
 };
 
-/** RFC 1635: the name that strangers use. */
+/** RFC 1635: anonymous login. */
 export const ftpAnonymous: Probe = {
   name: 'ftp-anonymous',
   service: 'ftp',
@@ -267,7 +267,7 @@ export const ftpAnonymous: Probe = {
   intrusive: true,
 };
 
-/** RFC 5321 section 4.1.1.8: a server whose greeting hides its name often gives it here. */
+/** RFC 5321 section 4.1.1.8: a server whose greeting hides its name often reveals it here. */
 export const smtpHelp: Probe = {
   name: 'smtp-help',
   service: 'smtp',

@@ -7,13 +7,13 @@ import {
 import { pageProbe } from '../requests/redirect.ts';
 import type { Probe } from './probe.ts';
 
-/** Pages that tell what a web server or application is, asked once its first answer fits; none needs a login. */
+/** Pages that identify a web server or application, requested if its first response matches; none needs a login. */
 
 function page(name: string, path: string, answer: RegExp): Probe {
   return { ...pageProbe(name, path), after: { answer } };
 }
 
-/** Name of the probe that allows a server to pack its page. */
+/** Name of the probe that accepts compressed pages. */
 export const compressedPageName = 'compressed-page';
 
 const compressedPage: Probe = {
@@ -26,7 +26,7 @@ const compressedPage: Probe = {
   thorough: true,
 };
 
-/** The RPC of Transmission wants the number that its first, refusing answer gives. */
+/** Transmission RPC requires the session id that its first response, a rejection, contains. */
 const transmissionSession: Probe = {
   name: 'transmission-session',
   service: 'http',
@@ -52,7 +52,7 @@ const transmissionSession: Probe = {
   after: { answer: /^HTTP\/[^]*?\r\nServer: Transmission\r\n/i },
 };
 
-/** A proxy answers for a name of its own that no request leaves it for. */
+/** A proxy responds to its own internal name without forwarding the request. */
 const privoxyStatus: Probe = {
   name: 'privoxy-status',
   service: 'http',
@@ -68,10 +68,10 @@ const privoxyStatus: Probe = {
   after: { answer: /^HTTP\/1\.[01] 400 Invalid header received from client/ },
 };
 
-/** No header names the server: there is none, or an address or a word for nothing stands in it. */
+/** No Server header names the server: it is missing, or contains an address or a generic word. */
 const nameless = String.raw`(?![^]*\r\nServer: (?!(?:[\d.:]{1,64}|localhost|unknown|none|server|web-?server|https?d?) *\r\n))`;
 
-/** Who hides the name is told by how a request without sense is refused. */
+/** The rejection of a malformed request identifies servers that hide their name. */
 const malformed: Probe = {
   name: malformedRequestName,
   service: 'http',
@@ -81,7 +81,7 @@ const malformed: Probe = {
   after: { answer: new RegExp(String.raw`^HTTP\/1\.[01] \d{3}${nameless}`, 'i') },
 };
 
-/** The version of aria2, which it tells unless a secret is set; its other pages are empty. */
+/** The version of aria2, available unless a secret is set; its other pages are empty. */
 const aria2Version: Probe = {
   name: 'aria2-version',
   service: 'http',
@@ -105,7 +105,7 @@ const noRoot = new RegExp(
   String.raw`${noRootOfGo.source}|^HTTP\/1\.1 404 (?=[^]*\r\nserver: Cowboy\r\n)[^]*\{"error":"Object Not Found"`,
 );
 
-/** Servers that do not name themselves in a header often do on a page that is not there. */
+/** Servers that do not name themselves in a header often do so on an error page. */
 const unnamed = new RegExp(String.raw`^HTTP\/1\.[01] (?:[1235]\d\d|40[0-3]) ?${nameless}`, 'i');
 
 export const webProbes: readonly Probe[] = [
@@ -145,17 +145,17 @@ export const webProbes: readonly Probe[] = [
   page('netdata-information', '/api/v1/info', /\r\nServer: NetData|<title>netdata/i),
   page('cockpit-ping', '/ping', /\r\nSet-Cookie: cockpit=/i),
   page('apt-cacher-report', '/acng-report.html', /Apt-Cacher NG Usage Information/),
-  // Nothing is to be seen at its root but what a browser of another origin may do.
+  // Its root shows only CORS headers.
   page(
     'janus-information',
     '/janus/info',
     /^HTTP\/1\.1 404 (?=[^]*\r\nAccess-Control-Max-Age: 86400\r\n)[^]*\r\nContent-Length: 0\r\n/i,
   ),
   page('monero-information', '/get_info', /\r\nServer: Epee-based\r\n/i),
-  // Where most servers of UPnP describe their device.
+  // Usual location of a UPnP device description.
   page('upnp-description', '/rootDesc.xml', /\r\nServer: [^\r\n]*(?:UPnP\/1|DLNADOC\/)/i),
   page('metrics-page', '/metrics', /<a href=["']?\/?metrics["']?>|<title>[^<]{1,60} Exporter</i),
-  // Whoever has no uppermost page has a list of metrics, or a page about itself.
+  // A server without a root page may have metrics or a page about itself.
   page('metrics-beside', '/metrics', noRoot),
   page('status-page', '/status', noRootOfGo),
   page('api-version', '/api/version', /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found$/),
