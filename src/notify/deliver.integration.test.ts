@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Behavior, endedScan, HttpReceiver, MailReceiver } from '../../test/receivers.ts';
 import type { Scan } from '../domain/scan.ts';
 import { deliver, type NotificationSettings } from './deliver.ts';
@@ -109,6 +109,26 @@ describe('webhook://', () => {
     });
   });
 
+  it('signs the time of each attempt, and no configured header replaces it', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_790_000_000_900 });
+    try {
+      const { receiver, url } = await http();
+      const headers = { 'X-Service-Timestamp': '1', 'x-service-SIGNATURE-v2': 'no' };
+      for (const seconds of [1_790_000_000, 1_790_000_008]) {
+        await attempt({ webhooks: [{ ...entry, url, headers }] }, 'webhook://siem');
+        const { headers: sent, body } = receiver.received.at(-1) ?? { headers: {}, body: '' };
+        const hmac = createHmac('sha256', 'hunter2').update(`${seconds}.${body}`).digest('hex');
+        expect(sent).toMatchObject({
+          'x-service-timestamp': String(seconds),
+          'x-service-signature-v2': `sha256=${hmac}`,
+        });
+        vi.setSystemTime(1_790_000_008_000);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('tells why a scan failed, and that nothing was found', async () => {
     const { receiver, url } = await http();
     await attempt({ webhooks: [{ ...entry, url, secret: null }] }, 'webhook://siem', {
@@ -124,6 +144,7 @@ describe('webhook://', () => {
     });
     expect(body).not.toContain('secret');
     expect(headers['x-service-signature']).toBeUndefined();
+    expect(headers['x-service-signature-v2']).toBeUndefined();
   });
 
   it('stays small with 10,000 targets, and says how many there are', async () => {

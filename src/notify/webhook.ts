@@ -19,24 +19,30 @@ export function webhookNamed(
   return wanted ? { webhook } : { missing: `the webhook is not subscribed to ${event}` };
 }
 
+/** The time of the attempt is signed as well, so that receivers can reject what somebody recorded and sends again. */
 export async function sendWebhook(
   { url, secret, headers }: Webhook,
   { id, notice, requestId = null }: OutgoingMessage,
   signal: AbortSignal,
 ): Promise<void> {
   const body = await webhookBody(notice);
+  const timestamp = String(Math.floor(Date.now() / 1000));
   const own = {
     'x-service-event': notice.event,
     'x-service-delivery': id,
     ...(requestId !== null && { 'x-service-request-id': requestId }),
-    ...(secret && { 'x-service-signature': `sha256=${signature(body, secret)}` }),
+    'x-service-timestamp': timestamp,
+    ...(secret && {
+      'x-service-signature': `sha256=${signature(body, secret)}`,
+      'x-service-signature-v2': `sha256=${signature(`${timestamp}.${body}`, secret)}`,
+    }),
   };
   await postJson(url, body, withOwn(headers, own), signal);
 }
 
-/** Hex HMAC-SHA256 of the body as sent. */
-function signature(body: string, secret: string): string {
-  return createHmac('sha256', secret).update(body).digest('hex');
+/** Hex HMAC-SHA256. */
+function signature(text: string, secret: string): string {
+  return createHmac('sha256', secret).update(text).digest('hex');
 }
 
 /** Configured headers never replace those that receivers rely on, in any spelling. */

@@ -4,11 +4,12 @@ import type { Config } from '../../../config/schema.ts';
 
 const allowedMethods = 'GET, HEAD, POST, DELETE';
 const allowedHeaders =
-  'Authorization, Content-Type, X-Tenant-ID, X-Request-Id, Idempotency-Key, Last-Event-ID';
+  'Authorization, Content-Type, X-Tenant-ID, X-Request-Id, Idempotency-Key, Last-Event-ID, If-Match, traceparent';
 const exposedHeaders = [
   'Location',
   'Link',
   'Retry-After',
+  'ETag',
   'X-Request-Id',
   'X-Scan-Status',
   'RateLimit',

@@ -61,7 +61,7 @@ describe('pages of other origins (T-042)', () => {
       expect([statusCode, headers['vary']]).toEqual([status, 'Origin']);
       expect(headers['access-control-allow-origin']).toBe(listed);
       expect(headers['access-control-expose-headers']).toMatch(
-        /^Location, Link, Retry-After, X-Request-Id, X-Scan-Status, .*RateLimit.*X-RateLimit-Reset$/,
+        /^Location, Link, Retry-After, ETag, X-Request-Id, X-Scan-Status, .*RateLimit.*X-RateLimit-Reset$/,
       );
       expect(headers['access-control-allow-credentials']).toBeUndefined();
     }
@@ -76,7 +76,7 @@ describe('pages of other origins (T-042)', () => {
         'access-control-allow-origin': listed,
         'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
         'access-control-allow-headers':
-          'Authorization, Content-Type, X-Tenant-ID, X-Request-Id, Idempotency-Key, Last-Event-ID',
+          'Authorization, Content-Type, X-Tenant-ID, X-Request-Id, Idempotency-Key, Last-Event-ID, If-Match, traceparent',
         'access-control-max-age': '600',
         vary: 'Origin',
       });
