@@ -1,55 +1,33 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
+import { ConfigFolder } from './fixtures/config-folder.ts';
 import { type LoadInput, loadConfig } from './load.ts';
-import { type ConfigKey, configKeys, environmentNames } from './schema.ts';
+import { configKeys, environmentNames } from './schema.ts';
 
+let folder: ConfigFolder;
 let dir: string;
 let env: NodeJS.ProcessEnv;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'portolan-config-'));
-  env = { HOME: dir };
+  folder = new ConfigFolder();
+  ({ dir, env } = folder);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
-
-function file(name: string, text: string): string {
-  const path = join(dir, name);
-  mkdirSync(join(path, '..'), { recursive: true });
-  writeFileSync(path, text, { mode: 0o600 });
-  return path;
-}
-
-function load(input: Partial<LoadInput> = {}) {
-  return loadConfig({ env, systemFile: join(dir, 'none.yaml'), ...input });
-}
-
-function problemsOf(text: string, input: Partial<LoadInput> = {}): string[] {
-  const path = file('bad.yaml', text);
-  try {
-    load({ file: path, ...input });
-  } catch (error) {
-    expect(error).toBeInstanceOf(PortolanError);
-    expect((error as PortolanError).exitCode).toBe(3);
-    return ((error as PortolanError).details['problems'] as string[]).map((line) => line.replace(path, 'f'));
-  }
-  return [];
-}
+afterEach(() => folder.remove());
 
 describe('folders', () => {
   it('takes absolute XDG folders only', () => {
     env['XDG_DATA_HOME'] = 'somewhere/else';
-    expect(load().config.workspace.dir).toBe(join(dir, '.local/share/portolan'));
+    expect(folder.load().config.workspace.dir).toBe(join(dir, '.local/share/portolan'));
     env['XDG_DATA_HOME'] = join(dir, 'data');
-    expect(load().config.workspace.dir).toBe(join(dir, 'data/portolan'));
+    expect(folder.load().config.workspace.dir).toBe(join(dir, 'data/portolan'));
   });
 });
 
 describe('defaults', () => {
   it('reads every key, durations as milliseconds', () => {
-    const { config, warnings, origins } = load();
+    const { config, warnings, origins } = folder.load();
     expect(warnings).toEqual([]);
     expect(config.server.bind).toBe('127.0.0.1:8080');
     expect(config.server.api.auth).toBeNull();
@@ -66,25 +44,29 @@ describe('precedence', () => {
     const all = ['scanner.rate: 1', 'scanner.rate: 2', 'scanner.rate: 3', 'scanner.rate: 4'].map((line) =>
       line.replace('scanner.rate', 'scanner:\n  rate'),
     );
-    const systemFile = file('etc.yaml', all[0] as string);
+    const systemFile = folder.file('etc.yaml', all[0] as string);
     const steps: { expected: number; input: Partial<LoadInput>; prepare?: () => void }[] = [
       { expected: 1, input: {} },
-      { expected: 2, input: {}, prepare: () => file('.config/portolan/config.yaml', all[1] as string) },
-      { expected: 3, input: {}, prepare: () => file('ws/config/portolan.yaml', all[2] as string) },
-      { expected: 4, input: { file: file('named.yaml', all[3] as string) } },
+      {
+        expected: 2,
+        input: {},
+        prepare: () => folder.file('.config/portolan/config.yaml', all[1] as string),
+      },
+      { expected: 3, input: {}, prepare: () => folder.file('ws/config/portolan.yaml', all[2] as string) },
+      { expected: 4, input: { file: folder.file('named.yaml', all[3] as string) } },
     ];
     env['SERVICE_WORKSPACE_DIR'] = join(dir, 'ws');
     for (const step of steps) {
       step.prepare?.();
-      expect(load({ systemFile, ...step.input }).config.scanner.rate).toBe(step.expected);
+      expect(folder.load({ systemFile, ...step.input }).config.scanner.rate).toBe(step.expected);
     }
     env['SERVICE_CONFIG'] = join(dir, 'named.yaml');
-    expect(load({ systemFile }).config.scanner.rate).toBe(4);
+    expect(folder.load({ systemFile }).config.scanner.rate).toBe(4);
     env['SERVICE_RATE'] = '5';
-    const { config, origins } = load({ systemFile });
+    const { config, origins } = folder.load({ systemFile });
     expect(config.scanner.rate).toBe(5);
     expect(origins.get('scanner.rate')).toBe('environment SERVICE_RATE');
-    expect(load({ systemFile, flags: { 'scanner.rate': 6 } }).config.scanner.rate).toBe(6);
+    expect(folder.load({ systemFile, flags: { 'scanner.rate': 6 } }).config.scanner.rate).toBe(6);
   });
 
   it('T-064 holds in every combination of the sources', () => {
@@ -101,7 +83,7 @@ describe('precedence', () => {
       { name: 'flag', put: (on: boolean) => (on ? '6' : undefined) },
     ];
     function place(name: string, on: boolean, rate: number): string {
-      const path = file(name, `scanner: {rate: ${rate}}`);
+      const path = folder.file(name, `scanner: {rate: ${rate}}`);
       if (!on) rmSync(path);
       return path;
     }
@@ -115,7 +97,7 @@ describe('precedence', () => {
       setVariable('SERVICE_WORKSPACE_DIR', inWorkspace, join(dir, 'ws'));
       const [, , , named, , rate] = sources.map(({ put }, index) => put(isOn(index)));
       const flags = { 'scanner.rate': rate };
-      const { config, origins } = load({ file: named, flags });
+      const { config, origins } = folder.load({ file: named, flags });
       const holds = (index: number) =>
         isOn(index) && (index !== 1 || inWorkspace) && (index !== 2 || !isOn(3));
       const strongest = sources.findLastIndex((_source, index) => holds(index));
@@ -132,9 +114,9 @@ describe('precedence', () => {
   });
 
   it('prefers --config to SERVICE_CONFIG and names file, line and column as origin', () => {
-    env['SERVICE_CONFIG'] = file('a.yaml', 'server:\n  workers: 2\n');
-    const named = file('b.yaml', 'server:\n  workers: 3\n');
-    const { config, origins } = load({ file: named });
+    env['SERVICE_CONFIG'] = folder.file('a.yaml', 'server:\n  workers: 2\n');
+    const named = folder.file('b.yaml', 'server:\n  workers: 3\n');
+    const { config, origins } = folder.load({ file: named });
     expect(config.server.workers).toBe(3);
     expect(origins.get('server.workers')).toBe(`${named}:2:12`);
   });
@@ -144,7 +126,7 @@ describe('precedence', () => {
     env['SERVICE_SERVER__API__AUTH'] = 'true';
     env['SERVICE_WORKERS__LEASE'] = '1m';
     env['SERVICE_SOMETHING_ELSE'] = 'ignored';
-    const { config } = load();
+    const { config } = folder.load();
     expect(config.scanner.scope.deny).toEqual(['10.0.0.0/8', '192.0.2.1']);
     expect(config.server.api.auth).toBe(true);
     expect(config.workers.lease).toBe(60_000);
@@ -153,18 +135,18 @@ describe('precedence', () => {
   });
 
   it('denies the metadata services of clouds by default; a list in a file, an empty one too, replaces them', () => {
-    expect(load().config.scanner.scope.deny).toEqual(['169.254.169.254/32', 'fd00:ec2::254/128']);
-    const emptied = file('no-deny.yaml', 'scanner: { scope: { deny: [] } }\n');
-    expect(load({ file: emptied }).config.scanner.scope.deny).toEqual([]);
+    expect(folder.load().config.scanner.scope.deny).toEqual(['169.254.169.254/32', 'fd00:ec2::254/128']);
+    const emptied = folder.file('no-deny.yaml', 'scanner: { scope: { deny: [] } }\n');
+    expect(folder.load({ file: emptied }).config.scanner.scope.deny).toEqual([]);
     // An empty variable counts as not set.
     env['SERVICE_SCANNER__SCOPE__DENY'] = '';
-    expect(load().config.scanner.scope.deny).toHaveLength(2);
+    expect(folder.load().config.scanner.scope.deny).toHaveLength(2);
   });
 
   it('takes any duration from a minute on as fingerprint.cache.ttl', () => {
     const ttlOf = (text: string) => {
       env['SERVICE_FINGERPRINT__CACHE__TTL'] = text;
-      return load().config.fingerprint.cache.ttl;
+      return folder.load().config.fingerprint.cache.ttl;
     };
     expect([ttlOf('1m'), ttlOf('60s'), ttlOf('1h30m'), ttlOf('6mo'), ttlOf('100y')]).toEqual([
       60_000,
@@ -185,41 +167,41 @@ describe('precedence', () => {
         /is ambiguous: "m" may mean minutes or months/,
       );
     env['SERVICE_QUEUE__RETENTION'] = '1y';
-    expect(load().config.queue.retention).toBe(365 * 86_400_000);
+    expect(folder.load().config.queue.retention).toBe(365 * 86_400_000);
   });
 
   it('looks for alert rules where alerts.file says, and beside every place of a configuration file', () => {
-    const path = file('with-alerts.yaml', '');
-    const { alertFiles, config } = load({ file: path });
+    const path = folder.file('with-alerts.yaml', '');
+    const { alertFiles, config } = folder.load({ file: path });
     expect(alertFiles[0]).toBe(join(dirname(path), 'alerts.yaml'));
     expect(alertFiles).toContain(join(config.workspace.dir, 'config/alerts.yaml'));
     env['SERVICE_ALERTS'] = '/srv/rules.yaml';
-    expect(load().alertFiles[0]).toBe('/srv/rules.yaml');
+    expect(folder.load().alertFiles[0]).toBe('/srv/rules.yaml');
   });
 
   it('reads server.queue and a map under server.workers as the top-level keys', () => {
-    const path = file(
+    const path = folder.file(
       'c.yaml',
       'server:\n  queue: { max_jobs: 7 }\n  workers: 2\n  workers: { lease: 40s }\n',
     );
-    const { config, warnings } = load({ file: path });
+    const { config, warnings } = folder.load({ file: path });
     expect([config.queue.max_jobs, config.server.workers, config.workers.lease]).toEqual([7, 2, 40_000]);
     expect(warnings).toEqual([`${path}:4:3 server.workers: given as a number and as a map; using both`]);
   });
 
   it('reads the same keys below SERVICE_SERVER, and refuses a key that a file gives in both places', () => {
     env['SERVICE_SERVER__QUEUE__MAX_JOBS'] = '5';
-    expect(load().config.queue.max_jobs).toBe(5);
+    expect(folder.load().config.queue.max_jobs).toBe(5);
     env['SERVICE_QUEUE__MAX_JOBS'] = '6';
-    expect(load().config.queue.max_jobs).toBe(6);
+    expect(folder.load().config.queue.max_jobs).toBe(6);
     const path = join(dir, 'bad.yaml');
-    const both = problemsOf('server:\n  queue: {max_jobs: 1}\nqueue:\n  max_jobs: 2\n');
+    const both = folder.problemsOf('server:\n  queue: {max_jobs: 1}\nqueue:\n  max_jobs: 2\n');
     expect(both).toEqual([`f:4:3 queue.max_jobs: duplicate key, already set at ${path}:2:21`]);
   });
 
   it('keeps the number of workers within its bounds, and raises the highest that is not set', () => {
     const workersOf = (text: string) => {
-      const { config, warnings } = load({ file: file('w.yaml', text) });
+      const { config, warnings } = folder.load({ file: folder.file('w.yaml', text) });
       return [config.server.workers, config.workers.max, warnings.length];
     };
     expect(workersOf('{}')).toEqual([4, 10, 0]);
@@ -233,11 +215,13 @@ describe('precedence', () => {
 
 describe('checks', () => {
   it('reports all problems at once, with line, column and key', () => {
-    expect(problemsOf('server:\n  workers: many\n  bind: nowhere\nlogging:\n  level: loud\n')).toEqual([
-      'f:2:12 server.workers: must be a whole number, not "many"',
-      'f:3:9 server.bind: must be host:port, not "nowhere"',
-      'f:5:10 logging.level: must be one of trace, debug, info, warn, error, not "loud"',
-    ]);
+    expect(folder.problemsOf('server:\n  workers: many\n  bind: nowhere\nlogging:\n  level: loud\n')).toEqual(
+      [
+        'f:2:12 server.workers: must be a whole number, not "many"',
+        'f:3:9 server.bind: must be host:port, not "nowhere"',
+        'f:5:10 logging.level: must be one of trace, debug, info, warn, error, not "loud"',
+      ],
+    );
   });
 
   it.each([
@@ -259,26 +243,30 @@ describe('checks', () => {
     ['min-above-max', 'scanner: { rate: 20, max_rate: 10 }', 'must not be above scanner.max_rate'],
     ['empty-value', 'server: { bind: }', 'f:1:11 server.bind: missing value'],
   ])('refuses %s', (_rule, text, expected) => {
-    const problems = problemsOf(text);
+    const problems = folder.problemsOf(text);
     expect(problems.join('\n')).toContain(expected);
   });
 
   it('refuses a bad environment value by name', () => {
     env['SERVICE_RATE'] = 'fast';
-    expect(problemsOf('{}')).toEqual([
+    expect(folder.problemsOf('{}')).toEqual([
       'environment SERVICE_RATE scanner.rate: must be a whole number, not "fast"',
     ]);
   });
 
   it('never serves in clear text who asks for TLS', () => {
     const needs = 'server.tls.enabled: needs server.tls.cert_file and server.tls.key_file';
-    expect(problemsOf('server:\n  tls:\n    enabled: true\n')).toEqual([`f:3:14 ${needs}`]);
+    expect(folder.problemsOf('server:\n  tls:\n    enabled: true\n')).toEqual([`f:3:14 ${needs}`]);
     env['SERVICE_SERVER__TLS__ENABLED'] = 'yes';
-    expect(() => load()).toThrow(`environment SERVICE_SERVER__TLS__ENABLED ${needs}`);
+    expect(() => folder.load()).toThrow(`environment SERVICE_SERVER__TLS__ENABLED ${needs}`);
     env['SERVICE_SERVER__TLS__CERT_FILE'] = '/c.pem';
-    expect(() => load()).toThrow('needs server.tls.key_file');
+    expect(() => folder.load()).toThrow('needs server.tls.key_file');
     env['SERVICE_SERVER__TLS__KEY_FILE'] = '/k.pem';
-    expect(load().config.server.tls).toEqual({ enabled: true, cert_file: '/c.pem', key_file: '/k.pem' });
+    expect(folder.load().config.server.tls).toEqual({
+      enabled: true,
+      cert_file: '/c.pem',
+      key_file: '/k.pem',
+    });
   });
 
   it.each([
@@ -299,239 +287,40 @@ describe('checks', () => {
     ],
   ])('refuses what does not fit together: %s', (text, expected) => {
     const path = join(dir, 'bad.yaml');
-    expect(problemsOf(text).map((line) => line.replaceAll(path, 'f'))).toEqual([
+    expect(folder.problemsOf(text).map((line) => line.replaceAll(path, 'f'))).toEqual([
       expect.stringContaining(expected),
     ]);
   });
 
   it('names the place of each of two values, whatever it is', () => {
     env['SERVICE_WORKERS__MAX'] = '3';
-    expect(() => load({ flags: { 'workers.min': 4 } })).toThrow(
+    expect(() => folder.load({ flags: { 'workers.min': 4 } })).toThrow(
       'flag workers.min: must not be above workers.max (3, environment SERVICE_WORKERS__MAX)',
     );
   });
 
   it('leaves a workspace that is a file to the workspace, which refuses it in better words', () => {
-    const path = file('not-a-folder', '');
-    expect(load({ flags: { 'workspace.dir': path } }).config.workspace.dir).toBe(path);
+    const path = folder.file('not-a-folder', '');
+    expect(folder.load({ flags: { 'workspace.dir': path } }).config.workspace.dir).toBe(path);
   });
 
   it('warns about an unknown key and names the nearest; strict refuses', () => {
-    const path = file('u.yaml', 'scaner:\n  rate: 5\nscanner:\n  ratte: 4\n');
-    expect(load({ file: path }).warnings.map((text) => text.replace(path, 'f'))).toEqual([
+    const path = folder.file('u.yaml', 'scaner:\n  rate: 5\nscanner:\n  ratte: 4\n');
+    expect(folder.load({ file: path }).warnings.map((text) => text.replace(path, 'f'))).toEqual([
       'f:1:1 scaner: unknown key; did you mean scanner?',
       'f:4:3 scanner.ratte: unknown key; did you mean scanner.rate?',
     ]);
-    expect(() => load({ file: path, strict: true })).toThrow(PortolanError);
+    expect(() => folder.load({ file: path, strict: true })).toThrow(PortolanError);
   });
 
   it('refuses a missing, a large and a deeply nested file, and one whose aliases multiply (T-032)', () => {
-    expect(() => load({ file: join(dir, 'absent.yaml') })).toThrow(/no such file/);
-    expect(problemsOf(`a: "${'x'.repeat(1_100_000)}"`)[0]).toContain('larger than');
-    expect(problemsOf(`a: ${'['.repeat(50_000)}`)).not.toEqual([]);
+    expect(() => folder.load({ file: join(dir, 'absent.yaml') })).toThrow(/no such file/);
+    expect(folder.problemsOf(`a: "${'x'.repeat(1_100_000)}"`)[0]).toContain('larger than');
+    expect(folder.problemsOf(`a: ${'['.repeat(50_000)}`)).not.toEqual([]);
     const bomb = [
       'a0: &a0 x',
       ...Array.from({ length: 40 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`),
     ];
-    expect(problemsOf(bomb.join('\n')).join()).toContain('more than 100 aliases');
-  });
-});
-
-describe('entries', () => {
-  const hook = '{name: a, url: "https://a.example/"}';
-
-  it('are read with the defaults of their members', () => {
-    const text = [
-      `notifications: {webhooks: [${hook}]}`,
-      'workers: {pools: {dmz: {max: 3, tags: [x]}, lab: }}',
-      'plugins: {trusted_publishers: [{fingerprint: "' + 'ab'.repeat(32) + '"}]}',
-    ].join('\n');
-    const { config, warnings } = load({ file: file('e.yaml', text) });
-    expect(config.notifications.webhooks).toEqual([
-      { name: 'a', url: 'https://a.example/', secret: null, events: [], headers: {} },
-    ]);
-    expect(config.workers.pools).toEqual({ dmz: { max: 3, tags: ['x'] }, lab: { max: null, tags: [] } });
-    expect(config.plugins.trusted_publishers).toEqual([{ fingerprint: 'ab'.repeat(32), name: null }]);
-    expect(warnings.filter((text) => !text.includes('no effect'))).toEqual([]);
-  });
-
-  it('of plugins stand in a list, or in a map with further keys', () => {
-    const entry = '{name: my_plugin, type: grpc, endpoint: "127.0.0.1:50051", timeout: 5s}';
-    const expected = {
-      name: 'my_plugin',
-      type: 'grpc',
-      endpoint: '127.0.0.1:50051',
-      timeout: 5000,
-      batch_size: 0,
-      tls: { ca_file: '', cert_file: '', key_file: '' },
-    };
-    expect(load({ file: file('p.yaml', `plugins: [${entry}]`) }).config.plugins.list).toEqual([expected]);
-    const map = load({ file: file('p.yaml', `plugins: {require_signature: true, list: [${entry}]}`) });
-    expect(map.config.plugins).toMatchObject({ require_signature: true, list: [expected] });
-    env['SERVICE_PLUGINS'] = JSON.stringify([
-      { name: 'other', endpoint: '[::1]:1', tls: { ca_file: '/ca.pem' } },
-    ]);
-    expect(load().config.plugins.list).toEqual([
-      {
-        ...expected,
-        name: 'other',
-        endpoint: '[::1]:1',
-        timeout: 30_000,
-        tls: { ca_file: '/ca.pem', cert_file: '', key_file: '' },
-      },
-    ]);
-  });
-
-  it.each([
-    ['missing', '[{name: a}]', 'f:1:28 notifications.webhooks[0].url: required'],
-    [
-      'wrong',
-      '[{name: a, url: ftp://x}]',
-      'f:1:43 notifications.webhooks[0].url: must be an http or https URL',
-    ],
-    ['twice', `[${hook}, ${hook}]`, 'f:1:73 notifications.webhooks[1].name: duplicate value "a"'],
-    ['no map', '[x]', 'f:1:28 notifications.webhooks[0]: must be a map, not a string'],
-    ['no list', '{name: a}', 'f:1:27 notifications.webhooks: must be a list of entries, not a map'],
-    [
-      'a bad header',
-      '[{name: a, url: "http://x", headers: {"a b": c}}]',
-      'f:1:64 notifications.webhooks[0].headers: has the invalid name "a b"',
-    ],
-    [
-      'an unknown event',
-      '[{name: a, url: "http://x", events: [all]}]',
-      'f:1:63 notifications.webhooks[0].events: entry 1 must be one of scan.completed',
-    ],
-  ])('are refused with line and column: %s', (_rule, list, expected) => {
-    expect(problemsOf(`notifications: {webhooks: ${list}}`)).toEqual([expect.stringContaining(expected)]);
-  });
-
-  it('of a map are refused by name', () => {
-    expect(problemsOf('workers: {pools: {Big: {}, ok: {max: 0}}}')).toEqual([
-      expect.stringContaining('f:1:24 workers.pools.Big: must be named with lower-case letters'),
-      'f:1:38 workers.pools.ok.max: must be at least 1, not 0',
-    ]);
-  });
-
-  it('name the nearest known member', () => {
-    const path = file('n.yaml', 'notifications:\n  webhooks:\n    - {name: a, url: "http://x", secrt: b}\n');
-    const remark = `${path}:3:34 notifications.webhooks[0].secrt: unknown key; did you mean secret?`;
-    expect(load({ file: path }).warnings).toContain(remark);
-    expect(() => load({ file: path, strict: true })).toThrow(remark);
-  });
-
-  it('are JSON in environment variables', () => {
-    env['SERVICE_NOTIFICATIONS__WEBHOOKS'] = '[{"name":"a","url":"http://x","__proto__":{"secret":"y"}}]';
-    expect(load().config.notifications.webhooks[0]?.secret).toBeNull();
-    env['SERVICE_NOTIFICATIONS__WEBHOOKS'] = '[{"name":"a"}]';
-    expect(problemsOf('{}')).toEqual([
-      'environment SERVICE_NOTIFICATIONS__WEBHOOKS notifications.webhooks[0].url: required',
-    ]);
-    env['SERVICE_NOTIFICATIONS__WEBHOOKS'] = 'a,b';
-    expect(problemsOf('{}').join()).toContain(
-      'notifications.webhooks: must be JSON such as [{"name": "..."}]',
-    );
-  });
-
-  it('take texts of variables', () => {
-    env['HOOK'] = 'https://h.example/x';
-    env['SIZE'] = '7';
-    const text =
-      'notifications: {webhooks: [{name: a, url: "${HOOK}"}]}\nworkers: {pools: {p: {max: "${SIZE}"}}}';
-    const { config } = load({ file: file('v.yaml', text) });
-    expect(config.notifications.webhooks[0]?.url).toBe('https://h.example/x');
-    expect(config.workers.pools?.['p']?.max).toBe(7);
-  });
-});
-
-describe('options of modules', () => {
-  it('come from files and the environment, one by one', () => {
-    const user = file(
-      '.config/portolan/config.yaml',
-      'modules: {connect_scanner: {timeout: 1s, retries: 2}}',
-    );
-    const named = file(
-      'm.yaml',
-      'modules:\n  connect_scanner: {timeout: 2s}\n  constructor: {prototype: x}\n',
-    );
-    env['SERVICE_MODULES__CONNECT_SCANNER__PORTS'] = 'top-10';
-    const { config, origins } = load({ file: named });
-    expect(config.modules).toEqual({
-      connect_scanner: { timeout: '2s', retries: 2, ports: 'top-10' },
-      constructor: { prototype: 'x' },
-    });
-    expect(origins.get('modules.connect_scanner.timeout')).toBe(`${named}:2:30`);
-    expect(origins.get('modules.connect_scanner.retries')).toBe(`${user}:1:51`);
-    expect(origins.get('modules.connect_scanner.ports')).toBe(
-      'environment SERVICE_MODULES__CONNECT_SCANNER__PORTS',
-    );
-  });
-
-  it('must be maps of plain values', () => {
-    expect(problemsOf('modules: {a: 5, __proto__: {b: 1}, c: {d: {e: 1}}}')).toEqual([
-      'f:1:14 modules.a: must be a map of options, not 5',
-      'f:1:28 modules.__proto__: must be a module type, not "__proto__"',
-      'f:1:43 modules.c.d: must be a number, text, true, false or a list, not a map',
-    ]);
-  });
-});
-
-describe('remarks', () => {
-  it('tell of keys that do nothing, unless they are set as the example file sets them', () => {
-    const inert = (configKeys as readonly ConfigKey[]).find((key) => key.inert && key.type === 'bool');
-    if (!inert) return;
-    const name = environmentNames(inert)[0] as string;
-    const usual = [inert.default, inert.shipped ?? inert.default];
-    for (const value of [true, false]) {
-      env[name] = String(value);
-      const expected = usual.includes(value)
-        ? []
-        : [`environment ${name} ${inert.path}: has no effect in this build`];
-      expect(load().warnings).toEqual(expected);
-    }
-  });
-
-  it('are loud about secrets that every user can read (T-059)', () => {
-    const path = file('s.yaml', 'notifications: {email: {password: hunter2}}');
-    const loud = () => load({ file: path }).warnings.filter((text) => text.includes('EVERY USER'));
-    chmodSync(path, 0o644);
-    expect(loud()).toEqual([
-      expect.stringContaining(`${path}: EVERY USER OF THIS MACHINE CAN READ THIS FILE`),
-    ]);
-    expect(loud()[0]).toContain('notifications.email.password');
-    expect(loud()[0]).not.toContain('hunter2');
-    chmodSync(path, 0o600);
-    expect(loud()).toEqual([]);
-    writeFileSync(path, 'notifications: {webhooks: [{name: a, url: "http://x", secret: "${S:-y}"}]}');
-    chmodSync(path, 0o644);
-    expect(loud()[0]).toContain('notifications.webhooks');
-    writeFileSync(path, 'notifications: {email: {password: "${PASSWORD:-}"}}\nscanner: {rate: 5}');
-    expect(loud()).toEqual([]);
-  });
-
-  it('never repeat a secret that is wrong', () => {
-    env['SERVICE_QUEUE__URL'] = 'mysql://me:hunter2@db';
-    env['SERVICE_PLUGINS__MANIFEST_URL'] = 'ftp://me:hunter2@db';
-    expect(
-      problemsOf('notifications: {email: {password: {a: hunter2}}, webhooks: [hunter2]}').join(),
-    ).not.toContain('hunter2');
-  });
-});
-
-describe('interpolation', () => {
-  it('fills ${NAME} and ${NAME:-default} once, and warns about an unset name', () => {
-    env['BIND'] = '127.0.0.1:${PORT}';
-    env['PORTS'] = '9';
-    const path = file(
-      'i.yaml',
-      'server:\n  workers: ${PORTS}\nscanner:\n  default_profile: "${P:-quick}${NONE}"\n',
-    );
-    const { config, warnings } = load({ file: path });
-    expect(config.server.workers).toBe(9);
-    expect(config.scanner.default_profile).toBe('quick');
-    expect(warnings.join()).toContain('scanner.default_profile: environment variable NONE is not set');
-    expect(problemsOf('server: { bind: "${BIND}" }').join()).toContain(
-      'must be host:port, not "127.0.0.1:${PORT}"',
-    );
+    expect(folder.problemsOf(bomb.join('\n')).join()).toContain('more than 100 aliases');
   });
 });

@@ -1,188 +1,11 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createOlderFile, insertIntoFile } from '../../test/older-store.ts';
+import { StatementSync } from 'node:sqlite';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storeEngines } from '../../test/store-engines.ts';
-import { scanRequest } from '../domain/fixtures/scan-request.ts';
-import type { ScanRequest } from '../domain/scan.ts';
-import { openStore, type Store } from './open.ts';
-import { newScanRow, pendingScan } from './scans/scan-row.ts';
-import type { ScanTableRow } from './schema/tables.ts';
+import { listedScans, numberedScanId, numberedScanRequest } from './fixtures/numbered-scan.ts';
+import { type Store } from './open.ts';
 import type { TokenRecord } from './tokens.ts';
 
-const run = promisify(execFile);
-
 let store: Store;
-
-function scanId(number: number): string {
-  return `20261006-143022-${String(number).padStart(6, '0')}`;
-}
-
-function request(number: number, more: Partial<ScanRequest> = {}): ScanRequest {
-  return scanRequest({
-    scan_id: scanId(number),
-    created_at: new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString(),
-    targets: [`10.0.0.${number}`],
-    vuln: true,
-    options: { timeout: '3s' },
-    ...more,
-  });
-}
-
-async function listed(filter: Partial<Parameters<Store['scans']['list']>[0]> = {}): Promise<string[]> {
-  const page = await store.scans.list({ limit: 50, offset: 0, ...filter });
-  return page.scans.map((scan) => scan.scan_id);
-}
-
-describe('the file', () => {
-  let dir: string;
-  let file: string;
-
-  beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'portolan-store-'));
-    file = join(dir, 'service.db');
-    store = await openStore(file);
-  });
-
-  afterEach(async () => {
-    await store.close();
-    await rm(dir, { recursive: true, force: true });
-  });
-
-  it('is for its owner only, in WAL mode, and shrinks on demand', async () => {
-    await store.scans.insert(request(1));
-    for (const name of [file, `${file}-wal`, `${file}-shm`])
-      expect((await stat(name)).mode & 0o777).toBe(0o600);
-    const raw = new DatabaseSync(file);
-    expect(raw.prepare('pragma journal_mode').get()).toEqual({ journal_mode: 'wal' });
-    expect(raw.prepare('pragma auto_vacuum').get()).toEqual({ auto_vacuum: 2 });
-    raw.close();
-  });
-
-  it('gives room back to the disk when much was deleted', async () => {
-    await store.transaction(async ({ scans }) => {
-      for (let n = 1; n <= 60; n++) await scans.insert(request(n, { targets: ['x'.repeat(10_000)] }));
-    });
-    await store.emptyLog();
-    const full = (await stat(file)).size;
-    expect((await stat(`${file}-wal`)).size).toBe(0);
-    await store.transaction(async ({ scans }) => {
-      for (let n = 1; n <= 60; n++) await scans.delete(scanId(n));
-    });
-    await store.releasePages();
-    await store.emptyLog();
-    expect([full > 1_500_000, (await stat(file)).size < full / 4]).toEqual([true, true]);
-  });
-
-  it('opens again with what it held', async () => {
-    await store.scans.insert(request(1));
-    await store.close();
-    store = await openStore(file);
-    expect(await listed()).toEqual([scanId(1)]);
-  });
-
-  it('that is no database is refused', async () => {
-    const other = join(dir, 'other.db');
-    await writeFile(other, 'this is not a database, however long it may be'.repeat(100));
-    await expect(openStore(other)).rejects.toMatchObject({ code: 'configuration' });
-    await expect(openStore(join(dir, 'no', 'folder.db'))).rejects.toMatchObject({ code: 'configuration' });
-  });
-
-  it('of a newer version is refused', async () => {
-    await store.close();
-    const raw = new DatabaseSync(file);
-    raw.exec(
-      "insert into kysely_migration (name, timestamp) values ('9999-future', '2030-01-01T00:00:00.000Z')",
-    );
-    raw.close();
-    await expect(openStore(file)).rejects.toMatchObject({ code: 'configuration' });
-    const again = new DatabaseSync(file);
-    again.exec("delete from kysely_migration where name = '9999-future'");
-    again.close();
-    store = await openStore(file);
-  });
-
-  describe('of an older version', () => {
-    let older: string;
-    beforeEach(() => {
-      older = join(dir, 'older.db');
-    });
-
-    async function open(): Promise<void> {
-      await store.close();
-      store = await openStore(older);
-    }
-
-    /** @param changes columns that are other than those of a new scan */
-    const scanRow = (
-      number: number,
-      more: Partial<ScanRequest> = {},
-      changes: Partial<ScanTableRow> = {},
-    ) => {
-      const asked = request(number, more);
-      return ['scans', { ...newScanRow(pendingScan(asked), asked, 'server', null), ...changes }] as const;
-    };
-
-    it('that divided scans otherwise forgets how: they are divided anew', async () => {
-      await createOlderFile(older, '0010-stored-results');
-      const shard = { scan_id: scanId(1), shard: 0, of: 1, pool: 'default', state: 'running', attempt: 1 };
-      const rest = { lapses: 0, rows: 7, command: 'run', rate: 100, spec: '{}' };
-      insertIntoFile(older, [scanRow(1), ['shards', { ...shard, ...rest }]]);
-      await open();
-      expect(await store.shards.ofScan(scanId(1))).toEqual([]);
-      const plan = { addresses: ['192.0.2.1'], hostnames: {} };
-      await store.shards.insert(scanId(1), 'default', plan, 1);
-      expect(await store.shards.ofScan(scanId(1))).toMatchObject([{ shard: 0, state: 'waiting', rows: 0 }]);
-    });
-
-    it('gets what is new and keeps what it held', async () => {
-      const targets = Array.from({ length: 101 }, (_, index) => `192.0.2.${index}`);
-      await createOlderFile(older, '0001-scans-tokens-jobs');
-      insertIntoFile(older, [scanRow(1, { targets })]);
-      await open();
-      const record = {
-        owner: '',
-        key: 'k',
-        digest: 'd',
-        scan_id: scanId(1),
-        created_at: '2026-01-02T00:00:00.000Z',
-      };
-      const now = Date.parse(record.created_at);
-      await store.idempotency.insert(record, now);
-      expect(await store.idempotency.find('', 'k', now)).toEqual({ ...record, response: null });
-      expect(await store.idempotency.find('token', 'k', now)).toBeNull();
-      expect(await listed()).toEqual([scanId(1)]);
-      const [scan] = (await store.scans.list({ limit: 1, offset: 0 })).scans;
-      expect(scan).toMatchObject({ targets: targets.slice(0, 100), targets_total: 101 });
-    });
-
-    it('that did not count its rows counts them', async () => {
-      await createOlderFile(older, '0011-divisions');
-      insertIntoFile(older, [scanRow(1), scanRow(2), scanRow(3, {}, { status: 'failed', size_bytes: 7 })]);
-      await open();
-      expect(await store.scans.totals()).toMatchObject({ scan_count: 3, size_bytes: 7 });
-      expect((await store.scans.list({ status: 'failed', limit: 1, offset: 0 })).total).toBe(1);
-    });
-  });
-
-  it('may be made by several processes at once', async () => {
-    const fresh = join(dir, 'fresh.db');
-    const module = JSON.stringify(new URL('./open.ts', import.meta.url).href);
-    const source = `
-      import { openStore } from ${module};
-      const store = await openStore(${JSON.stringify(fresh)});
-      console.log((await store.scans.totals()).scan_count);
-      await store.close();`;
-    const answers = Array.from({ length: 4 }, () =>
-      run(process.execPath, ['--input-type=module', '-e', source]),
-    );
-    for (const { stdout } of await Promise.all(answers)) expect(stdout).toBe('0\n');
-  });
-});
 
 describe.each(storeEngines())('in $name', (engine) => {
   if (engine.skip !== null) return void it.skip(engine.skip, () => {});
@@ -195,7 +18,11 @@ describe.each(storeEngines())('in $name', (engine) => {
 
   describe('scans', () => {
     it('come back as they were stored', async () => {
-      const asked = request(1, { name: 'n', tags: ['a', 'b', 'a'], notifications: ['slack://x'] });
+      const asked = numberedScanRequest(1, {
+        name: 'n',
+        tags: ['a', 'b', 'a'],
+        notifications: ['slack://x'],
+      });
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
       const origin = { requestId: 'req_1', traceparent };
       const stored = await store.scans.insert(asked, 'cli:42', origin);
@@ -204,16 +31,16 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(stored.notifications).toEqual([
         { channel: 'slack://x', status: 'pending', attempts: 0, error: null },
       ]);
-      expect(await store.scans.get(scanId(1))).toEqual(stored);
-      expect(await store.scans.request(scanId(1))).toEqual(asked);
-      expect(await store.scans.executor(scanId(1))).toBe('cli:42');
-      expect(await store.scans.get(scanId(2))).toBeNull();
-      expect(await store.scans.request(scanId(2))).toBeNull();
-      expect(await store.scans.executor(scanId(2))).toBeNull();
+      expect(await store.scans.get(numberedScanId(1))).toEqual(stored);
+      expect(await store.scans.request(numberedScanId(1))).toEqual(asked);
+      expect(await store.scans.executor(numberedScanId(1))).toBe('cli:42');
+      expect(await store.scans.get(numberedScanId(2))).toBeNull();
+      expect(await store.scans.request(numberedScanId(2))).toBeNull();
+      expect(await store.scans.executor(numberedScanId(2))).toBeNull();
     });
 
     it('are changed field by field', async () => {
-      const stored = await store.scans.insert(request(1));
+      const stored = await store.scans.insert(numberedScanRequest(1));
       const change = {
         status: 'running' as const,
         started_at: '2026-01-01T00:00:05.000Z',
@@ -224,74 +51,79 @@ describe.each(storeEngines())('in $name', (engine) => {
         tags: ['new'],
         name: 'renamed',
       };
-      expect(await store.scans.update(scanId(1), change)).toBe(true);
-      expect(await store.scans.get(scanId(1))).toEqual({ ...stored, ...change });
-      expect(await listed({ tag: 'new' })).toEqual([scanId(1)]);
-      expect(await listed({ q: 'RENAMED' })).toEqual([scanId(1)]);
-      expect(await store.scans.update(scanId(1), {})).toBe(true);
-      expect(await store.scans.update(scanId(2), { name: 'x' })).toBe(false);
-      expect(await store.scans.update(scanId(2), {})).toBe(false);
+      expect(await store.scans.update(numberedScanId(1), change)).toBe(true);
+      expect(await store.scans.get(numberedScanId(1))).toEqual({ ...stored, ...change });
+      expect(await listedScans(store, { tag: 'new' })).toEqual([numberedScanId(1)]);
+      expect(await listedScans(store, { q: 'RENAMED' })).toEqual([numberedScanId(1)]);
+      expect(await store.scans.update(numberedScanId(1), {})).toBe(true);
+      expect(await store.scans.update(numberedScanId(2), { name: 'x' })).toBe(false);
+      expect(await store.scans.update(numberedScanId(2), {})).toBe(false);
     });
 
     it('never leave a final state or go back', async () => {
-      await store.scans.insert(request(1));
+      await store.scans.insert(numberedScanRequest(1));
       const to = (status: 'pending' | 'running' | 'completed' | 'failed') =>
-        store.scans.update(scanId(1), { status });
+        store.scans.update(numberedScanId(1), { status });
       expect(await to('running')).toBe(true);
       expect(await to('pending')).toBe(false);
       const error = { code: 'canceled' as const, message: 'm' };
-      expect(await store.scans.update(scanId(1), { status: 'failed', error })).toBe(true);
-      expect(await store.scans.update(scanId(1), { status: 'completed', error: null })).toBe(false);
-      expect(await store.scans.get(scanId(1))).toMatchObject({ status: 'failed', error });
-      expect(await store.scans.update(scanId(1), { warnings: [] })).toBe(true);
+      expect(await store.scans.update(numberedScanId(1), { status: 'failed', error })).toBe(true);
+      expect(await store.scans.update(numberedScanId(1), { status: 'completed', error: null })).toBe(false);
+      expect(await store.scans.get(numberedScanId(1))).toMatchObject({ status: 'failed', error });
+      expect(await store.scans.update(numberedScanId(1), { warnings: [] })).toBe(true);
     });
 
     it('are deleted with tags and job', async () => {
-      await store.scans.insert(request(1, { tags: ['a'] }));
-      await store.scanQueue.insert(scanId(1), 'default', 0);
-      expect(await store.scans.delete(scanId(1))).toBe(true);
-      expect(await store.scans.delete(scanId(1))).toBe(false);
-      expect(await listed({ tag: 'a' })).toEqual([]);
-      expect(await store.scanQueue.delete(scanId(1))).toBe(false);
+      await store.scans.insert(numberedScanRequest(1, { tags: ['a'] }));
+      await store.scanQueue.insert(numberedScanId(1), 'default', 0);
+      expect(await store.scans.delete(numberedScanId(1))).toBe(true);
+      expect(await store.scans.delete(numberedScanId(1))).toBe(false);
+      expect(await listedScans(store, { tag: 'a' })).toEqual([]);
+      expect(await store.scanQueue.delete(numberedScanId(1))).toBe(false);
     });
 
     it('that wait or run are unfinished at start', async () => {
-      for (const number of [1, 2, 3, 4]) await store.scans.insert(request(number));
-      await store.scans.update(scanId(3), { status: 'running' });
-      await store.scans.update(scanId(2), { status: 'running' });
-      await store.scans.update(scanId(4), { status: 'completed' });
-      expect(await store.scans.unfinished()).toEqual([scanId(1), scanId(2), scanId(3)]);
+      for (const number of [1, 2, 3, 4]) await store.scans.insert(numberedScanRequest(number));
+      await store.scans.update(numberedScanId(3), { status: 'running' });
+      await store.scans.update(numberedScanId(2), { status: 'running' });
+      await store.scans.update(numberedScanId(4), { status: 'completed' });
+      expect(await store.scans.unfinished()).toEqual([
+        numberedScanId(1),
+        numberedScanId(2),
+        numberedScanId(3),
+      ]);
     });
 
     it('that are over and not in the result store yet are told, oldest first', async () => {
-      for (const number of [2, 1, 3, 4]) await store.scans.insert(request(number));
-      for (const number of [1, 2, 4]) await store.scans.update(scanId(number), { status: 'completed' });
+      for (const number of [2, 1, 3, 4]) await store.scans.insert(numberedScanRequest(number));
+      for (const number of [1, 2, 4])
+        await store.scans.update(numberedScanId(number), { status: 'completed' });
       expect((await Array.fromAsync(store.scanAges.unstored())).map(({ scan_id }) => scan_id)).toEqual(
-        [1, 2, 4].map(scanId),
+        [1, 2, 4].map(numberedScanId),
       );
-      expect(await store.scans.storedAt(scanId(1))).toBeNull();
-      expect(await store.scans.setStored(scanId(1), '2026-01-02T00:00:00.000Z')).toBe(true);
-      expect(await store.scans.setStored(scanId(9), '2026-01-02T00:00:00.000Z')).toBe(false);
-      expect(await store.scans.storedAt(scanId(1))).toBe('2026-01-02T00:00:00.000Z');
+      expect(await store.scans.storedAt(numberedScanId(1))).toBeNull();
+      expect(await store.scans.setStored(numberedScanId(1), '2026-01-02T00:00:00.000Z')).toBe(true);
+      expect(await store.scans.setStored(numberedScanId(9), '2026-01-02T00:00:00.000Z')).toBe(false);
+      expect(await store.scans.storedAt(numberedScanId(1))).toBe('2026-01-02T00:00:00.000Z');
       expect((await Array.fromAsync(store.scanAges.unstored())).map(({ scan_id }) => scan_id)).toEqual(
-        [2, 4].map(scanId),
+        [2, 4].map(numberedScanId),
       );
     });
 
     it('with very many or long targets are listed with the first ones', async () => {
       const many = Array.from({ length: 10_000 }, (_, index) => `host-${index}.${'x'.repeat(150)}.example`);
       const commas = Array(100).fill('192.0.2.1,'.repeat(1000));
-      await store.scans.insert(request(1, { targets: many.slice(0, 100) }));
-      await store.scans.insert(request(2, { targets: many }));
-      await store.scans.insert(request(3, { targets: commas }));
+      await store.scans.insert(numberedScanRequest(1, { targets: many.slice(0, 100) }));
+      await store.scans.insert(numberedScanRequest(2, { targets: many }));
+      await store.scans.insert(numberedScanRequest(3, { targets: commas }));
       const [third, second, first] = (await store.scans.list({ limit: 5, offset: 0 })).scans;
-      expect(first).toEqual({ ...(await store.scans.get(scanId(1))), targets: many.slice(0, 100) });
+      expect(first).toEqual({ ...(await store.scans.get(numberedScanId(1))), targets: many.slice(0, 100) });
       expect(second).toMatchObject({ targets: many.slice(0, 100), targets_total: 10_000 });
       expect([third?.targets.length, third?.targets_total]).toEqual([2, 100]);
-      expect((await store.scans.get(scanId(2)))?.targets).toEqual(many);
-      await store.scans.update(scanId(2), { targets: ['192.0.2.1'] });
+      expect((await store.scans.get(numberedScanId(2)))?.targets).toEqual(many);
+      await store.scans.update(numberedScanId(2), { targets: ['192.0.2.1'] });
       expect((await store.scans.list({ limit: 1, offset: 1 })).scans[0]).not.toHaveProperty('targets_total');
-      expect(await store.scans.delete(scanId(3))).toBe(true);
+      expect(await store.scans.delete(numberedScanId(3))).toBe(true);
     });
 
     it('are totalled', async () => {
@@ -301,9 +133,9 @@ describe.each(storeEngines())('in $name', (engine) => {
         newest: null,
         size_bytes: 0,
       });
-      for (const number of [1, 2]) await store.scans.insert(request(number));
-      expect(await store.scans.setSize(scanId(1), 5_000_000_000)).toBe(true);
-      expect(await store.scans.setSize(scanId(9), 1)).toBe(false);
+      for (const number of [1, 2]) await store.scans.insert(numberedScanRequest(number));
+      expect(await store.scans.setSize(numberedScanId(1), 5_000_000_000)).toBe(true);
+      expect(await store.scans.setSize(numberedScanId(9), 1)).toBe(false);
       expect(await store.scans.totals()).toEqual({
         scan_count: 2,
         oldest: '2026-01-01T00:00:01.000Z',
@@ -315,46 +147,56 @@ describe.each(storeEngines())('in $name', (engine) => {
 
   describe('the list', () => {
     it('is filtered', async () => {
-      await store.scans.insert(request(1, { name: 'Office 100%', tags: ['a'] }));
-      await store.scans.insert(request(2, { targets: ['db_1.example.net'], tags: ['a', 'b'] }));
-      await store.scans.insert(request(3));
-      await store.scans.update(scanId(3), { status: 'running' });
-      expect(await listed({ status: 'running' })).toEqual([scanId(3)]);
-      expect(await listed({ since: '2026-01-01T00:00:02Z' })).toEqual([scanId(3), scanId(2)]);
-      expect(await listed({ since: '2026-01-01T01:00:02+01:00' })).toEqual([scanId(3), scanId(2)]);
-      expect(await listed({ tag: 'a' })).toEqual([scanId(2), scanId(1)]);
-      expect(await listed({ tag: 'a', q: 'office' })).toEqual([scanId(1)]);
-      expect(await listed({ q: '0%' })).toEqual([scanId(1)]);
-      expect(await listed({ q: 'b_1' })).toEqual([scanId(2)]);
-      for (const q of ['_', '%', '\\', '"', '[', "'"]) expect(await listed({ q })).toEqual(expectedFor(q));
-      await expect(listed({ since: 'yesterday' })).rejects.toMatchObject({ code: 'invalid_request' });
+      await store.scans.insert(numberedScanRequest(1, { name: 'Office 100%', tags: ['a'] }));
+      await store.scans.insert(numberedScanRequest(2, { targets: ['db_1.example.net'], tags: ['a', 'b'] }));
+      await store.scans.insert(numberedScanRequest(3));
+      await store.scans.update(numberedScanId(3), { status: 'running' });
+      expect(await listedScans(store, { status: 'running' })).toEqual([numberedScanId(3)]);
+      expect(await listedScans(store, { since: '2026-01-01T00:00:02Z' })).toEqual([
+        numberedScanId(3),
+        numberedScanId(2),
+      ]);
+      expect(await listedScans(store, { since: '2026-01-01T01:00:02+01:00' })).toEqual([
+        numberedScanId(3),
+        numberedScanId(2),
+      ]);
+      expect(await listedScans(store, { tag: 'a' })).toEqual([numberedScanId(2), numberedScanId(1)]);
+      expect(await listedScans(store, { tag: 'a', q: 'office' })).toEqual([numberedScanId(1)]);
+      expect(await listedScans(store, { q: '0%' })).toEqual([numberedScanId(1)]);
+      expect(await listedScans(store, { q: 'b_1' })).toEqual([numberedScanId(2)]);
+      for (const q of ['_', '%', '\\', '"', '[', "'"])
+        expect(await listedScans(store, { q })).toEqual(expectedFor(q));
+      await expect(listedScans(store, { since: 'yesterday' })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
     });
 
     function expectedFor(q: string): string[] {
-      if (q === '_') return [scanId(2)];
-      return q === '%' ? [scanId(1)] : [];
+      if (q === '_') return [numberedScanId(2)];
+      return q === '%' ? [numberedScanId(1)] : [];
     }
 
     it('is paged by cursor, also past deleted scans and among equal times', async () => {
       const created_at = '2026-02-01T00:00:00.000Z';
-      for (let number = 0; number < 7; number++) await store.scans.insert(request(number, { created_at }));
+      for (let number = 0; number < 7; number++)
+        await store.scans.insert(numberedScanRequest(number, { created_at }));
       const first = await store.scans.list({ limit: 3, offset: 0 });
-      expect(first.scans.map((scan) => scan.scan_id)).toEqual([6, 5, 4].map(scanId));
+      expect(first.scans.map((scan) => scan.scan_id)).toEqual([6, 5, 4].map(numberedScanId));
       expect(first.total).toBe(7);
-      await store.scans.delete(scanId(4));
+      await store.scans.delete(numberedScanId(4));
       const second = await store.scans.list({ limit: 3, offset: 0, cursor: first.nextCursor ?? '' });
-      expect(second.scans.map((scan) => scan.scan_id)).toEqual([3, 2, 1].map(scanId));
+      expect(second.scans.map((scan) => scan.scan_id)).toEqual([3, 2, 1].map(numberedScanId));
       expect(second.total).toBe(6);
       const third = await store.scans.list({ limit: 3, offset: 0, cursor: second.nextCursor ?? '' });
-      expect(third).toMatchObject({ scans: [{ scan_id: scanId(0) }], nextCursor: null });
-      expect(await listed({ limit: 2, offset: 5 })).toEqual([scanId(0)]);
-      expect(await listed({ offset: 99 })).toEqual([]);
+      expect(third).toMatchObject({ scans: [{ scan_id: numberedScanId(0) }], nextCursor: null });
+      expect(await listedScans(store, { limit: 2, offset: 5 })).toEqual([numberedScanId(0)]);
+      expect(await listedScans(store, { offset: 99 })).toEqual([]);
     });
 
     it.each(['', 'x', 'AAAA', Buffer.from("' or 1=1 --").toString('base64url')])(
       'refuses the cursor %j',
       async (cursor) => {
-        await expect(listed({ cursor })).rejects.toMatchObject({
+        await expect(listedScans(store, { cursor })).rejects.toMatchObject({
           code: 'invalid_request',
           details: { fields: [{ field: 'cursor' }] },
         });
@@ -365,7 +207,9 @@ describe.each(storeEngines())('in $name', (engine) => {
       const total = 1000;
       await store.transaction(async (inside) => {
         for (let number = 0; number < total; number++) {
-          await inside.scans.insert(request(number, { tags: [`t${number % 10}`], name: `scan ${number}` }));
+          await inside.scans.insert(
+            numberedScanRequest(number, { tags: [`t${number % 10}`], name: `scan ${number}` }),
+          );
         }
       });
       const { nextCursor } = await store.scans.list({ limit: total / 2, offset: 0 });
@@ -395,29 +239,32 @@ describe.each(storeEngines())('in $name', (engine) => {
       hostnames: { '192.0.2.1': ['a.example'] },
     };
     const claim = async (shard: number) => {
-      const place = { scanId: scanId(1), shard };
+      const place = { scanId: numberedScanId(1), shard };
       return await store.shards.claim(place, { id: 'w', keyDigest: 'k' }, 1000, 2000);
     };
 
     beforeEach(async () => {
-      await store.scans.insert(request(1));
-      await store.shards.insert(scanId(1), 'lab', plan, 2);
+      await store.scans.insert(numberedScanRequest(1));
+      await store.shards.insert(numberedScanId(1), 'lab', plan, 2);
     });
 
     it('come with what is divided, each to one worker', async () => {
       expect(await claim(1)).toMatchObject({ shard: 1, of: 2, attempt: 1, rows: 0, plan });
       expect(await claim(1)).toBeNull();
       expect(await claim(2)).toBeNull();
-      await store.shards.deleteOf(scanId(1));
-      expect(await store.shards.plan(scanId(1))).toBeNull();
+      await store.shards.deleteOf(numberedScanId(1));
+      expect(await store.shards.plan(numberedScanId(1))).toBeNull();
     });
 
     it('begin once, whoever says so', async () => {
       const first = '2026-10-06T14:30:22.101Z';
       const begun = { startedAt: first, first: true };
-      expect(await store.shards.begin(scanId(1), Date.parse(first))).toEqual(begun);
-      expect(await store.shards.begin(scanId(1), Date.parse(first) + 1)).toEqual({ ...begun, first: false });
-      expect(await store.shards.begin(scanId(2), 0)).toBeNull();
+      expect(await store.shards.begin(numberedScanId(1), Date.parse(first))).toEqual(begun);
+      expect(await store.shards.begin(numberedScanId(1), Date.parse(first) + 1)).toEqual({
+        ...begun,
+        first: false,
+      });
+      expect(await store.shards.begin(numberedScanId(2), 0)).toBeNull();
     });
 
     it('that were given up are not kept by a sign of life that comes after', async () => {
@@ -427,7 +274,7 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(await store.shards.heartbeat(held, sign)).toMatchObject({ command: 'run' });
       expect(await store.shards.abandon(held)).toBe(true);
       expect(await store.shards.heartbeat(held, sign)).toBeNull();
-      expect(await store.shards.expireLeases(scanId(1), 1500, 3)).toMatchObject([
+      expect(await store.shards.expireLeases(numberedScanId(1), 1500, 3)).toMatchObject([
         { shard: 0, failed: false },
       ]);
     });
@@ -436,12 +283,12 @@ describe.each(storeEngines())('in $name', (engine) => {
   describe('transactions', () => {
     it('roll back wholly', async () => {
       const failing = store.transaction(async (inside) => {
-        await inside.scans.insert(request(1, { tags: ['a'] }));
-        await inside.scanQueue.insert(scanId(1), 'default', 0);
+        await inside.scans.insert(numberedScanRequest(1, { tags: ['a'] }));
+        await inside.scanQueue.insert(numberedScanId(1), 'default', 0);
         throw new Error('stop');
       });
       await expect(failing).rejects.toThrow('stop');
-      expect(await listed()).toEqual([]);
+      expect(await listedScans(store)).toEqual([]);
       expect(await store.scanQueue.counts('2000')).toEqual({ pending: 0, running: 0, failed: 0 });
     });
 
@@ -462,13 +309,13 @@ describe.each(storeEngines())('in $name', (engine) => {
 
     it('join when nested', async () => {
       await store.transaction(async (outer) => {
-        await outer.scans.insert(request(1));
+        await outer.scans.insert(numberedScanRequest(1));
         await outer.transaction(async (inner) => {
-          expect(await inner.scans.get(scanId(1))).not.toBeNull();
-          await inner.scans.insert(request(2));
+          expect(await inner.scans.get(numberedScanId(1))).not.toBeNull();
+          await inner.scans.insert(numberedScanRequest(2));
         });
       });
-      expect(await listed()).toEqual([scanId(2), scanId(1)]);
+      expect(await listedScans(store)).toEqual([numberedScanId(2), numberedScanId(1)]);
     });
   });
 

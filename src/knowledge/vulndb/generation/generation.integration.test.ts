@@ -10,15 +10,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PortolanError } from '../../../domain/errors.ts';
 import type { CveRecord } from '../cve-record.ts';
+import { buildGeneration } from '../fixtures/build-generation.ts';
 import { cve5Record, nvdRecord } from '../fixtures/feeds.ts';
 import { readCve5Record } from '../import/import-cve5.ts';
 import { readNvdRecord } from '../import/import-nvd.ts';
 import { openVulndb } from './generation.ts';
 import { readCurrentManifest } from './generation-pointer.ts';
 import { GenerationWriter } from './generation-writer.ts';
-import { generationFiles, newerFiles } from './manifest.ts';
+import { newerFiles } from './manifest.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -29,16 +29,6 @@ afterEach(() => {
 });
 
 const nvd = (id: string, options = {}) => readNvdRecord(nvdRecord(id, options));
-
-async function build(fill: (writer: GenerationWriter) => void, fresh = false) {
-  const writer = GenerationWriter.open(dir, fresh);
-  try {
-    fill(writer);
-    return await writer.commit({ sources: {}, synced: false });
-  } finally {
-    writer.close();
-  }
-}
 
 async function opened() {
   const db = await openVulndb(dir);
@@ -66,7 +56,7 @@ describe('a generation', () => {
 
   it('gives back whole records by any spelling of the product, and nothing for others', async () => {
     const records = ['CVE-2026-1001', 'CVE-2026-1000', 'CVE-2025-99999'].map((id) => nvd(id));
-    const manifest = await build((writer) => {
+    const manifest = await buildGeneration(dir, (writer) => {
       for (const record of records) writer.addRecord(record);
       writer.addRecord(nvd('CVE-2026-3000', { product: 'http\\!d' }));
     });
@@ -103,7 +93,7 @@ describe('a generation', () => {
         })),
       })),
     };
-    await build((writer) => writer.addRecord(many));
+    await buildGeneration(dir, (writer) => writer.addRecord(many));
     const db = await opened();
     expect(db.manifest.counts.products).toBe(300);
     expect(JSON.parse(JSON.stringify(db.lookup('acme', 'httpd_299')[0]))).toEqual(many);
@@ -116,7 +106,7 @@ describe('a generation', () => {
     for (const { nodes } of platform.configurations) {
       for (const node of nodes) for (const match of node.matches) match.vulnerable = false;
     }
-    const manifest = await build((writer) => {
+    const manifest = await buildGeneration(dir, (writer) => {
       writer.addRecord(platform);
       writer.addRecord(nvd('CVE-2026-1001', { status: 'Rejected' }));
     });
@@ -125,11 +115,11 @@ describe('a generation', () => {
   });
 
   it('is made of the one before and what is new; the newer state of a record holds, whichever came first', async () => {
-    await build((writer) => {
+    await buildGeneration(dir, (writer) => {
       for (const id of ['CVE-2026-1000', 'CVE-2026-1001', 'CVE-2026-1002']) writer.addRecord(nvd(id));
     });
     const first = generations();
-    await build((writer) => {
+    await buildGeneration(dir, (writer) => {
       writer.addRecord(nvd('CVE-2026-1003'));
       writer.addRecord(nvd('CVE-2026-1000', { end: '2.5', modified: '2026-02-01T00:00:00.000' }));
       writer.addRecord(nvd('CVE-2026-1001', { end: '1.0', modified: '2020-02-01T00:00:00.000' }));
@@ -157,9 +147,9 @@ describe('a generation', () => {
       { vendor: 'acme', product: 'httpd', versions: [{ status: 'affected', version: '0', lessThan: '9' }] },
     ];
     const cve5 = readCve5Record(cve5Record('CVE-2025-1000', { affected }));
-    await build((writer) => writer.addRecord(unanalysed));
+    await buildGeneration(dir, (writer) => writer.addRecord(unanalysed));
     expect(await idsOf('acme', 'httpd')).toEqual([]);
-    await build((writer) => writer.addRecord(cve5));
+    await buildGeneration(dir, (writer) => writer.addRecord(cve5));
     const endOf = async () => {
       const db = await opened();
       const [record] = db.lookup('acme', 'httpd');
@@ -169,9 +159,9 @@ describe('a generation', () => {
     expect(await endOf()).toEqual(['nvd+cve5', '9']);
     const { id, descriptions } = rest;
     const override = readNvdRecord({ id, descriptions, configurations, annotation: {} });
-    await build((writer) => writer.addRecord(override));
+    await buildGeneration(dir, (writer) => writer.addRecord(override));
     expect(await endOf()).toEqual(['nvd+cve5+overrides', '2.4.1']);
-    await build((writer) =>
+    await buildGeneration(dir, (writer) =>
       writer.addRecord(nvd('CVE-2025-1000', { end: '3', modified: '2026-05-01T00:00:00.000' })),
     );
     expect(await endOf()).toEqual(['nvd+cve5+overrides', '2.4.1']);
@@ -186,7 +176,7 @@ describe('a generation', () => {
   });
 
   it('ranks by KEV and EPSS, and replaces these tables as wholes without touching the rest', async () => {
-    await build((writer) => {
+    await buildGeneration(dir, (writer) => {
       writer.addRecord(nvd('CVE-2026-1000'));
       writer.setKev([{ id: 'CVE-2026-1000', added: '2026-11-19', ransomware: true }]);
       writer.setEpss([
@@ -207,7 +197,7 @@ describe('a generation', () => {
     expect(before.rank('CVE-2026-1001').epss).toEqual({ score: 1, percentile: 1 });
     expect(before.rank('CVE-2026-9999')).toEqual({ kev: null, epss: null });
     expect(before.rank('nonsense')).toEqual({ kev: null, epss: null });
-    const manifest = await build((writer) => writer.setKev([]));
+    const manifest = await buildGeneration(dir, (writer) => writer.setKev([]));
     expect(manifest.counts).toMatchObject({ cves: 1, kev: 0, epss: 3 });
     expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
     // An open reader still reads the old data, although its files are deleted.
@@ -224,7 +214,7 @@ describe('a generation', () => {
       package: name,
       fixed: new Map(fixed),
     });
-    await build((writer) => {
+    await buildGeneration(dir, (writer) => {
       writer.addFixes(
         fixes('openssh', [
           ['CVE-2023-38408', '1:9.2p1-2+deb12u1'],
@@ -233,7 +223,9 @@ describe('a generation', () => {
       );
       writer.addFixes(fixes('dropbear', [['CVE-2023-38408', '0']]));
     });
-    const manifest = await build((writer) => writer.addFixes(fixes('dropbear', [['CVE-2024-1000', '2']])));
+    const manifest = await buildGeneration(dir, (writer) =>
+      writer.addFixes(fixes('dropbear', [['CVE-2024-1000', '2']])),
+    );
     expect(manifest.distributions).toEqual([{ distribution: 'debian', release: '12', statements: 3 }]);
     const db = await opened();
     expect(db.fixes('debian', '12', 'CVE-2023-38408')).toEqual([
@@ -286,32 +278,33 @@ describe('what came since', () => {
   };
 
   it('answers as if everything had been imported at once, and the large files stay as they are', async () => {
-    const { files } = await build(addAll(base));
+    const { files } = await buildGeneration(dir, addAll(base));
     for (const [at, records] of changes.entries()) {
-      const manifest = await build(addAll(records));
+      const manifest = await buildGeneration(dir, addAll(records));
       expect(manifest.files['records.bin']).toEqual(files['records.bin']);
       expect(manifest.newer?.cves).toBe([2, 4, 4][at]);
       const layered = await everything();
-      await build(addAll([...base, ...changes.slice(0, at + 1).flat()]), true);
+      await buildGeneration(dir, addAll([...base, ...changes.slice(0, at + 1).flat()]), true);
       expect(layered).toEqual(await everything());
-      await build(addAll(base), true);
-      for (const earlier of changes.slice(0, at + 1)) await build(addAll(earlier));
+      await buildGeneration(dir, addAll(base), true);
+      for (const earlier of changes.slice(0, at + 1)) await buildGeneration(dir, addAll(earlier));
     }
   });
 
   it('is carried on with new tables, and taken into the large files when it is much', async () => {
-    await build(addAll(base));
-    await build(addAll(changes[0] ?? []));
+    await buildGeneration(dir, addAll(base));
+    await buildGeneration(dir, addAll(changes[0] ?? []));
     const before = await everything();
-    const carried = await build((writer) => writer.setKev([]));
+    const carried = await buildGeneration(dir, (writer) => writer.setKev([]));
     expect(carried.newer?.cves).toBe(2);
     expect(await everything()).toEqual(before);
-    const withFixes = await build((writer) =>
+    const withFixes = await buildGeneration(dir, (writer) =>
       writer.addFixes({ distribution: 'debian', release: '12', package: 'x', fixed: new Map() }),
     );
     expect(withFixes.newer).toBeUndefined();
     expect(await everything()).toEqual(before);
-    const many = await build(
+    const many = await buildGeneration(
+      dir,
       addAll(base.map((record) => ({ ...record, modified: '2026-07-01T00:00:00.000Z' }))),
     );
     expect(many.newer).toBeUndefined();
@@ -319,11 +312,11 @@ describe('what came since', () => {
   });
 
   it('puts sources together across both', async () => {
-    await build(addAll(base));
+    await buildGeneration(dir, addAll(base));
     const affected = [
       { vendor: 'acme', product: 'sshd', versions: [{ status: 'affected', version: '0', lessThan: '9' }] },
     ];
-    await build(addAll([readCve5Record(cve5Record('CVE-2025-1003', { affected }))]));
+    await buildGeneration(dir, addAll([readCve5Record(cve5Record('CVE-2025-1003', { affected }))]));
     const sourceOf = async () => {
       const db = await opened();
       const record = db.lookup('acme', 'httpd').find(({ id }) => id === 'CVE-2025-1003');
@@ -331,13 +324,13 @@ describe('what came since', () => {
       return record?.source;
     };
     expect(await sourceOf()).toBe('nvd+cve5');
-    await build(addAll([nvd('CVE-2025-1004', { ...later, end: '1' })]));
+    await buildGeneration(dir, addAll([nvd('CVE-2025-1004', { ...later, end: '1' })]));
     expect(await sourceOf()).toBe('nvd+cve5');
   });
 
   it.each(newerFiles)('%s that is damaged, cut off or missing is a clear error', async (name) => {
-    await build(addAll(base));
-    await build(addAll(changes[0] ?? []));
+    await buildGeneration(dir, addAll(base));
+    await buildGeneration(dir, addAll(changes[0] ?? []));
     const whole = await everything();
     const file = join(dir, generations()[0] ?? '', name);
     const content = readFileSync(file);
@@ -354,7 +347,7 @@ describe('what came since', () => {
     truncateSync(file, content.length - 1);
     await expect(everything()).rejects.toThrow(/damaged/);
     if (name === 'newer-records.bin')
-      await expect(build(addAll(changes[1] ?? []))).rejects.toThrow(/damaged/);
+      await expect(buildGeneration(dir, addAll(changes[1] ?? []))).rejects.toThrow(/damaged/);
     rmSync(file);
     await expect(everything()).rejects.toThrow(/damaged/);
   });
@@ -369,7 +362,7 @@ describe('the writer', () => {
   });
 
   it('changes nothing before it commits, and removes what a crash left', async () => {
-    await build((writer) => writer.addRecord(nvd('CVE-2026-1000')));
+    await buildGeneration(dir, (writer) => writer.addRecord(nvd('CVE-2026-1000')));
     const writer = GenerationWriter.open(dir);
     writer.addRecord(nvd('CVE-2026-1001'));
     expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
@@ -384,7 +377,7 @@ describe('the writer', () => {
   });
 
   it('comes back to a checkpoint', async () => {
-    const manifest = await build((writer) => {
+    const manifest = await buildGeneration(dir, (writer) => {
       writer.addRecord(nvd('CVE-2026-1000'));
       const before = writer.checkpoint();
       writer.addRecord(nvd('CVE-2026-1001'));
@@ -399,7 +392,7 @@ describe('the writer', () => {
   });
 
   it('can be broken off while it builds', async () => {
-    await build((writer) => writer.addRecord(nvd('CVE-2026-1000')));
+    await buildGeneration(dir, (writer) => writer.addRecord(nvd('CVE-2026-1000')));
     const writer = GenerationWriter.open(dir);
     for (let index = 0; index < 2000; index++) writer.addRecord(nvd(`CVE-2026-${2000 + index}`));
     const stop = new AbortController();
@@ -408,94 +401,6 @@ describe('the writer', () => {
     await expect(commit).rejects.toThrow();
     writer.close();
     expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
-    expect(generations()).toHaveLength(1);
-  });
-});
-
-describe('damaged data', () => {
-  const ask = async () => {
-    const db = await openVulndb(dir);
-    try {
-      const fixes = db?.fixes('debian', '12', 'CVE-2026-1000');
-      return JSON.stringify([db?.rank('CVE-2026-1000'), fixes, db?.lookup('acme', 'httpd')]);
-    } finally {
-      db?.close();
-    }
-  };
-  const damagedError = (error: unknown) =>
-    error instanceof PortolanError && error.code === 'conflict' && /damaged/.test(error.message);
-
-  beforeEach(async () => {
-    await build((writer) => {
-      for (let index = 0; index < 50; index++) writer.addRecord(nvd(`CVE-2026-${1000 + index}`));
-      writer.setKev([{ id: 'CVE-2026-1000', added: '2026-11-19', ransomware: true }]);
-      writer.setEpss([{ id: 'CVE-2026-1000', score: 0.5, percentile: 0.5 }]);
-      writer.addFixes({
-        distribution: 'debian',
-        release: '12',
-        package: 'x',
-        fixed: new Map([['CVE-2026-1000', '1']]),
-      });
-    });
-    await ask();
-  });
-
-  it.each([...generationFiles, 'manifest.json'])(
-    '%s that is cut off or missing is a clear error',
-    async (name) => {
-      const file = join(dir, generations()[0] ?? '', name);
-      const whole = readFileSync(file);
-      for (const length of [0, 1, Math.floor(whole.length / 2), whole.length - 2]) {
-        truncateSync(file, length);
-        await expect(ask()).rejects.toSatisfy(damagedError);
-        writeFileSync(file, whole);
-      }
-      await ask();
-      rmSync(file);
-      await expect(ask()).rejects.toSatisfy(damagedError);
-    },
-  );
-
-  it('any flipped byte is a clear error or changes nothing', async () => {
-    const whole = await ask();
-    for (const name of generationFiles) {
-      const file = join(dir, generations()[0] ?? '', name);
-      const content = readFileSync(file);
-      const step = Math.max(1, Math.floor(content.length / 150));
-      for (let at = 0; at < content.length; at += step) {
-        const bytes = Buffer.from(content);
-        bytes[at] = (bytes[at] ?? 0) ^ 0x01;
-        writeFileSync(file, bytes);
-        const answers = await ask().catch((error: unknown) => {
-          if (!damagedError(error)) throw error;
-          return whole;
-        });
-        expect(answers, `${name}, byte ${at}`).toBe(whole);
-      }
-      writeFileSync(file, content);
-    }
-    expect(await ask()).toBe(whole);
-  });
-
-  it('a hostile pointer or manifest leads nowhere else', async () => {
-    for (const text of ['../../etc', '', 'x'.repeat(5000), '20200101T000000Z-abcdef']) {
-      writeFileSync(join(dir, 'current'), text);
-      await expect(ask()).rejects.toSatisfy(damagedError);
-    }
-  });
-
-  it('stops an import that would carry it on, and one that begins anew replaces it', async () => {
-    const file = join(dir, generations()[0] ?? '', 'records.bin');
-    const bytes = readFileSync(file);
-    bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 0xff;
-    writeFileSync(file, bytes);
-    await expect(build((writer) => writer.addRecord(nvd('CVE-2026-2000')))).rejects.toSatisfy(damagedError);
-    await build((writer) => writer.addRecord(nvd('CVE-2026-2000')), true);
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-2000']);
-    writeFileSync(join(dir, 'current'), 'nonsense');
-    expect(() => GenerationWriter.open(dir)).toThrow(/damaged/);
-    await build((writer) => writer.addRecord(nvd('CVE-2026-2001')), true);
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-2001']);
     expect(generations()).toHaveLength(1);
   });
 });

@@ -1,172 +1,26 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Chunk, type ChunkPlan, word } from '../engine/chunk.ts';
-import { control, controlWords } from '../engine/engine-control.ts';
-import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
-import { synTemplate } from './frame.ts';
-import { Responses } from './response-reader.ts';
-
-type Family = 4 | 6;
-type Outcome = 'open' | 'closed' | 'rejected';
-
-const key: CookieKey = [0x0badcafe, 0x12345678];
-const ownPort = 61_000;
-const ports = [22, 80, 443, 8080];
-const own = { 4: Buffer.from('0a090001', 'hex'), 6: Buffer.from(`fd09${'0'.repeat(27)}1`, 'hex') };
-const hosts = {
-  4: ['0a090002', '0a090003', 'ac100001'].map((hex) => Buffer.from(hex, 'hex')),
-  6: ['02', '03', 'ff'].map((last) => Buffer.from(`fd09${'0'.repeat(26)}${last}`, 'hex')),
-};
-const asked = { 4: hosts[4][1] as Buffer, 6: hosts[6][1] as Buffer };
-/** Number of the host above times ports, plus number of port 443. */
-const endpoint = 1 * 4 + 2;
-const stranger = { 4: Buffer.from('0a090004', 'hex'), 6: Buffer.from(`fd09${'0'.repeat(27)}4`, 'hex') };
-/** When all probes were sent, in steps of 8 ms. */
-const sentTick = 5;
-
-const flags = { syn: 0x02, reset: 0x04, synAck: 0x12, resetAck: 0x14 } as const;
-const protocols = { 4: { tcp: 6, icmp: 1 }, 6: { tcp: 6, icmp: 58 } } as const;
-const unreachable = { 4: 3, 6: 1 } as const;
-
-function plan(family: Family, more: Partial<ChunkPlan> = {}): ChunkPlan {
-  return {
-    id: family,
-    family,
-    hosts: Buffer.concat(hosts[family]),
-    ports: Uint16Array.from(ports),
-    rung: 'ip',
-    link: 1,
-    source: own[family],
-    ownMac: null,
-    macs: null,
-    tries: 1,
-    hostRate: 0,
-    key: [1, 2, 3, 4, 5, 6, 7, 8],
-    waits: { between: 100, final: 200, most: 1000 },
-    spared: new Uint32Array(0),
-    restored: null,
-    ...more,
-  };
-}
-
-function sequenceTo(host: Buffer, port: number): number {
-  return cookie(key, halfSipHash(key, host), (port << 16) | ownPort) >>> 0;
-}
-
-function ip(family: Family, from: Buffer, protocol: number, payload: Buffer, words = 5): Buffer {
-  const header = Buffer.alloc(family === 4 ? 4 * words : 40);
-  if (family === 4) {
-    header[0] = 0x40 | words;
-    header.writeUInt16BE(header.length + payload.length, 2);
-    header[8] = 60;
-    header[9] = protocol;
-    header.set(from, 12);
-    header.set(own[4], 16);
-  } else {
-    header[0] = 0x60;
-    header.writeUInt16BE(payload.length, 4);
-    header[6] = protocol;
-    header[7] = 60;
-    header.set(from, 8);
-    header.set(own[6], 24);
-  }
-  return Buffer.concat([header, payload]);
-}
-
-interface TcpAnswer {
-  from?: Buffer;
-  port?: number;
-  to?: number;
-  acknowledged?: number;
-  words?: number;
-}
-
-/** What a host sends back to a probe, right in every point that is not given. */
-function tcp(family: Family, flag: number, more: TcpAnswer = {}): Buffer {
-  const { from = asked[family], port = 443, to = ownPort, words } = more;
-  const segment = Buffer.alloc(24);
-  segment.writeUInt16BE(port, 0);
-  segment.writeUInt16BE(to, 2);
-  segment.writeUInt32BE(0x01020304, 4);
-  segment.writeUInt32BE((more.acknowledged ?? sequenceTo(from, port) + 1) >>> 0, 8);
-  segment[12] = 0x60;
-  segment[13] = flag;
-  return ip(family, from, 6, segment, words);
-}
-
-interface Quoted {
-  host?: Buffer;
-  port?: number;
-  ownPort?: number;
-  sequence?: number;
-  /** 32-bit words of an IPv4 header in the quote. */
-  words?: number;
-}
-
-/** What a router sends back about a probe: eight bytes of TCP are quoted, or as many as are wished. */
-function icmp(family: Family, type: number, code: number, more: Quoted = {}, tcpBytes = 8): Buffer {
-  const { host = asked[family], port = 443, words = 5 } = more;
-  const { bytes: probe, layout } = synTemplate(
-    { family, rung: 'ip', source: own[family], ownMac: null },
-    more.ownPort ?? ownPort,
-  );
-  probe.set(host, layout.destination);
-  probe.writeUInt16BE(port, layout.port);
-  probe.writeUInt32BE((more.sequence ?? sequenceTo(host, port)) >>> 0, layout.sequence);
-  const header = family === 4 ? 20 : 40;
-  if (family === 4) probe[0] = 0x40 | words;
-  const options = Buffer.alloc(family === 4 ? 4 * words - 20 : 0, 1);
-  const quote = [probe.subarray(0, header), options, probe.subarray(header, header + tcpBytes)];
-  const message = Buffer.concat([Buffer.from([type, code, 0, 0, 0, 0, 0, 0]), ...quote]);
-  return ip(family, stranger[family], protocols[family].icmp, message);
-}
-
-/** A reader that asks the same of IPv4 and IPv6. */
-class Trial {
-  readonly words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
-  readonly answers: Responses;
-  readonly chunks: Record<Family, Chunk>;
-  readonly opened: Record<Family, number[]> = { 4: [], 6: [] };
-
-  constructor(more: Partial<ChunkPlan> = {}) {
-    this.words[control.roundTrip] = -1;
-    this.answers = new Responses({ key, ownPort, control: this.words.buffer as SharedArrayBuffer });
-    this.answers.now = 8 * (sentTick + 3);
-    this.chunks = { 4: new Chunk(plan(4, more)), 6: new Chunk(plan(6, more)) };
-    for (const family of [4, 6] as const) {
-      this.chunks[family].sentAt.fill(sentTick);
-      this.answers.add(this.chunks[family], (open) => this.opened[family].push(open));
-    }
-  }
-
-  read(packet: Buffer, length = packet.length): this {
-    this.answers.read(packet, 0, length);
-    return this;
-  }
-
-  /** Endpoints of the families that are settled, and as what their hosts are counted. */
-  get settled(): string[] {
-    return ([4, 6] as const).flatMap((family) =>
-      settledOf(this.chunks[family]).map((at) => `${family} ${at}`),
-    );
-  }
-
-  get counts(): [valid: number, repeated: number, foreign: number] {
-    const { valid, repeated, foreign } = this.answers.counts;
-    return [valid, repeated, foreign];
-  }
-}
-
-function settledOf(chunk: Chunk): string[] {
-  const of = (outcome: Outcome) => [...chunk.counts[outcome]].join('');
-  const found = [...Array(chunk.endpoints).keys()].filter((at) => chunk.isSettled(at));
-  return found.map((at) => `${at}: open ${of('open')} closed ${of('closed')} rejected ${of('rejected')}`);
-}
-
-const as = {
-  open: `${endpoint}: open 010 closed 000 rejected 000`,
-  closed: `${endpoint}: open 000 closed 010 rejected 000`,
-  rejected: `${endpoint}: open 000 closed 000 rejected 010`,
-};
+import { Chunk, word } from '../engine/chunk.ts';
+import { control } from '../engine/engine-control.ts';
+import {
+  as,
+  asked,
+  endpoint,
+  finalizedEndpoints,
+  flags,
+  hosts,
+  icmp,
+  key,
+  ownPort,
+  plan,
+  ports,
+  type Quoted,
+  sequenceTo,
+  stranger,
+  Trial,
+  tcp,
+  unreachable,
+} from '../fixtures/response-trial.ts';
+import { halfSipHash } from './cookie.ts';
 
 let trial: Trial;
 beforeEach(() => {
@@ -306,9 +160,9 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     const later = new Chunk(plan(family, { id: 99 }));
     trial.answers.add(later, () => undefined);
     trial.read(tcp(family, flags.synAck));
-    expect([settledOf(trial.chunks[family]), settledOf(later)]).toEqual([[as.open], []]);
+    expect([finalizedEndpoints(trial.chunks[family]), finalizedEndpoints(later)]).toEqual([[as.open], []]);
     trial.read(tcp(family, flags.synAck));
-    expect(settledOf(later)).toEqual([as.open]);
+    expect(finalizedEndpoints(later)).toEqual([as.open]);
     trial.read(tcp(family, flags.synAck));
     expect(trial.counts).toEqual([2, 1, 0]);
   });
@@ -417,60 +271,6 @@ describe('addresses and headers that run into each other', () => {
   });
 });
 
-describe('T-015 mutated packets', () => {
-  const kinds: Record<string, Buffer> = {
-    'SYN and ACK': tcp(4, flags.synAck),
-    'a reset': tcp(4, flags.resetAck),
-    'SYN and ACK behind options': tcp(4, flags.synAck, { words: 9 }),
-    'an ICMP error': icmp(4, 3, 3, {}, 24),
-    'an ICMP error that quotes options': icmp(4, 11, 0, { words: 7 }),
-    'SYN and ACK over IPv6': tcp(6, flags.synAck),
-    'a reset over IPv6': tcp(6, flags.resetAck),
-    'an ICMPv6 error': icmp(6, 1, 4, {}, 24),
-  };
-  const seeds = Object.values(kinds);
-
-  it.each(Object.entries(kinds))('100,000 of %s settle what they prove and nothing else', (_name, seed) => {
-    const random = generator(0x5eed);
-    const taken = { settled: 0, dropped: 0 };
-    for (let round = 0; round < 100_000; round++) {
-      const packet = mutated(seed, seeds, random);
-      const expected = proven(packet);
-      taken[expected ? 'settled' : 'dropped'] += 1;
-      // Nothing behind it, what would make it whole, and what is in no packet: all the same.
-      const behind = [Buffer.alloc(0), seed.subarray(Math.min(packet.length, seed.length)), ones];
-      for (const more of behind) {
-        trial.read(more.length === 0 ? packet : Buffer.concat([packet, more]), packet.length);
-        if (!isOnly(expected)) throw new Error(`round ${round}: ${packet.toString('hex')}`);
-      }
-    }
-    // Many are still whole, many are not: both ways were gone.
-    expect(Math.min(taken.settled, taken.dropped)).toBeGreaterThan(5000);
-    expect(trial.counts).toEqual([3 * taken.settled, 0, 3 * taken.dropped]);
-  });
-
-  /** Whether that endpoint is settled, and nothing else is; then all is as if nothing had been read. */
-  function isOnly(expected: Proof | null): boolean {
-    let is = true;
-    for (const family of [4, 6] as const) {
-      const { settled, counts } = trial.chunks[family];
-      const mine = expected?.family === family ? expected : null;
-      is &&= settled[0] === (mine ? 1 << mine.endpoint : 0);
-      is &&= trial.opened[family].length === (mine?.outcome === 'open' ? 1 : 0);
-      for (const outcome of ['open', 'closed', 'rejected'] as const) {
-        const host = mine?.outcome === outcome ? Math.floor(mine.endpoint / ports.length) : -1;
-        for (let at = 0; at < 3; at++) is &&= counts[outcome][at] === (at === host ? 1 : 0);
-        counts[outcome].fill(0);
-      }
-      settled[0] = 0;
-      trial.opened[family].length = 0;
-    }
-    return is;
-  }
-});
-
-const ones = Buffer.alloc(200, 0xff);
-
 function withByte(packet: Buffer, at: number, byte: number): Buffer {
   packet[at] = byte;
   return packet;
@@ -487,90 +287,4 @@ function watched(packet: Buffer): { seen: Buffer; reads: number[] } {
     },
   });
   return { seen, reads };
-}
-
-/** Random numbers of 32 bits out of a seed (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-}
-
-/** A packet with up to three faults: bits, bytes, lengths, and parts of other packets. */
-function mutated(seed: Buffer, others: readonly Buffer[], random: () => number): Buffer {
-  let packet: Buffer = Buffer.from(seed);
-  for (let left = 1 + (random() % 3); left > 0; left--) {
-    const at = random() % Math.max(1, packet.length);
-    const way = random() % 8;
-    if (way < 2) packet[at] = (packet[at] as number) ^ (1 << (random() & 7));
-    else if (way === 2) packet[at] = random();
-    else if (way === 3) packet[at] = [0, 1, 0x7f, 0x80, 0xff][random() % 5] as number;
-    else if (way === 4) packet[0] = random();
-    else if (way === 5) packet = packet.subarray(0, random() % (packet.length + 1));
-    else if (way === 6) {
-      const inserted = Buffer.alloc(1 + (random() & 15), random() & 0xff);
-      packet = Buffer.concat([packet.subarray(0, at), inserted, packet.subarray(at)]);
-    } else {
-      const other = others[random() % others.length] as Buffer;
-      packet = Buffer.concat([packet.subarray(0, at), other.subarray(random() % other.length)]);
-    }
-  }
-  return packet;
-}
-
-interface Proof {
-  family: Family;
-  endpoint: number;
-  outcome: Outcome;
-}
-
-/** What a packet proves, in plain steps on parts of it that are cut out: the other way to the same end. */
-function proven(packet: Buffer): Proof | null {
-  const outer = split(packet);
-  if (!outer) return null;
-  const { family, protocol, payload, from } = outer;
-  if (protocol === protocols[family].tcp) {
-    if (payload.length < 20) return null;
-    const [port, to, flag] = [payload.readUInt16BE(0), payload.readUInt16BE(2), payload[13] as number];
-    const has = (bits: number) => (flag & bits) === bits;
-    const outcome = has(flags.resetAck) ? 'closed' : has(flags.synAck) && !has(flags.reset) ? 'open' : null;
-    if (to !== ownPort || outcome === null) return null;
-    return proof(family, from, port, (payload.readUInt32BE(8) - 1) >>> 0, outcome);
-  }
-  if (protocol !== protocols[family].icmp || payload.length < 8) return null;
-  const types = family === 4 ? [3, 11] : [1, 3];
-  if (!types.includes(payload[0] as number)) return null;
-  const inner = split(payload.subarray(8), family);
-  if (inner?.protocol !== protocols[family].tcp || inner.payload.length < 8) return null;
-  if (inner.payload.readUInt16BE(0) !== ownPort) return null;
-  const port = inner.payload.readUInt16BE(2);
-  return proof(family, inner.to, port, inner.payload.readUInt32BE(4), 'rejected');
-}
-
-/** @param known family of a quote: its version is not looked at */
-function split(packet: Buffer, known?: Family) {
-  const version = known ?? (packet[0] ?? 0) >>> 4;
-  if (version === 4 && packet.length >= 20) {
-    const header = ((packet[0] as number) & 15) * 4;
-    if (header < 20 || packet.length < header) return null;
-    const [from, to] = [packet.subarray(12, 16), packet.subarray(16, 20)];
-    return { family: 4 as const, protocol: packet[9], from, to, payload: packet.subarray(header) };
-  }
-  if (version !== 6 || packet.length < 40) return null;
-  const [from, to] = [packet.subarray(8, 24), packet.subarray(24, 40)];
-  return { family: 6 as const, protocol: packet[6], from, to, payload: packet.subarray(40) };
-}
-
-function proof(family: Family, host: Buffer, port: number, sequence: number, outcome: Outcome): Proof | null {
-  const [hostNumber, portNumber] = [
-    hosts[family].findIndex((each) => each.equals(host)),
-    ports.indexOf(port),
-  ];
-  if (hostNumber < 0 || portNumber < 0) return null;
-  if (sequence !== sequenceTo(host, port)) return null;
-  return { family, endpoint: hostNumber * ports.length + portNumber, outcome };
 }
