@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { Scan, ScanRequest } from '../domain/scan.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
+import type { Traffic } from '../domain/traffic.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import type { ScopeRules } from './control.ts';
 
@@ -58,14 +59,14 @@ export type ToChild =
   | ProcessCommand;
 
 /**
- * Messages from it. `sealed` carries the number of durable rows of the record, `packets` the packets sent by this
- * process so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a message.
+ * Messages from it. `sealed` carries the number of durable rows of the record, `traffic` what this process
+ * sent and received so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a message.
  */
 export type FromChild =
   | { type: 'ready' }
   | { type: 'ack' }
   | { type: 'live'; live: LiveScan }
-  | { type: 'packets'; sent: number }
+  | { type: 'traffic'; traffic: Traffic }
   | { type: 'sealed'; rows: number }
   | { type: 'evaluated'; data: EvaluationData }
   | { type: 'finished'; outcome: ScanOutcome }

@@ -4,6 +4,7 @@ import type { ShardPart } from '../domain/shard.ts';
 import type { AddressSet } from '../domain/targets/address-set.ts';
 import { compileScope, type Scope } from '../domain/targets/scope.ts';
 import { anyInterface, parseTargets, type Target } from '../domain/targets/target.ts';
+import type { Traffic } from '../domain/traffic.ts';
 import type { Resolution } from '../net/resolve.ts';
 
 /** Resolves a host name; never throws. */
@@ -21,6 +22,9 @@ export interface PreparedTargets {
   errors: { target: string; code: string; message: string }[];
   warnings: ScanWarning[];
 }
+
+/** Error code of a name without an address. */
+const unresolved = 'resolve_failed';
 
 /** Maximum number of concurrent lookups. */
 const parallelLookups = 8;
@@ -105,7 +109,7 @@ async function resolveNames(names: string[], resolve: Resolve): Promise<Resolved
 async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): Promise<void> {
   const resolution = await resolve(name);
   if ('error' in resolution) {
-    resolved.errors.push({ target: name, code: 'resolve_failed', message: resolution.error });
+    resolved.errors.push({ target: name, code: unresolved, message: resolution.error });
     return;
   }
   const { addresses, dropped } = resolution;
@@ -129,4 +133,10 @@ function withAddresses(target: Target, names: Resolved['addresses']): Target[] {
 /** Resolved addresses are checked like targets: multicast, broadcast and unspecified addresses are never scanned. */
 function addressSetOf(addresses: Iterable<string>): AddressSet {
   return parseTargets([...addresses]).addresses;
+}
+
+/** The traffic of a run with the names that have no address. */
+export function withUnresolved(traffic: Traffic, errors: PreparedTargets['errors']): Traffic {
+  const resolve = errors.filter(({ code }) => code === unresolved).length;
+  return { ...traffic, errors: { ...traffic.errors, resolve } };
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
+import type { Traffic } from '../domain/traffic.ts';
 import type { Logger } from '../engine/module.ts';
 import type { Resolution } from '../net/resolve.ts';
 import type { RecordWriter } from '../workspace/record/record-writer.ts';
@@ -39,8 +40,8 @@ export interface RunScanInput {
   onSealed?: (rows: number) => void;
   /** Called at the end of a shard. */
   onEvaluated?: (data: EvaluationData) => void;
-  /** Called with the packets of this run so far, as often as `onLive` and once at the end. */
-  onPackets?: (sent: number) => void;
+  /** Called with the traffic of this run so far, as often as `onLive` and once at the end. */
+  onTraffic?: (traffic: Traffic) => void;
 }
 
 /** What the steps of a run share. */

@@ -10,7 +10,7 @@ import { mergedRows } from '../workspace/record/record-reader.ts';
 import type { ScopeRules } from './control.ts';
 import { failureFrom, type ScanFailure } from './finalize/failure.ts';
 import { unavailable } from './plan/plan-scan.ts';
-import { narrowing, type PreparedTargets } from './prepare-targets.ts';
+import { narrowing, type PreparedTargets, withUnresolved } from './prepare-targets.ts';
 import { clampCount, ProgressMeter } from './progress.ts';
 import type { ResultRecorder } from './results/record-results.ts';
 import type { RunContext } from './run-context.ts';
@@ -91,8 +91,8 @@ export class ScanGraph {
 
   /** Ends what the gate has started. */
   async close(): Promise<void> {
-    this.#reportPackets();
     await (this.#closing ?? this.#gate.close());
+    this.#reportTraffic();
   }
 
   #begin(): GraphRun {
@@ -195,12 +195,13 @@ export class ScanGraph {
     await this.#context.record.seal();
   }
 
-  #reportPackets(): void {
-    this.#context.input.onPackets?.(this.#gate.packetsSent);
+  #reportTraffic(): void {
+    const { errors } = this.#input.targets;
+    this.#context.input.onTraffic?.(withUnresolved(this.#gate.traffic, errors));
   }
 
   #reportLive(): void {
-    this.#reportPackets();
+    this.#reportTraffic();
     const { input, warnings } = this.#context;
     const { recorder } = this.#input;
     if (!input.onLive || !this.#graph) return;

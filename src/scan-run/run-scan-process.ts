@@ -44,7 +44,7 @@ export async function runScanProcess(
     onLive: (live) => send({ type: 'live', live }),
     onSealed: (rows) => send({ type: 'sealed', rows }),
     onEvaluated: (data) => send({ type: 'evaluated', data }),
-    onPackets: (sent) => send({ type: 'packets', sent }),
+    onTraffic: (traffic) => send({ type: 'traffic', traffic }),
   });
   await sendLast({ type: 'finished', outcome });
   process.exit(0);

@@ -1,5 +1,6 @@
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, StageRecord } from '../domain/scan.ts';
+import { noTraffic } from '../domain/traffic.ts';
 import type { ResultSource } from '../engine/module.ts';
 import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { machineNow } from '../net/machine-clock.ts';
@@ -14,7 +15,7 @@ import { finalizeRecord } from './finalize/finalize-record.ts';
 import type { ScanOutcome } from './messages.ts';
 import { evaluatesVulnerabilities } from './plan/plan-scan.ts';
 import { planRun, restoreEarlier, targetsOfRun } from './prepare-run.ts';
-import type { PreparedTargets } from './prepare-targets.ts';
+import { type PreparedTargets, withUnresolved } from './prepare-targets.ts';
 import { ProgressMeter } from './progress.ts';
 import { ResultRecorder } from './results/record-results.ts';
 import { type Counted, summaryOf } from './results/scan-summary.ts';
@@ -134,6 +135,7 @@ class ScanRun {
   #recordTargets({ warnings, errors }: PreparedTargets, recorder: ResultRecorder): void {
     this.#context.warnings.push(...warnings);
     for (const { target, code, message } of errors) recorder.writeError(target, code, message, null);
+    this.#context.input.onTraffic?.(withUnresolved(noTraffic(), errors));
   }
 
   #noTargets(): ScanFailure {

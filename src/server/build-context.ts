@@ -9,7 +9,7 @@ import { Notifier } from './background/notifier.ts';
 import { StoreComparison } from './background/store-comparison.ts';
 import type { ServerContext, VersionInfo } from './context.ts';
 import type { Installed } from './installed.ts';
-import { Metrics } from './logging/metrics.ts';
+import { Metrics } from './metrics/metrics.ts';
 import type { Resources } from './open-resources.ts';
 import { DamagedRecords } from './results/damaged-records.ts';
 import { ResultMover } from './results/result-mover.ts';
@@ -34,10 +34,12 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
   const { config, settings, store, workspace, shards, license, installed, log, logOutput, audit } = input;
   const fetched = input.results && new FetchedScans(input.results, workspace);
   const folders = new ScanFolders({ store, workspace, fetched, log });
-  const results = input.results && fetched && new ResultMover({ ...input, results: input.results, fetched });
+  const metrics = new Metrics();
+  const onMove: Metrics['resultsMoved'] = (status) => metrics.resultsMoved(status);
+  const results =
+    input.results && fetched && new ResultMover({ ...input, results: input.results, fetched, onMove });
   const { retention } = config.workspace;
   const garbage = new GarbageCollector({ store, workspace, retention, results }, log);
-  const metrics = new Metrics({ store, workspace, version: input.version.version });
   const onEnd: Metrics['notificationEnded'] = (type, status) => metrics.notificationEnded(type, status);
   const notifier = new Notifier({ store, workspace, config, log, onEnd });
   const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs: config.workers.lease });
@@ -47,7 +49,7 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     results?.wake();
   };
   const workers = new WorkerPool({ ...input, queue, metrics, onScanEnd });
-  metrics.followWorkers(workers);
+  metrics.addGauges({ ...input, workers, results });
   const damaged = new DamagedRecords(log);
   const tenants = new Tenants({ config, store, workspace, folders, damaged, installed });
   const context: ServerContext = {

@@ -12,7 +12,7 @@ import type { Notifier } from './background/notifier.ts';
 import type { StoreComparison } from './background/store-comparison.ts';
 import type { Installed } from './installed.ts';
 import type { LogOutput } from './logging/log-output.ts';
-import type { Metrics } from './logging/metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import type { DamagedRecords } from './results/damaged-records.ts';
 import type { ResultMover } from './results/result-mover.ts';
 import type { ScanFeeds } from './scans/scan-feeds.ts';

@@ -111,6 +111,16 @@ export class OutboxTable {
       .execute();
   }
 
+  /** Number of notifications of all senders. */
+  async count(): Promise<number> {
+    const row = await this.#db
+      .selectFrom('outbox')
+      .select((e) => e.fn.countAll().as('notifications'))
+      .where(inView(this.#view))
+      .executeTakeFirstOrThrow();
+    return Number(row.notifications);
+  }
+
   async ofScan(scanId: string): Promise<PendingNotification[]> {
     return await this.#db
       .selectFrom('outbox')

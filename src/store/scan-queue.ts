@@ -277,6 +277,20 @@ export class ScanQueueTable {
     };
   }
 
+  /** When the scan was submitted that waits longest, ISO 8601 UTC, without those that are paused; null when none waits. */
+  async oldestWaiting(): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('scan_queue')
+      .select((e) => e.fn.min('created_at').as('oldest'))
+      .where(inView(this.#view))
+      .where('state', 'in', ['waiting', 'running'])
+      .where('paused_since', 'is', null)
+      .where('blackout_since', 'is', null)
+      .where((e) => e.or([e('state', '=', 'waiting'), e(waitsForWorker(e), '=', 1)]))
+      .executeTakeFirst();
+    return row?.oldest ?? null;
+  }
+
   /** A statement of its own: together with other states no index serves. */
   async #failedSince(time: string): Promise<number> {
     const row = await this.#db

@@ -3,6 +3,7 @@ import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { scanLogFields } from '../domain/scan-origin.ts';
 import type { EvaluationData } from '../domain/shard.ts';
+import { addTraffic, noTraffic, type Traffic, trafficGrowth } from '../domain/traffic.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
 import {
@@ -23,8 +24,8 @@ export interface ScanProcessInput {
   /** Grace period between cancel and SIGKILL, milliseconds. */
   graceMs: number;
   onNews: () => void;
-  /** Called with the number of packets sent since the last call. */
-  onPackets: (count: number) => void;
+  /** Called with what the process sent and received since the last call. */
+  onTraffic: (traffic: Traffic) => void;
   onFault: (message: string) => void;
   /** Receives each log line of the process; null lets it write to the standard error of this process. */
   onLogLine: ((line: string) => void) | null;
@@ -58,7 +59,7 @@ export class ScanProcess implements RunningScan {
   readonly #input: ScanProcessInput;
   readonly #begunAt = machineNow();
   #started = false;
-  #packetsSent = 0;
+  #traffic = noTraffic();
   #canceled = false;
   #killer: NodeJS.Timeout | null = null;
   /** Commands from before the start. */
@@ -150,8 +151,8 @@ export class ScanProcess implements RunningScan {
       case 'evaluated':
         this.evaluated = message.data;
         return;
-      case 'packets':
-        return this.#countPackets(message.sent);
+      case 'traffic':
+        return this.#countTraffic(message.traffic);
       case 'finished':
         this.outcome = message.outcome;
         return this.#endSoon();
@@ -161,10 +162,10 @@ export class ScanProcess implements RunningScan {
   }
 
   /** Ignores counts that do not grow: modules in that process must not tamper with the counters of the server. */
-  #countPackets(sent: number): void {
-    if (!Number.isSafeInteger(sent) || sent <= this.#packetsSent) return;
-    this.#input.onPackets(sent - this.#packetsSent);
-    this.#packetsSent = sent;
+  #countTraffic(reported: unknown): void {
+    const growth = trafficGrowth(reported, this.#traffic);
+    this.#traffic = addTraffic(this.#traffic, growth);
+    this.#input.onTraffic(growth);
   }
 
   #start(): void {

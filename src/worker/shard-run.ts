@@ -5,10 +5,12 @@ import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import type { ScanOrigin } from '../domain/scan-origin.ts';
 import type { ShardCommand } from '../domain/shard.ts';
+import { addTraffic, noTraffic } from '../domain/traffic.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
+import type { LiveScan } from '../scan-run/messages.ts';
 import type { ShardCommands } from '../store/shards.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
@@ -70,7 +72,7 @@ export class ShardRun {
   #assignedRate = 0;
   #rate = 0;
   #rules: string | null = null;
-  #packets = 0;
+  #traffic = noTraffic();
   /** Last report written to the store. */
   #storedReport: unknown = null;
   /** When the process must stop sending unless another heartbeat succeeds, see machineNow. */
@@ -167,7 +169,7 @@ export class ShardRun {
     if (outcome === null) return await (this.#releasing ? this.#release() : this.#abandon());
     // Another host may have free disk space.
     if (outcome.error?.code === 'insufficient_storage') return await this.#abandon();
-    const told: ShardOutcome = { ...outcome, packets_sent: this.#packets, evaluated };
+    const told: ShardOutcome = { ...outcome, ...this.#counters, evaluated };
     const tell = () => line.finish(shard, JSON.stringify(told));
     return (await this.#untilAcknowledged(tell)) ? 'done' : 'lost';
   }
@@ -246,8 +248,8 @@ export class ShardRun {
       env,
       graceMs: cancelGraceMs,
       onNews: () => undefined,
-      onPackets: (count) => {
-        this.#packets += count;
+      onTraffic: (traffic) => {
+        this.#traffic = addTraffic(this.#traffic, traffic);
       },
       onFault: (message) => onWarning(new Error(message), 'scan process reported a fault'),
       onLogLine,
@@ -306,8 +308,12 @@ export class ShardRun {
     this.#apply(orders);
   }
 
-  #reportOf(live: Omit<ShardReport, 'packets_sent'>): ShardReport {
-    return { ...live, packets_sent: this.#packets };
+  #reportOf(live: LiveScan): ShardReport {
+    return { ...live, ...this.#counters };
+  }
+
+  get #counters(): Pick<ShardReport, 'packets_sent' | 'traffic'> {
+    return { packets_sent: this.#traffic.sent, traffic: this.#traffic };
   }
 
   #apply({ command, rate, rules }: ShardCommands): void {

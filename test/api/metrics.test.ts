@@ -27,6 +27,14 @@ describe('the metrics of a server', () => {
     expect(found.get('service_scan_duration_seconds_sum')).toBeGreaterThan(0);
     expect(found.get('service_packets_sent_total')).toBeGreaterThanOrEqual(40);
     expect(found.get('service_packets_sent_total')).toBeLessThan(200);
+    expect(found.get('service_probe_errors_total{kind="refused"}')).toBeGreaterThanOrEqual(38);
+    // This machine is scanned by connections.
+    expect(found.get('service_raw_packets_sent_total')).toBe(0);
+    expect(found.get('service_packet_rate')).toBe(0);
+    expect(found.get('service_queue_oldest_seconds')).toBe(0);
+    expect(found.get('service_workers{state="idle"}')).toBeGreaterThan(0);
+    expect(found.get('service_outbox_length')).toBe(0);
+    expect(found.get('process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
     expect(found.get('service_node_duration_seconds_count{module_type="syn_scanner"}')).toBe(1);
     expect(found.get('service_queue_length')).toBe(0);
     expect(found.get('service_worker_utilization')).toBe(0);

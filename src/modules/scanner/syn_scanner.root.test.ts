@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import type { Port, PortCounts } from '../../domain/host.ts';
+import { noTraffic } from '../../domain/traffic.ts';
 import type { ScanGate } from '../../net/gate/gate.ts';
 import { rawObstacle } from '../../net/packets/linux/rights.ts';
 import type { SlicedScanState } from './sliced-scan.ts';
@@ -33,13 +34,18 @@ function gateTo(targets: string[]): ScanGate {
 describe.runIf(rawObstacle() === null)('syn_scanner', () => {
   it('finds exactly the open ports and accounts for every planned one', async () => {
     const ports = await Promise.all(Array.from({ length: 5 }, () => listen(() => undefined)));
+    const gate = gateTo(['127.0.0.1', '127.0.0.2']);
     const { published, warnings } = await tryModule(syn_scanner, {
       config: { fallback: false, ports: `${ports.join(',')},1-50` },
       inputs: { targets: [] },
       targets: ['127.0.0.1', '127.0.0.2'],
-      gate: gateTo(['127.0.0.1', '127.0.0.2']),
+      gate,
     });
     expect(warnings).toEqual([]);
+    const { sent, raw, errors } = gate.traffic;
+    expect([sent, raw.sent - raw.retransmitted, raw.dropped]).toEqual([raw.sent, 110, 0]);
+    expect(raw.received).toBeGreaterThanOrEqual(110);
+    expect(errors).toEqual({ ...noTraffic().errors, refused: 105 });
     expect(openOf(published).map(({ host, port, reason }) => [host, port, reason])).toEqual(
       expect.arrayContaining(ports.map((port) => ['127.0.0.1', port, 'syn-ack'])),
     );

@@ -1,5 +1,6 @@
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Exchange, TlsObservation } from '../../domain/text/banner.ts';
+import type { Traffic } from '../../domain/traffic.ts';
 import type { PingType } from '../packets/frame/echo.ts';
 import type { ConnectJob, SweepOutcome, SynJob } from '../tcp/sweep-job.ts';
 
@@ -82,6 +83,9 @@ export interface ScanGate extends NetworkGate {
 
   /** Stops the background work of the gate. */
   close(): Promise<void>;
+
+  /** What this scan sent and received so far. */
+  readonly traffic: Traffic;
 
   /** Attempts skipped because they would have reached this server itself. */
   readonly spared: number;

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -368,4 +369,78 @@ it('never comes back to addresses that were taken away, and spares the listeners
 
 it('reads the limit of open files', () => {
   expect(openFilesLimit()).toBe(Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' })));
+});
+
+describe('the traffic of a gate', () => {
+  const errorsOf = ({ traffic }: ReturnType<typeof gateOf>) =>
+    Object.fromEntries(Object.entries(traffic.errors).filter(([, count]) => count > 0));
+  /** Where nobody listens. */
+  const closedPort = async () => {
+    const port = await listen(() => undefined, ownHost);
+    for (const server of servers) server.close();
+    servers.clear();
+    return port;
+  };
+
+  it('counts closed ports as refused, of probes, sessions and sweeps', async () => {
+    const gate = gateOf([ownHost]);
+    const port = await closedPort();
+    await gate.probeTcp(ownHost, port, patient);
+    expect(errorsOf(gate)).toEqual({ refused: 1 });
+    await gate.connect(ownHost, port, { deadlineMs: 1000, maxBytes: 10, signal });
+    expect(errorsOf(gate)).toEqual({ refused: 2 });
+    const sweep = { retries: 0, timeoutMs: 500, concurrency: 10, signal, restored: null };
+    await gate.sweepConnect({
+      ...sweep,
+      hosts: [{ ip: ownHost }],
+      ports: Uint16Array.of(port),
+      onOpen: () => undefined,
+      onState: () => undefined,
+    });
+    await gate.close();
+    expect(errorsOf(gate)).toEqual({ refused: 3 });
+  });
+
+  it('counts closed UDP ports as refused and silent ones as timeout', async () => {
+    const gate = gateOf([ownHost]);
+    const silent = createSocket('udp4');
+    await new Promise<void>((resolve) => silent.bind(0, ownHost, resolve));
+    const ports = [silent.address().port, await closedPort()];
+    const task = { host: ownHost, ports: 2, nextPort: () => ports.pop() ?? null };
+    const swept = gate.sweepUdp([task], { timeoutMs: 200, retries: 0, signal, payloads: () => [] });
+    for await (const _outcome of swept);
+    silent.close();
+    expect(errorsOf(gate)).toEqual({ refused: 1, timeout: 1 });
+  });
+
+  it('counts a session that the peer resets, one that its deadline ends, and a failed TLS handshake', async () => {
+    const resetting = await listen((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    const silent = await listen(() => undefined);
+    const rude = await listen((socket) => socket.end('no TLS here\r\n'));
+    const gate = gateOf(['127.0.0.1']);
+    const one = await connected(gate, resetting);
+    await one.write(Buffer.from('hello'));
+    await one.read({ idleMs: 1000 });
+    expect(errorsOf(gate)).toEqual({ reset: 1 });
+    const two = await connected(gate, silent, 1000, 100);
+    expect((await two.read({ idleMs: 5000 })).end).toBe('deadline');
+    expect(errorsOf(gate)).toEqual({ reset: 1, timeout: 1 });
+    const three = await connected(gate, rude);
+    expect(await three.startTls({ serverName: null, alpn: [] })).toHaveProperty('reason');
+    expect(errorsOf(gate)).toEqual({ reset: 1, timeout: 1, tls: 1 });
+  });
+
+  it('counts neither what the scope keeps back nor what is canceled nor what succeeds', async () => {
+    const port = await listen((socket) => socket.end('hello'));
+    const gate = gateOf(['127.0.0.0/24'], { block: ['127.0.0.9'] });
+    const stop = new AbortController();
+    await gate.probeTcp('127.0.0.9', port, patient);
+    const session = await connected(gate, port);
+    await session.read({ idleMs: 500 });
+    session.close();
+    stop.abort();
+    await gate.probeTcp('127.0.0.1', 1, { timeoutMs: 500, signal: stop.signal });
+    expect(errorsOf(gate)).toEqual({});
+    expect(gate.traffic.sent).toBe(gate.packetsSent);
+  });
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Address, formatAddress, parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Scope } from '../../domain/targets/scope.ts';
+import { addTraffic, noTraffic, type ProbeErrorKind, type Traffic } from '../../domain/traffic.ts';
 import { onAbort } from '../abort.ts';
 import { notTried } from '../failure.ts';
 import { neighborhood, sweepNeighbors } from '../icmp/neighbor-sweep.ts';
@@ -77,7 +78,7 @@ export function createGate(options: GateOptions): ScanGate {
     admitted: options.addresses,
     admit: (host: string) => admittedAddress(host, admission.admitted, options),
     isOwn: options.isOwn ?? (() => false),
-    sent: 0,
+    traffic: noTraffic(),
     spared: 0,
     slots: new Slots(mostConnections),
     mostConnections,
@@ -127,7 +128,7 @@ interface Admission {
   admitted: AddressSet;
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
-  sent: number;
+  traffic: Traffic;
   spared: number;
   slots: Slots;
   mostConnections: number;
@@ -154,7 +155,11 @@ class ScopedGate implements ScanGate {
   }
 
   get packetsSent(): number {
-    return this.#admission.sent;
+    return this.traffic.sent;
+  }
+
+  get traffic(): Traffic {
+    return this.#admission.traffic;
   }
 
   get unsent(): ReadonlyMap<string, number> {
@@ -181,7 +186,12 @@ class ScopedGate implements ScanGate {
   }
 
   async sweepSyn(job: SynJob): Promise<SweepOutcome[]> {
-    return await (await this.#syn()).sweep(job);
+    const outcomes = await (await this.#syn()).sweep(job);
+    for (const outcome of outcomes) {
+      this.#noteSweep(outcome);
+      this.#noteErrors('unsent', unsentOf(outcome));
+    }
+    return outcomes;
   }
 
   /** A packet engine is a separate process, so it is started on demand. */
@@ -198,7 +208,10 @@ class ScopedGate implements ScanGate {
       admit: admission.admit,
       isOwn: admission.isOwn,
       onSent: (packets) => {
-        admission.sent += packets;
+        admission.traffic.sent += packets;
+      },
+      onRawPackets: (packets) => {
+        admission.traffic = addTraffic(admission.traffic, { ...noTraffic(), raw: packets });
       },
       onSpared: () => {
         admission.spared += 1;
@@ -213,7 +226,9 @@ class ScopedGate implements ScanGate {
   }
 
   async sweepConnect(job: ConnectJob): Promise<SweepOutcome[]> {
-    return await (await this.#connecting()).sweep(job);
+    const outcomes = await (await this.#connecting()).sweep(job);
+    for (const outcome of outcomes) this.#noteSweep(outcome);
+    return outcomes;
   }
 
   #connecting(): Promise<ConnectSweeper> {
@@ -235,7 +250,7 @@ class ScopedGate implements ScanGate {
       isSlow: (host) => admission.slow.has(host),
       onSlow: (host) => this.#noteLatency(host, Infinity),
       onSent: (attempts) => {
-        admission.sent += attempts;
+        admission.traffic.sent += attempts;
       },
       onUnsent: (reason, count) => this.#noteUnsent(reason, count),
       onSpared: () => {
@@ -284,7 +299,8 @@ class ScopedGate implements ScanGate {
     options.onWait?.(loopClock.now() - waitingSince);
     if (typeof opened !== 'string') return { failure: opened };
     const pace = this.#pace(opened, options.connectMs ?? options.deadlineMs, options.signal);
-    const result = await dial(opened, port, { ...options, ...pace });
+    const onError = (kind: ProbeErrorKind) => this.#noteErrors(kind, 1);
+    const result = await dial(opened, port, { ...options, ...pace, onError });
     if ('failure' in result) this.#note(opened, result.failure);
     else this.#noteLatency(opened, result.connection.latencyMs);
     if (result.closed) result.closed.then(() => this.#admission.slots.release());
@@ -301,7 +317,7 @@ class ScopedGate implements ScanGate {
       rate: this.#rate,
       admit: this.#admission.admit,
       onSent: (count) => {
-        this.#admission.sent += count;
+        this.#admission.traffic.sent += count;
       },
       onUnsent: (reason) => this.#noteUnsent(reason),
     });
@@ -311,23 +327,28 @@ class ScopedGate implements ScanGate {
     }
   }
 
-  sweepUdp<T extends UdpTask>(
+  async *sweepUdp<T extends UdpTask>(
     tasks: AsyncIterable<T> | Iterable<T>,
     options: UdpSweepOptions,
-  ): AsyncIterable<UdpOutcome<T>> {
-    return sweepUdp(tasks, {
+  ): AsyncGenerator<UdpOutcome<T>, void, undefined> {
+    const outcomes = sweepUdp(tasks, {
       ...options,
       rate: this.#rate,
       admit: this.#admission.admit,
       isOwn: this.#admission.isOwn,
       onSent: (count) => {
-        this.#admission.sent += count;
+        this.#admission.traffic.sent += count;
       },
       onUnsent: (reason) => this.#noteUnsent(reason),
       onSpared: () => {
         this.#admission.spared += 1;
       },
     });
+    for await (const outcome of outcomes) {
+      const kind = errorKindOf(outcome);
+      if (kind) this.#noteErrors(kind, 1);
+      yield outcome;
+    }
   }
 
   async askUdp(
@@ -359,7 +380,7 @@ class ScopedGate implements ScanGate {
       rate: this.#rate,
       admit: this.#admission.admit,
       onSent: (count) => {
-        this.#admission.sent += count;
+        this.#admission.traffic.sent += count;
       },
       onUnsent: (reason) => this.#noteUnsent(reason),
     });
@@ -405,12 +426,15 @@ class ScopedGate implements ScanGate {
       again: async () => (await this.#again(signal)) && this.#admission.admit(host) !== null,
       onRepeat: () => {
         this.#rate.charge();
-        this.#admission.sent += 1;
+        this.#admission.traffic.sent += 1;
       },
     };
   }
 
-  #note(host: string, { state, reason, latencyMs }: PortObservation): void {
+  #note(host: string, observation: PortObservation): void {
+    const { state, reason, latencyMs } = observation;
+    const kind = errorKindOf(observation);
+    if (kind) this.#noteErrors(kind, 1);
     if (state === 'not_tried') {
       if (reason !== 'canceled') this.#noteUnsent(reason);
     } else if (state !== 'filtered') this.#noteLatency(host, latencyMs);
@@ -419,6 +443,17 @@ class ScopedGate implements ScanGate {
   #noteUnsent(reason: string, count = 1): void {
     const { unsent } = this.#admission;
     unsent.set(reason, (unsent.get(reason) ?? 0) + count);
+    this.#noteErrors('unsent', count);
+  }
+
+  #noteErrors(kind: ProbeErrorKind, count: number): void {
+    this.#admission.traffic.errors[kind] += count;
+  }
+
+  #noteSweep({ closed, filtered, rejected = 0 }: SweepOutcome): void {
+    this.#noteErrors('refused', closed);
+    this.#noteErrors('unreachable', rejected);
+    this.#noteErrors('timeout', filtered - rejected);
   }
 
   #noteLatency(host: string, latencyMs: number): void {
@@ -429,7 +464,25 @@ class ScopedGate implements ScanGate {
   /** A token for one more packet. */
   async #again(signal: AbortSignal): Promise<boolean> {
     if (!this.#rate.tryTake() && !(await this.#rate.take(signal))) return false;
-    this.#admission.sent += 1;
+    this.#admission.traffic.sent += 1;
     return true;
   }
+}
+
+/** What an observed port counts as in metrics; null = as no error. */
+function errorKindOf({
+  state,
+  reason,
+}: Pick<UdpOutcome<unknown>, 'state' | 'reason'>): ProbeErrorKind | null {
+  if (reason === 'accept-then-reset') return 'reset';
+  if (state === 'closed') return 'refused';
+  if (state === 'open|filtered') return 'timeout';
+  if (state === 'filtered') return reason === 'no-response' ? 'timeout' : 'unreachable';
+  return null;
+}
+
+/** Ports to which no packet could be sent; addresses outside the scope are none. */
+function unsentOf({ not_tried, problem, unsent = 0 }: SweepOutcome): number {
+  if (problem === null) return unsent;
+  return problem === 'out_of_scope' ? 0 : not_tried;
 }

@@ -263,6 +263,7 @@ function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal 
     filtered,
     not_tried,
     problem: null,
+    rejected: of('rejected'),
     ...(silent.length > 0 && { silent }),
   };
 }

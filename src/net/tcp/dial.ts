@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Exchange, TlsObservation } from '../../domain/text/banner.ts';
+import type { ProbeErrorKind } from '../../domain/traffic.ts';
 import { onAbort } from '../abort.ts';
 import type {
   Connection,
@@ -25,11 +26,16 @@ const maxSentBytes = 4096;
 
 type Dialed = DialResult & { closed?: Promise<void> };
 
+interface Reporting {
+  /** Called for each failure after the connection was accepted. */
+  onError(kind: ProbeErrorKind): void;
+}
+
 /** Connects and keeps the connection open for a session. `closed` resolves when the socket is gone. */
 export async function dial(
   host: string,
   port: number,
-  options: DialOptions & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door'>,
+  options: DialOptions & Reporting & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door'>,
 ): Promise<Dialed> {
   const { synMs, signal, again, onRepeat, door } = options;
   const releaseClock = loopClock.use();
@@ -50,12 +56,13 @@ export async function dial(
   void closed.then(forget);
   if (door.held) resetSocket(socket);
   const deadline = startedAt + door.heldMs + options.deadlineMs;
-  const budget: Budget = { deadline, bytesLeft: options.maxBytes, exchanges: [], signal: options.signal };
+  const { maxBytes, onError } = options;
+  const budget: Budget = { deadline, bytesLeft: maxBytes, exchanges: [], signal, onError };
   return { connection: new SocketConnection(socket, socket, latencyMs, budget), closed };
 }
 
 /** Remaining limits of a session, shared by the connection and the TLS inside it. */
-interface Budget {
+interface Budget extends Reporting {
   /** loopClock.now() at which the session ends. */
   deadline: number;
   bytesLeft: number;
@@ -136,7 +143,10 @@ class SocketConnection implements Connection {
     const limits = this.#leave(options.handshakeMs);
     if (limits === null) return { reason: 'the connection was closed before the handshake' };
     const outcome = await startTls(this.#socket, { ...options, ...limits });
-    if ('reason' in outcome) return outcome;
+    if ('reason' in outcome) {
+      if (!limits.signal.aborted) this.#budget.onError('tls');
+      return outcome;
+    }
     const { stream, tls } = outcome;
     return { connection: new SocketConnection(stream, this.#socket, this.latencyMs, this.#budget), tls };
   }
@@ -234,6 +244,8 @@ class SocketConnection implements Connection {
   #finish(end: ReadEnd): void {
     if (this.#end) return;
     this.#end = end === 'closed' && loopClock.now() >= this.#budget.deadline ? 'deadline' : end;
+    if (this.#end === 'reset') this.#budget.onError('reset');
+    if (this.#end === 'deadline') this.#budget.onError('timeout');
     this.#detach?.();
     this.#release();
     this.#failWrite?.();

@@ -60,6 +60,10 @@ export interface SweepProgress {
 export interface SweepOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_open'> {
   /** Why nothing could be sent to it, or null. */
   problem: string | null;
+  /** Of the filtered ports, those with an ICMP error. */
+  rejected?: number;
+  /** Of the ports that were not tried, those to which a packet could not be sent. */
+  unsent?: number;
   /** Ports without a response, of a host that drops probes (`dropsProbes`). */
   silent?: number[];
 }

@@ -1,5 +1,6 @@
 import { invalidRequest, type PortolanError } from '../../domain/errors.ts';
 import { type Address, addressBytes, formatAddress, parseAddress } from '../../domain/targets/address.ts';
+import type { RawPackets } from '../../domain/traffic.ts';
 import { untilAborted } from '../abort.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
 import { localAddresses } from '../local-addresses.ts';
@@ -34,6 +35,8 @@ interface SweeperInput {
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
   onSent(packets: number): void;
+  /** Of the packet engine; what it sent counts as sent too. */
+  onRawPackets(packets: RawPackets): void;
   onSpared(): void;
 }
 
@@ -120,7 +123,10 @@ export class SynSweeper {
 
   #started(): Promise<PacketEngine> {
     this.#engine ??= PacketEngine.start(this.#input.rate).then((engine) => {
-      engine.onSent = this.#input.onSent;
+      engine.onPackets = (packets) => {
+        this.#input.onRawPackets(packets);
+        this.#input.onSent(packets.sent);
+      };
       return engine;
     });
     return this.#engine;
@@ -434,6 +440,8 @@ function outcomeOf(
     filtered,
     not_tried,
     problem: end.failure,
+    rejected,
+    unsent: of('unsent'),
     ...(stack && { stack }),
     ...(isListed && silent > 0 && { silent: silentPorts(state, at, end.ports) }),
   };

@@ -243,7 +243,7 @@ export class Calls {
     const { path, rule, refusal, startedAt } = call;
     const milliseconds = performance.now() - startedAt;
     const status = refusal?.status ?? 200;
-    metrics.answered({
+    metrics.countResponse({
       route: rule ? path : null,
       status,
       milliseconds: rule?.streams ? null : milliseconds,

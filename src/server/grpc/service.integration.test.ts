@@ -350,7 +350,7 @@ describe('calls of gRPC', () => {
     const grpc = await start();
     await grpc.scans().get('ListScans');
     await grpc.scans().call('GetScan', { scan_id: 'x' });
-    const text = await grpc.service.context.metrics.text();
+    const { text } = await grpc.service.context.metrics.render('text');
     expect(text).toContain(
       'service_http_requests_total{route="/service.api.v1.ScanService/ListScans",status="200"} 1',
     );

@@ -237,7 +237,7 @@ describe('GetResults and ExportScan', () => {
       const answered = `route="${path}"`;
       await sleep(1000);
       // Nothing was read: the service stands still in the middle of the file, and serves others.
-      expect(await grpc.service.context.metrics.text()).not.toContain(answered);
+      expect((await grpc.service.context.metrics.render('text')).text).not.toContain(answered);
       await grpc.scans().get('GetScan', { scan_id });
       const bytes: Buffer[] = [];
       let trailers: Record<string, unknown> = {};
@@ -249,7 +249,7 @@ describe('GetResults and ExportScan', () => {
       const file = Buffer.concat(messages.map((one) => fromBinary(ChunkSchema, one).data)).toString();
       expect(file.trimEnd().split('\n')).toHaveLength(20_001);
       await sleep(50);
-      expect(await grpc.service.context.metrics.text()).toContain(answered);
+      expect((await grpc.service.context.metrics.render('text')).text).toContain(answered);
     } finally {
       session.close();
     }

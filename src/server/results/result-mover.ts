@@ -26,6 +26,8 @@ export interface ResultMoverInput {
   results: ResultStore;
   fetched: FetchedScans;
   log: ServerLog;
+  /** Called for every attempt to move a scan, unless it was broken off. */
+  onMove?: (status: 'stored' | 'failed') => void;
   pace?: MoverIntervals;
 }
 
@@ -189,8 +191,10 @@ export class ResultMover {
     try {
       await moving;
       this.#setbacks.delete(place.scanId);
+      this.#input.onMove?.('stored');
     } catch (error) {
       if (stop.signal.aborted) return;
+      this.#input.onMove?.('failed');
       if (!(error instanceof PortolanError) || error.code === 'unavailable') throw error;
       await this.#putOff(place, error);
     } finally {

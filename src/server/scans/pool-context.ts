@@ -10,7 +10,7 @@ import type { Workspace } from '../../workspace/workspace.ts';
 import type { Installed } from '../installed.ts';
 import type { ServerLog } from '../logging/log.ts';
 import type { LogOutput } from '../logging/log-output.ts';
-import type { Metrics } from '../logging/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Distribution } from '../shards/distribution.ts';
 import type { ScanSlots } from './scan-slot.ts';
 
@@ -24,7 +24,7 @@ export interface WorkerPoolInput {
   /** Called whenever a scan has left its worker. */
   onScanEnd: () => void;
   audit: AuditLogs;
-  metrics: Pick<Metrics, 'scanEnded' | 'packetsSent'>;
+  metrics: Pick<Metrics, 'scanEnded' | 'countTraffic'>;
   /** Where the log lines of scan processes go. */
   logOutput: LogOutput;
   /** Scans are divided among workers; null = each runs in a process here. */

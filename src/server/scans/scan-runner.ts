@@ -161,7 +161,7 @@ export class ScanRunner {
       graceMs: cancelGraceMs,
       onLogLine: logOutput.lineTaker(),
       onNews: () => news.emit(scan.scan_id),
-      onPackets: (count) => metrics.packetsSent(count),
+      onTraffic: (traffic) => metrics.countTraffic(traffic),
       onFault: (message) =>
         log.error({ ...slotFields(slot), fault: message }, 'scan process reported a fault'),
     };

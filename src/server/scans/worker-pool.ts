@@ -101,6 +101,12 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     this.#context.listeners = listeners;
   }
 
+  /** Packets per second that the scans of this server send, on all their workers. */
+  get packetRate(): number {
+    const sending = [...this.#context.slots.values()].filter(({ paused }) => !paused);
+    return sending.reduce((sum, { process }) => sum + (process?.live?.progress.rate ?? 0), 0);
+  }
+
   counts(): { active: number; idle: number; total: number } {
     return this.#capacity.counts();
   }

@@ -1,3 +1,4 @@
+import { addTraffic, noTraffic, type Traffic, trafficGrowth } from '../../domain/traffic.ts';
 import type { ShardState } from '../../store/shards.ts';
 import type { ShardOutcome, ShardReport } from '../../worker/shard-report.ts';
 
@@ -29,24 +30,29 @@ export class ShardReports {
   }
 }
 
-/** Counts the packets of shards while this process looks: each attempt counts its own from zero. */
-export class ShardPackets {
-  readonly #counted = new Map<number, { attempt: number; sent: number }>();
+/** Counts the traffic of shards while this process follows them: each attempt counts its own from zero. */
+export class ShardTraffic {
+  readonly #counted = new Map<number, { attempt: number; traffic: Traffic }>();
   #begun = false;
 
-  /** Packets that were sent since the last call; none at the first one, when others have counted them. */
-  since(shards: readonly ShardState[], reports: ShardReports): number {
-    let sum = 0;
+  /** Traffic since the last call; none at the first one, when others have counted it. */
+  since(shards: readonly ShardState[], reports: ShardReports): Traffic {
+    let sum = noTraffic();
     for (const state of shards) {
-      const sent = reports.newest(state)?.packets_sent ?? 0;
+      const traffic = trafficOf(reports.newest(state));
       const known = this.#counted.get(state.shard);
-      const before = known?.attempt === state.attempt ? known.sent : 0;
-      // The report of an attempt that has told nothing yet is that of the one before.
-      if (known && known.attempt !== state.attempt && sent === known.sent) continue;
-      this.#counted.set(state.shard, { attempt: state.attempt, sent });
-      if (this.#begun) sum += Math.max(0, sent - before);
+      const before = known?.attempt === state.attempt ? known.traffic : noTraffic();
+      // Until an attempt reports, the report is that of the one before.
+      if (known && known.attempt !== state.attempt && traffic.sent === known.traffic.sent) continue;
+      this.#counted.set(state.shard, { attempt: state.attempt, traffic });
+      if (this.#begun) sum = addTraffic(sum, trafficGrowth(traffic, before));
     }
     this.#begun = true;
     return sum;
   }
+}
+
+function trafficOf(report: ShardReport | null): Traffic {
+  const reported = { ...noTraffic(), sent: report?.packets_sent, ...report?.traffic };
+  return trafficGrowth(reported, noTraffic());
 }

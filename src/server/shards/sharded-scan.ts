@@ -22,7 +22,7 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { asTargets, shardCount } from './divide.ts';
 import { removeShards, ShardIngest } from './shard-ingest.ts';
 import { nextGrants } from './shard-rates.ts';
-import { ShardPackets, ShardReports } from './shard-reports.ts';
+import { ShardReports, ShardTraffic } from './shard-reports.ts';
 import { completedNodes, evaluationOf, liveOf, stagesOf, warningsOf, wholeOutcome } from './shard-summary.ts';
 
 /** The shards are looked at this often, milliseconds. */
@@ -73,7 +73,7 @@ export class ShardedScan implements RunningScan {
   readonly #input: ShardedScanInput;
   #shards: ShardState[] = [];
   readonly #reports = new ShardReports();
-  readonly #packets = new ShardPackets();
+  readonly #traffic = new ShardTraffic();
   #nap = new AbortController();
   #gathered: LiveScan | null = null;
   #last: ScanProcess | null = null;
@@ -336,8 +336,7 @@ export class ShardedScan implements RunningScan {
     const all = new Map([...this.#shards.filter(isOver), ...fresh].map((shard) => [shard.shard, shard]));
     this.#shards = [...all.values()].sort((a, b) => a.shard - b.shard);
     if (this.#shards.length === 0) return;
-    const sent = this.#packets.since(this.#shards, this.#reports);
-    if (sent > 0) this.#input.process.onPackets(sent);
+    this.#input.process.onTraffic(this.#traffic.since(this.#shards, this.#reports));
     const gathered = liveOf(this.#shards, this.#reports.of(this.#shards), this.#paused);
     // The same object says that nothing is to be stored.
     if (JSON.stringify(gathered) === before) return;

@@ -164,6 +164,19 @@ export class ScanAges {
     return merged([read('completed'), read('failed')]);
   }
 
+  /** Number of finished scans that the result store does not hold. */
+  async countUnstored(): Promise<number> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select((e) => e.fn.countAll().as('scans'))
+      .where(isHere(this.#executor))
+      .where(inView(this.#view))
+      .where('status', 'in', ['completed', 'failed'])
+      .where('stored_at', 'is', null)
+      .executeTakeFirstOrThrow();
+    return Number(row.scans);
+  }
+
   async #unstoredPage(status: ScanStatus, last: CursorPosition | undefined): Promise<FinishedScan[]> {
     const rows = await this.#finishedRows(status, last)
       .where(inView(this.#view))

@@ -17,6 +17,8 @@ export const control = {
   lowWater: 5,
   /** Packets sent so far. */
   sent: 6,
+  /** Of these, retries. */
+  retransmitted: 7,
 } as const;
 export const controlWords = 8;
 
@@ -76,6 +78,9 @@ export interface ReceiverCounters extends ResponseCounts {
   dropped: number;
 }
 
+/** Counters since the start of the engine. */
+export type EngineCounters = ReceiverCounters & { sent: number; retransmitted: number };
+
 /** Messages to the engine process. */
 export type ToEngine =
   | { type: 'chunk'; plan: ChunkPlan }
@@ -91,4 +96,4 @@ export type FromEngine =
   | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; state: ChunkState }
   | { type: 'done'; id: number; state: ChunkState; failure: string | null }
-  | { type: 'figures'; figures: ReceiverCounters & { sent: number } };
+  | { type: 'figures'; figures: EngineCounters };

@@ -106,7 +106,7 @@ class EngineProcess {
         return tell(message);
       case 'figures':
         this.#figures = message.figures;
-        return tell({ type: 'figures', figures: { ...this.#figures, sent: this.#sentPackets() } });
+        return this.#reportCounters();
       case 'state':
         return message.last
           ? this.#end(message.id, message.state)
@@ -150,7 +150,7 @@ class EngineProcess {
   #end(id: number, state: ChunkState): void {
     const failure = this.#chunks.get(id)?.failure ?? null;
     this.#chunks.delete(id);
-    tell({ type: 'figures', figures: { ...this.#figures, sent: this.#sentPackets() } });
+    this.#reportCounters();
     tell({ type: 'done', id, state, failure });
   }
 
@@ -167,8 +167,13 @@ class EngineProcess {
     Atomics.notify(this.#words, control.wake);
   }
 
-  #sentPackets(): number {
-    return Atomics.load(this.#words, control.sent) >>> 0;
+  #reportCounters(): void {
+    const [sent, retransmitted] = [this.#count(control.sent), this.#count(control.retransmitted)];
+    tell({ type: 'figures', figures: { ...this.#figures, sent, retransmitted } });
+  }
+
+  #count(index: number): number {
+    return Atomics.load(this.#words, index) >>> 0;
   }
 
   #broken(reason: string): void {

@@ -124,6 +124,7 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     }
     expect(failure).toBeNull();
     expect(engine.figures.sent).toBe(80_000);
+    expect(engine.figures.retransmitted).toBe(0);
   }, 30_000);
 
   it('shows how far a sweep is several times in a second of packets', async () => {

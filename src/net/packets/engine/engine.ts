@@ -2,11 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { RawPackets } from '../../../domain/traffic.ts';
 import { onAbort } from '../../abort.ts';
 import { PacketRateLimiter } from '../../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
-import type { FromEngine, ReceiverCounters, ToEngine } from './engine-control.ts';
+import type { EngineCounters, FromEngine, ToEngine } from './engine-control.ts';
 
 /** Minimum rate, however many responses are lost, packets per second. */
 const leastRate = 100;
@@ -84,8 +85,6 @@ export interface ChunkOutcome {
   failure: string | null;
 }
 
-export type EngineCounters = ReceiverCounters & { sent: number };
-
 /**
  * Client of the packet engine: chunks go in, open endpoints and counts come out. It sends in a separate process, and
  * never exceeds the rate.
@@ -100,11 +99,19 @@ export class PacketEngine {
   #steadySince = performance.now();
   readonly #running = new Map<number, Running>();
   readonly #ended = new AbortController();
-  #figures: EngineCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0, sent: 0 };
+  #figures: EngineCounters = {
+    received: 0,
+    dropped: 0,
+    valid: 0,
+    repeated: 0,
+    foreign: 0,
+    sent: 0,
+    retransmitted: 0,
+  };
   #failure: string | null = null;
   #nextId = 1;
-  /** Called with the growth of the packet counter. */
-  onSent: (packets: number) => void = () => undefined;
+  /** Called with the growth of the packet counters. */
+  onPackets: (packets: RawPackets) => void = () => undefined;
 
   private constructor(child: ChildProcess, rate: PacketRateLimiter) {
     this.#child = child;
@@ -191,11 +198,10 @@ export class PacketEngine {
       case 'hungry':
         return void this.#feed();
       case 'figures': {
-        const more = (message.figures.sent - this.#figures.sent) >>> 0;
-        this.#regulate(message.figures.dropped - this.#figures.dropped);
+        const growth = rawGrowth(message.figures, this.#figures);
+        this.#regulate(growth.dropped);
         this.#figures = message.figures;
-        if (more > 0) this.onSent(more);
-        return;
+        return this.onPackets(growth);
       }
       case 'open':
         return this.#running.get(message.id)?.onOpen(message.endpoints);
@@ -241,6 +247,17 @@ export class PacketEngine {
     this.#running.clear();
     this.#ended.abort();
   }
+}
+
+/** Counters have 32 bits and wrap around. */
+function rawGrowth(now: EngineCounters, before: EngineCounters): RawPackets {
+  const growth = (name: keyof RawPackets) => (now[name] - before[name]) >>> 0;
+  return {
+    sent: growth('sent'),
+    received: growth('received'),
+    dropped: growth('dropped'),
+    retransmitted: growth('retransmitted'),
+  };
 }
 
 /** The receiver needs little time beside the senders: most of the cost of a packet is its sending. */

@@ -70,8 +70,7 @@ function answer(message: ToReceiver, socket: ReceiveSocket): void {
   if (message.type === 'chunk') {
     add(message);
   } else if (message.type === 'figures') {
-    const { received, dropped } = socket.figures();
-    post({ type: 'figures', figures: { received, dropped, ...answers.counts } });
+    reportCounters(socket);
   } else {
     const { id, last } = message;
     const news = chunks.get(id);
@@ -82,9 +81,16 @@ function answer(message: ToReceiver, socket: ReceiveSocket): void {
     news.flush();
     const state = news.chunk.state();
     if (last) state.stacks = Uint32Array.from(news.chunk.stacks);
+    // The engine may be closed right after the end of its last chunk.
+    if (last) reportCounters(socket);
     post({ type: 'state', id, last, state });
     if (last) remove(id);
   }
+}
+
+function reportCounters(socket: ReceiveSocket): void {
+  const { received, dropped } = socket.figures();
+  post({ type: 'figures', figures: { received, dropped, ...answers.counts } });
 }
 
 function add({ plan, memory }: ChunkMessage): void {

@@ -92,6 +92,7 @@ class Sweep {
     const failed = this.#batch.send(count);
     // Count only sent packets; return the rest of the credits.
     Atomics.add(words, control.sent, count - failed.length);
+    if (this.#try > 1) Atomics.add(words, control.retransmitted, count - failed.length);
     for (const endpoint of failed) this.#note(endpoint);
     giveBack(credits - count);
     this.#allowance -= count;

@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { isFinal } from '../../../domain/scan.ts';
+import { noTraffic } from '../../../domain/traffic.ts';
+import { type MetricFamily, parseTextFormat } from '../../fixtures/metric-families.ts';
 import { openService, type Service } from '../../fixtures/service.ts';
+import { metricCatalog } from '../../metrics/catalog.ts';
+import { processMetricNames } from '../../metrics/process-metrics.ts';
 
 const open: Service[] = [];
 afterEach(async () => {
@@ -13,69 +17,27 @@ async function start(flags: Record<string, unknown> = {}, working = false): Prom
   return service;
 }
 
-interface Family {
-  type: string;
-  help: string;
-  /** By name and labels as they stand. */
-  samples: Map<string, number>;
+async function read(service: Service): Promise<Map<string, MetricFamily>> {
+  const response = await service.app.inject({ url: '/metrics' });
+  expect(response.statusCode).toBe(200);
+  expect(response.headers['vary']).toContain('Accept');
+  expect(response.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  return parseTextFormat(response.body);
 }
 
-/** Reads the text format 0.0.4 strictly: every sample belongs to a family that has its HELP and TYPE before it. */
-function parse(text: string): Map<string, Family> {
-  const families = new Map<string, Family>();
-  let name = '';
-  let help = '';
-  for (const line of text.split('\n')) {
-    const comment = /^# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)$/.exec(line);
-    if (comment?.[1] === 'HELP') help = comment[3] as string;
-    else if (comment) {
-      name = comment[2] as string;
-      expect(families.has(name)).toBe(false);
-      families.set(name, { type: comment[3] as string, help, samples: new Map() });
-    } else if (line !== '') {
-      const [, series = '', base = '', value = ''] =
-        /^(([a-z_]+)(?:\{(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*\})?) (\S+)$/.exec(line) ?? [];
-      const family = families.get(name);
-      expect([line, base.replace(/_(bucket|sum|count)$/, '').startsWith(name) || base === name]).toEqual([
-        line,
-        true,
-      ]);
-      expect([line, Number.isFinite(Number(value))]).toEqual([line, true]);
-      family?.samples.set(series, Number(value));
-    }
-  }
-  return families;
-}
-
-async function read(service: Service): Promise<Map<string, Family>> {
-  const answer = await service.app.inject({ url: '/metrics' });
-  expect(answer.statusCode).toBe(200);
-  expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-  return parse(answer.body);
-}
-
-const valueOf = (families: Map<string, Family>, series: string) =>
+const valueOf = (families: Map<string, MetricFamily>, series: string) =>
   families.get(series.replace(/\{.*/, '').replace(/_(bucket|sum|count)$/, ''))?.samples.get(series);
 
 describe('GET /metrics', () => {
   it('has every family with HELP and TYPE from the start', async () => {
     const families = await read(await start());
-    expect(Object.fromEntries([...families].map(([name, { type }]) => [name, type]))).toEqual({
-      service_scans_total: 'counter',
-      service_scan_duration_seconds: 'histogram',
-      service_scans_finished_total: 'counter',
-      service_packets_sent_total: 'counter',
-      service_findings_total: 'counter',
-      service_http_requests_total: 'counter',
-      service_http_request_duration_seconds: 'histogram',
-      service_node_duration_seconds: 'histogram',
-      service_notifications_total: 'counter',
-      service_queue_length: 'gauge',
-      service_worker_utilization: 'gauge',
-      service_workspace_bytes: 'gauge',
-      service_free_space_bytes: 'gauge',
-      service_build_info: 'gauge',
-    });
+    const types = [...families].map(([name, { type }]) => [name, type]);
+    const service = types.filter(([name]) => name?.startsWith('service_'));
+    const declared = Object.entries(metricCatalog).map(([name, { type }]) => [name, type]);
+    expect(Object.fromEntries(service)).toEqual(Object.fromEntries(declared));
+    expect(types.filter(([name]) => !name?.startsWith('service_')).map(([name]) => name)).toEqual([
+      ...processMetricNames,
+    ]);
     for (const { help } of families.values()) expect(help).toMatch(/^\S.{8,}$/);
     const samples = (name: string) => Object.fromEntries(families.get(name)?.samples ?? []);
     expect(samples('service_scans_total')).toEqual({ service_scans_total: 0 });
@@ -144,9 +106,11 @@ describe('GET /metrics', () => {
       severity_counts: { critical: 1, high: 2, medium: 0, low: 0, info: 4 },
       stages: [stage, { ...stage, module_type: 'ssh_parser', started_at: null, completed_at: null }],
     });
-    metrics.packetsSent(7);
-    metrics.packetsSent(3);
-    metrics.notificationEnded('slack', 'sent');
+    const raw = { sent: 5, received: 4, dropped: 3, retransmitted: 2 };
+    metrics.countTraffic({ ...noTraffic(), sent: 7, raw });
+    metrics.countTraffic({ ...noTraffic(), sent: 3, errors: { ...noTraffic().errors, tls: 6 } });
+    metrics.notificationEnded('slack', 'delivered');
+    metrics.resultsMoved('stored');
     const families = await read(service);
     expect(valueOf(families, 'service_scan_duration_seconds_bucket{le="300"}')).toBe(0);
     expect(valueOf(families, 'service_scan_duration_seconds_bucket{le="900"}')).toBe(1);
@@ -157,7 +121,14 @@ describe('GET /metrics', () => {
     const node = families.get('service_node_duration_seconds')?.samples;
     expect(node?.get('service_node_duration_seconds_sum{module_type="connect_scanner"}')).toBe(5);
     expect([...(node?.keys() ?? [])].join()).not.toContain('ssh_parser');
-    expect(valueOf(families, 'service_notifications_total{type="slack",status="sent"}')).toBe(1);
+    expect(valueOf(families, 'service_raw_packets_sent_total')).toBe(5);
+    expect(valueOf(families, 'service_raw_packets_received_total')).toBe(4);
+    expect(valueOf(families, 'service_raw_packets_dropped_total')).toBe(3);
+    expect(valueOf(families, 'service_raw_packets_retransmitted_total')).toBe(2);
+    expect(valueOf(families, 'service_probe_errors_total{kind="tls"}')).toBe(6);
+    expect(valueOf(families, 'service_probe_errors_total{kind="refused"}')).toBe(0);
+    expect(valueOf(families, 'service_notifications_total{type="slack",status="delivered"}')).toBe(1);
+    expect(valueOf(families, 'service_result_store_moves_total{status="stored"}')).toBe(1);
   });
 
   it('labels requests by the pattern of their route and by nothing that a client chose', async () => {
@@ -222,6 +193,37 @@ describe('GET /metrics', () => {
       }
     },
   );
+
+  it('serves OpenMetrics to those who prefer it, with the same values', async () => {
+    const service = await start();
+    await service.app.inject({ url: '/health' });
+    const ask = async (accept: string) =>
+      (await service.app.inject({ url: '/metrics', headers: { accept } })) as {
+        body: string;
+        headers: object;
+      };
+    const accepts = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
+    for (let times = 0; times < 2; times++) {
+      const { body, headers } = await ask(accepts);
+      expect(headers).toMatchObject({
+        'content-type': 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+        vary: expect.stringContaining('Accept'),
+      });
+      expect(body).toMatch(/\n# EOF\n$/);
+      expect(body).not.toContain('\n\n');
+      expect(body).toContain('# TYPE service_scans counter\nservice_scans_total 0\n');
+      expect(body).toContain('# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total ');
+      expect(body).toContain('service_http_requests_total{route="/health",status="200"} 1\n');
+      expect(body).not.toMatch(/_total_total|^# TYPE \S+_total /m);
+      // The text format is not affected by it.
+      const families = await read(service);
+      expect(valueOf(families, 'service_http_requests_total{route="/health",status="200"}')).toBe(1);
+    }
+    const types = async (accept: string) => (await ask(accept)).headers;
+    const plain = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
+    for (const accept of ['*/*', 'text/plain', 'application/openmetrics-text;q=0', 'nonsense;;=,', ''])
+      expect(await types(accept)).toMatchObject(plain);
+  });
 
   it('leaves out what cannot be read and tells the rest', async () => {
     const service = await start();

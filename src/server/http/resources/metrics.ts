@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
+import { prefersOpenMetrics } from '../request/accepted-format.ts';
 import { routeOf } from '../routes.ts';
 
-const text = 'Prometheus text format 0.0.4';
+const text = Type.String();
 
 /** Metrics of the whole service, without names of tenants, tokens or targets. */
 export function metricsRoutes(app: App, { config, metrics }: RouteContext): void {
@@ -20,9 +21,18 @@ export function metricsRoutes(app: App, { config, metrics }: RouteContext): void
     },
     schema: {
       summary: 'Prometheus metrics',
-      response: { 200: { description: text, content: { 'text/plain': { schema: Type.String() } } } },
+      response: {
+        200: {
+          description: 'Prometheus text format 0.0.4, or OpenMetrics 1.0 when Accept prefers it',
+          content: { 'text/plain': { schema: text }, 'application/openmetrics-text': { schema: text } },
+        },
+      },
     },
-    handler: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
+    handler: async ({ headers }, reply) => {
+      const format = prefersOpenMetrics(headers.accept) ? 'openmetrics' : 'text';
+      const rendered = await metrics.render(format);
+      return reply.header('vary', 'Accept').type(rendered.contentType).send(rendered.text);
+    },
   });
 }
 
@@ -30,7 +40,7 @@ export function metricsRoutes(app: App, { config, metrics }: RouteContext): void
 export function measureResponses(app: App, { metrics }: RouteContext): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { url, config } = routeOf(request);
-    metrics.answered({
+    metrics.countResponse({
       route: url ?? null,
       status: reply.statusCode,
       milliseconds: config?.streams ? null : reply.elapsedTime,

@@ -1,0 +1,132 @@
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import {
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  type LabelOf,
+  metricCatalog,
+} from './catalog.ts';
+import { processMetrics } from './process-metrics.ts';
+
+/** Longest wait for a value at a scrape, milliseconds; Prometheus gives up after 10 s by default. */
+const readMs = 3000;
+
+/** Makes the metrics of the catalog and renders them. */
+export class MetricRegistry {
+  readonly #registry = new Registry();
+  readonly registers = [this.#registry];
+
+  /** @param fill called at a scrape, to set the values */
+  counter<Name extends CounterName>(
+    name: Name,
+    fill: (counter: Counter<LabelOf<Name>>) => void = () => undefined,
+  ): Counter<LabelOf<Name>> {
+    const { help, labels } = metricCatalog[name];
+    const counter: Counter<LabelOf<Name>> = new Counter<LabelOf<Name>>({
+      name,
+      help,
+      labelNames: labels,
+      registers: this.registers,
+      collect: () => fill(counter),
+    });
+    return counter;
+  }
+
+  histogram<Name extends HistogramName>(name: Name): Histogram<LabelOf<Name>> {
+    const { help, labels, buckets } = metricCatalog[name];
+    return new Histogram<LabelOf<Name>>({
+      name,
+      help,
+      labelNames: labels,
+      buckets: [...buckets],
+      registers: this.registers,
+    });
+  }
+
+  /**
+   * A gauge without labels. When its value cannot be read, it is left out, and the others are as good as ever.
+   *
+   * @param read returns the value; null = there is none
+   */
+  gauge(name: GaugeName, read: () => number | null | Promise<number | null>): void {
+    const { help } = metricCatalog[name];
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: this.registers,
+      collect: async () => {
+        const value = await inTime(read).catch(() => null);
+        if (value === null) gauge.remove();
+        else gauge.set(value);
+      },
+    });
+  }
+
+  /** A gauge with one label. @param read returns a value for each value of the label */
+  gaugeBy<Name extends GaugeName>(
+    name: Name,
+    label: LabelOf<Name>,
+    read: () => Record<string, number> | Promise<Record<string, number>>,
+  ): void {
+    const { help, labels } = metricCatalog[name];
+    const gauge: Gauge<string> = new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: this.registers,
+      collect: async () => {
+        const values = await inTime(read).catch(() => ({}));
+        gauge.reset();
+        for (const [of, value] of Object.entries(values)) gauge.set({ [label]: of }, value);
+      },
+    });
+  }
+
+  /** Adds the metrics of the Node.js process. */
+  addProcess(): void {
+    for (const metric of processMetrics()) this.#registry.registerMetric(metric);
+  }
+
+  /** @param format `text`: Prometheus text format 0.0.4 */
+  async render(format: 'text' | 'openmetrics'): Promise<{ contentType: string; text: string }> {
+    const registry = format === 'text' ? this.#registry : openMetricsOf(this.#registry);
+    return { contentType: registry.contentType, text: await registry.metrics() };
+  }
+}
+
+type RenderedMetric = ReturnType<Registry['getMetricsAsArray']>[number];
+
+/**
+ * The same metrics in OpenMetrics 1.0. The library renames the counters of such a registry, so it gets copies: in this
+ * format a counter has its suffix in its samples only.
+ */
+function openMetricsOf(registry: Registry): Registry {
+  const copy = new Registry(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const metric of registry.getMetricsAsArray() as Readable[]) {
+    const { name, type } = metric;
+    const family = type === 'counter' ? name.replace(/_total$/, '') : name;
+    const getForPromString = async () => {
+      const read = metric.getForPromString ? metric.getForPromString() : metric.get();
+      return { ...(await read), name: family };
+    };
+    copy.registerMetric({ ...metric, name, type, getForPromString } as never);
+  }
+  return copy;
+}
+
+type Readable = RenderedMetric & {
+  type: string;
+  get(): Promise<object>;
+  getForPromString?(): Promise<object>;
+};
+
+/** @throws Error if the value does not come in time */
+async function inTime<T>(read: () => T | Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error('the value did not come in time')), readMs);
+  try {
+    return await Promise.race([read(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,50 @@
+import { collectDefaultMetrics, type Metric, Registry } from '@prometheus-io/client';
+import type { AcrossServers } from './catalog.ts';
+
+/** Resolution of the event loop delay, milliseconds: the process wakes up this often to measure it. */
+const delayResolutionMs = 20;
+
+/**
+ * The metrics of the client library that are exported. Not among them: gauges whose name ends in `_total`, which
+ * OpenMetrics reserves for counters, and statistics that have no value between two scrapes in quick succession.
+ */
+export const processMetricNames = [
+  'process_cpu_user_seconds_total',
+  'process_cpu_system_seconds_total',
+  'process_cpu_seconds_total',
+  'process_start_time_seconds',
+  'process_resident_memory_bytes',
+  'process_virtual_memory_bytes',
+  'process_heap_bytes',
+  'process_open_fds',
+  'process_max_fds',
+  'nodejs_eventloop_lag_seconds',
+  'nodejs_eventloop_lag_max_seconds',
+  'nodejs_eventloop_lag_p50_seconds',
+  'nodejs_eventloop_lag_p90_seconds',
+  'nodejs_eventloop_lag_p99_seconds',
+  'nodejs_active_resources',
+  'nodejs_heap_size_total_bytes',
+  'nodejs_heap_size_used_bytes',
+  'nodejs_external_memory_bytes',
+  'nodejs_gc_duration_seconds',
+  'nodejs_version_info',
+] as const;
+
+/** Each server process has its own; CPU time and memory may be added up. */
+export const processAcrossServers: AcrossServers = 'each';
+
+let collected: Registry | null = null;
+
+/** Observers of the process cannot be removed, so there is one set of them, whoever exports it. */
+export function processMetrics(): Metric<string>[] {
+  collected ??= collect();
+  const registry = collected;
+  return processMetricNames.flatMap((name) => registry.getSingleMetric(name) ?? []);
+}
+
+function collect(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: delayResolutionMs });
+  return registry;
+}
