@@ -2,7 +2,7 @@
  * Writes the pages of docs/ and the example configuration, which follow from the sources: `npm run docs`. A test
  * compares them with what this file would write, so that they cannot grow stale.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderExample } from './src/config/example.ts';
 import {
@@ -20,6 +20,12 @@ import type { Check } from './src/knowledge/checks/check.ts';
 import { versionDisclosure } from './src/knowledge/checks/version-disclosure.ts';
 import type { Control } from './src/knowledge/compliance/control.ts';
 import { controls, unseenOf } from './src/knowledge/compliance/evaluate.ts';
+import { metricCatalog } from './src/server/metrics/catalog.ts';
+import { processAcrossServers, processMetrics } from './src/server/metrics/process-metrics.ts';
+
+/** A page that is written by hand, with a table in it that follows from the sources. */
+const monitoringPage = join(import.meta.dirname, 'docs/monitoring.md');
+const metricMarks = { from: '<!-- metrics: begin -->\n', to: '<!-- metrics: end -->\n' };
 
 /** File -> its text. */
 export function renderPages(): Map<string, string> {
@@ -27,6 +33,7 @@ export function renderPages(): Map<string, string> {
     ['docs/errors.md', errorsPage()],
     ['docs/config.md', configPage()],
     ['docs/checks.md', checksPage()],
+    ['docs/monitoring.md', withMetrics(readFileSync(monitoringPage, 'utf8'))],
     ['config.example.yaml', renderExample()],
   ]);
 }
@@ -64,6 +71,27 @@ ${table(['Exit', 'Errors'], byExit)}
 \`error.code\` of a scan with the status \`failed\`; \`portolan scan\` then ends with 7 (\`permission\`: with 5).
 
 ${table(['Code', 'Meaning'], failures)}`;
+}
+
+/** @throws Error if the page has no marks for the table */
+function withMetrics(page: string): string {
+  const [before = '', rest] = page.split(metricMarks.from);
+  const after = rest?.split(metricMarks.to)[1];
+  if (after === undefined) throw new Error('docs/monitoring.md has no marks for the table of metrics');
+  const own = Object.entries(metricCatalog).map(([name, { type, help, labels, across }]) => [
+    mono(labels.length > 0 ? `${name}{${labels.join(',')}}` : name),
+    type,
+    help,
+    across,
+  ]);
+  const ofProcess = processMetrics().map(({ name, help, type, labelNames = [] }) => [
+    mono(labelNames.length > 0 ? `${name}{${labelNames.join(',')}}` : name),
+    type,
+    help.replace(/\.?$/, '.'),
+    processAcrossServers,
+  ]);
+  const rows = table(['Name', 'Type', 'Meaning', 'Servers'], [...own, ...ofProcess]);
+  return `${before}${metricMarks.from}${rows}${metricMarks.to}${after}`;
 }
 
 function checksPage(): string {

@@ -34,13 +34,23 @@ export const processMetricNames = [
 /** Each server process has its own; CPU time and memory may be added up. */
 export const processAcrossServers: AcrossServers = 'each';
 
+/** What the types of the library leave out. */
+type ProcessMetric = Metric<string> & {
+  name: string;
+  help: string;
+  type: string;
+  labelNames?: readonly string[];
+};
+
 let collected: Registry | null = null;
 
 /** Observers of the process cannot be removed, so there is one set of them, whoever exports it. */
-export function processMetrics(): Metric<string>[] {
+export function processMetrics(): ProcessMetric[] {
   collected ??= collect();
   const registry = collected;
-  return processMetricNames.flatMap((name) => registry.getSingleMetric(name) ?? []);
+  return processMetricNames.flatMap(
+    (name) => (registry.getSingleMetric(name) as ProcessMetric | undefined) ?? [],
+  );
 }
 
 function collect(): Registry {
