@@ -43,6 +43,7 @@ async function campaign(): Promise<void> {
     seed,
     answers,
     threads,
+    timed: true,
     ...(values.only ? { only: values.only } : {}),
     onProgress: (done, all) => {
       if (performance.now() - told < 10_000) return;

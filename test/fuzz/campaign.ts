@@ -22,6 +22,7 @@ export interface BatchOrder {
   seed: number;
   batch: number;
   answers: number;
+  timed: boolean;
   watch: SharedArrayBuffer;
 }
 
@@ -60,6 +61,8 @@ export interface CampaignOptions {
   answers: number;
   threads: number;
   only?: readonly string[];
+  /** Whether an answer that takes longer than `longestMs` is a finding: for benches. One without end always is. */
+  timed: boolean;
   /** Told after each batch. */
   onProgress?(done: number, all: number): void;
 }
@@ -89,7 +92,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
     all += answers;
     for (let batch = 0; batch * batchAnswers < answers; batch++) {
       const size = Math.min(batchAnswers, answers - batch * batchAnswers);
-      orders.push({ parser, seed: options.seed, batch, answers: size });
+      orders.push({ parser, seed: options.seed, batch, answers: size, timed: options.timed });
     }
   }
   // Parsers side by side from the first second on: whoever stops early has seen each of them.

@@ -52,7 +52,7 @@ class Batch {
     const report = this.#report;
     report.answers += 1;
     report.slowest = Math.max(report.slowest, ms);
-    if (ms <= (this.#parser.longest?.(bytes.length) ?? longestMs)) return;
+    if (!this.#order.timed || ms <= (this.#parser.longest?.(bytes.length) ?? longestMs)) return;
     report.slow += 1;
     this.#tell(bytes, at, `took ${ms.toFixed(0)} ms`);
   }
