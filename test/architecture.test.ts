@@ -19,6 +19,7 @@ const ranks: Record<string, number> = {
   queue: 2,
   notify: 2,
   modules: 3,
+  alerts: 3,
   'scan-run': 4,
   actions: 5,
   worker: 6,

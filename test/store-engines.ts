@@ -72,7 +72,7 @@ class PostgresEngine implements StoreEngine {
 
   async empty(): Promise<Store> {
     if (this.#store === null) throw new Error('begin() comes first');
-    const tables = [...contentTables, 'servers', 'workers'].map((table) => `portolan.${table}`);
+    const tables = [...contentTables, 'servers', 'workers', 'leases'].map((table) => `portolan.${table}`);
     await this.#store.execute(`truncate ${tables.join(', ')}`, []);
     return this.#store;
   }

@@ -2,11 +2,13 @@ import {
   type Document,
   isMap,
   isNode,
+  isSeq,
   LineCounter,
   type Node,
   type ParsedNode,
   parseDocument,
   type YAMLMap,
+  type YAMLSeq,
 } from 'yaml';
 
 /** A position in a file, line and column from 1. */
@@ -22,25 +24,40 @@ export interface YamlProblem extends Position {
 }
 
 /**
- * A YAML or JSON file with a map at the top, parsed as a safe subset: no custom tags, merge keys or duplicate keys.
+ * A YAML or JSON file with a map (or a list) at the top, parsed as a safe subset: no custom tags, merge keys or duplicate keys.
  * Nodes keep their position; aliases are not expanded.
  */
 export class SafeYaml {
   /** Null if there are problems. */
   readonly root: YAMLMap | null;
+  /** The list at the top where one is accepted; `root` is null then. */
+  readonly list: YAMLSeq | null = null;
   readonly problems: YamlProblem[] = [];
   readonly #lines = new LineCounter();
 
-  /** @param maxBytes a longer text is not parsed at all */
-  constructor(text: string, maxBytes: number, needs: string) {
+  /**
+   * @param maxBytes a longer text is not parsed at all
+   * @param options.lists accepts a list at the top, too
+   */
+  constructor(text: string, maxBytes: number, needs: string, { lists = false } = {}) {
+    this.root = null;
     if (Buffer.byteLength(text) > maxBytes) {
       const message = `the file is larger than ${sizeText(maxBytes)}`;
       this.problems.push({ type: 'size', message, line: 1, column: 1 });
-      this.root = null;
-    } else this.root = this.#parse(text, needs);
+      return;
+    }
+    const contents = this.#parse(text);
+    if (isMap(contents)) this.root = contents;
+    else if (lists && isSeq(contents)) this.list = contents;
+    else if (contents !== undefined) {
+      const what = contents === null ? 'is empty' : `is not a ${lists ? 'list' : 'map'}`;
+      const message = `the document ${what}; it needs ${needs}`;
+      this.problems.push({ type: 'form', message, line: 1, column: 1 });
+    }
   }
 
-  #parse(text: string, needs: string): YAMLMap | null {
+  /** @returns undefined if there are problems */
+  #parse(text: string): ParsedNode | null | undefined {
     const document = parseDocument(text, {
       lineCounter: this.#lines,
       uniqueKeys: true,
@@ -49,12 +66,7 @@ export class SafeYaml {
       resolveKnownTags: false,
       prettyErrors: false,
     });
-    if (!this.#noteProblems(document)) return null;
-    if (isMap(document.contents)) return document.contents;
-    const what = document.contents === null ? 'is empty' : 'is not a map';
-    const message = `the document ${what}; it needs ${needs}`;
-    this.problems.push({ type: 'form', message, line: 1, column: 1 });
-    return null;
+    return this.#noteProblems(document) ? document.contents : undefined;
   }
 
   /** @returns whether there were none */
@@ -65,7 +77,7 @@ export class SafeYaml {
     const told = tooDeep ? [tooDeep] : problems;
     for (const { message, pos } of told) {
       const text = tooDeep ? 'the document is nested too deeply' : message;
-      this.problems.push({ type: 'syntax', message: text, ...this.#at(pos[0]) });
+      this.problems.push({ type: 'syntax', message: text, ...this.placeAt(pos[0]) });
     }
     return told.length === 0;
   }
@@ -73,10 +85,11 @@ export class SafeYaml {
   /** Start position of a node; otherwise the start of the file. */
   placeOf(node: unknown): Position {
     const range = isNode(node) ? (node as Node).range : null;
-    return this.#at(range?.[0] ?? 0);
+    return this.placeAt(range?.[0] ?? 0);
   }
 
-  #at(offset: number): Position {
+  /** @param offset in the text, from 0 */
+  placeAt(offset: number): Position {
     const { line, col } = this.#lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   }

@@ -30,7 +30,7 @@ export class HostTable {
       .selectAll()
       .where('server_id', '=', serverId)
       .executeTakeFirst();
-    return row ? { ...row, last_seen: Number(row.last_seen) } : null;
+    return row ? serverOf(row) : null;
   }
 
   /** @param since epoch milliseconds; servers that were seen then or later */
@@ -41,7 +41,7 @@ export class HostTable {
       .where('last_seen', '>=', since)
       .orderBy('server_id')
       .execute();
-    return rows.map((row) => ({ ...row, last_seen: Number(row.last_seen) }));
+    return rows.map(serverOf);
   }
 
   async saveWorker(worker: WorkerRecord): Promise<void> {
@@ -79,4 +79,10 @@ export class HostTable {
     await this.#db.deleteFrom('workers').where('last_seen', '<', time).execute();
     await this.#db.deleteFrom('servers').where('last_seen', '<', time).execute();
   }
+}
+
+/** PostgreSQL gives whole numbers as text. */
+function serverOf(row: ServerTableRow): ServerTableRow {
+  const { last_seen, free_bytes } = row;
+  return { ...row, last_seen: Number(last_seen), free_bytes: free_bytes === null ? null : Number(free_bytes) };
 }

@@ -1,10 +1,12 @@
 import { CompiledQuery, type Kysely } from 'kysely';
+import { AlertStateTable } from './alert-states.ts';
 import { ClientJobTable } from './client-jobs/client-jobs.ts';
 import { JobRunTable } from './client-jobs/job-runs.ts';
 import { JobScheduleTable } from './client-jobs/job-schedules.ts';
 import type { Database } from './database.ts';
 import { HostTable } from './hosts.ts';
 import { IdempotencyTable } from './idempotency.ts';
+import { LeaseTable } from './leases.ts';
 import { OutboxTable } from './outbox.ts';
 import { isPostgresUrl } from './postgres/postgres-url.ts';
 import { RowCounts } from './row-counts.ts';
@@ -37,6 +39,9 @@ export interface Store {
   /** Parts of scans that workers on many hosts share; what stands there is never shown to clients. */
   readonly shards: ShardTable;
   readonly hosts: HostTable;
+  /** Of the whole service, as are leases. */
+  readonly alertStates: AlertStateTable;
+  readonly leases: LeaseTable;
   /** Everything that is stored, whoever's it is, as rows; see there. */
   readonly rows: TableRows;
   /**
@@ -163,6 +168,8 @@ class KyselyStore implements Store {
   readonly outbox: OutboxTable;
   readonly shards: ShardTable;
   readonly hosts: HostTable;
+  readonly alertStates: AlertStateTable;
+  readonly leases: LeaseTable;
   readonly rows: TableRows;
   readonly #db: Kysely<Tables>;
   readonly #database: Database<Tables>;
@@ -187,6 +194,8 @@ class KyselyStore implements Store {
     this.outbox = new OutboxTable(db, view);
     this.shards = new ShardTable(db);
     this.hosts = new HostTable(db);
+    this.alertStates = new AlertStateTable(db);
+    this.leases = new LeaseTable(db);
     this.rows = new TableRows(db);
   }
 

@@ -273,8 +273,14 @@ export class ScanQueueTable {
     return {
       pending: count('waiting') + unbegun,
       running: count('running') - unbegun,
-      failed: await this.#failedSince(failedSince),
+      failed: await this.#endedSince('failed', failedSince),
     };
+  }
+
+  /** @param time ISO 8601; scans that ended before it do not count */
+  async endedSince(time: string): Promise<{ failed: number; total: number }> {
+    const failed = await this.#endedSince('failed', time);
+    return { failed, total: failed + (await this.#endedSince('done', time)) };
   }
 
   /** When the scan was submitted that waits longest, ISO 8601 UTC, without those that are paused; null when none waits. */
@@ -292,12 +298,12 @@ export class ScanQueueTable {
   }
 
   /** A statement of its own: together with other states no index serves. */
-  async #failedSince(time: string): Promise<number> {
+  async #endedSince(state: 'done' | 'failed', time: string): Promise<number> {
     const row = await this.#db
       .selectFrom('scan_queue')
       .select((e) => e.fn.countAll().as('scans'))
       .where(inView(this.#view))
-      .where('state', '=', 'failed')
+      .where('state', '=', state)
       .where('finished_at', '>=', time)
       .executeTakeFirstOrThrow();
     return Number(row.scans);

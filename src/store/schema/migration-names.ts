@@ -16,6 +16,7 @@ export const migrationNames = [
   '0014-field-names',
   '0015-notices',
   '0017-scan-origins',
+  '0018-alerts',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import { PortolanError } from '../../domain/errors.ts';
 import { listingOf } from '../scans/scan-listing.ts';
+import { createAlerts } from './alert-tables.ts';
 import { createRowCounts } from './counting-triggers.ts';
 import { useFieldNames } from './field-names.ts';
 import type { MigrationName } from './migration-names.ts';
@@ -26,6 +27,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0014-field-names': { up: useFieldNames },
   '0015-notices': { up: addNotices },
   '0017-scan-origins': { up: addOrigins },
+  '0018-alerts': { up: createAlerts },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {

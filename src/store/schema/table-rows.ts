@@ -3,8 +3,8 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * Tables whose rows are the store's content, with their keys; `servers` and `workers` hold heartbeats only, and
- * triggers fill `row_counts`.
+ * Tables whose rows are the store's content, with their keys; `servers`, `workers` and `leases` hold who is
+ * present, and triggers fill `row_counts`.
  */
 const keys = {
   scans: ['scan_id'],
@@ -18,8 +18,9 @@ const keys = {
   outbox: ['id'],
   shard_plans: ['scan_id'],
   shards: ['scan_id', 'shard'],
+  alert_states: ['name', 'condition_digest'],
 } as const satisfies {
-  [T in Exclude<keyof Tables, 'servers' | 'workers' | 'row_counts'>]: (keyof Tables[T])[];
+  [T in Exclude<keyof Tables, 'servers' | 'workers' | 'leases' | 'row_counts'>]: (keyof Tables[T])[];
 };
 
 export type ContentTable = keyof typeof keys;

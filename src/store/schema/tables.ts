@@ -17,6 +17,8 @@ export interface Tables {
   shard_plans: ShardPlanTableRow;
   shards: ShardTableRow;
   row_counts: RowCountTableRow;
+  alert_states: AlertStateTableRow;
+  leases: LeaseTableRow;
   servers: ServerTableRow;
   workers: WorkerTableRow;
 }
@@ -238,6 +240,27 @@ interface RowCountTableRow {
   bytes: number;
 }
 
+/** What is remembered of an alert, see `alerts/alert-state.ts`. */
+export interface AlertStateTableRow {
+  name: string;
+  /** SHA-256 of the condition, hex: an edited rule starts anew. */
+  condition_digest: string;
+  state: 'inactive' | 'pending' | 'firing';
+  since: string;
+  held_ms: number;
+  quiet_ms: number;
+  error: string | null;
+}
+
+/** Work that one server of many does at a time. */
+export interface LeaseTableRow {
+  name: string;
+  /** Who does it, see `domain/executor.ts`. */
+  holder: string;
+  /** By the clock of the database, epoch milliseconds. */
+  lease_until: number;
+}
+
 /** A server of many on one database. */
 export interface ServerTableRow {
   server_id: string;
@@ -246,6 +269,8 @@ export interface ServerTableRow {
   version: string;
   /** Epoch milliseconds. */
   last_seen: number;
+  /** On the disk of its workspace; null when unknown. */
+  free_bytes: number | null;
 }
 
 /** A process that runs shards. */
