@@ -6,7 +6,10 @@ const off: Evaluation = { holds: false };
 const start = Date.parse('2026-10-06T14:00:00Z');
 
 /** Evaluates once every `everyMs`; `jumps` are added to the wall clock only. */
-function run(evaluations: Evaluation[], { forMs = 0, everyMs = 1000, jumps = {} as Record<number, number> } = {}) {
+function run(
+  evaluations: Evaluation[],
+  { forMs = 0, everyMs = 1000, jumps = {} as Record<number, number> } = {},
+) {
   let state: AlertState | null = null;
   let wall = start;
   const steps: AlertStep[] = evaluations.map((evaluation, index) => {
@@ -45,7 +48,11 @@ describe('the state of an alert', () => {
     const evaluations = Array.from({ length: 250 }, () => on);
     const { steps } = run(evaluations, { everyMs: 30_000 });
     const notices = steps.flatMap(({ notice }, index) => (notice ? [{ ...notice, index }] : []));
-    expect(notices.map(({ index }) => index)).toEqual([0, alertRepeatMs / 30_000, (2 * alertRepeatMs) / 30_000]);
+    expect(notices.map(({ index }) => index)).toEqual([
+      0,
+      alertRepeatMs / 30_000,
+      (2 * alertRepeatMs) / 30_000,
+    ]);
     expect(new Set(notices.map(({ firedAt }) => firedAt)).size).toBe(1);
   });
 

@@ -85,7 +85,6 @@ function raise(known: AlertState, forMs: number, { elapsedMs, now }: AlertClock)
 
 function clear(known: AlertState, { now }: AlertClock): Step {
   if (known.state === 'inactive') return { next: { ...known, error: null }, notice: null };
-  const notice =
-    known.state === 'firing' ? ({ state: 'resolved', firedAt: known.since } as const) : null;
+  const notice = known.state === 'firing' ? ({ state: 'resolved', firedAt: known.since } as const) : null;
   return { next: inactive(now), notice };
 }

@@ -10,5 +10,7 @@ const token =
 
 /** Replaces the words `and`, `or` and `not` by the operators of CEL, never in a string. The length stays the same. */
 export function translateWords(condition: string): string {
-  return condition.replace(token, (text) => (Object.hasOwn(operators, text) ? (operators[text] ?? text) : text));
+  return condition.replace(token, (text) =>
+    Object.hasOwn(operators, text) ? (operators[text] ?? text) : text,
+  );
 }

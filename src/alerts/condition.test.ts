@@ -75,7 +75,7 @@ describe('a condition', () => {
     ['queue_length > 1 && foo > 1', 20, /^unknown variable foo; known: error_rate, /],
     ['queue_length > "x"', 0, 'no such overload: double > string'],
     ['queue_length >', 14, 'unexpected end of the condition'],
-    ['queue_length > 1 )', 17, 'Unexpected character: \')\''],
+    ['queue_length > 1 )', 17, "Unexpected character: ')'"],
     ['queue_length = 1', 13, 'Unexpected character: ='],
     ['1.0 + 1.0', 0, 'must be true or false, but has the type double'],
     ['queue_length', 0, 'must be true or false, but has the type double'],

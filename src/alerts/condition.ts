@@ -17,7 +17,7 @@ export interface ConditionProblem {
 }
 
 /** A checked condition. */
-export interface Condition {
+export interface AlertCondition {
   readonly text: string;
   /** The variables that it names. */
   readonly variables: readonly AlertVariable[];
@@ -56,7 +56,7 @@ function alertEnvironment(): Environment {
 }
 
 /** Checks a condition: CEL of type bool, over the variables of alerts. */
-export function parseCondition(text: string): Condition | ConditionProblem {
+export function parseCondition(text: string): AlertCondition | ConditionProblem {
   if (text.trim() === '') return { problem: 'the condition is empty', offset: 0 };
   if (text.length > maxConditionLength)
     return { problem: `longer than ${maxConditionLength} characters`, offset: maxConditionLength };
@@ -98,7 +98,7 @@ function hintFor(name: string): string {
   return guess ? `did you mean ${guess}?` : `known: ${alertVariableNames.join(', ')}`;
 }
 
-function conditionOf(text: string, translated: string, ast: ASTNode): Condition {
+function conditionOf(text: string, translated: string, ast: ASTNode): AlertCondition {
   const evaluate = environment.parse(withoutUnequal(ast, translated));
   const named = new Set(parts(ast).flatMap((node) => (node.op === 'id' ? [node.args] : [])));
   return {

@@ -57,12 +57,18 @@ describe('a file of alert rules', () => {
     const plain = ({ rules }: ReturnType<typeof loadAlertRules>) => JSON.stringify(rules);
     expect(plain(loadAlertRules(bare))).toBe(plain(loadAlertRules(contract)));
     const json = '[{"name": "a", "condition": "queue_length > 1", "action": "webhook:ops, slack"}]';
-    expect(loadAlertRules(json).rules[0]).toMatchObject({ channels: ['webhook://ops', 'slack://default'], message: '' });
+    expect(loadAlertRules(json).rules[0]).toMatchObject({
+      channels: ['webhook://ops', 'slack://default'],
+      message: 'queue_length > 1',
+    });
     expect(loadAlertRules('alerts: []')).toEqual({ rules: [], issues: [] });
   });
 
   it.each([
-    ['condition: queue_lenght > 1', '3:14 condition: unknown variable queue_lenght; did you mean queue_length?'],
+    [
+      'condition: queue_lenght > 1',
+      '3:14 condition: unknown variable queue_lenght; did you mean queue_length?',
+    ],
     ['condition: queue_length > 1 && foo > "x"', '3:34 condition: unknown variable foo'],
     ['condition: "queue_length > 1 && foo > 1"', '3:35 condition: unknown variable foo'],
     ["condition: '''x'' == queue_length'", '3:15 condition: no such overload: string == double'],
@@ -98,16 +104,18 @@ describe('a file of alert rules', () => {
   });
 
   it('rejects what is not a list of rules', () => {
-    expect(issues('')).toEqual(['1:1 the document is empty; it needs a list of rules, or one under "alerts"']);
+    expect(issues('')).toEqual([
+      '1:1 the document is empty; it needs a list of rules, or one under "alerts"',
+    ]);
     expect(issues('text')[0]).toContain('the document is not a list');
     expect(issues('alerts: 1')[0]).toContain('alerts must be a list of rules');
     expect(issues('rules: []')[0]).toContain('1:1 unknown key "rules"');
     expect(issues('- 1')[0]).toContain('1:3 a rule must be a map');
     expect(issues('- {name: a}')).toEqual(['1:3 a rule needs "condition"', '1:3 a rule needs "action"']);
     expect(issues('- !!js/function x')[0]).toMatch(/^1:3 .*tag/i);
-    expect(issues(`- {name: a, condition: "true", action: slack, message: "${'x'.repeat(1001)}"}`)[0]).toContain(
-      'message is longer than 1000 characters',
-    );
+    expect(
+      issues(`- {name: a, condition: "true", action: slack, message: "${'x'.repeat(1001)}"}`)[0],
+    ).toContain('message is longer than 1000 characters');
   });
 
   it('rejects bad and repeated names', () => {

@@ -1,10 +1,20 @@
 import { readFileSync, statSync } from 'node:fs';
-import { isAlias, isMap, isNode, isPair, isScalar, isSeq, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/text/nearest.ts';
 import { formatDuration, parseDuration } from '../domain/time/duration.ts';
 import { type Position, SafeYaml } from '../engine/safe-yaml.ts';
-import { type Condition, parseCondition } from './condition.ts';
+import { type AlertCondition, parseCondition } from './condition.ts';
 
 /** Largest file of alert rules, bytes. */
 const maxRulesBytes = 256 * 1024;
@@ -18,13 +28,14 @@ const maxForMs = 7 * 86_400_000;
 export interface AlertRule {
   /** Unique. */
   name: string;
-  condition: Condition;
+  condition: AlertCondition;
   /** How long the condition must hold before the alert fires, milliseconds. */
   forMs: number;
   /** As written. */
   action: string;
   /** The same as channels, `<channel_type>://<channel_name>`. */
   channels: string[];
+  /** The condition where the file has none. */
   message: string;
 }
 
@@ -118,7 +129,8 @@ class RulesReader {
     const { list, root } = this.#file;
     if (list) return list;
     for (const { key } of (root?.items ?? []).filter(isPair)) {
-      if (textOf(key) !== 'alerts') this.#issue(`unknown key ${quote(textOf(key))}; the file needs ${needs}`, key);
+      if (textOf(key) !== 'alerts')
+        this.#issue(`unknown key ${quote(textOf(key))}; the file needs ${needs}`, key);
     }
     const alerts = root?.get('alerts', true);
     if (isSeq(alerts)) return alerts;
@@ -130,8 +142,7 @@ class RulesReader {
     if (!isMap(item)) return this.#issue(`a rule must be a map with ${required.join(', ')}`, item);
     const before = this.#issues.length;
     const given = this.#values(item);
-    for (const key of required)
-      if (!given.has(key)) this.#issue(`a rule needs ${quote(key)}`, item);
+    for (const key of required) if (!given.has(key)) this.#issue(`a rule needs ${quote(key)}`, item);
     if (this.#issues.length > before) return null;
     const rule = {
       name: this.#name(given),
@@ -162,13 +173,16 @@ class RulesReader {
     const name = valueOf(given, 'name');
     const place = given.get('name');
     if (!nameForm.test(name))
-      this.#issue('name must be 1 to 63 letters, digits, dots, dashes and underscores, a letter or digit first', place);
+      this.#issue(
+        'name must be 1 to 63 letters, digits, dots, dashes and underscores, a letter or digit first',
+        place,
+      );
     else if (this.#names.has(name)) this.#issue(`another rule has the name ${name}`, place);
     this.#names.add(name);
     return name;
   }
 
-  #condition(given: Map<Key, Scalar<string>>): Condition | null {
+  #condition(given: Map<Key, Scalar<string>>): AlertCondition | null {
     const node = given.get('condition') as Scalar<string>;
     const condition = parseCondition(node.value);
     if (!('problem' in condition)) return condition;
@@ -187,7 +201,9 @@ class RulesReader {
   }
 
   #channels(given: Map<Key, Scalar<string>>): string[] {
-    const actions = valueOf(given, 'action').split(',').map((action) => action.trim());
+    const actions = valueOf(given, 'action')
+      .split(',')
+      .map((action) => action.trim());
     const channels = actions.flatMap((action) => {
       const [, webhook] = /^webhook:(.*)$/.exec(action) ?? [];
       if (webhook !== undefined && nameForm.test(webhook)) return [`webhook://${webhook}`];
@@ -199,7 +215,7 @@ class RulesReader {
   }
 
   #message(given: Map<Key, Scalar<string>>): string {
-    const message = valueOf(given, 'message');
+    const message = valueOf(given, 'message') || valueOf(given, 'condition');
     if (message.length > maxMessageLength)
       this.#issue(`message is longer than ${maxMessageLength} characters`, given.get('message'));
     return message;

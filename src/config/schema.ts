@@ -982,9 +982,7 @@ export const configKeys = [
     type: 'path',
     default: '',
     env: ['SERVICE_ALERTS'],
-    inert: true,
-    description:
-      'Alert rules; alerts.yaml beside the configuration file when not set. If the file exists, health is degraded.',
+    description: 'Alert rules; alerts.yaml beside the configuration file when not set.',
   },
   {
     path: 'alerts.interval',
@@ -992,7 +990,6 @@ export const configKeys = [
     default: '30s',
     min: 1000,
     max: 86_400_000,
-    inert: true,
     description: 'Interval between evaluations of the alert rules.',
   },
   {

@@ -1,19 +1,13 @@
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { isProtected, requiresTokens } from './access/auth.ts';
-import { alertWarning, ignoredAlertFiles } from './background/alert-files.ts';
 import type { ServerLog } from './logging/log.ts';
 
-type Announced = Pick<LoadedConfig, 'config' | 'warnings' | 'alertFiles'> & { version: string };
+type Announced = Pick<LoadedConfig, 'config' | 'warnings'> & { version: string };
 
 /** Logs that the server serves, and what an operator should know about its configuration. */
-export function announce(
-  log: ServerLog,
-  { config, warnings, alertFiles, version }: Announced,
-  url: string,
-): void {
+export function announce(log: ServerLog, { config, warnings, version }: Announced, url: string): void {
   for (const warning of warnings) log.warn(warning);
-  for (const path of ignoredAlertFiles({ config, alertFiles })) log.warn(alertWarning(path));
   if (isProtected(config)) {
     log.warn(
       'PROTECTED MODE: listening on a non-loopback address without tokens, serving only clients on this machine. ' +

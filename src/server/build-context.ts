@@ -1,9 +1,11 @@
+import type { AlertRules } from '../alerts/rules-file.ts';
 import type { Config } from '../config/schema.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
 import type { License } from '../workspace/license/read-license.ts';
 import { FetchedScans } from '../workspace/result-store/fetched-scans.ts';
 import { Admission } from './access/admission.ts';
 import { Tenants } from './access/tenants.ts';
+import { AlertEvaluator } from './background/alerts.ts';
 import { GarbageCollector } from './background/garbage.ts';
 import { Notifier } from './background/notifier.ts';
 import { StoreComparison } from './background/store-comparison.ts';
@@ -23,6 +25,7 @@ export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager
   settings: Settings;
   license: License;
   installed: Installed;
+  alertRules: AlertRules;
   version: VersionInfo;
   /** The program that scan processes run. */
   entryFile: string;
@@ -50,6 +53,11 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
   };
   const workers = new WorkerPool({ ...input, queue, metrics, onScanEnd });
   metrics.addGauges({ ...input, workers, results });
+  const onNotice = () => notifier.wake();
+  const alerts = new AlertEvaluator(
+    { store, config, workers, workspace, shards, log, onNotice },
+    input.alertRules,
+  );
   const damaged = new DamagedRecords(log);
   const tenants = new Tenants({ config, store, workspace, folders, damaged, installed });
   const context: ServerContext = {
@@ -68,6 +76,7 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     comparison: new StoreComparison({ store, workspace }, log),
     garbage,
     notifier,
+    alerts,
     installed,
     feeds: new ScanFeeds(workers),
     version: input.version,

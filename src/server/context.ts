@@ -7,6 +7,7 @@ import type { License } from '../workspace/license/read-license.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Admission } from './access/admission.ts';
 import type { Tenants } from './access/tenants.ts';
+import type { AlertEvaluator } from './background/alerts.ts';
 import type { GarbageCollector } from './background/garbage.ts';
 import type { Notifier } from './background/notifier.ts';
 import type { StoreComparison } from './background/store-comparison.ts';
@@ -51,6 +52,7 @@ export interface ServerContext {
   comparison: StoreComparison;
   garbage: GarbageCollector;
   notifier: Notifier;
+  alerts: AlertEvaluator;
   installed: Installed;
   /** What happens in the scans that clients follow. */
   feeds: ScanFeeds;

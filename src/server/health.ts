@@ -156,11 +156,8 @@ function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
 }
 
 /** Whoever wrote alert rules relies on them. */
-function alertHealth({ settings }: RouteContext): HealthCheck[] {
-  if (settings.ignoredAlertFiles.length === 0) return [];
-  // Only the log reveals the paths.
-  const message = 'alert rules have no effect in this build; see the log for their files';
-  return [{ name: 'alerts', status: 'degraded', message }];
+function alertHealth({ alerts: { fault } }: RouteContext): HealthCheck[] {
+  return fault === null ? [] : [{ name: 'alerts', status: 'degraded', message: fault }];
 }
 
 /** Finished scans stay in the workspace meanwhile. */

@@ -130,6 +130,7 @@ async function tryOpenStores(
       url,
       workspaceDir: workspace.dir,
       leaseMs: workers.lease,
+      freeBytes: () => workspace.freeBytes(),
       storesResults: result_store.url !== null,
       log,
     });

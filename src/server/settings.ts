@@ -3,7 +3,6 @@ import { type Config, isReloadable } from '../config/schema.ts';
 import { configPaths, setValueAt, valueAt } from '../config/tree.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ReloadReport } from '../workspace/reload-notice.ts';
-import { alertWarning, ignoredAlertFiles } from './background/alert-files.ts';
 import type { ServerLog } from './logging/log.ts';
 
 /**
@@ -11,9 +10,14 @@ import type { ServerLog } from './logging/log.ts';
  * nothing when it has nothing to do. Nothing is put in force unless every step has agreed, so a step must not change
  * anything before. It runs at every reload: files that settings name may be others although the settings are the same.
  *
+ * @param alertFiles possible files of alert rules, see `LoadedConfig`
  * @throws PortolanError when the new settings, or the files that they name, are no good
  */
-export type ReloadStep = (next: Config, changed: ReadonlySet<string>) => Promise<Commit> | Commit;
+export type ReloadStep = (
+  next: Config,
+  changed: ReadonlySet<string>,
+  alertFiles: readonly string[],
+) => Promise<Commit> | Commit;
 /** Must not throw. */
 type Commit = (() => void) | undefined;
 
@@ -28,7 +32,6 @@ export interface ReloadObserver {
  */
 export class Settings {
   readonly #config: Config;
-  #alertFiles: string[];
   readonly #read: (() => Promise<LoadedConfig>) | null;
   readonly #log: ServerLog;
   readonly #steps = new Map<string, ReloadStep>();
@@ -38,23 +41,17 @@ export class Settings {
 
   /** @param read reads the settings anew from where they came; null when there is nothing to read */
   constructor(
-    { config, alertFiles }: Pick<LoadedConfig, 'config' | 'alertFiles'>,
+    { config }: Pick<LoadedConfig, 'config'>,
     read: (() => Promise<LoadedConfig>) | null,
     log: ServerLog,
   ) {
     this.#config = config;
-    this.#alertFiles = alertFiles;
     this.#read = read;
     this.#log = log;
   }
 
   get config(): Config {
     return this.#config;
-  }
-
-  /** Files with alert rules, which have no effect in this build. */
-  get ignoredAlertFiles(): string[] {
-    return ignoredAlertFiles({ config: this.#config, alertFiles: this.#alertFiles });
   }
 
   /** @param name of the part, for the log */
@@ -90,22 +87,20 @@ export class Settings {
     const changed = different.filter(isReloadable);
     const next = structuredClone(this.#config);
     for (const path of changed) setValueAt(next, path, valueAt(read, path));
-    const commits = await this.#prepare(next, new Set(changed));
+    const commits = await this.#prepare(next, new Set(changed), alertFiles);
     for (const path of changed) setValueAt(this.#config, path, valueAt(read, path));
     for (const commit of commits) commit();
-    this.#alertFiles = alertFiles;
     const waiting = different.filter((path) => !isReloadable(path));
-    const remarks = [...warnings, ...this.ignoredAlertFiles.map(alertWarning)];
-    return { ok: true, changed, needs_restart: waiting, warnings: remarks, problems: [] };
+    return { ok: true, changed, needs_restart: waiting, warnings, problems: [] };
   }
 
   /** Every step is asked, so that all problems are told at once. */
-  async #prepare(next: Config, changed: ReadonlySet<string>): Promise<(() => void)[]> {
+  async #prepare(...[next, changed, alertFiles]: Parameters<ReloadStep>): Promise<(() => void)[]> {
     const commits: (() => void)[] = [];
     const problems: string[] = [];
     for (const [name, step] of this.#steps) {
       try {
-        const commit = await step(next, changed);
+        const commit = await step(next, changed, alertFiles);
         if (commit) commits.push(commit);
       } catch (error) {
         if (!(error instanceof PortolanError)) this.#log.error({ err: error, part: name }, 'reload failed');

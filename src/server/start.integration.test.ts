@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
@@ -75,32 +75,54 @@ describe('a server', () => {
     expect(bounds).toEqual([most, most, most]);
   });
 
-  it('says at the start, at a reload and in its health that it ignores alert rules, also where the file is not there', async () => {
+  it('does not start with bad alert rules, and makes no workspace then', async () => {
+    const rules = join(dir, 'rules.yaml');
+    writeFileSync(rules, '- {name: a, condition: queue_lenght > 1, action: slack}\n');
+    const refused = start({}, { SERVICE_ALERTS: rules });
+    await expect(refused).rejects.toMatchObject({
+      code: 'configuration',
+      message: `${rules}:1:24: condition: unknown variable queue_lenght; did you mean queue_length?`,
+    });
+    expect(existsSync(join(dir, 'ws'))).toBe(false);
+    await expect(start({}, { SERVICE_ALERTS: join(dir, 'absent.yaml') })).rejects.toThrow(
+      /absent.yaml: no such file/,
+    );
+  });
+
+  it('keeps the old alert rules when a reload finds bad ones, and says so until they are good again', async () => {
     const log = join(dir, 'alerts.log');
-    const output = { 'logging.level': 'warn', 'logging.output': 'file', 'logging.file.path': log };
-    const named = join(dir, 'named-alerts.yaml');
-    const beside = join(dir, 'ws/config/alerts.yaml');
-    mkdirSync(dirname(beside), { recursive: true });
-    writeFileSync(beside, 'alerts: []\n');
-    const server = await start(output, { SERVICE_ALERTS: named });
-    const health = async () => {
-      const { checks } = (await (await fetch(`${server.url}/api/v1/health`)).json()) as Health;
-      return checks.find(({ name }) => name === 'alerts')?.status;
-    };
+    const output = { 'logging.output': 'file', 'logging.file.path': log, 'logging.audit.enabled': true };
+    const rules = join(dir, 'rules.yaml');
+    writeFileSync(rules, '- {name: a, condition: queue_length > 1, action: slack}\n');
+    const server = await start(output, { SERVICE_ALERTS: rules });
+    const get = async (path: string) =>
+      (await (await fetch(`${server.url}/api/v1/${path}`)).json()) as unknown;
+    const checks = async () =>
+      ((await get('health')) as Health).checks.filter(({ name }) => name === 'alerts');
+    const names = async () =>
+      ((await get('alerts')) as { data: { alerts: { name: string }[] } }).data.alerts.map(({ name }) => name);
     try {
-      expect(await health()).toBe('degraded');
+      expect([await checks(), await names()]).toEqual([[], ['a']]);
+      writeFileSync(rules, '- {name: b, condition: queue_length >, action: slack}\n');
       await server.reload();
+      const message = 'the alert rules were rejected at the last reload and the old ones hold; see the log';
+      expect([await checks(), await names()]).toEqual([
+        [{ name: 'alerts', status: 'degraded', message }],
+        ['a'],
+      ]);
+      const problem = `${rules}:1:38: condition: unexpected end of the condition`;
+      expect(readFileSync(log, 'utf8')).toContain(problem);
+      writeFileSync(rules, '- {name: b, condition: queue_length > 1, action: slack}\n');
+      await server.reload();
+      expect([await checks(), await names()]).toEqual([[], ['b']]);
+      const audit = readFileSync(
+        join(dir, 'ws/audit', `${new Date().toISOString().slice(0, 10)}.jsonl`),
+        'utf8',
+      );
+      expect(audit).toContain(problem);
     } finally {
       await server.stop();
-      rmSync(beside);
     }
-    const said = readFileSync(log, 'utf8');
-    for (const path of [named, beside])
-      expect(said.split(`${path}: alert rules have no effect in this build`)).toHaveLength(3);
-    const without = await start(output);
-    const { checks } = (await (await fetch(`${without.url}/api/v1/health`)).json()) as Health;
-    await without.stop();
-    expect(checks.map(({ name }) => name)).not.toContain('alerts');
   });
 
   it('refuses a workspace in use, and lets go of it when the address cannot be bound', async () => {

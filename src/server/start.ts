@@ -1,3 +1,4 @@
+import { readAlertRules } from '../alerts/rules-file.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { readLicense } from '../workspace/license/read-license.ts';
 import { ReloadNotices } from '../workspace/reload-notice.ts';
@@ -23,6 +24,7 @@ import { readTls } from './tls.ts';
 export interface StartInput extends InstalledInput {
   /** Remarks about the configuration, for the log. */
   warnings: string[];
+  /** Possible files of alert rules. */
   alertFiles: string[];
   /** Reads the settings anew from where they came, for a reload. */
   readConfig: () => Promise<LoadedConfig>;
@@ -64,6 +66,7 @@ async function start(input: StartInput, components: Components): Promise<Running
   const { config } = input;
   const libraries = await readInstallation(input);
   await checkUiFolder(input);
+  const alertRules = readAlertRules(input.alertFiles, config.alerts.file);
   const tls = await readTls(config.server.tls);
   const license = await readLicense(config);
   if (config.multi_tenant.enabled) license.demand('multi_tenant');
@@ -78,6 +81,7 @@ async function start(input: StartInput, components: Components): Promise<Running
     settings,
     license,
     installed,
+    alertRules,
     version,
     closing: closing.signal,
   });

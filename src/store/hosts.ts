@@ -7,6 +7,9 @@ export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {
   tags: string[];
 }
 
+/** What a server says of itself. */
+type SeenServer = Omit<ServerTableRow, 'free_bytes'> & Partial<Pick<ServerTableRow, 'free_bytes'>>;
+
 /** The servers and workers that share the store, each with its last heartbeat. */
 export class HostTable {
   readonly #db: Kysely<Tables>;
@@ -15,11 +18,12 @@ export class HostTable {
     this.#db = db;
   }
 
-  async saveServer(server: ServerTableRow): Promise<void> {
-    const { server_id: _id, ...rest } = server;
+  async saveServer(server: SeenServer): Promise<void> {
+    const row = { free_bytes: null, ...server };
+    const { server_id: _id, ...rest } = row;
     await this.#db
       .insertInto('servers')
-      .values(server)
+      .values(row)
       .onConflict((conflict) => conflict.column('server_id').doUpdateSet(rest))
       .execute();
   }
@@ -84,5 +88,9 @@ export class HostTable {
 /** PostgreSQL gives whole numbers as text. */
 function serverOf(row: ServerTableRow): ServerTableRow {
   const { last_seen, free_bytes } = row;
-  return { ...row, last_seen: Number(last_seen), free_bytes: free_bytes === null ? null : Number(free_bytes) };
+  return {
+    ...row,
+    last_seen: Number(last_seen),
+    free_bytes: free_bytes === null ? null : Number(free_bytes),
+  };
 }

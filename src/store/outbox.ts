@@ -165,4 +165,15 @@ export class OutboxTable {
       .where(inView(this.#view))
       .execute();
   }
+
+  /** The same with messages without a scan only. */
+  async handOverNotices(from: string, to: string): Promise<void> {
+    await this.#db
+      .updateTable('outbox')
+      .set({ owner: to })
+      .where('owner', '=', from)
+      .where('scan_id', 'is', null)
+      .where(inView(this.#view))
+      .execute();
+  }
 }

@@ -55,6 +55,15 @@ async function fill(store: Store): Promise<void> {
       params: { targets: ['192.0.2.1'], name: strange, long: 'x'.repeat(100_000) },
     });
   }
+  await store.alertStates.save({
+    name: 'backlog',
+    condition_digest: 'aa',
+    state: 'firing',
+    since: at(1),
+    held_ms: 0,
+    quiet_ms: 1234,
+    error: strange,
+  });
   await store.jobRuns.startRun('job-00000000', { fireAt: at(0), scanId: idOf(0), now: at(1), next: at(9) });
   await store.tokens.insert({
     id: 't1',
@@ -260,7 +269,7 @@ describe.skipIf(obstacle !== null)('a store', () => {
     await expect(toFile()).rejects.toThrow('divided among workers');
     await store.shards.endWaiting(idOf(0), Date.now());
     const report = await toFile();
-    expect(report.tables.at(-1)).toMatchObject({ table: 'shards', rows: 1 });
+    expect(report.tables).toContainEqual(expect.objectContaining({ table: 'shards', rows: 1 }));
     await store.close();
   });
 

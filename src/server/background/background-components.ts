@@ -9,7 +9,7 @@ import { VulndbSync } from './vulndb-sync.ts';
 
 /** What a server does beside scans and requests. */
 export function backgroundComponents(context: ServerContext, folders: ScanFolders): Component[] {
-  const { config, log, results, comparison } = context;
+  const { config, log, results, comparison, alerts } = context;
   return [
     folders,
     ...(results ? [results] : []),
@@ -19,6 +19,7 @@ export function backgroundComponents(context: ServerContext, folders: ScanFolder
     new FingerprintSync(config, log),
     new VulndbSync(config, log),
     notifierComponent(context),
+    alerts,
     new JobClock(context),
     licenseComponent(context),
   ];

@@ -347,6 +347,7 @@ describe('the description of the API', () => {
       ['GET', '/api/v1/dags', 200],
       ['GET', '/api/v1/plugins', 200],
       ['GET', '/api/v1/vulndb', 200],
+      ['GET', '/api/v1/alerts', 200],
       ['GET', '/api/v1/workspace/info', 200],
       ['POST', '/api/v1/workspace/gc', 200, { payload: { older_than: '1y' } }],
       ['POST', '/api/v1/workspace/gc', 400, { payload: { keep_last: -1 } }],

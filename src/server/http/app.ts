@@ -19,6 +19,7 @@ import { forwardToHome } from './home-forward.ts';
 import { maxBodyBytes, parseJsonBody } from './request/json-body.ts';
 import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './request/request-checks.ts';
 import { compileValidator, unknownFields } from './request/validation.ts';
+import { alertRoutes } from './resources/alerts.ts';
 import { diffRoutes } from './resources/diff.ts';
 import { docsPageRoutes } from './resources/docs-page.ts';
 import { eventRoutes } from './resources/events.ts';
@@ -165,6 +166,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   profileRoutes(app);
   pluginRoutes(app);
   vulndbRoutes(app, context);
+  alertRoutes(app, context);
   shardRowRoutes(app, context);
 }
 

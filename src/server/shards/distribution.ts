@@ -44,6 +44,8 @@ export interface DistributionInput {
   url: string;
   workspaceDir: string;
   leaseMs: number;
+  /** On the disk of the workspace. */
+  freeBytes: () => Promise<number>;
   /** There is a result store. */
   storesResults: boolean;
   log: ServerLog;
@@ -62,6 +64,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const intakes = new Map<string, ShardIngest>();
   const presence = new Presence(store, () => line.now(), home, log);
   const elsewhere = new RemoteScans(store, line, home, presence);
+  const freeBytes = () => input.freeBytes().catch(() => null);
   let signs: PeriodicTasks | null = null;
   const watch = new StoreWatch(() => presence.lookForWorkers(), log);
   return {
@@ -77,9 +80,9 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     },
     ownHome: (homeId, shard) => (homeId === home ? new LocalHome(intakes, shard) : null),
     async announce(ownUrl, version) {
-      await presence.sign(ownUrl, version);
+      await presence.sign(ownUrl, version, await freeBytes());
       const sign = async () => {
-        await presence.sign(ownUrl, version);
+        await presence.sign(ownUrl, version, await freeBytes());
         await presence.lookForScans();
       };
       signs = new PeriodicTasks(toldOnce(sign, log), { firstMs: signMs, betweenMs: signMs });

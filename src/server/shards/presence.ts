@@ -154,10 +154,17 @@ export class Presence {
     return server !== null && (await this.#now()) - server.last_seen <= withinMs;
   }
 
+  /** Free bytes on the fullest disk of the servers that are present; null when none says. */
+  async leastFreeBytes(): Promise<number | null> {
+    const present = await this.#store.hosts.servers((await this.#now()) - presentMs);
+    const free = present.flatMap(({ free_bytes }) => free_bytes ?? []);
+    return free.length === 0 ? null : Math.min(...free);
+  }
+
   /** Writes the heartbeat of this server and deletes whoever was not seen for a day. */
-  async sign(url: string, version: string): Promise<void> {
+  async sign(url: string, version: string, free_bytes: number | null): Promise<void> {
     const now = await this.#now();
-    await this.#store.hosts.saveServer({ server_id: this.#own, url, version, last_seen: now });
+    await this.#store.hosts.saveServer({ server_id: this.#own, url, version, last_seen: now, free_bytes });
     await this.#store.hosts.deleteSilentBefore(now - forgottenMs);
   }
 }

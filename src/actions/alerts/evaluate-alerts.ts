@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { type AlertState, type AlertStep, type Evaluation, stepAlert } from '../../alerts/alert-state.ts';
+import { type AlertValues, shownValues } from '../../alerts/alert-values.ts';
+import type { AlertRule } from '../../alerts/rules-file.ts';
+import type { AlertNotice } from '../../notify/alert-notice.ts';
+import type { AlertKey } from '../../store/alert-states.ts';
+import type { Store } from '../../store/open.ts';
+import type { AlertStateTableRow } from '../../store/schema/tables.ts';
+
+export interface AlertRound {
+  rules: readonly AlertRule[];
+  values: AlertValues;
+  /** Monotonic time since the last round of this process, milliseconds; 0 for the first one. */
+  elapsedMs: number;
+  /** By the clock of the queue, epoch milliseconds. */
+  now: number;
+  /** Renews the lease of the work; without it nothing is stored. */
+  isHolder: (tx: Store) => Promise<boolean>;
+}
+
+/** What a round did with one rule. */
+export interface AlertOutcome {
+  rule: AlertRule;
+  state: AlertState;
+  notice: AlertNotice | null;
+  /** Whether evaluations of this rule begin to fail with this round. */
+  beganToFail: boolean;
+}
+
+/**
+ * Evaluates all rules once. New states and the notices that they cause are stored together, so that neither a restart nor
+ * another server repeats or loses one. States of rules that are gone are deleted.
+ *
+ * @returns null when another server holds the lease
+ */
+export async function evaluateAlerts(store: Store, round: AlertRound): Promise<AlertOutcome[] | null> {
+  const evaluations = round.rules.map((rule) => evaluate(rule, round.values));
+  return await store.transaction(async (tx) => {
+    if (!(await round.isHolder(tx))) return null;
+    const stored = new Map((await tx.alertStates.all()).map((row) => [idOf(row), row]));
+    const outcomes: AlertOutcome[] = [];
+    for (const [index, rule] of round.rules.entries()) {
+      const id = idOf(keyOf(rule));
+      const before = stored.get(id) ?? null;
+      stored.delete(id);
+      outcomes.push(await apply(tx, round, rule, before, evaluations[index] as Evaluation));
+    }
+    for (const row of stored.values()) await tx.alertStates.delete(row);
+    return outcomes;
+  });
+}
+
+function evaluate({ condition }: AlertRule, values: AlertValues): Evaluation {
+  try {
+    return { holds: condition.holds(values) };
+  } catch (error) {
+    const { summary, message } = error as Error & { summary?: string };
+    return { error: summary ?? message };
+  }
+}
+
+/** Stores what a step changes. */
+async function apply(
+  tx: Store,
+  round: AlertRound,
+  rule: AlertRule,
+  row: AlertStateTableRow | null,
+  evaluation: Evaluation,
+): Promise<AlertOutcome> {
+  const before = row && stateOf(row);
+  const now = new Date(round.now).toISOString();
+  const step = stepAlert(before, evaluation, rule.forMs, { elapsedMs: round.elapsedMs, now });
+  const { next, beganToFail } = step;
+  const changed = rowOf(rule, next);
+  if (row === null || !isSame(row, changed)) await tx.alertStates.save(changed);
+  const notice = noticeOf(rule, step, round.values);
+  if (notice)
+    await tx.outbox.addNotice(
+      { event: 'alert', payload: notice, channels: rule.channels, owner: tx.executor, tenant: null },
+      Date.now(),
+    );
+  return { rule, state: next, notice, beganToFail };
+}
+
+function noticeOf(rule: AlertRule, { notice }: AlertStep, values: AlertValues): AlertNotice | null {
+  if (notice === null) return null;
+  return {
+    event: 'alert',
+    name: rule.name,
+    state: notice.state,
+    condition: rule.condition.text,
+    values: shownValues(values, rule.condition.variables) as Record<string, number | null>,
+    message: rule.message,
+    fired_at: notice.firedAt,
+  };
+}
+
+/** Under which the state of a rule is stored. */
+export function keyOf({ name, condition }: AlertRule): AlertKey {
+  return { name, condition_digest: createHash('sha256').update(condition.text).digest('hex') };
+}
+
+export function idOf({ name, condition_digest }: AlertKey): string {
+  return `${name} ${condition_digest}`;
+}
+
+export function stateOf({ state, since, held_ms, quiet_ms, error }: AlertStateTableRow): AlertState {
+  return { state, since, heldMs: held_ms, quietMs: quiet_ms, error };
+}
+
+function rowOf(rule: AlertRule, { state, since, heldMs, quietMs, error }: AlertState): AlertStateTableRow {
+  return {
+    ...keyOf(rule),
+    state,
+    since,
+    held_ms: Math.round(heldMs),
+    quiet_ms: Math.round(quietMs),
+    error,
+  };
+}
+
+function isSame(a: AlertStateTableRow, b: AlertStateTableRow): boolean {
+  return (
+    a.state === b.state &&
+    a.since === b.since &&
+    a.held_ms === b.held_ms &&
+    a.quiet_ms === b.quiet_ms &&
+    a.error === b.error
+  );
+}

@@ -1,0 +1,225 @@
+import { type AlertOutcome, evaluateAlerts } from '../../actions/alerts/evaluate-alerts.ts';
+import { type ListedAlert, listAlerts } from '../../actions/alerts/list-alerts.ts';
+import { type AlertValueSource, readAlertValues } from '../../actions/alerts/read-alert-values.ts';
+import {
+  type AlertValues,
+  alertVariableNames,
+  type ShownValues,
+  shownValues,
+} from '../../alerts/alert-values.ts';
+import { type AlertRules, readAlertRules } from '../../alerts/rules-file.ts';
+import type { Config } from '../../config/schema.ts';
+import { parseChannel } from '../../domain/channel.ts';
+import { slackMissing } from '../../notify/slack.ts';
+import { webhookNamed } from '../../notify/webhook.ts';
+import type { Store } from '../../store/open.ts';
+import type { Component } from '../components.ts';
+import type { ServerLog } from '../logging/log.ts';
+import { PeriodicTasks } from './periodic-tasks.ts';
+
+export interface AlertEvaluatorInput extends Omit<AlertValueSource, 'config' | 'freeBytes'> {
+  config: Pick<Config, 'alerts' | 'notifications' | 'vulndb' | 'workspace'>;
+  workspace: { freeBytes(): Promise<number> };
+  /** What servers on one database share; null where there is one server only. */
+  shards: {
+    line: { now(): Promise<number> };
+    presence: { leastFreeBytes(): Promise<number | null> };
+  } | null;
+  log: ServerLog;
+  /** A notice waits to be sent. */
+  onNotice: () => void;
+}
+
+const leaseName = 'alerts';
+/** A server that has not evaluated for so many intervals, and at least so many milliseconds, loses the lease. */
+const leaseIntervals = 3;
+const minLeaseMs = 10_000;
+/** Between two evaluations that lie further apart, nobody knows whether a condition held. */
+const maxElapsedIntervals = 2;
+
+/**
+ * Evaluates the alert rules every `alerts.interval`. Of servers on one database, the one that holds the lease does; states
+ * are stored, so that a restart or another server goes on where the last one ended.
+ */
+export class AlertEvaluator implements Component {
+  readonly #input: AlertEvaluatorInput;
+  #rules: AlertRules;
+  #tasks: PeriodicTasks | null = null;
+  /** Monotonic milliseconds of the last round that was stored; null while another server evaluates. */
+  #evaluatedAt: number | null = null;
+  /** Rules that cannot be evaluated. */
+  #failing: readonly string[] = [];
+  #isRejected = false;
+  #storeFault = false;
+
+  constructor(input: AlertEvaluatorInput, rules: AlertRules) {
+    this.#input = input;
+    this.#rules = rules;
+  }
+
+  readonly reload = {
+    alerts: (next: Config, changed: ReadonlySet<string>, files: readonly string[]) => {
+      const rules = this.#readAgain(files, next.alerts.file);
+      return () => this.#follow(rules, changed.has('alerts.interval'));
+    },
+  };
+
+  start(): void {
+    this.#report();
+    this.#begin();
+  }
+
+  /** Ends a running round, and lets another server evaluate at once. */
+  async close(): Promise<void> {
+    await this.#tasks?.close();
+    const { store, shards } = this.#input;
+    if (shards && this.#evaluatedAt !== null)
+      await store.leases.release(leaseName, store.executor).catch(() => undefined);
+  }
+
+  /** What is wrong, for people; null when all is well. Names no file: only the log does. */
+  get fault(): string | null {
+    const failing = this.#failing.length === 0 ? null : `cannot be evaluated: ${this.#failing.join(', ')}`;
+    const rejected = this.#isRejected
+      ? 'the alert rules were rejected at the last reload and the old ones hold; see the log'
+      : null;
+    return [rejected, failing].filter((text) => text !== null).join('; ') || null;
+  }
+
+  async list(): Promise<ListedAlert[]> {
+    return await listAlerts(this.#rules, this.#input.store);
+  }
+
+  /** The values of the variables now. */
+  async values(): Promise<ShownValues> {
+    return shownValues(await this.#readValues(await this.#now()), alertVariableNames);
+  }
+
+  #begin(): void {
+    const { interval } = this.#input.config.alerts;
+    this.#tasks = new PeriodicTasks((signal) => this.evaluate(signal), {
+      firstMs: interval,
+      betweenMs: interval,
+    });
+    this.#tasks.start();
+  }
+
+  #readAgain(files: readonly string[], named: string): AlertRules {
+    try {
+      return readAlertRules(files, named);
+    } catch (error) {
+      this.#isRejected = true;
+      throw error;
+    }
+  }
+
+  #follow(rules: AlertRules, isOtherInterval: boolean): void {
+    this.#isRejected = false;
+    this.#rules = rules;
+    this.#failing = this.#failing.filter((name) => rules.rules.some((rule) => rule.name === name));
+    this.#report();
+    if (!isOtherInterval) return;
+    const ended = this.#tasks?.close();
+    this.#tasks = null;
+    void ended?.then(() => this.#begin());
+  }
+
+  #report(): void {
+    const { log, config } = this.#input;
+    const { file, rules } = this.#rules;
+    if (file === null) return;
+    log.info({ file, rules: rules.length }, 'alert rules in force');
+    for (const channel of new Set(rules.flatMap(({ channels }) => channels))) {
+      const missing = missingFor(channel, config.notifications);
+      if (missing !== null) log.warn({ channel, missing }, 'alerts have a channel that is not configured');
+    }
+  }
+
+  /** One round. Never rejects. */
+  async evaluate(signal?: AbortSignal): Promise<void> {
+    try {
+      await this.#evaluate(signal);
+      this.#storeFault = false;
+    } catch (err) {
+      if (!this.#storeFault) this.#input.log.error({ err }, 'cannot evaluate alerts, retrying');
+      this.#storeFault = true;
+    }
+  }
+
+  async #evaluate(signal?: AbortSignal): Promise<void> {
+    const { rules } = this.#rules;
+    const { store } = this.#input;
+    if (rules.length === 0 && (await store.alertStates.all()).length === 0) return;
+    const now = await this.#now();
+    if (!(await this.#claim(store, now))) return await this.#followHolder();
+    const values = await this.#readValues(now);
+    if (signal?.aborted) return;
+    const at = performance.now();
+    const outcomes = await evaluateAlerts(store, {
+      rules,
+      values,
+      elapsedMs: this.#elapsed(at),
+      now,
+      isHolder: (tx) => this.#claim(tx, now),
+    });
+    if (outcomes === null) return await this.#followHolder();
+    this.#evaluatedAt = at;
+    for (const outcome of outcomes) this.#tell(outcome);
+    this.#failing = outcomes.flatMap(({ rule, state }) => (state.error === null ? [] : [rule.name]));
+    if (outcomes.some(({ notice }) => notice)) this.#input.onNotice();
+  }
+
+  #elapsed(at: number): number {
+    const most = this.#input.config.alerts.interval * maxElapsedIntervals;
+    return this.#evaluatedAt === null ? 0 : Math.min(at - this.#evaluatedAt, most);
+  }
+
+  /** Servers that share a database use its clock. */
+  async #now(): Promise<number> {
+    return (await this.#input.shards?.line.now()) ?? Date.now();
+  }
+
+  /** A server of its own needs no lease. Whoever takes it from another one sends what that one has not. */
+  async #claim(store: Store, now: number): Promise<boolean> {
+    const { shards, config } = this.#input;
+    if (!shards) return true;
+    const leaseMs = Math.max(minLeaseMs, config.alerts.interval * leaseIntervals);
+    const before = this.#evaluatedAt === null ? await store.leases.holder(leaseName) : null;
+    if (!(await store.leases.claim(leaseName, store.executor, now, leaseMs))) return false;
+    if (before !== null && before !== store.executor)
+      await store.outbox.handOverNotices(before, store.executor);
+    return true;
+  }
+
+  /** Another server evaluates; health says here too what it found. */
+  async #followHolder(): Promise<void> {
+    this.#evaluatedAt = null;
+    const states = await this.list();
+    this.#failing = states.flatMap(({ name, error }) => (error === null ? [] : [name]));
+  }
+
+  async #readValues(now: number): Promise<AlertValues> {
+    const { shards, workspace } = this.#input;
+    const freeBytes = async () => {
+      const [own, others] = await Promise.all([workspace.freeBytes(), shards?.presence.leastFreeBytes()]);
+      return Math.min(own, others ?? own);
+    };
+    return await readAlertValues({ ...this.#input, freeBytes }, now);
+  }
+
+  #tell({ rule: { name }, state, notice, beganToFail }: AlertOutcome): void {
+    const { log } = this.#input;
+    if (beganToFail) log.error({ alert: name, reason: state.error }, 'alert cannot be evaluated');
+    if (notice)
+      log.warn({ alert: name, values: notice.values, fired_at: notice.fired_at }, `alert ${notice.state}`);
+  }
+}
+
+/** The setting that a channel of an alert lacks, or null. */
+function missingFor(channel: string, { slack, email, webhooks }: Config['notifications']): string | null {
+  const { type, name } = parseChannel(channel) ?? {};
+  if (type === 'slack') return slackMissing(slack);
+  if (type === 'email') return email.smtp_server ? null : 'notifications.email.smtp_server is not set';
+  const found = webhookNamed(webhooks, name ?? '', 'alert');
+  return 'missing' in found ? found.missing : null;
+}
