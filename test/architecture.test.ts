@@ -14,6 +14,7 @@ const ranks: Record<string, number> = {
   net: 1,
   knowledge: 1,
   store: 1,
+  telemetry: 1,
   engine: 2,
   workspace: 2,
   queue: 2,

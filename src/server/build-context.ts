@@ -83,6 +83,7 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     log,
     logOutput,
     audit,
+    traces: input.traces,
     metrics,
     startedAt: performance.now(),
     phase: 'starting',

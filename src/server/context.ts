@@ -2,6 +2,7 @@ import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import type { Store } from '../store/open.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
 import type { License } from '../workspace/license/read-license.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -60,6 +61,8 @@ export interface ServerContext {
   log: PinoLogger;
   logOutput: LogOutput;
   audit: AuditLogs;
+  /** Null = no traces. */
+  traces: Tracer | null;
   /** Of the service as a whole; nothing in them tells of a tenant. */
   metrics: Metrics;
   /** Monotonic milliseconds (performance.now) of the start. */

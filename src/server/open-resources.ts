@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { finishDeletions } from '../actions/workspace/finish-deletions.ts';
 import type { Config } from '../config/schema.ts';
 import { openStore, type Store } from '../store/open.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
 import { openResultStore } from '../workspace/result-store/open-result-store.ts';
 import type { ResultStore } from '../workspace/result-store/result-store.ts';
@@ -15,6 +16,7 @@ import type { Components } from './components.ts';
 import { openAuditLogs } from './logging/audit.ts';
 import { createServerLog, openLogOutput, type ServerLog } from './logging/log.ts';
 import type { LogOutput } from './logging/log-output.ts';
+import { openTraces } from './logging/open-traces.ts';
 import type { Distribution } from './shards/distribution.ts';
 import type { TlsMaterial } from './tls.ts';
 
@@ -27,6 +29,8 @@ export interface Resources {
   log: ServerLog;
   audit: AuditLogs;
   serviceManager: ServiceNotifier;
+  /** Null = no traces. */
+  traces: Tracer | null;
   /** Null = results stay in the workspace. */
   results: ResultStore | null;
   store: Store;
@@ -37,6 +41,8 @@ export interface Resources {
 export interface OpenInput {
   config: Config;
   tls: TlsMaterial | null;
+  /** Of the program. */
+  version: string;
   /** Aborted when a start that waits for its store is to end. */
   stopping?: AbortSignal | undefined;
 }
@@ -49,6 +55,8 @@ export async function openResources(input: OpenInput, components: Components): P
   const { config } = input;
   const { workspace, setUrl } = await lockWorkspace(config, components);
   const { logOutput, log } = openLog(config, workspace, components);
+  const traces = await openTraces(process.env, log, input.version);
+  components.add({ close: () => traces?.close() });
   const audit = openAuditLogs(config, workspace.dir, log);
   components.add({ close: () => audit.close() });
   const serviceManager = openServiceNotifier(process.env, (message) => log.warn(message));
@@ -63,7 +71,7 @@ export async function openResources(input: OpenInput, components: Components): P
     },
   });
   await finishCutOffDeletions(store, workspace, log);
-  return { workspace, setUrl, logOutput, log, audit, serviceManager, results, store, shards };
+  return { workspace, setUrl, logOutput, log, audit, serviceManager, traces, results, store, shards };
 }
 
 async function lockWorkspace(config: Config, components: Components) {

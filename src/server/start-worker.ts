@@ -14,6 +14,7 @@ import { ShardWorker } from '../worker/shard-worker.ts';
 import { requireSameMajor } from '../worker/worker-version.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './logging/log.ts';
+import { openTraces } from './logging/open-traces.ts';
 
 /** A database that cannot be reached is tried again after this time, milliseconds. */
 const retryMs = 1000;
@@ -52,6 +53,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
   const workspace = await openWorkspace(temporary ?? config.workspace.dir);
   const output = openLogOutput(config.logging, workspace.dir);
   const log = createServerLog(config.logging, output);
+  const traces = await openTraces(process.env, log, input.version);
   try {
     for (const warning of input.warnings) log.warn(warning);
     const reached = await untilReached(url, log, signal);
@@ -72,6 +74,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
         listeners: [],
         ownHome: () => null,
         onLogLine: output.lineTaker(),
+        traces,
         log,
       });
       await worker.start();
@@ -90,6 +93,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
     }
     log.info('stopped');
   } finally {
+    await traces?.close();
     await output.close();
     if (temporary !== null) await rm(temporary, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-import type { FailureCode } from '../domain/scan.ts';
+import type { FailureCode, StageRecord } from '../domain/scan.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
 import type { LiveScan, ScanOutcome } from '../scan-run/messages.ts';
 
@@ -10,6 +10,8 @@ export interface RunningScan {
   readonly live: LiveScan | null;
   /** How the scan ended; null when its process died without reporting it. */
   readonly outcome: ScanOutcome | null;
+  /** Of a scan in shards, the nodes that ran on this machine and not in a shard; absent for other scans. */
+  readonly ownStages?: StageRecord[];
   /** Why it cannot continue, without an outcome; null as long as it can. */
   readonly failure: { code: FailureCode; message: string } | null;
   /** Resolves when the scan has stopped completely. */

@@ -12,6 +12,7 @@ import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
 import type { LiveScan } from '../scan-run/messages.ts';
 import type { ShardCommands } from '../store/shards.ts';
+import type { EndedShard } from '../telemetry/scan-spans.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { writeEarlierRows } from './earlier-rows.ts';
@@ -71,6 +72,9 @@ export class ShardRun {
   /** Packets per second that the owner assigns. */
   #assignedRate = 0;
   #rate = 0;
+  /** Epoch milliseconds. */
+  readonly #startedAt = Date.now();
+  #endedAt: number | null = null;
   #rules: string | null = null;
   #traffic = noTraffic();
   /** Last report written to the store. */
@@ -116,6 +120,21 @@ export class ShardRun {
   /** Fetches commands now. */
   wake(): void {
     this.#nap.abort();
+  }
+
+  /** What the trace of the scan tells of this run. */
+  traceOf(end: ShardEnd): EndedShard {
+    const { shard, attempt } = this.#input.shard;
+    const { outcome, live } = this.#process ?? { outcome: null, live: null };
+    return {
+      shard,
+      attempt,
+      startedAt: this.#startedAt,
+      endedAt: this.#endedAt ?? Date.now(),
+      end,
+      errorCode: outcome?.error?.code ?? null,
+      stages: (outcome ?? live)?.stages ?? [],
+    };
   }
 
   /** Stops at the last checkpoint; another worker resumes the shard. */
@@ -169,6 +188,8 @@ export class ShardRun {
     if (outcome === null) return await (this.#releasing ? this.#release() : this.#abandon());
     // Another host may have free disk space.
     if (outcome.error?.code === 'insufficient_storage') return await this.#abandon();
+    // The owner goes on once it is told.
+    this.#endedAt = Date.now();
     const told: ShardOutcome = { ...outcome, ...this.#counters, evaluated };
     const tell = () => line.finish(shard, JSON.stringify(told));
     return (await this.#untilAcknowledged(tell)) ? 'done' : 'lost';

@@ -11,12 +11,13 @@ import { machineNow } from '../net/machine-clock.ts';
 import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { Store } from '../store/open.ts';
 import type { ServerTableRow } from '../store/schema/tables.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import { isAlive } from '../workspace/process-identity.ts';
 import { type Fetch, HomeClient } from './home-client.ts';
 import { logReason } from './log-reason.ts';
 import { rateShares } from './rate-shares.ts';
 import type { ShardHome } from './shard-home.ts';
-import { ShardRun } from './shard-run.ts';
+import { type ShardEnd, ShardRun } from './shard-run.ts';
 import { requireSameMajor } from './worker-version.ts';
 
 /** Poll interval of the queues in case a NOTIFY is lost, milliseconds. */
@@ -55,6 +56,8 @@ export interface ShardWorkerInput {
   ownHome: (homeId: string, shard: QueuedShard) => ShardHome | null;
   fetch?: Fetch;
   onLogLine: ((line: string) => void) | null;
+  /** Null = no traces. */
+  traces: Pick<Tracer, 'shardEnded'> | null;
   log: {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;
@@ -175,7 +178,10 @@ export class ShardWorker {
         onGrant: () => this.#shareRate(),
         onWarning: (err: unknown, message: string) => log.warn({ ...logReason(err), ...place }, message),
       };
-      this.#follow(id, new ShardRun(input, claimedAt), { ...place, attempt: shard.attempt });
+      const run = new ShardRun(input, claimedAt);
+      this.#follow(id, run, { ...place, attempt: shard.attempt }, (end) =>
+        this.#input.traces?.shardEnded(request, origin, run.traceOf(end)),
+      );
     } catch (err) {
       this.#logRejection(err, place);
       await line.release(shard, shard.pool);
@@ -191,14 +197,17 @@ export class ShardWorker {
     this.#input.log.warn({ ...logReason(err), ...place }, 'shard returned to the queue');
   }
 
-  #follow(id: string, run: ShardRun, place: object): void {
+  #follow(id: string, run: ShardRun, place: object, trace: (end: ShardEnd) => void): void {
     const { log } = this.#input;
     this.#runs.set(id, run);
     this.#input.scale?.follow(this.#runs.size);
     log.info(place, 'shard started');
     void this.#heartbeat();
     void run.finished
-      .then((end) => log.info({ ...place, end }, 'shard ended'))
+      .then((end) => {
+        log.info({ ...place, end }, 'shard ended');
+        trace(end);
+      })
       .catch((err: unknown) => log.warn({ ...logReason(err), ...place }, 'shard run failed'))
       .finally(() => {
         this.#runs.delete(id);

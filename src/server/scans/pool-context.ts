@@ -4,6 +4,7 @@ import type { Listener } from '../../net/local-listeners.ts';
 import type { JobQueue } from '../../queue/queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
+import type { Tracer } from '../../telemetry/tracer.ts';
 import type { AuditLogs } from '../../workspace/audit/audit-logs.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
@@ -30,6 +31,8 @@ export interface WorkerPoolInput {
   /** Scans are divided among workers; null = each runs in a process here. */
   shards: Distribution | null;
   installed: Installed;
+  /** Null = no traces. */
+  traces: Tracer | null;
 }
 
 /** What the parts of a worker pool share. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
-import { isFinal } from '../../domain/scan.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
 import { concludeScan } from '../../scan-run/finalize/finalize-scan.ts';
 import { interruptScan } from '../../scan-run/finalize/interrupt-scan.ts';
@@ -12,6 +12,7 @@ import { removeShards } from '../shards/shard-ingest.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import { removeResumeMark } from './resume-mark.ts';
 import { type ScanSlot, slotFields } from './scan-slot.ts';
+import { traceScan } from './trace-scan.ts';
 
 /** A scan without a lease, such as one that nobody runs. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
@@ -75,14 +76,20 @@ export class ScanEnds {
     await this.report(claim);
   }
 
-  /** Counts an ended scan and writes it into the audit log. */
-  async report(key: ScanKey): Promise<void> {
+  /** Counts an ended scan, writes it into the audit log and sends its trace. */
+  async report(key: ScanKey & Partial<Pick<ScanSlot, 'process'>>): Promise<void> {
     const { store, metrics, audit } = this.#context;
     const scan = await store.scans.get(key.scanId);
     if (!scan) return;
     const summary = await recordSummary(folderOf(this.#context, key)).catch(() => null);
     metrics.scanEnded(scan, summary?.duration_seconds);
     await audit.record(scanCompleted(scan, key.tenant));
+    await traceScan(this.#context, { ...scan, stages: this.#stagesOf(scan, key) });
+  }
+
+  /** The nodes of this server: workers send those of shards in their own traces. */
+  #stagesOf({ stages }: Scan, { process }: Partial<Pick<ScanSlot, 'process'>>): Scan['stages'] {
+    return this.#context.shards === null ? stages : (process?.ownStages ?? []);
   }
 
   /** The record of an ended scan has all that was found; workers that still have a shard of it let go. */

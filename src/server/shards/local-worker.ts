@@ -33,7 +33,7 @@ export class LocalWorker implements Component {
   }
 
   #settings(idPrefix: string): ShardWorkerInput {
-    const { config, store, workspace, workers, version, logOutput, log } = this.#context;
+    const { config, store, workspace, workers, version, logOutput, traces, log } = this.#context;
     return {
       store,
       line: this.#shards.line,
@@ -52,6 +52,7 @@ export class LocalWorker implements Component {
       homeUrl: null,
       ownHome: this.#shards.ownHome,
       onLogLine: logOutput.lineTaker(),
+      traces,
       log,
     };
   }

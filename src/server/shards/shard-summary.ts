@@ -135,8 +135,9 @@ export function wholeOutcome(
   const gathered = new Map(stagesOf(reports).map((stage) => [stage.instance_id, stage]));
   const stages = last.stages.map((stage) => {
     const own = gathered.get(stage.instance_id);
-    const sent = own && own.status !== 'skipped' && stage.items_in === 0 && stage.status === 'completed';
-    return sent ? { ...own, status: own.status === 'running' ? 'completed' : own.status } : stage;
+    return own && ranInShards(stage, own)
+      ? { ...own, status: own.status === 'running' ? ('completed' as const) : own.status }
+      : stage;
   });
   const total = { total: shards, done: shards, running: 0 };
   return {
@@ -145,4 +146,18 @@ export function wholeOutcome(
     progress: { ...last.progress, shards: total },
     warnings: warningsOf([last, ...reports, { warnings: more }]),
   };
+}
+
+/** The nodes that ran in the last step, and not in a shard. */
+export function lastStepStages(last: ScanOutcome, reports: readonly LiveScan[]): StageRecord[] {
+  const gathered = new Map(stagesOf(reports).map((stage) => [stage.instance_id, stage]));
+  return last.stages.filter((stage) => {
+    const own = gathered.get(stage.instance_id);
+    return !(own && ranInShards(stage, own));
+  });
+}
+
+/** Whether the last step found a node done. @param own its record of the shards */
+function ranInShards(stage: StageRecord, own: StageRecord): boolean {
+  return own.status !== 'skipped' && stage.items_in === 0 && stage.status === 'completed';
 }

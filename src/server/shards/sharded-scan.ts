@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
-import type { FailureCode, ScanWarning } from '../../domain/scan.ts';
+import type { FailureCode, ScanWarning, StageRecord } from '../../domain/scan.ts';
 import type { ShardCommand, ShardPlan } from '../../domain/shard.ts';
 import type { Slots } from '../../net/gate/slots.ts';
 import { machineNow } from '../../net/machine-clock.ts';
@@ -23,7 +23,15 @@ import { asTargets, shardCount } from './divide.ts';
 import { removeShards, ShardIngest } from './shard-ingest.ts';
 import { nextGrants } from './shard-rates.ts';
 import { ShardReports, ShardTraffic } from './shard-reports.ts';
-import { completedNodes, evaluationOf, liveOf, stagesOf, warningsOf, wholeOutcome } from './shard-summary.ts';
+import {
+  completedNodes,
+  evaluationOf,
+  lastStepStages,
+  liveOf,
+  stagesOf,
+  warningsOf,
+  wholeOutcome,
+} from './shard-summary.ts';
 
 /** The shards are looked at this often, milliseconds. */
 const lookMs = 250;
@@ -68,6 +76,7 @@ export interface ShardedScanInput {
 export class ShardedScan implements RunningScan {
   startedAt: string | null;
   outcome: ScanOutcome | null = null;
+  ownStages: StageRecord[] = [];
   failure: { code: FailureCode; message: string } | null = null;
   readonly gone: Promise<void>;
   readonly #input: ShardedScanInput;
@@ -429,11 +438,12 @@ export class ShardedScan implements RunningScan {
     if (this.#paused) void last.pause();
     if (this.#canceledAt !== null) last.cancel();
     await last.gone;
-    if (last.outcome)
-      this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, [
-        ...this.#ofNames,
-        ...this.#lostShards(),
-      ]);
+    if (!last.outcome) return;
+    this.ownStages = lastStepStages(last.outcome, reports);
+    this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, [
+      ...this.#ofNames,
+      ...this.#lostShards(),
+    ]);
   }
 
   #lostShards(): ScanWarning[] {

@@ -18,6 +18,7 @@ import { resultFormatOf } from '../../http/resources/results.ts';
 import { scanListQuery } from '../../http/resources/scans.ts';
 import { submissionSchema } from '../../http/schema/schemas.ts';
 import { choicesOf } from '../../installed.ts';
+import { traceScan } from '../../scans/trace-scan.ts';
 import { type AdmittedCall, streaming, unary } from '../call.ts';
 import { pinnedChunks } from '../file-chunks.ts';
 import {
@@ -77,7 +78,11 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
     }),
 
     cancelScan: unary(async (message, call) => {
-      const onEnd = (scan: ScanDetail) => context.metrics.scanEnded(scan);
+      const { store } = call.space;
+      const onEnd = (scan: ScanDetail) => {
+        context.metrics.scanEnded(scan);
+        void traceScan({ ...context, store }, scan);
+      };
       const scan = await cancelScan({ ...context, ...call.space, onEnd }, idOf(message, call));
       return messageOf(ScanSchema, scan);
     }),

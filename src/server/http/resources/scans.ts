@@ -13,6 +13,7 @@ import type { Scan } from '../../../domain/scan.ts';
 import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
+import { traceScan } from '../../scans/trace-scan.ts';
 import type { App } from '../app-type.ts';
 import { pinnedFolder } from '../pinned-folder.ts';
 import { envelope, enveloped, sendData } from '../schema/envelope.ts';
@@ -150,7 +151,11 @@ export function scanRoutes(app: App, context: RouteContext): void {
       response: { 200: enveloped(scanSchema) },
     },
     handler: async (request) => {
-      const onEnd = (scan: Scan) => context.metrics.scanEnded(scan);
+      const { store } = request.space;
+      const onEnd = (scan: Scan) => {
+        context.metrics.scanEnded(scan);
+        void traceScan({ ...context, store }, scan);
+      };
       const order = { ...context, ...request.space, onEnd };
       return envelope(request, await cancelScan(order, request.params.scan_id));
     },
