@@ -52,12 +52,12 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     results?.wake();
   };
   const workers = new WorkerPool({ ...input, queue, metrics, onScanEnd });
-  metrics.addGauges({ ...input, workers, results });
   const onNotice = () => notifier.wake();
   const alerts = new AlertEvaluator(
     { store, config, workers, workspace, shards, log, onNotice },
     input.alertRules,
   );
+  metrics.addGauges({ ...input, workers, results, alerts });
   const damaged = new DamagedRecords(log);
   const tenants = new Tenants({ config, store, workspace, folders, damaged, installed });
   const context: ServerContext = {

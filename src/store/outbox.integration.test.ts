@@ -45,6 +45,7 @@ describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) =
     await store.scans.update(first, { status: 'completed' });
     const channels = (await owed()).map(({ channel }) => channel);
     expect(channels.toSorted()).toEqual(['email://b@c.example', 'slack://a']);
+    expect(await store.outbox.count()).toBe(2);
     // A second end is none.
     expect(await store.scans.update(first, { status: 'failed' })).toBe(false);
     expect(await owed()).toHaveLength(2);

@@ -108,6 +108,29 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect((await Array.fromAsync(store.scanAges.unstored())).map(({ scan_id }) => scan_id)).toEqual(
         [2, 4].map(numberedScanId),
       );
+      expect(await store.scanAges.countUnstored()).toBe(2);
+    });
+
+    it('that wait are dated by the oldest that is not paused', async () => {
+      const oldest = async () => {
+        const since = await store.scanQueue.oldestWaiting();
+        return since && Date.parse(since);
+      };
+      expect(await oldest()).toBeNull();
+      for (const number of [1, 2, 3]) {
+        await store.scans.insert(numberedScanRequest(number));
+        await store.scanQueue.insert(numberedScanId(number), 'default', number * 1000);
+      }
+      expect(await oldest()).toBe(1000);
+      await store.scanPauses.pause(numberedScanId(1), 5000);
+      expect(await oldest()).toBe(2000);
+      // Claimed by its server, it waits for a worker until it begins.
+      expect((await store.scanQueue.claim('worker', 6000, 9000))?.scanId).toBe(numberedScanId(2));
+      expect(await oldest()).toBe(2000);
+      await store.scans.update(numberedScanId(2), { status: 'running' });
+      expect(await oldest()).toBe(3000);
+      await store.scanPauses.resume(numberedScanId(1), 7000);
+      expect(await oldest()).toBe(1000);
     });
 
     it('with very many or long targets are listed with the first ones', async () => {

@@ -122,6 +122,18 @@ export const metricCatalog = {
     labels: [],
     across: 'max',
   },
+  service_alerts: {
+    type: 'gauge',
+    help: 'Alert rules of the server by state: inactive, pending, firing.',
+    labels: ['state'],
+    across: 'max',
+  },
+  service_alerts_failing: {
+    type: 'gauge',
+    help: 'Alert rules of the server whose condition cannot be evaluated.',
+    labels: [],
+    across: 'max',
+  },
   service_outbox_length: {
     type: 'gauge',
     help: 'Notifications that are not sent yet.',

@@ -1,4 +1,5 @@
 import { vulndbAge } from '../../actions/catalogs/show-vulndb.ts';
+import { type AlertStateName, alertStates } from '../../alerts/alert-state.ts';
 import type { Config } from '../../config/schema.ts';
 import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
 import type { Store } from '../../store/open.ts';
@@ -18,7 +19,12 @@ export interface GaugeSources {
     counts(): { active: number; idle: number; total: number };
   };
   /** Null where there is one server only, whose workers serve all pools. */
-  shards: { presence: { readonly unservedPools: readonly { scans: number }[] } } | null;
+  shards: {
+    /** By the clock of the database, epoch milliseconds. */
+    line: { now(): Promise<number> };
+    presence: { readonly unservedPools: readonly { scans: number }[] };
+  } | null;
+  alerts: { list(): Promise<{ state: AlertStateName; error: string | null }[]> };
   /** Null without a result store. */
   results: { readonly fault: string | null } | null;
   version: { version: string };
@@ -28,6 +34,7 @@ export function addServiceGauges(registry: MetricRegistry, sources: GaugeSources
   addQueueGauges(registry, sources);
   addWorkerGauges(registry, sources);
   addStorageGauges(registry, sources);
+  addAlertGauges(registry, sources);
   registry.gauge('service_outbox_length', () => sources.store.outbox.count());
   registry.gauge('service_vulndb_age_seconds', () => {
     const age = vulndbAge(vulndbFolder(sources.config));
@@ -41,7 +48,8 @@ function addQueueGauges(registry: MetricRegistry, { store, shards, workers }: Ga
   registry.gauge('service_queue_length', waiting);
   registry.gauge('service_queue_oldest_seconds', async () => {
     const since = await store.scanQueue.oldestWaiting();
-    return since === null ? 0 : Math.max(0, Date.now() - Date.parse(since)) / 1000;
+    const now = shards ? await shards.line.now() : Date.now();
+    return since === null ? 0 : Math.max(0, now - Date.parse(since)) / 1000;
   });
   registry.gauge('service_queue_unserved_scans', async () => {
     if (shards) return shards.presence.unservedPools.reduce((sum, { scans }) => sum + scans, 0);
@@ -59,6 +67,18 @@ function addWorkerGauges(registry: MetricRegistry, { workers }: GaugeSources): v
     return total === 0 ? 0 : active / total;
   });
   registry.gauge('service_packet_rate', () => workers.packetRate);
+}
+
+function addAlertGauges(registry: MetricRegistry, { alerts }: GaugeSources): void {
+  registry.gaugeBy('service_alerts', 'state', async () => {
+    const listed = await alerts.list();
+    const count = (name: AlertStateName) => listed.filter(({ state }) => state === name).length;
+    return Object.fromEntries(alertStates.map((name) => [name, count(name)]));
+  });
+  registry.gauge('service_alerts_failing', async () => {
+    const failing = (await alerts.list()).filter(({ error }) => error !== null);
+    return failing.length;
+  });
 }
 
 function addStorageGauges(registry: MetricRegistry, { store, workspace, results }: GaugeSources): void {

@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isFinal } from '../../../domain/scan.ts';
 import { noTraffic } from '../../../domain/traffic.ts';
@@ -193,6 +196,22 @@ describe('GET /metrics', () => {
       }
     },
   );
+
+  it('counts alert rules by state, and those that cannot be evaluated', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'portolan-metrics-'));
+    const rules = ['queue_length == 0', 'queue_length > 5', 'queue_length == 0, for: 1h', '1 / 0 == 1'];
+    const file = join(dir, 'alerts.yaml');
+    const lines = rules.map((rule, at) => `- {name: rule-${at}, action: slack, condition: ${rule}}\n`);
+    await writeFile(file, lines.join(''));
+    const service = await openService({ 'alerts.file': file }, { dir });
+    open.push(service);
+    await service.context.alerts.evaluate();
+    const families = await read(service);
+    const count = (state: string) => valueOf(families, `service_alerts{state="${state}"}`);
+    expect([count('firing'), count('pending'), count('inactive')]).toEqual([1, 1, 2]);
+    expect(valueOf(families, 'service_alerts_failing')).toBe(1);
+    expect(valueOf(families, 'service_outbox_length')).toBe(1);
+  });
 
   it('serves OpenMetrics to those who prefer it, with the same values', async () => {
     const service = await start();
