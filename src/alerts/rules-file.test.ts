@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -178,5 +178,14 @@ describe('the place of the alert rules', () => {
     ]);
     writeFileSync(bad, Buffer.from([0xff, 0xfe, 0x80]));
     expect(problemsOf(() => readAlertRules([bad], ''))).toEqual([`${bad}: not UTF-8 text`]);
+  });
+});
+
+describe('packaging/alerts.yaml', () => {
+  it('has no problems', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../packaging/alerts.yaml'), 'utf8');
+    const { rules, issues } = loadAlertRules(text);
+    expect(issues).toEqual([]);
+    expect(rules.length).toBeGreaterThan(3);
   });
 });

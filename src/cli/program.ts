@@ -22,6 +22,7 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   fingerprint: async () => (await import('./data/fingerprint.ts')).addFingerprintCommand,
   vulndb: async () => (await import('./data/vulndb.ts')).addVulndbCommand,
   config: async () => (await import('./data/config.ts')).addConfigCommand,
+  alert: async () => (await import('./signals/alert.ts')).addAlertCommand,
   audit: async () => (await import('./access/audit.ts')).addAuditCommand,
   license: async () => (await import('./access/license.ts')).addLicenseCommand,
   doctor: async () => (await import('./server/doctor.ts')).addDoctorCommand,

@@ -53,6 +53,7 @@ describe('the command tree', () => {
       ...['validate', 'show', 'list', 'export'].map((name) => `dag ${name}`),
       ...['submit', 'list', 'show', 'cancel'].map((name) => `job ${name}`),
       ...['list', 'next'].map((name) => `schedule ${name}`),
+      ...['list', 'test'].map((name) => `alert ${name}`),
       'module list',
       'module show',
       'profile list',

@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+import { type AlertValues, alertVariableNames, type ShownValues } from '../../alerts/alert-values.ts';
+import { type AlertRule, readAlertRules } from '../../alerts/rules-file.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { findServer, namedClient } from '../session/server-choice.ts';
+import { renderColumns } from '../terminal/columns.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, print } from '../terminal/output.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import type { AlertFlags, AlertList } from './alert-list.ts';
+
+/** A rule with the values of a server. */
+interface TestedRule {
+  name: string;
+  condition: string;
+  /** Null when a value is unknown, or when the condition cannot be evaluated. */
+  holds: boolean | null;
+  error: string | null;
+  values: ShownValues;
+  for_seconds: number;
+  action: string;
+  message: string;
+}
+
+/** `alert test` @throws PortolanError `configuration` for a bad file */
+export async function testAlerts(file: string, flags: AlertFlags, global: GlobalFlags): Promise<number> {
+  const path = resolve(file);
+  const { rules } = readAlertRules([path], path);
+  const values = await readValues(flags, global);
+  const tested = rules.map((rule) => testRule(rule, values));
+  const unknown = alertVariableNames.filter((name) => (values[name] ?? null) === null);
+  if (flags.format === 'json') print(printableJson({ file: path, rules: tested, values, unknown }));
+  else {
+    note(`${printable(file)}: ${rules.length === 1 ? '1 rule' : `${rules.length} rules`}, no problems`);
+    if (unknown.length > 0) note(`unknown values: ${unknown.join(', ')}`);
+    if (rules.length > 0) print(testTable(tested));
+  }
+  return 0;
+}
+
+/** Without a server, or without its permission, nothing is known. A server that is named must respond. */
+async function readValues(flags: AlertFlags, global: GlobalFlags): Promise<ShownValues> {
+  const named = await namedClient(flags, global);
+  const client = named ?? (await findServer(flags, global));
+  if (client === null) return {};
+  try {
+    return (await client.call<AlertList>('GET', '/api/v1/alerts')).values;
+  } catch (error) {
+    if (named || !(error instanceof PortolanError)) throw error;
+    note(`warning: ${printable(error.message)}`);
+    return {};
+  }
+}
+
+function testRule(rule: AlertRule, shown: ShownValues): TestedRule {
+  const { name, condition, forMs, action, message } = rule;
+  const { holds, error } = evaluate(rule, shown);
+  return {
+    name,
+    condition: condition.text,
+    holds,
+    error,
+    values: Object.fromEntries(condition.variables.map((variable) => [variable, shown[variable] ?? null])),
+    for_seconds: forMs / 1000,
+    action,
+    message,
+  };
+}
+
+function evaluate({ condition }: AlertRule, shown: ShownValues): Pick<TestedRule, 'holds' | 'error'> {
+  const names = Object.keys(shown);
+  // A server knows of a value that it is unknown now; comparisons with it are false.
+  if (condition.variables.some((variable) => !names.includes(variable))) return { holds: null, error: null };
+  const values = Object.fromEntries(alertVariableNames.map((name) => [name, shown[name] ?? Number.NaN]));
+  try {
+    return { holds: condition.holds(values as unknown as AlertValues), error: null };
+  } catch (error) {
+    const { summary, message } = error as Error & { summary?: string };
+    return { holds: null, error: summary ?? message };
+  }
+}
+
+function testTable(rules: readonly TestedRule[]): string {
+  const rows = rules.map(({ name, condition, holds, error, values }) => [
+    name,
+    error ?? (holds === null ? 'unknown' : holds ? 'yes' : 'no'),
+    condition,
+    Object.entries(values)
+      .map(([variable, value]) => `${variable}=${value ?? 'unknown'}`)
+      .join(' ') || '-',
+  ]);
+  return renderColumns(['NAME', 'FIRES', 'CONDITION', 'VALUES'], rows);
+}
