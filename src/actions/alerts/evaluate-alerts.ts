@@ -37,10 +37,10 @@ export async function evaluateAlerts(store: Store, round: AlertRound): Promise<A
   const evaluations = round.rules.map((rule) => evaluate(rule, round.values));
   return await store.transaction(async (tx) => {
     if (!(await round.isHolder(tx))) return null;
-    const stored = new Map((await tx.alertStates.all()).map((row) => [idOf(row), row]));
+    const stored = new Map((await tx.alertStates.all()).map((row) => [alertId(row), row]));
     const outcomes: AlertOutcome[] = [];
     for (const [index, rule] of round.rules.entries()) {
-      const id = idOf(keyOf(rule));
+      const id = alertId(alertKey(rule));
       const before = stored.get(id) ?? null;
       stored.delete(id);
       outcomes.push(await apply(tx, round, rule, before, evaluations[index] as Evaluation));
@@ -96,21 +96,21 @@ function noticeOf(rule: AlertRule, { notice }: AlertStep, values: AlertValues): 
 }
 
 /** Under which the state of a rule is stored. */
-export function keyOf({ name, condition }: AlertRule): AlertKey {
+export function alertKey({ name, condition }: AlertRule): AlertKey {
   return { name, condition_digest: createHash('sha256').update(condition.text).digest('hex') };
 }
 
-export function idOf({ name, condition_digest }: AlertKey): string {
+export function alertId({ name, condition_digest }: AlertKey): string {
   return `${name} ${condition_digest}`;
 }
 
-export function stateOf({ state, since, held_ms, quiet_ms, error }: AlertStateTableRow): AlertState {
+function stateOf({ state, since, held_ms, quiet_ms, error }: AlertStateTableRow): AlertState {
   return { state, since, heldMs: held_ms, quietMs: quiet_ms, error };
 }
 
 function rowOf(rule: AlertRule, { state, since, heldMs, quietMs, error }: AlertState): AlertStateTableRow {
   return {
-    ...keyOf(rule),
+    ...alertKey(rule),
     state,
     since,
     held_ms: Math.round(heldMs),

@@ -1,7 +1,7 @@
 import type { AlertStateName } from '../../alerts/alert-state.ts';
 import type { AlertRules } from '../../alerts/rules-file.ts';
 import type { Store } from '../../store/open.ts';
-import { idOf, keyOf } from './evaluate-alerts.ts';
+import { alertId, alertKey } from './evaluate-alerts.ts';
 
 /** An alert as clients see it. */
 export interface ListedAlert {
@@ -20,9 +20,9 @@ export interface ListedAlert {
 
 /** The rules in force and their states, in the order of the file. */
 export async function listAlerts({ rules }: AlertRules, store: Store): Promise<ListedAlert[]> {
-  const states = new Map((await store.alertStates.all()).map((row) => [idOf(row), row]));
+  const states = new Map((await store.alertStates.all()).map((row) => [alertId(row), row]));
   return rules.map((rule) => {
-    const found = states.get(idOf(keyOf(rule)));
+    const found = states.get(alertId(alertKey(rule)));
     return {
       name: rule.name,
       state: found?.state ?? 'inactive',
