@@ -22,6 +22,7 @@ export function checkTogether(settings: SettingMap, problems: string[]): void {
   check.keepApart('server.ui.path', reservedPaths);
   check.checkEntries('scanner.windows', windowProblems);
   check.checkEntries('scanner.freeze', freezeProblems);
+  check.requireWebhooks('notifications.rules', 'notifications.webhooks');
 }
 
 /** Clamps the number of workers to its bounds. */
@@ -133,6 +134,19 @@ class CrossCheck {
       for (const [member, reason] of problemsOf(whole))
         this.#problem(`${path}[${index}].${member}`, reason, path);
     }
+  }
+
+  /** Webhooks that entries name as channels. */
+  requireWebhooks(path: string, webhooksPath: string): void {
+    const entries = (key: string) => {
+      const { value } = this.#get(key);
+      return (Array.isArray(value) ? value : []).map((entry) => (isMap(entry) ? entry : {}));
+    };
+    const known = entries(webhooksPath).map(({ name }) => `webhook://${String(name)}`);
+    for (const [index, { channels }] of entries(path).entries())
+      for (const channel of Array.isArray(channels) ? channels.map(String) : [])
+        if (channel.startsWith('webhook://') && !known.includes(channel))
+          this.#problem(`${path}[${index}].channels`, `${channel} is not one of ${webhooksPath}`, path);
   }
 
   #get(path: string): Setting {

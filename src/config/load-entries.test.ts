@@ -87,6 +87,22 @@ describe('entries', () => {
     ]);
   });
 
+  it('of notification rules name events, severities and webhooks that exist', () => {
+    const rules = '[{channels: ["slack://a", "webhook://a"], min_severity: high, only_changes: true}]';
+    const path = folder.file('r.yaml', `notifications: {webhooks: [${hook}], rules: ${rules}}`);
+    expect(folder.load({ file: path }).config.notifications.rules).toEqual([
+      { channels: ['slack://a', 'webhook://a'], events: [], min_severity: 'high', only_changes: true },
+    ]);
+    const problem = (entry: string) => folder.problemsOf(`notifications: {rules: [{${entry}}]}`).join();
+    expect(problem('channels: ["webhook://b"]')).toMatch(
+      /^f:1:\d+ notifications.rules\[0\].channels: webhook:\/\/b is not one of notifications.webhooks$/,
+    );
+    expect(problem('channels: ["teams://b"]')).toContain('notifications.rules[0].channels: entry 1 must be');
+    expect(problem('events: [scan.started]')).toContain('must be one of scan.completed, scan.failed');
+    expect(problem('min_severity: bad')).toContain('notifications.rules[0].min_severity: must be one of');
+    expect(problem('only_changes: maybe')).toContain('notifications.rules[0].only_changes: must be');
+  });
+
   it('of a map are refused by name', () => {
     expect(folder.problemsOf('workers: {pools: {Big: {}, ok: {max: 0}}}')).toEqual([
       expect.stringContaining('f:1:24 workers.pools.Big: must be named with lower-case letters'),

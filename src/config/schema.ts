@@ -1,3 +1,4 @@
+import { severities } from '../domain/finding.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 import { freezeTimePattern, windowDaysPattern, windowHoursPattern } from '../domain/time/scan-calendar.ts';
 
@@ -92,8 +93,8 @@ export type ConfigKeyType = ValueType | 'entries' | 'map' | 'options';
 
 /** Highest packet rate that `scanner.max_rate` accepts, packets per second. */
 export const highestRate = 10_000_000;
-/** Events that a webhook can subscribe to. */
-const notificationEvents = ['scan.completed', 'scan.failed', 'alert'] as const;
+/** Events that webhooks and rules can choose. */
+const notificationEvents = ['scan.completed', 'scan.failed', 'scan.changed', 'alert'] as const;
 /**
  * Metadata services of clouds, IPv4 and IPv6: they hand out credentials, which a scan from a cloud machine would
  * collect.
@@ -107,6 +108,8 @@ export const auditEvents = [
   'config_change',
   'user_login',
 ] as const;
+const channelPattern = /^(?:slack|email|webhook):\/\/\P{Cc}{1,254}$/u;
+const channelForm = 'slack://name, email://address or webhook://name';
 /** Name of a worker pool. */
 export const poolPattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 /** `poolPattern` in words. */
@@ -882,8 +885,8 @@ export const configKeys = [
   {
     path: 'notifications.default_channels',
     type: 'string[]',
-    pattern: /^(?:slack|email|webhook):\/\/\P{Cc}{1,254}$/u,
-    form: 'slack://name, email://address or webhook://name',
+    pattern: channelPattern,
+    form: channelForm,
     default: [],
     description: 'Notification channels of scans that name none.',
   },
@@ -976,6 +979,38 @@ export const configKeys = [
     },
     default: [],
     description: 'Webhooks that receive JSON messages.',
+  },
+  {
+    path: 'notifications.rules',
+    type: 'entries',
+    members: {
+      channels: {
+        type: 'string[]',
+        pattern: channelPattern,
+        form: channelForm,
+        default: [],
+        description: 'channels that the rule is for; all that no other rule names when empty',
+      },
+      events: {
+        type: 'string[]',
+        values: notificationEvents,
+        default: [],
+        description: 'events to send; all when empty',
+      },
+      min_severity: {
+        type: 'enum',
+        values: severities,
+        description: 'a completed scan is sent only with findings of this severity or a worse one',
+      },
+      only_changes: {
+        type: 'bool',
+        default: false,
+        description:
+          'send new and fixed findings since the last completed run of the same job, and nothing without them',
+      },
+    },
+    default: [],
+    description: 'Rules about which channels get which messages; they also add their channels to every scan.',
   },
   {
     path: 'alerts.file',

@@ -27,6 +27,7 @@ async function sent(notice: AlertNotice): Promise<{ slack: string; webhook: stri
   open.push(slack, webhook, mail);
   const settings = {
     default_channels: [],
+    rules: [],
     slack: { webhook_url: await slack.listen(), channel: null },
     email: {
       smtp_server: '127.0.0.1',

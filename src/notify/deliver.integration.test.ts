@@ -18,6 +18,7 @@ type Partly<T> = { [K in keyof T]?: T[K] extends unknown[] ? T[K] : Partly<T[K]>
 function settingsOf({ slack, email, webhooks }: Partly<NotificationSettings>): NotificationSettings {
   return {
     default_channels: [],
+    rules: [],
     slack: { webhook_url: null, channel: null, ...slack },
     email: {
       smtp_server: null,

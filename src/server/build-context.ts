@@ -44,7 +44,15 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
   const { retention } = config.workspace;
   const garbage = new GarbageCollector({ store, workspace, retention, results }, log);
   const onEnd: Metrics['notificationEnded'] = (type, status) => metrics.notificationEnded(type, status);
-  const notifier = new Notifier({ store, workspace, config, log, onEnd });
+  const notifier = new Notifier({
+    store,
+    workspace,
+    config,
+    log,
+    onEnd,
+    catalogueOf: (tenant) => installed.of(tenant),
+    holdFolder: (scan, tenant) => folders.hold(scan, tenant),
+  });
   const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs: config.workers.lease });
   const onScanEnd = () => {
     notifier.wake();

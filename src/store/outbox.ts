@@ -131,6 +131,16 @@ export class OutboxTable {
       .execute();
   }
 
+  /** Stores what a notification says, so that every try says the same. */
+  async describe(id: string, event: string, payload: object): Promise<void> {
+    await this.#db
+      .updateTable('outbox')
+      .set({ event, payload: JSON.stringify(payload) })
+      .where('id', '=', id)
+      .where(inView(this.#view))
+      .execute();
+  }
+
   /** @param attempts tries so far @param nextAt epoch milliseconds */
   async postpone(id: string, attempts: number, nextAt: number): Promise<void> {
     await this.#db

@@ -59,6 +59,8 @@ export interface ChangeLists {
   'ports.changed': ChangedPort;
   'vulnerabilities.new': ListedFinding;
   'vulnerabilities.resolved': ListedFinding;
+  /** Findings of the scan that the baseline could not have found. */
+  'vulnerabilities.unseen': ListedFinding;
   not_comparable: NotComparable;
 }
 export type ChangeList = keyof ChangeLists;
@@ -284,7 +286,11 @@ class HostComparison {
 
   *compare(pair: RowPair): Generator<Change | 'unchanged'> {
     const row = pair.after ?? pair.before;
-    if (this.#blind || row === null) return;
+    if (row === null) return;
+    if (this.#blind) {
+      if (pair.after?.type === 'vulnerability') yield unseen(pair.after);
+      return;
+    }
     if (row.type === 'port') yield* this.#port(pair as { after: PortRow | null; before: PortRow | null });
     if (row.type === 'vulnerability')
       yield* this.#finding(pair as { after: VulnerabilityRow | null; before: VulnerabilityRow | null });
@@ -315,10 +321,12 @@ class HostComparison {
   }): Generator<Change | 'unchanged'> {
     if (pair.after && pair.before) return yield 'unchanged';
     const { host, port, protocol, vulnerability } = (pair.after ?? pair.before) as VulnerabilityRow;
-    // The entry of the port stands for its findings.
-    if (this.#blindPort === `${port}/${protocol}`) return;
     const silent = pair.after ? this.#before : this.#after;
-    const reason = silent.blindToFinding(vulnerability.severity);
+    const inBlindPort = this.#blindPort === `${port}/${protocol}`;
+    const reason = inBlindPort ? null : silent.blindToFinding(vulnerability.severity);
+    if (pair.after && (inBlindPort || reason)) yield unseen(pair.after);
+    // The entry of the port stands for its findings.
+    if (inBlindPort) return;
     if (reason) return yield this.#notComparable(reason, silent, { port, protocol });
     const list = pair.after ? 'vulnerabilities.new' : 'vulnerabilities.resolved';
     yield { list, item: { host, port, protocol, vulnerability } };
@@ -332,6 +340,10 @@ class HostComparison {
     const item = { host: this.address, port, protocol, reason, missing_in: silent.scanId };
     return { list: 'not_comparable', item };
   }
+}
+
+function unseen({ host, port, protocol, vulnerability }: VulnerabilityRow): Change {
+  return { list: 'vulnerabilities.unseen', item: { host, port, protocol, vulnerability } };
 }
 
 function hostRow(row: ResultRow | null): HostRow | null {

@@ -2,24 +2,22 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseChannel } from '../../domain/channel.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';
-import { deliver, type NotificationSettings, type Tried } from '../../notify/deliver.ts';
+import { deliver, type Tried } from '../../notify/deliver.ts';
 import { scanReport } from '../../notify/scan-report.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import { storedNotice } from './stored-notice.ts';
+import { chooseReport } from './choose-report.ts';
+import { type NoticeContext, storedNotice } from './stored-notice.ts';
 
 /** Delays between the attempts, milliseconds: one attempt more than delays. */
 export const retryDelaysMs: readonly number[] = [2000, 8000];
 
-export interface NotifyContext {
+export interface NotifyContext extends NoticeContext {
   store: Store;
   /** Of all tenants, or that of the scan. */
   workspace: Workspace;
-  settings: NotificationSettings;
-  /** URL of the page of a scan, for links; null without one. */
-  pageOf: (scanId: string) => string | null;
   /** Aborts the current attempt; pending notifications stay pending. */
   signal: AbortSignal;
   /** Timeout of one attempt; default 10 s. */
@@ -42,9 +40,12 @@ export async function tryMessage(
   context: NotifyContext,
   owed: PendingNotification,
 ): Promise<TriedMessage | null> {
-  const notice = await storedNotice(context, owed);
-  if (notice === null) return null;
   const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
+  const notice = await storedNotice(context, owed).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  if (notice === null) return null;
   if ('unusable' in notice) return stateAfter(owed, { status: 'skipped', reason: notice.unusable }, delaysMs);
   const delivery = { ...owed, requestId: owed.request_id, notice };
   const tried = await deliver(settings, delivery, signal, timeoutMs);
@@ -93,8 +94,7 @@ export async function notifyUnstoredScan(
   channels: readonly string[],
   newId: () => string,
 ): Promise<NotificationState[]> {
-  const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const notice = scanReport(scan, null);
+  const { settings, highlights, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
   return await Promise.all(
     channels.map(async (channel) => {
       const message = {
@@ -106,8 +106,17 @@ export async function notifyUnstoredScan(
         event: null,
         payload: null,
       };
+      const details = await chooseReport(settings, highlights, scan, channel);
       return await untilSettled(message, signal, async (owed) => {
-        const tried = await deliver(settings, { ...owed, notice }, signal, timeoutMs);
+        const tried: Tried =
+          'unusable' in details
+            ? { status: 'skipped', reason: details.unusable }
+            : await deliver(
+                settings,
+                { ...owed, notice: scanReport(scan, null, details) },
+                signal,
+                timeoutMs,
+              );
         return stateAfter(owed, tried, delaysMs);
       });
     }),

@@ -1,36 +1,74 @@
 import type { AlertNotice } from '../../notify/alert-notice.ts';
+import type { NotificationSettings } from '../../notify/deliver.ts';
 import type { Notice } from '../../notify/message.ts';
-import { scanReport } from '../../notify/scan-report.ts';
+import { letsAlertsThrough } from '../../notify/rules.ts';
+import { type ReportDetails, type ScanReport, scanReport } from '../../notify/scan-report.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
+import { chooseReport } from './choose-report.ts';
+import type { ScanHighlights } from './scan-highlights.ts';
 
-interface NoticeContext {
-  store: Pick<Store, 'scans'>;
+export interface NoticeContext {
+  store: Pick<Store, 'scans' | 'outbox'>;
+  settings: NotificationSettings;
+  highlights: ScanHighlights;
   /** URL of the page of a scan, for links; null without one. */
   pageOf: (scanId: string) => string | null;
 }
 
-/** What a pending notification says, or why it can say nothing; null if its scan is gone. */
+/** Why a message is not sent, for people. */
+interface Unusable {
+  unusable: string;
+}
+
+/** What a pending notification says, or why it is not sent; null if its scan is gone. */
 export async function storedNotice(
-  { store, pageOf }: NoticeContext,
-  { scan_id, event, payload }: PendingNotification,
-): Promise<Notice | { unusable: string } | null> {
-  if (scan_id !== null) {
-    const scan = await store.scans.get(scan_id);
-    return scan && scanReport(scan, pageOf(scan_id));
-  }
+  context: NoticeContext,
+  owed: PendingNotification,
+): Promise<Notice | Unusable | null> {
+  const { event, payload, channel } = owed;
+  if (owed.scan_id !== null) return await storedReport(context, owed, owed.scan_id);
   // A newer version may have left events that this one does not know.
   if (event !== 'alert') return { unusable: 'this version does not know the event' };
+  if (!letsAlertsThrough(context.settings, channel))
+    return { unusable: 'no entry of notifications.rules sends alerts to this channel' };
   return alertOf(payload) ?? { unusable: 'the stored message is damaged' };
 }
 
-function alertOf(payload: string | null): AlertNotice | null {
+/** The first try decides what the report says; the others repeat it. */
+async function storedReport(
+  { store, settings, highlights, pageOf }: NoticeContext,
+  { id, channel, payload }: PendingNotification,
+  scanId: string,
+): Promise<ScanReport | Unusable | null> {
+  const scan = await store.scans.get(scanId);
+  if (scan === null) return null;
+  const decided = detailsOf(payload);
+  if (decided) return scanReport(scan, pageOf(scanId), decided);
+  const details = await chooseReport(settings, highlights, scan, channel);
+  if ('unusable' in details) return details;
+  await store.outbox.describe(id, details.event, details);
+  return scanReport(scan, pageOf(scanId), details);
+}
+
+/** Null for a report that was not decided yet, or that cannot be read. */
+function detailsOf(payload: string | null): ReportDetails | null {
+  const found = parsed(payload) as Partial<ReportDetails> | null;
+  const isWhole = typeof found?.event === 'string' && Array.isArray(found.worst_findings);
+  return isWhole && found.changes !== undefined ? (found as ReportDetails) : null;
+}
+
+function parsed(payload: string | null): unknown {
   try {
-    const found: unknown = JSON.parse(payload ?? 'null');
-    return isAlert(found) ? found : null;
+    return JSON.parse(payload ?? 'null');
   } catch {
     return null;
   }
+}
+
+function alertOf(payload: string | null): AlertNotice | null {
+  const found = parsed(payload);
+  return isAlert(found) ? found : null;
 }
 
 function isAlert(found: unknown): found is AlertNotice {

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { notifyScan, notifyUnstoredScan } from '../../actions/scans/notify-scan.ts';
+import { unstoredHighlights } from '../../actions/scans/scan-highlights.ts';
+import { StoredHighlights } from '../../actions/scans/stored-highlights.ts';
 import { scanPage } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
@@ -16,7 +19,7 @@ import { printable } from '../terminal/printable.ts';
  */
 export async function notifyFromHere(
   { store, workspace }: { store: Store | null; workspace: Workspace },
-  { notifications: settings, server }: Pick<Config, 'notifications' | 'server'>,
+  { config, catalogue }: { config: Config; catalogue: ModuleCatalog },
   scan: Scan,
   channels: readonly string[],
   note: (text: string) => void,
@@ -24,12 +27,30 @@ export async function notifyFromHere(
   if (channels.length === 0) return;
   const abort = new AbortController();
   const release = onInterrupt(() => abort.abort(), 7);
+  const { notifications: settings, server } = config;
   const context = { settings, signal: abort.signal };
   const pageOf = (scanId: string) => scanPage(server, scanId);
   try {
     const states = store
-      ? await notifyScan({ ...context, pageOf, store, workspace }, scan.scan_id)
-      : await notifyUnstoredScan(context, scan, channels, randomUUID);
+      ? await notifyScan(
+          {
+            ...context,
+            pageOf,
+            store,
+            workspace,
+            highlights: new StoredHighlights(
+              { store, workspace, config, catalogueOf: () => catalogue },
+              abort.signal,
+            ),
+          },
+          scan.scan_id,
+        )
+      : await notifyUnstoredScan(
+          { ...context, highlights: unstoredHighlights(workspace.scan(scan.scan_id)) },
+          scan,
+          channels,
+          randomUUID,
+        );
     for (const line of states.flatMap(warningsOf)) note(line);
   } catch (error) {
     note(`warning: cannot send notifications: ${printable((error as Error).message)}`);

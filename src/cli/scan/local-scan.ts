@@ -128,7 +128,8 @@ class LocalScan {
     const tell = this.#order.flags.quiet ? () => undefined : note;
     const { store, workspace } = this.#place;
     const place = { workspace, store: store && (await store.whole()) };
-    await notifyFromHere(place, this.#settings.config, scan, notifications, tell);
+    const { config } = this.#settings;
+    await notifyFromHere(place, { config, catalogue: this.#catalogue }, scan, notifications, tell);
   }
 
   async #compare(): Promise<void> {

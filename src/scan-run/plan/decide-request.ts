@@ -10,6 +10,7 @@ import { type Graph, requestsVuln } from '../../engine/graph.ts';
 import type { GraphLibrary } from '../../engine/graph-library.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import type { Listener } from '../../net/local-listeners.ts';
+import { channelsOfRules } from '../../notify/rules.ts';
 import { applyProfile } from './apply-profile.ts';
 import { checkTargets, maxListed, type SubmittedTargets, type TargetRejection } from './check-targets.ts';
 import { quote } from './quote.ts';
@@ -242,10 +243,10 @@ function checkChannel(channel: string, problems: FieldProblem[]): void {
   if (reason !== null) problems.push({ field: 'notifications', reason: `${quote(channel)} ${reason}` });
 }
 
-/** Without channels in the submission, the default ones. */
+/** Without channels in the submission, the default ones; and those of the rules. */
 function channelsOf({ notifications = [] }: Submission, config: Config): string[] {
   const named = notifications.length > 0 ? notifications : config.notifications.default_channels;
-  return [...new Set(named)];
+  return [...new Set([...named, ...channelsOfRules(config.notifications)])];
 }
 
 function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {

@@ -342,8 +342,9 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
       },
     });
     const { workspace } = service;
-    const { config, log } = service.context;
-    const notifier = new Notifier({ store, workspace, config, log, ...quick });
+    const { config, log, installed } = service.context;
+    const catalogueOf = (tenant: string | null) => installed.of(tenant);
+    const notifier = new Notifier({ store, workspace, config, log, catalogueOf, ...quick });
     open.push(notifier);
     const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
     await service.store.scans.update(scanId, { status: 'failed' });

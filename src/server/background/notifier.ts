@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { channelType, noteTry, type TriedMessage, tryMessage } from '../../actions/scans/notify-scan.ts';
+import { StoredHighlights, type StoredHighlightsInput } from '../../actions/scans/stored-highlights.ts';
 import { scanPage } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
 import type { NotificationState } from '../../domain/scan.ts';
@@ -15,7 +16,9 @@ export interface NotifierInput {
   store: Store;
   /** Of all tenants. */
   workspace: Workspace;
-  config: Pick<Config, 'notifications' | 'server'>;
+  config: Config;
+  catalogueOf: StoredHighlightsInput['catalogueOf'];
+  holdFolder?: NonNullable<StoredHighlightsInput['holdFolder']>;
   log: ServerLog;
   /** Called for every message that was delivered, skipped or dropped. */
   onEnd?: (type: string, status: NotificationState['status']) => void;
@@ -43,6 +46,7 @@ const closeMs = 250;
 export class Notifier {
   readonly #input: NotifierInput;
   readonly #closing = new AbortController();
+  readonly #highlights: StoredHighlights;
   readonly #sending = new Map<string, { receiver: string; ended: Promise<void> }>();
   /** Receivers whose last message failed. */
   readonly #failing = new Set<string>();
@@ -54,6 +58,10 @@ export class Notifier {
 
   constructor(input: NotifierInput) {
     this.#input = input;
+    const { log } = input;
+    const onFault = (err: unknown, scan_id: string) =>
+      log.warn({ err, scan_id }, 'cannot read the findings for a notification');
+    this.#highlights = new StoredHighlights({ ...input, onFault }, this.#closing.signal);
   }
 
   /** Types of channels whose last message failed. */
@@ -138,6 +146,7 @@ export class Notifier {
         store,
         workspace,
         settings: config.notifications,
+        highlights: this.#highlights,
         pageOf: (scanId) => scanPage(config.server, scanId),
         signal: this.#closing.signal,
         ...(timeoutMs !== undefined && { timeoutMs }),

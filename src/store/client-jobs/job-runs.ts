@@ -54,6 +54,30 @@ export class JobRunTable {
     return runs;
   }
 
+  /** The scan of the last completed run before the one with this scan, of the same job; null without one. */
+  async lastCompletedBefore(scanId: string): Promise<string | null> {
+    const earlier = await this.#db
+      .selectFrom('job_runs as own')
+      .innerJoin('job_runs as earlier', 'earlier.job_id', 'own.job_id')
+      .select('earlier.scan_id')
+      .where('own.scan_id', '=', scanId)
+      .where('earlier.scan_id', 'is not', null)
+      .whereRef('earlier.fire_at', '<', 'own.fire_at')
+      .orderBy('earlier.fire_at', 'desc')
+      .execute();
+    const ids = earlier.flatMap(({ scan_id }) => scan_id ?? []);
+    if (ids.length === 0) return null;
+    const completed = await this.#db
+      .selectFrom('scans')
+      .select('scan_id')
+      .where('scan_id', 'in', ids)
+      .where('status', '=', 'completed')
+      .where(inView(this.#view))
+      .execute();
+    const found = new Set(completed.map(({ scan_id }) => scan_id));
+    return ids.find((id) => found.has(id)) ?? null;
+  }
+
   /** Status of the scans of unfinished runs. */
   async liveRuns(scanIds: readonly string[]): Promise<Map<string, LiveRun>> {
     if (scanIds.length === 0) return new Map();

@@ -26,7 +26,7 @@ async function expectNotices(location: string): Promise<void> {
   const store = await openStore(location);
   try {
     const { outbox, scans } = store;
-    expect(await outbox.due('server', 8, 10)).toEqual([
+    expect(await outbox.due('server', 8, 10)).toMatchObject([
       { id: 'm-1', scan_id: scanId, channel: 'slack://a', attempts: 2, event: null, payload: null },
     ]);
     const notice = { event: 'alert', payload: {}, channels: ['slack://b'], owner: 'server', tenant: null };

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import { isPostgres } from '../database.ts';
 
-/** Lets a row of the outbox stand without a scan, and hold its message. */
+/** Lets a row of the outbox stand without a scan, and hold its message; finds the run of a scan. */
 export async function addNotices(db: Kysely<unknown>): Promise<void> {
+  await db.schema.createIndex('job_runs_by_scan').on('job_runs').column('scan_id').execute();
   if (!isPostgres(db)) return await rebuildOutbox(db);
   await sql`alter table outbox alter column scan_id drop not null`.execute(db);
   await db.schema.alterTable('outbox').addColumn('event', 'text').addColumn('payload', 'text').execute();

@@ -1,0 +1,138 @@
+import type { Config } from '../../config/schema.ts';
+import type { Severity } from '../../domain/finding.ts';
+import type { Scan } from '../../domain/scan.ts';
+import type { FindingChanges, ShownFinding } from '../../notify/shown-finding.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
+import { storeObserver } from '../../scan-run/results/open-results.ts';
+import type { Store } from '../../store/open.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { Workspace } from '../../workspace/workspace.ts';
+import { compareScans } from '../results/compare-scans.ts';
+import {
+  findingChanges,
+  firstChanges,
+  type ScanHighlights,
+  worstFindings,
+  worstOfChanges,
+  worstOfReport,
+} from './scan-highlights.ts';
+
+export interface StoredHighlightsInput {
+  /** Of all tenants. */
+  store: Store;
+  /** Of all tenants. */
+  workspace: Workspace;
+  config: Config;
+  catalogueOf(tenant: string | null): ModuleCatalog;
+  /** Folder of a scan, which stays until it is released; for scans whose files may not be in the workspace. */
+  holdFolder?(scan: Scan, tenant: string | null): Promise<{ folder: ScanFolder; release(): void }>;
+  /** Called when a record cannot be read: the message is sent with less. */
+  onFault?(error: unknown, scanId: string): void;
+}
+
+/** Maximum time to read the records for a message, milliseconds. */
+const readTimeoutMs = 60_000;
+
+/** Highlights of stored scans. Channels that ask about the same scan at the same time share one reading. */
+export class StoredHighlights implements ScanHighlights {
+  readonly #input: StoredHighlightsInput;
+  readonly #signal: AbortSignal;
+  readonly #reading = new Map<string, Promise<unknown>>();
+
+  /** @param signal aborts reading, with its reason */
+  constructor(input: StoredHighlightsInput, signal: AbortSignal) {
+    this.#input = input;
+    this.#signal = signal;
+  }
+
+  async worst(scan: Scan): Promise<ShownFinding[]> {
+    return await this.#shared(`worst ${scan.scan_id}`, () =>
+      this.#orElse(scan, [], (signal) => this.#worst(scan, signal)),
+    );
+  }
+
+  async changes(scan: Scan, least: Severity | null): Promise<FindingChanges> {
+    return await this.#shared(`changes ${scan.scan_id} ${least}`, async () => {
+      const against = await this.#input.store.jobRuns.lastCompletedBefore(scan.scan_id);
+      const compared =
+        against !== null &&
+        (await this.#orElse(scan, null, (signal) => this.#compare(scan, against, least, signal)));
+      // A comparison that fails must not keep anything from being reported.
+      return compared || (await this.#first(scan, least));
+    });
+  }
+
+  async #first(scan: Scan, least: Severity | null): Promise<FindingChanges> {
+    return await this.#orElse(scan, firstChanges(scan, least, []), (signal) =>
+      this.#inFolder(scan, async (folder) => {
+        const bounds = { most: worstOfChanges, least };
+        const worst = await worstFindings(scan, folder, storeObserver(this.#input.store), bounds, signal);
+        return firstChanges(scan, least, worst.list());
+      }),
+    );
+  }
+
+  async #worst(scan: Scan, signal: AbortSignal): Promise<ShownFinding[]> {
+    return await this.#inFolder(scan, async (folder) => {
+      const bounds = { most: worstOfReport, least: null };
+      return (await worstFindings(scan, folder, storeObserver(this.#input.store), bounds, signal)).list();
+    });
+  }
+
+  async #compare(
+    scan: Scan,
+    against: string,
+    least: Severity | null,
+    signal: AbortSignal,
+  ): Promise<FindingChanges> {
+    const { store, workspace, config, catalogueOf } = this.#input;
+    const tenant = await store.scans.tenantOf(scan.scan_id);
+    const held: (() => void)[] = [];
+    const folderOf = async (one: Scan) => {
+      const { folder, release } = await this.#hold(one, tenant);
+      held.push(release);
+      return folder;
+    };
+    try {
+      const context = { store, workspace, config, catalogue: catalogueOf(tenant), folderOf };
+      const comparison = await compareScans(context, scan.scan_id, against, signal);
+      return await findingChanges(comparison, least);
+    } finally {
+      for (const release of held) release();
+    }
+  }
+
+  async #inFolder<T>(scan: Scan, read: (folder: ScanFolder) => Promise<T>): Promise<T> {
+    const { folder, release } = await this.#hold(scan, await this.#input.store.scans.tenantOf(scan.scan_id));
+    try {
+      return await read(folder);
+    } finally {
+      release();
+    }
+  }
+
+  async #hold(scan: Scan, tenant: string | null): Promise<{ folder: ScanFolder; release(): void }> {
+    const { workspace, holdFolder } = this.#input;
+    if (holdFolder) return await holdFolder(scan, tenant);
+    return { folder: workspace.forTenant(tenant).scan(scan.scan_id), release: () => undefined };
+  }
+
+  /** What cannot be read is left out of the message. */
+  async #orElse<T>(scan: Scan, without: T, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      return await read(AbortSignal.any([this.#signal, AbortSignal.timeout(readTimeoutMs)]));
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      this.#input.onFault?.(error, scan.scan_id);
+      return without;
+    }
+  }
+
+  async #shared<T>(key: string, read: () => Promise<T>): Promise<T> {
+    const running = this.#reading.get(key) as Promise<T> | undefined;
+    if (running) return await running;
+    const started = read().finally(() => this.#reading.delete(key));
+    this.#reading.set(key, started);
+    return await started;
+  }
+}
