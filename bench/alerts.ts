@@ -6,6 +6,7 @@
  */
 import { type AlertState, stepAlert } from '../src/alerts/alert-state.ts';
 import { type AlertValues, alertVariableNames } from '../src/alerts/alert-values.ts';
+import { evaluateCondition } from '../src/alerts/condition.ts';
 import { loadAlertRules } from '../src/alerts/rules-file.ts';
 
 const rounds = 10_000;
@@ -43,7 +44,7 @@ function run(): { seconds: number; notices: number } {
     const values = valuesOf(round);
     const clock = { elapsedMs: intervalMs, now: '2026-11-23T12:00:00.000Z' };
     for (const { name, condition, forMs } of rules) {
-      const evaluation = { holds: condition.holds(values) };
+      const evaluation = evaluateCondition(condition, values);
       const { next, notice } = stepAlert(states.get(name) ?? null, evaluation, forMs, clock);
       states.set(name, next);
       if (notice) notices++;

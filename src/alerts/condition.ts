@@ -1,5 +1,6 @@
 import { type ASTNode, Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { nearest } from '../domain/text/nearest.ts';
+import type { Evaluation } from './alert-state.ts';
 import { type AlertValues, type AlertVariable, alertVariableNames } from './alert-values.ts';
 import { translateWords } from './condition-words.ts';
 
@@ -106,6 +107,17 @@ function conditionOf(text: string, translated: string, ast: ASTNode): AlertCondi
     variables: alertVariableNames.filter((name) => named.has(name)),
     holds: (values) => evaluate(values) === true,
   };
+}
+
+/** How an evaluation ends, whatever happens in it. */
+export function evaluateCondition(condition: AlertCondition, values: AlertValues): Evaluation {
+  try {
+    return { holds: condition.holds(values) };
+  } catch (error) {
+    // The message of the library has a second and a third line with a caret.
+    const { summary, message } = error as Error & { summary?: string };
+    return { error: summary ?? message };
+  }
 }
 
 /** The same condition with `(a < b || a > b)` for `a != b` of numbers, which is false if one of them is NaN. */

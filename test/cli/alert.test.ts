@@ -109,6 +109,8 @@ describe('a server with bad alert rules', () => {
     const env = { SERVICE_ALERTS: bad };
     const { code, stderr } = await home.run(['server', 'start', '--bind', '127.0.0.1:0'], { env });
     expect(code).toBe(3);
-    expect(stderr).toContain(`${bad}:2:26: condition: must be true or false, but has the type double`);
+    const problem = `portolan: ${bad}:2:26: condition: must be true or false, but has the type double\n`;
+    expect(stderr).toBe(problem);
+    expect(await home.run(['config', 'validate'], { env })).toMatchObject({ code: 3, stderr: problem });
   });
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type AlertState, type AlertStep, type Evaluation, stepAlert } from '../../alerts/alert-state.ts';
 import { type AlertValues, shownValues } from '../../alerts/alert-values.ts';
+import { evaluateCondition } from '../../alerts/condition.ts';
 import type { AlertRule } from '../../alerts/rules-file.ts';
 import type { AlertNotice } from '../../notify/alert-notice.ts';
 import type { AlertKey } from '../../store/alert-states.ts';
@@ -34,7 +35,7 @@ export interface AlertOutcome {
  * @returns null when another server holds the lease
  */
 export async function evaluateAlerts(store: Store, round: AlertRound): Promise<AlertOutcome[] | null> {
-  const evaluations = round.rules.map((rule) => evaluate(rule, round.values));
+  const evaluations = round.rules.map(({ condition }) => evaluateCondition(condition, round.values));
   return await store.transaction(async (tx) => {
     if (!(await round.isHolder(tx))) return null;
     const stored = new Map((await tx.alertStates.all()).map((row) => [alertId(row), row]));
@@ -48,15 +49,6 @@ export async function evaluateAlerts(store: Store, round: AlertRound): Promise<A
     for (const row of stored.values()) await tx.alertStates.delete(row);
     return outcomes;
   });
-}
-
-function evaluate({ condition }: AlertRule, values: AlertValues): Evaluation {
-  try {
-    return { holds: condition.holds(values) };
-  } catch (error) {
-    const { summary, message } = error as Error & { summary?: string };
-    return { error: summary ?? message };
-  }
 }
 
 /** Stores what a step changes. */

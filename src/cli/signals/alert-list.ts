@@ -19,7 +19,7 @@ export interface AlertList {
 }
 
 /** `alert list` */
-export async function listAlerts(flags: AlertFlags, global: GlobalFlags): Promise<number> {
+export async function showAlerts(flags: AlertFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
   const list = await client.call<AlertList>('GET', '/api/v1/alerts');
   if (flags.format === 'json') print(printableJson(list));

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { type AlertValues, alertVariableNames, type ShownValues } from '../../alerts/alert-values.ts';
+import { evaluateCondition } from '../../alerts/condition.ts';
 import { type AlertRule, readAlertRules } from '../../alerts/rules-file.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { findServer, namedClient } from '../session/server-choice.ts';
@@ -72,12 +73,8 @@ function evaluate({ condition }: AlertRule, shown: ShownValues): Pick<TestedRule
   // A server knows of a value that it is unknown now; comparisons with it are false.
   if (condition.variables.some((variable) => !names.includes(variable))) return { holds: null, error: null };
   const values = Object.fromEntries(alertVariableNames.map((name) => [name, shown[name] ?? Number.NaN]));
-  try {
-    return { holds: condition.holds(values as unknown as AlertValues), error: null };
-  } catch (error) {
-    const { summary, message } = error as Error & { summary?: string };
-    return { holds: null, error: summary ?? message };
-  }
+  const evaluation = evaluateCondition(condition, values as unknown as AlertValues);
+  return { holds: null, error: null, ...evaluation };
 }
 
 function testTable(rules: readonly TestedRule[]): string {

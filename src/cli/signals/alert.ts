@@ -19,8 +19,8 @@ export function addAlertCommand(program: Command): void {
     .addOption(tokenOption())
     .action(
       guarded(async (flags: AlertFlags, command: Command) => {
-        const { listAlerts } = await import('./alert-list.ts');
-        return listAlerts(flags, globalFlags(command));
+        const { showAlerts } = await import('./alert-list.ts');
+        return showAlerts(flags, globalFlags(command));
       }),
     );
   alert

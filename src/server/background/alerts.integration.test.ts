@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let dir: string;
@@ -145,6 +146,52 @@ describe('the evaluation of alerts', () => {
     service.store.transaction = transaction;
     await service.context.alerts.evaluate();
     expect(await pending(service)).toHaveLength(2);
+  });
+});
+
+describe.skipIf(postgresObstacle() !== null)('servers on one database', () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres({ fsync: 'off' });
+  }, 60_000);
+  afterAll(() => postgres?.remove());
+
+  async function pair(): Promise<[Service, Service]> {
+    const database = await postgres.database();
+    const file = join(dir, 'alerts.yaml');
+    await writeFile(file, backlog.replace('> 1', '== 0'));
+    const open = async (name: string) => {
+      const service = await openService({ 'alerts.file': file }, { dir: join(dir, name), database });
+      opened.push(service);
+      return service;
+    };
+    return [await open('first'), await open('second')];
+  }
+
+  it('send each notice once, from the one that holds the lease', async () => {
+    const [first, second] = await pair();
+    await first.context.alerts.evaluate();
+    for (let round = 0; round < 5; round++)
+      await Promise.all([first, second].map(({ context }) => context.alerts.evaluate()));
+    expect([(await pending(first)).length, (await pending(second)).length]).toEqual([2, 0]);
+    expect(await first.store.leases.holder('alerts')).toBe(first.store.executor);
+    expect(await listed(second)).toEqual([{ name: 'backlog', state: 'firing', error: null }]);
+  });
+
+  it('take over from one that stops or dies, with the notices that it has not sent', async () => {
+    const [first, second] = await pair();
+    await first.context.alerts.evaluate();
+    // As after its death: the lease runs out.
+    await first.store.execute('update portolan.leases set lease_until = 1', []);
+    await second.context.alerts.evaluate();
+    expect([(await pending(first)).length, (await pending(second)).length]).toEqual([0, 2]);
+    // The one that was taken for dead finds that out, and waits.
+    await first.context.alerts.evaluate();
+    expect((await pending(second)).length).toBe(2);
+    expect(await second.store.leases.holder('alerts')).toBe(second.store.executor);
+    await second.context.alerts.close();
+    await first.context.alerts.evaluate();
+    expect([(await pending(first)).length, (await pending(second)).length]).toEqual([2, 0]);
   });
 });
 

@@ -32,7 +32,7 @@ export interface AlertEvaluatorInput extends Omit<AlertValueSource, 'config' | '
 
 const leaseName = 'alerts';
 /** A server that has not evaluated for so many intervals, and at least so many milliseconds, loses the lease. */
-const leaseIntervals = 3;
+const leaseIntervals = 2;
 const minLeaseMs = 10_000;
 /** Between two evaluations that lie further apart, nobody knows whether a condition held. */
 const maxElapsedIntervals = 2;
@@ -50,6 +50,7 @@ export class AlertEvaluator implements Component {
   /** Rules that cannot be evaluated. */
   #failing: readonly string[] = [];
   #isRejected = false;
+  #isClosed = false;
   #storeFault = false;
 
   constructor(input: AlertEvaluatorInput, rules: AlertRules) {
@@ -71,6 +72,7 @@ export class AlertEvaluator implements Component {
 
   /** Ends a running round, and lets another server evaluate at once. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#tasks?.close();
     const { store, shards } = this.#input;
     if (shards && this.#evaluatedAt !== null)
@@ -96,6 +98,7 @@ export class AlertEvaluator implements Component {
   }
 
   #begin(): void {
+    if (this.#isClosed) return;
     const { interval } = this.#input.config.alerts;
     this.#tasks = new PeriodicTasks((signal) => this.evaluate(signal), {
       firstMs: interval,
