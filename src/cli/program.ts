@@ -24,6 +24,7 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   config: async () => (await import('./data/config.ts')).addConfigCommand,
   alert: async () => (await import('./signals/alert.ts')).addAlertCommand,
   audit: async () => (await import('./access/audit.ts')).addAuditCommand,
+  notification: async () => (await import('./signals/notification.ts')).addNotificationCommand,
   license: async () => (await import('./access/license.ts')).addLicenseCommand,
   doctor: async () => (await import('./server/doctor.ts')).addDoctorCommand,
   selftest: async () => (await import('./server/selftest.ts')).addSelftestCommand,

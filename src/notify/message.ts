@@ -1,8 +1,9 @@
 import { type AlertNotice, alertFacts, alertHeadline, alertPayload } from './alert-notice.ts';
 import { reportFacts, reportHeadline, reportPayload, type ScanReport } from './scan-report.ts';
+import { type TestNotice, testFacts } from './test-notice.ts';
 
 /** What a message says, whatever the channel. Its texts may be hostile: renderers neutralize them. */
-export type Notice = ScanReport | AlertNotice;
+export type Notice = ScanReport | AlertNotice | TestNotice;
 
 /** A notice on its way to a receiver. */
 export interface OutgoingMessage {
@@ -15,21 +16,42 @@ export interface OutgoingMessage {
 
 /** One-line summary. */
 export function headline(notice: Notice): string {
-  return notice.event === 'alert' ? alertHeadline(notice) : reportHeadline(notice);
+  switch (notice.event) {
+    case 'alert':
+      return alertHeadline(notice);
+    case 'test':
+      return notice.message;
+    default:
+      return reportHeadline(notice);
+  }
 }
 
 /** Pairs of a name and a value, for people. @param shown most entries of a list */
 export function facts(notice: Notice, shown: number): [name: string, value: string][] {
-  return notice.event === 'alert' ? alertFacts(notice, shown) : reportFacts(notice, shown);
+  switch (notice.event) {
+    case 'alert':
+      return alertFacts(notice, shown);
+    case 'test':
+      return testFacts(notice);
+    default:
+      return reportFacts(notice, shown);
+  }
 }
 
 /** What webhooks get, as JSON. @param shown most entries of a list */
 export function payload(notice: Notice, shown: number): object {
-  return notice.event === 'alert' ? alertPayload(notice, shown) : reportPayload(notice, shown);
+  switch (notice.event) {
+    case 'alert':
+      return alertPayload(notice, shown);
+    case 'test':
+      return notice;
+    default:
+      return reportPayload(notice, shown);
+  }
 }
 
 /** The page with more about it, and how the link is called; null without one. */
 export function pageLink(notice: Notice): { url: string; text: string } | null {
-  if (notice.event === 'alert' || notice.url === null) return null;
+  if (!('scan_id' in notice) || notice.url === null) return null;
   return { url: notice.url, text: `Scan ${notice.scan_id}` };
 }

@@ -61,6 +61,7 @@ describe('the command tree', () => {
       'config init',
       'config validate',
       'config show',
+      'notification test',
       'doctor',
       'version',
       'completion',

@@ -28,6 +28,7 @@ import { jobRoutes } from './resources/jobs.ts';
 import { licenseRoutes } from './resources/license.ts';
 import { measureResponses, metricsRoutes } from './resources/metrics.ts';
 import { moduleRoutes } from './resources/modules.ts';
+import { notificationRoutes } from './resources/notifications.ts';
 import { planRoutes } from './resources/plan.ts';
 import { pluginRoutes } from './resources/plugins.ts';
 import { profileRoutes } from './resources/profiles.ts';
@@ -167,6 +168,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   pluginRoutes(app);
   vulndbRoutes(app, context);
   alertRoutes(app, context);
+  notificationRoutes(app, context);
   shardRowRoutes(app, context);
 }
 

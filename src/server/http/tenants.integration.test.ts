@@ -330,6 +330,7 @@ describe('X-Tenant-ID', () => {
       'GET /readyz',
       'GET /ui',
       'GET /ui/*',
+      'POST /api/v1/notifications/test',
       'POST /api/v1/session',
     ]);
   });

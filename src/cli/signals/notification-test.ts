@@ -1,0 +1,35 @@
+import type { ChannelTest } from '../../actions/notifications/test-channel.ts';
+import { findServer } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+import { readConfig } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { print } from '../terminal/output.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+
+export interface NotificationTestFlags extends ServerFlags {
+  format: string;
+}
+
+/** Sends a test message: through the server of the workspace or the named one, else from here. */
+export async function testNotification(
+  channel: string,
+  flags: NotificationTestFlags,
+  global: GlobalFlags,
+): Promise<number> {
+  const client = await findServer(flags, global);
+  const result = client
+    ? await client.call<ChannelTest>('POST', '/api/v1/notifications/test', { channel })
+    : await testFromHere(channel, global);
+  print(flags.format === 'json' ? printableJson(result) : `${printable(lineOf(result))}\n`);
+  return result.status === 'delivered' ? 0 : 1;
+}
+
+async function testFromHere(channel: string, global: GlobalFlags): Promise<ChannelTest> {
+  const { testChannel } = await import('../../actions/notifications/test-channel.ts');
+  const { config } = await readConfig(global);
+  return await testChannel(config.notifications, channel, new AbortController().signal);
+}
+
+function lineOf({ channel, status, reason }: ChannelTest): string {
+  return `${channel} ${status}${reason === null ? '' : `: ${reason}`}`;
+}
