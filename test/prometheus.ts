@@ -90,6 +90,12 @@ export class TestPrometheus {
     return (await this.#get<{ alerts: ActiveAlert[] }>('/api/v1/alerts')).alerts;
   }
 
+  /** Type of a metric family as it was scraped; null for an unknown one. */
+  async typeOf(family: string): Promise<string | null> {
+    const [found] = await this.#get<{ type: string }[]>(`/api/v1/targets/metadata?metric=${family}`);
+    return found?.type ?? null;
+  }
+
   async dispose(): Promise<void> {
     const { exitCode, signalCode } = this.#child;
     if (exitCode === null && signalCode === null && this.#child.pid !== undefined) {

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { PortCounts } from '../src/domain/host.ts';
 import { compileScope } from '../src/domain/targets/scope.ts';
 import { parseTargets } from '../src/domain/targets/target.ts';
+import type { Traffic } from '../src/domain/traffic.ts';
 import connect_scanner from '../src/modules/scanner/connect_scanner.ts';
 import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
 import { PacketRateLimiter } from '../src/net/gate/rate.ts';
@@ -19,7 +20,7 @@ export interface ScannerTrial {
 export interface ScannerOutcome {
   counts: PortCounts[];
   open: number;
-  sent: number;
+  traffic: Traffic;
 }
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as ScannerTrial;
@@ -44,6 +45,6 @@ for (const listener of listeners) listener.close();
 const outcome: ScannerOutcome = {
   counts: (published.get('port_counts') ?? []) as PortCounts[],
   open: published.get('open_ports')?.length ?? 0,
-  sent: gate.packetsSent,
+  traffic: gate.traffic,
 };
 process.once('beforeExit', () => process.stdout.write(`${JSON.stringify(outcome)}\n`));

@@ -152,6 +152,27 @@ describe.each(storeEngines())('in $name', (engine) => {
     }
   });
 
+  it('is led to the values of gauges by indexes, whatever has ended', async () => {
+    await insertMany(store, null);
+    const statements: string[] = [];
+    for (const name of ['all', 'get'] as const) {
+      const read = StatementSync.prototype[name] as (...args: unknown[]) => never;
+      vi.spyOn(StatementSync.prototype, name).mockImplementation(function (this: StatementSync, ...args) {
+        statements.push(this.expandedSQL);
+        return read.apply(this, args);
+      });
+    }
+    await store.scanQueue.oldestWaiting();
+    await store.scanAges.countUnstored();
+    vi.restoreAllMocks();
+    const plans = statements.map(async (statement) => {
+      const { rows } = await store.execute(`explain query plan ${statement}`, []);
+      return rows.map((row) => (row as TableRow)['detail']).join('; ');
+    });
+    for (const plan of await Promise.all(plans)) expect(plan).not.toMatch(/SCAN/);
+    expect(statements).toHaveLength(engine.name === 'SQLite' ? 2 : 0);
+  });
+
   it('deletes old jobs in steps', async () => {
     await insertMany(store, null);
     let mostDeleted = 0;

@@ -5,7 +5,7 @@ const server = new ServerProcess();
 beforeAll(() => server.start(), 30_000);
 afterAll(() => server.dispose());
 
-async function figures(): Promise<Map<string, number>> {
+async function samples(): Promise<Map<string, number>> {
   const { status, body } = await server.request('/metrics');
   expect(status).toBe(200);
   const lines = String(body)
@@ -20,8 +20,8 @@ describe('the metrics of a server', () => {
     const target = { targets: ['127.0.0.9'], ports, options: { discover: false } };
     const scanId = await server.submit(target);
     await server.waitForEnd(scanId, 30_000);
-    await expect.poll(async () => (await figures()).get('service_scans_total')).toBe(1);
-    const found = await figures();
+    await expect.poll(async () => (await samples()).get('service_scans_total')).toBe(1);
+    const found = await samples();
     expect(found.get('service_scans_finished_total{status="completed"}')).toBe(1);
     expect(found.get('service_scan_duration_seconds_count')).toBe(1);
     expect(found.get('service_scan_duration_seconds_sum')).toBeGreaterThan(0);

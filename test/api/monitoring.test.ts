@@ -219,6 +219,9 @@ describe.skipIf(!hasPrometheus)('Prometheus', () => {
     expect(await prometheus.query('service_scans_total')).toEqual([
       { metric: { __name__: 'service_scans_total', job: 'portolan', instance: target }, value: 1 },
     ]);
+    // OpenMetrics names a family of counters without the ending of its samples.
+    expect(await prometheus.typeOf('service_scans')).toBe('counter');
+    expect(await prometheus.typeOf('service_scans_total')).toBeNull();
     expect(await valueOf('service_queue_length')).toBe(0);
     expect(await valueOf('scrape_samples_scraped')).toBeGreaterThan(100);
     expect(await valueOf('scrape_samples_scraped')).toBeLessThan(2000);
@@ -230,7 +233,6 @@ describe.skipIf(!hasPrometheus)('Prometheus', () => {
     for (const { targets = [] } of panels)
       for (const { expr } of targets) await expect(prometheus.query(chosen(expr))).resolves.toBeDefined();
     for (const { expr } of rules) await expect(prometheus.query(expr)).resolves.toBeDefined();
-    // The counter of this route is labeled with what Prometheus was served.
     expect(await valueOf('service_http_requests_total{route="/metrics",status="200"}')).toBeGreaterThan(0);
     expect((await prometheus.alerts()).filter(({ state }) => state === 'firing')).toEqual([]);
   }, 60_000);

@@ -64,10 +64,10 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
       try {
         const scanId = await server.submit(submission);
         const detail = await server.waitForEnd(scanId, 60_000);
-        const packets = /^service_packets_sent_total (\d+)/m.exec(
-          String((await server.request('/metrics')).body),
-        );
-        return { detail, rows: await rowsOf(server, scanId), packets: Number(packets?.[1]) };
+        const metrics = String((await server.request('/metrics')).body);
+        const packets = Number(/^service_packets_sent_total (\d+)/m.exec(metrics)?.[1]);
+        const refused = Number(/^service_probe_errors_total\{kind="refused"\} (\d+)/m.exec(metrics)?.[1]);
+        return { detail, rows: await rowsOf(server, scanId), packets, refused };
       } finally {
         await server.dispose();
       }
@@ -86,6 +86,10 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
     // Every address and port at least, whoever sent it.
     expect(whole.packets).toBeGreaterThan(1000);
     expect(sharded.packets).toBeGreaterThan(1000);
+    // Each closed port once, and what service probes and retries meet.
+    expect(whole.refused).toBeGreaterThan(1000);
+    expect(sharded.refused).toBeGreaterThan(1000);
+    expect(Math.abs(sharded.refused - whole.refused)).toBeLessThan(whole.refused / 10);
     expect(sharded.detail.warnings).toEqual(whole.detail.warnings);
     expect(sharded.detail.progress).toMatchObject({ shards: { total: 3, done: 3, running: 0 } });
     // The same rules: what the shards named is not named again at the end.

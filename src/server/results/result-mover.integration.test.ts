@@ -24,8 +24,11 @@ describe('the mover of results', () => {
   let mover: ResultMover;
   /** Lines of the log. */
   let told: string[];
+  /** Outcomes of attempts. */
+  let moves: string[];
 
   beforeEach(async () => {
+    moves = [];
     dir = await mkdtemp(join(tmpdir(), 'portolan-mover-'));
     workspace = await openWorkspace(join(dir, 'ws'));
     store = await openStore(workspace.storeFile);
@@ -65,7 +68,8 @@ describe('the mover of results', () => {
     const warn = (_facts: unknown, text: string) => void told.push(`warn ${text}`);
     const watched = Object.assign(log, { warn, info: (text: string) => void told.push(`info ${text}`) });
     const fetched = new FetchedScans(results, workspace);
-    return new ResultMover({ store, workspace, results, fetched, log: watched, pace });
+    const onMove = (status: string) => void moves.push(status);
+    return new ResultMover({ store, workspace, results, fetched, log: watched, onMove, pace });
   };
   const placeOf = (number: number) => ({ scanId: storedScanId(number), tenant: null });
   const isStored = (number: number) => store.scans.storedAt(storedScanId(number)).then((at) => at !== null);
@@ -81,6 +85,7 @@ describe('the mover of results', () => {
     mover.wake();
     await expect.poll(() => isStored(3)).toBe(true);
     expect(mover.fault).toBeNull();
+    expect(moves).toEqual(['stored', 'stored', 'stored']);
   });
 
   it('tries again while the store is away, warns once, and says that it is back', async () => {
@@ -94,6 +99,9 @@ describe('the mover of results', () => {
     await expect.poll(() => isStored(2)).toBe(true);
     expect(mover.fault).toBeNull();
     expect(told.slice(1)).toEqual(['info result store available again']);
+    expect(moves.slice(0, -2)).toContain('failed');
+    expect(moves.slice(0, -2)).not.toContain('stored');
+    expect(moves.slice(-2)).toEqual(['stored', 'stored']);
   });
 
   it('a scan whose folder is gone keeps nobody waiting', async () => {
@@ -167,6 +175,7 @@ describe('the mover of results', () => {
     await mover.close();
     expect(await isStored(1)).toBe(false);
     expect(told).toEqual([]);
+    expect(moves).toEqual([]);
     mover = moverOn(passing);
     mover.start();
     await expect.poll(() => isStored(1)).toBe(true);
