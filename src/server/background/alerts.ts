@@ -167,7 +167,7 @@ export class AlertEvaluator implements Component {
     });
     if (outcomes === null) return await this.#followHolder();
     this.#evaluatedAt = at;
-    for (const outcome of outcomes) this.#tell(outcome);
+    for (const outcome of outcomes) this.#logOutcome(outcome);
     this.#failing = outcomes.flatMap(({ rule, state }) => (state.error === null ? [] : [rule.name]));
     if (outcomes.some(({ notice }) => notice)) this.#input.onNotice();
   }
@@ -210,7 +210,7 @@ export class AlertEvaluator implements Component {
     return await readAlertValues({ ...this.#input, freeBytes }, now);
   }
 
-  #tell({ rule: { name }, state, notice, beganToFail }: AlertOutcome): void {
+  #logOutcome({ rule: { name }, state, notice, beganToFail }: AlertOutcome): void {
     const { log } = this.#input;
     if (beganToFail) log.error({ alert: name, reason: state.error }, 'alert cannot be evaluated');
     if (notice)
