@@ -132,6 +132,18 @@ describe('the alert rules', () => {
   });
 });
 
+describe('docs/monitoring.md', () => {
+  it('explains every kind of probe error that the server exports', () => {
+    const page = readFileSync(join(root, 'docs/monitoring.md'), 'utf8');
+    const kinds = [...(labelsOf('service_probe_errors_total')?.get('kind') ?? [])];
+    expect(kinds.length).toBeGreaterThan(5);
+    for (const kind of kinds) {
+      expect(page).toContain(`\n| \`${kind}\` | `);
+      expect(families.get('service_probe_errors_total')?.help).toMatch(new RegExp(`[ :]${kind}[,.]`));
+    }
+  });
+});
+
 describe('the dashboard', () => {
   it('has the fields of a dashboard of Grafana', () => {
     expect(dashboard).toMatchObject({

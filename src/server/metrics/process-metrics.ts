@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, type Metric, Registry } from '@prometheus-io/client';
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { collectDefaultMetrics, Histogram, type Metric, Registry } from '@prometheus-io/client';
 import type { AcrossServers } from './catalog.ts';
 
 /** Resolution of the event loop delay, milliseconds: the process wakes up this often to measure it. */
@@ -56,5 +57,37 @@ export function processMetrics(): ProcessMetric[] {
 function collect(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: delayResolutionMs });
+  registry.removeSingleMetric(gcName);
+  observeGarbageCollection(registry);
   return registry;
+}
+
+const gcName = 'nodejs_gc_duration_seconds';
+/** Seconds. */
+const gcBuckets = [0.001, 0.01, 0.1, 1, 2, 5];
+const gcKinds = new Map([
+  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
+  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
+]);
+
+/** In place of the histogram of the library, which takes only the first of several collections reported together. */
+function observeGarbageCollection(registry: Registry): void {
+  const durations = new Histogram({
+    name: gcName,
+    help: 'Duration of garbage collections by kind: major, minor, incremental, weakcb.',
+    labelNames: ['kind'],
+    buckets: gcBuckets,
+    registers: [registry],
+  });
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      // The types leave out the detail of such entries.
+      const { detail, duration } = entry as typeof entry & { detail: { kind: number } };
+      const kind = gcKinds.get(detail.kind);
+      if (kind) durations.observe({ kind }, duration / 1000);
+    }
+  });
+  observer.observe({ entryTypes: ['gc'] });
 }
