@@ -17,20 +17,30 @@ export class AlertStateTable {
     return rows.map((row) => ({ ...row, held_ms: Number(row.held_ms), quiet_ms: Number(row.quiet_ms) }));
   }
 
-  async save(row: AlertStateTableRow): Promise<void> {
-    const { name: _name, condition_digest: _digest, ...rest } = row;
+  /** One statement, so that a round of many rules holds up nobody. */
+  async save(rows: readonly AlertStateTableRow[]): Promise<void> {
+    if (rows.length === 0) return;
     await this.#db
       .insertInto('alert_states')
-      .values(row)
-      .onConflict((conflict) => conflict.columns(['name', 'condition_digest']).doUpdateSet(rest))
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['name', 'condition_digest']).doUpdateSet((e) => ({
+          state: e.ref('excluded.state'),
+          since: e.ref('excluded.since'),
+          held_ms: e.ref('excluded.held_ms'),
+          quiet_ms: e.ref('excluded.quiet_ms'),
+          error: e.ref('excluded.error'),
+        })),
+      )
       .execute();
   }
 
-  async delete({ name, condition_digest }: AlertKey): Promise<void> {
-    await this.#db
-      .deleteFrom('alert_states')
-      .where('name', '=', name)
-      .where('condition_digest', '=', condition_digest)
-      .execute();
+  async delete(keys: readonly AlertKey[]): Promise<void> {
+    for (const { name, condition_digest } of keys)
+      await this.#db
+        .deleteFrom('alert_states')
+        .where('name', '=', name)
+        .where('condition_digest', '=', condition_digest)
+        .execute();
   }
 }

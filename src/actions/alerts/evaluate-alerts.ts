@@ -39,39 +39,40 @@ export async function evaluateAlerts(store: Store, round: AlertRound): Promise<A
   return await store.transaction(async (tx) => {
     if (!(await round.isHolder(tx))) return null;
     const stored = new Map((await tx.alertStates.all()).map((row) => [alertId(row), row]));
-    const outcomes: AlertOutcome[] = [];
-    for (const [index, rule] of round.rules.entries()) {
+    const changed: AlertStateTableRow[] = [];
+    const outcomes = round.rules.map((rule, index) => {
       const id = alertId(alertKey(rule));
-      const before = stored.get(id) ?? null;
+      const row = stored.get(id);
       stored.delete(id);
-      outcomes.push(await apply(tx, round, rule, before, evaluations[index] as Evaluation));
-    }
-    for (const row of stored.values()) await tx.alertStates.delete(row);
+      const outcome = outcomeOf(round, rule, row, evaluations[index] as Evaluation);
+      const next = rowOf(rule, outcome.state);
+      if (row === undefined || !isSame(row, next)) changed.push(next);
+      return outcome;
+    });
+    await tx.alertStates.save(changed);
+    await tx.alertStates.delete([...stored.values()]);
+    for (const outcome of outcomes) await storeNotice(tx, outcome);
     return outcomes;
   });
 }
 
-/** Stores what a step changes. */
-async function apply(
-  tx: Store,
-  round: AlertRound,
+function outcomeOf(
+  { elapsedMs, now, values }: AlertRound,
   rule: AlertRule,
-  row: AlertStateTableRow | null,
+  row: AlertStateTableRow | undefined,
   evaluation: Evaluation,
-): Promise<AlertOutcome> {
-  const before = row && stateOf(row);
-  const now = new Date(round.now).toISOString();
-  const step = stepAlert(before, evaluation, rule.forMs, { elapsedMs: round.elapsedMs, now });
+): AlertOutcome {
+  const clock = { elapsedMs, now: new Date(now).toISOString() };
+  const step = stepAlert(row ? stateOf(row) : null, evaluation, rule.forMs, clock);
   const { next, beganToFail } = step;
-  const changed = rowOf(rule, next);
-  if (row === null || !isSame(row, changed)) await tx.alertStates.save(changed);
-  const notice = noticeOf(rule, step, round.values);
-  if (notice)
-    await tx.outbox.addNotice(
-      { event: 'alert', payload: notice, channels: rule.channels, owner: tx.executor, tenant: null },
-      Date.now(),
-    );
-  return { rule, state: next, notice, beganToFail };
+  return { rule, state: next, notice: noticeOf(rule, step, values), beganToFail };
+}
+
+async function storeNotice(tx: Store, { rule, notice }: AlertOutcome): Promise<void> {
+  if (notice === null) return;
+  const { channels } = rule;
+  const message = { event: 'alert', payload: notice, channels, owner: tx.executor, tenant: null };
+  await tx.outbox.addNotice(message, Date.now());
 }
 
 function noticeOf(rule: AlertRule, { notice }: AlertStep, values: AlertValues): AlertNotice | null {

@@ -55,15 +55,17 @@ async function fill(store: Store): Promise<void> {
       params: { targets: ['192.0.2.1'], name: strange, long: 'x'.repeat(100_000) },
     });
   }
-  await store.alertStates.save({
-    name: 'backlog',
-    condition_digest: 'aa',
-    state: 'firing',
-    since: at(1),
-    held_ms: 0,
-    quiet_ms: 1234,
-    error: strange,
-  });
+  await store.alertStates.save([
+    {
+      name: 'backlog',
+      condition_digest: 'aa',
+      state: 'firing',
+      since: at(1),
+      held_ms: 0,
+      quiet_ms: 1234,
+      error: strange,
+    },
+  ]);
   await store.jobRuns.startRun('job-00000000', { fireAt: at(0), scanId: idOf(0), now: at(1), next: at(9) });
   await store.tokens.insert({
     id: 't1',

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
@@ -136,6 +136,27 @@ describe('the evaluation of alerts', () => {
     expect(await pending(service)).toEqual([]);
   });
 
+  it('repeats nothing when the system clock jumps, and counts no time in which nobody looked', async () => {
+    const service = await open(
+      backlog.replace('> 1', '== 0') +
+        '- {name: later, condition: queue_length == 0, action: slack, for: 30m}\n',
+    );
+    const { alerts } = service.context;
+    const [wall, steady] = [Date.now.bind(Date), performance.now.bind(performance)];
+    await alerts.evaluate();
+    for (const hours of [1, -2, 24]) {
+      vi.spyOn(Date, 'now').mockImplementation(() => wall() + hours * 3_600_000);
+      await alerts.evaluate();
+    }
+    vi.restoreAllMocks();
+    // The process stood still: two intervals of thirty seconds count.
+    vi.spyOn(performance, 'now').mockImplementation(() => steady() + 7_200_000);
+    await alerts.evaluate();
+    vi.restoreAllMocks();
+    expect(await listed(service)).toMatchObject([{ state: 'firing' }, { state: 'pending' }]);
+    expect(await pending(service)).toHaveLength(2);
+  });
+
   it('loses nothing when its store fails for a while', async () => {
     const service = await open(backlog.replace('> 1', '== 0'));
     const { transaction } = service.store;
@@ -143,8 +164,10 @@ describe('the evaluation of alerts', () => {
       throw new Error('disk full');
     };
     await service.context.alerts.evaluate();
+    expect(service.context.alerts.fault).toBe('alerts cannot be evaluated now; see the log');
     service.store.transaction = transaction;
     await service.context.alerts.evaluate();
+    expect(service.context.alerts.fault).toBeNull();
     expect(await pending(service)).toHaveLength(2);
   });
 });

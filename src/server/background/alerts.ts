@@ -85,7 +85,8 @@ export class AlertEvaluator implements Component {
     const rejected = this.#isRejected
       ? 'the alert rules were rejected at the last reload and the old ones hold; see the log'
       : null;
-    return [rejected, failing].filter((text) => text !== null).join('; ') || null;
+    const stopped = this.#storeFault ? 'alerts cannot be evaluated now; see the log' : null;
+    return [rejected, stopped, failing].filter((text) => text !== null).join('; ') || null;
   }
 
   async list(): Promise<ListedAlert[]> {
