@@ -34,6 +34,8 @@ export interface ActiveAlert {
   labels: Record<string, string>;
   annotations: Record<string, string>;
   state: 'pending' | 'firing';
+  /** When its expression began to hold. */
+  activeAt: string;
 }
 
 /** A Prometheus server of a test's own on a loopback port, which scrapes once a second; its data in a temporary folder. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle } from '../postgres.ts';
+import { freePort, postgresObstacle } from '../postgres.ts';
 import { hasPrometheus, rulesWithin, TestPrometheus } from '../prometheus.ts';
 import { Lab, longLease, sweep, until } from './cluster.ts';
 
@@ -12,10 +12,12 @@ describe.skipIf(postgresObstacle() !== null || !hasPrometheus)('the shipped aler
   }, 60_000);
   afterAll(() => lab?.dispose(), 60_000);
 
-  it('report a pool whose only worker was killed, once for two servers, until a worker is back', async ({
+  it('report a pool whose only worker was killed, once for two servers, until a worker is back, over a restart too', async ({
     onTestFinished,
   }) => {
-    const cluster = await lab.cluster(longLease);
+    // The place of the server stays the same over its restart.
+    const bind = `127.0.0.1:${await freePort()}`;
+    const cluster = await lab.cluster(longLease, ['--bind', bind]);
     const { server, url } = cluster;
     const second = await lab.server({ SERVICE_QUEUE__URL: url, ...longLease });
     const targets = [server, second].map((one) => new URL(one.url).host);
@@ -43,6 +45,13 @@ describe.skipIf(postgresObstacle() !== null || !hasPrometheus)('the shipped aler
       }),
     ]);
     expect(await valueOf('max(service_queue_oldest_seconds)')).toBeGreaterThan(1);
+
+    const [fired] = await named();
+    await server.stop('SIGKILL');
+    await until('one server is left', async () => (await valueOf('sum(up)')) === 1);
+    await server.start();
+    await until('it is back', async () => (await valueOf('sum(up)')) === 2);
+    expect(await named()).toEqual([expect.objectContaining({ state: 'firing', activeAt: fired?.activeAt })]);
 
     await cluster.worker(['--concurrency', '1']);
     await until('the alert is resolved', async () => (await named()).length === 0);
