@@ -51,12 +51,16 @@ export function rejectProblems(problems: FieldProblem[]): void {
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+\- ]\d\d:\d\d))?$/;
 
 /** RFC 3339 with any offset, or a date alone (00:00 UTC); years 1970 to 9999. */
-export function readSince(given: string | undefined, problems: FieldProblem[]): string | null {
+export function readSince(
+  given: string | undefined,
+  problems: FieldProblem[],
+  field = 'since',
+): string | null {
   if (given === undefined) return null;
   const time = readTime(given);
   if (time !== null) return time.toISOString();
   problems.push({
-    field: 'since',
+    field,
     reason: 'must be an RFC 3339 time such as 2026-10-06T14:30:00Z, or a date',
   });
   return null;

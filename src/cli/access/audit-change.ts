@@ -22,7 +22,7 @@ export interface Change {
  * @param found returns facts that are known only after the change
  */
 export async function recordChange<T>(
-  { config, workspace }: { config: Config; workspace: Workspace },
+  { config, workspace }: { config: Config; workspace: Pick<Workspace, 'dir'> },
   change: Change,
   work: () => Promise<T>,
   found: (result: T) => Partial<Change> = () => ({}),

@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { AuditReport } from '../../workspace/audit/audit-check.ts';
 import type { AuditPosition } from '../../workspace/audit/audit-files.ts';
 import type { VerifiableLog } from '../../workspace/audit/verifiable-log.ts';
+import { serverOption, tokenOption } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
@@ -10,9 +11,12 @@ import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
+import type { AuditListFlags } from './audit-list.ts';
+import { noAuditLog } from './audit-place.ts';
 
 export function addAuditCommand(program: Command): void {
-  const audit = program.command('audit').description('check the audit log');
+  const audit = program.command('audit').description('read and check the audit log');
+  addList(audit);
   audit
     .command('verify')
     .description('verify the hash chain: exit 0 if intact, 1 if broken')
@@ -22,6 +26,33 @@ export function addAuditCommand(program: Command): void {
       guarded((files: string[], { format }: { format: string }, command: Command) =>
         verify(files, format, globalFlags(command)),
       ),
+    );
+}
+
+function addList(audit: Command): void {
+  const filter = 'only records';
+  audit
+    .command('list')
+    .description('list records, newest first; listing is recorded too')
+    .option('--since <time>', `${filter} since this time, date, or duration ago, e.g. 24h`)
+    .option('--until <time>', `${filter} from before`)
+    .option('--event <names>', `${filter} of these events, comma-separated`)
+    .option('--actor <actor>', `${filter} of this token id, name, user, or type`)
+    .addOption(new Option('--outcome <outcome>', filter).choices(['allowed', 'denied', 'error']))
+    .option('--resource <resource>', `${filter} about this type, type:id or id, e.g. scan`)
+    .option('--tenant <tenant>', 'log of this tenant; default: SERVICE_TENANT_ID, else that of the service')
+    .addOption(
+      new Option('--format <format>', 'output format')
+        .choices(['text', 'json', 'jsonl', 'csv'])
+        .default('text'),
+    )
+    .addOption(serverOption())
+    .addOption(tokenOption())
+    .action(
+      guarded(async (flags: AuditListFlags, command: Command) => {
+        const { listAuditRecords } = await import('./audit-list.ts');
+        return await listAuditRecords(flags, globalFlags(command));
+      }),
     );
 }
 
@@ -50,8 +81,7 @@ async function checkConfigured(global: GlobalFlags): Promise<WholeReport> {
   }
   const found = Object.values(tenants);
   if (!own && found.length === 0) {
-    const why = enabled ? '' : '; logging.audit.enabled is false';
-    throw new PortolanError('not_found', `no audit log at ${file || auditFolder(dir, null)}${why}`);
+    throw noAuditLog(file || auditFolder(dir, null), enabled);
   }
   const service = own ?? (await check([]));
   const ok = service.ok && found.every((report) => report.ok);

@@ -43,7 +43,8 @@ function namedServer(flags: ServerFlags): string | null {
 
 /** A client for a server, with the token given by flag or environment. */
 export function clientOf(url: string, flags: ServerFlags): Client {
-  return new Client({ url, token: flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null) });
+  const token = flags.apiToken ?? (process.env['SERVICE_API_TOKEN'] || null);
+  return new Client({ url, token, tenant: flags.tenant ?? null });
 }
 
 /** URL of the server that has the workspace locked, or null. Writes nothing. */

@@ -4,6 +4,8 @@ import { Option } from 'commander';
 export interface ServerFlags {
   server?: string;
   apiToken?: string;
+  /** Default: SERVICE_TENANT_ID. */
+  tenant?: string;
 }
 
 export function serverOption(): Option {

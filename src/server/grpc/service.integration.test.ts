@@ -282,8 +282,13 @@ describe('calls of gRPC', () => {
   it('have their record in the audit log, changes before they are answered', async () => {
     const grpc = await start({ 'logging.audit.enabled': true, 'server.api.auth': true });
     const token = await grpc.service.token('scan:write');
-    const sent = await grpc.scans(token).call<Accepted>('SubmitScan', target, { 'x-request-id': 'mine-1' });
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const headers = { 'x-request-id': 'mine-1', traceparent };
+    const sent = await grpc.scans(token).call<Accepted>('SubmitScan', target, headers);
     expect(sent.headers.get('x-request-id')).toEqual(['mine-1']);
+    const scanId = sent.value?.scan_id ?? '';
+    const origin = { requestId: 'mine-1', traceparent };
+    expect(await grpc.service.store.scans.originOf(scanId)).toEqual(origin);
     const records = () =>
       auditFiles({ folder: join(grpc.service.workspace.dir, 'audit'), file: null }).flatMap((path) =>
         readFileSync(path, 'utf8')

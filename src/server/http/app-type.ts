@@ -48,8 +48,9 @@ declare module 'fastify' {
     abortable?: boolean;
     /** A page for browsers: served only under the allowed host names. */
     page?: boolean;
-    /** Additional event in the audit log. */
+    /** Additional event in the audit log, and the operation that it names. */
     auditEvent?: AuditEventName;
+    auditOperation?: string;
     /** Uses the files of the scan `:scan_id`: with several servers, the one that has them handles the request. */
     atHome?: boolean;
     /** Errors of the handler, in addition to those of validation and access. */

@@ -20,6 +20,7 @@ import { maxBodyBytes, parseJsonBody } from './request/json-body.ts';
 import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './request/request-checks.ts';
 import { compileValidator, unknownFields } from './request/validation.ts';
 import { alertRoutes } from './resources/alerts.ts';
+import { auditRoutes } from './resources/audit.ts';
 import { diffRoutes } from './resources/diff.ts';
 import { docsPageRoutes } from './resources/docs-page.ts';
 import { eventRoutes } from './resources/events.ts';
@@ -169,6 +170,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   vulndbRoutes(app, context);
   alertRoutes(app, context);
   notificationRoutes(app, context);
+  auditRoutes(app, context);
   shardRowRoutes(app, context);
 }
 

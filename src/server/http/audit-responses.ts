@@ -109,10 +109,11 @@ export class AuditedResponses {
     if (!config.logging.audit.enabled || recorded.has(request) || this.#isOpen(request, reply)) return;
     recorded.add(request);
     const access = recordOf(request, reply, config);
-    const { auditEvent } = routeOf(request).config ?? {};
+    const { auditEvent, auditOperation: operation } = routeOf(request).config ?? {};
+    const details = { ...(operation && { operation }), ...access.details };
     await Promise.all([
       audit.record(access),
-      auditEvent ? audit.record({ ...access, event: auditEvent }) : undefined,
+      auditEvent ? audit.record({ ...access, event: auditEvent, details }) : undefined,
     ]);
   }
 

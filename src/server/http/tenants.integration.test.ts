@@ -319,6 +319,7 @@ describe('X-Tenant-ID', () => {
     }
     expect([...free].filter((route) => !route.includes('/docs')).toSorted()).toEqual([
       'GET /api/v1/alerts',
+      'GET /api/v1/audit',
       'GET /api/v1/health',
       'GET /api/v1/license',
       'GET /api/v1/openapi.json',

@@ -18,8 +18,9 @@ export interface Meta {
   warnings?: string[];
 }
 
-export function metaOf(request: FastifyRequest): Meta {
-  const warnings = request.unknownFields;
+/** @param more warnings about the data */
+export function metaOf(request: FastifyRequest, more: readonly string[] = []): Meta {
+  const warnings = [...request.unknownFields, ...more];
   return {
     timestamp: new Date().toISOString(),
     request_id: request.id,
@@ -31,8 +32,16 @@ export function envelope<T>(request: FastifyRequest, data: T): { data: T; meta: 
   return { data, meta: metaOf(request) };
 }
 
-/** Responds with `data` as JSON text, which is not serialized again; the declared type is that of its value. */
-export function sendData(request: FastifyRequest, reply: FastifyReply, data: string): never {
-  const text = `{"data":${data},"meta":${JSON.stringify(metaOf(request))}}`;
+/**
+ * Responds with `data` as JSON text, which is not serialized again; the declared type is that of its value.
+ * @param warnings about the data
+ */
+export function sendData(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  data: string,
+  warnings: readonly string[] = [],
+): never {
+  const text = `{"data":${data},"meta":${JSON.stringify(metaOf(request, warnings))}}`;
   return reply.type('application/json; charset=utf-8').send(text) as never;
 }

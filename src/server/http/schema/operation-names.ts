@@ -4,7 +4,7 @@ export const operationGroups = {
   jobs: 'One-off and recurring scans.',
   workspace: 'Stored scans, export and retention.',
   installation: 'Version, license, modules, profiles and graphs.',
-  health: 'Probes and monitoring.',
+  health: 'Probes, monitoring and the audit log.',
 } as const;
 
 interface OperationName {
@@ -43,6 +43,7 @@ const names: Record<string, readonly [operationId: string, group: keyof typeof o
   'GET /api/v1/dags': ['listGraphs', 'installation'],
   'GET /api/v1/plugins': ['listPlugins', 'installation'],
   'GET /api/v1/vulndb': ['getVulnerabilityData', 'installation'],
+  'GET /api/v1/audit': ['listAuditRecords', 'health'],
   'GET /api/v1/alerts': ['listAlerts', 'health'],
   'POST /api/v1/notifications/test': ['testNotificationChannel', 'health'],
   'GET /api/v1/health': ['getHealth', 'health'],

@@ -1,0 +1,93 @@
+import type { AuditQuery } from '../../actions/access/audit-filter.ts';
+import { everyAuditRecord } from '../../actions/access/list-audit.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { tenantPattern } from '../../domain/tenant.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
+import { auditFiles } from '../../workspace/audit/audit-files.ts';
+import { positionOf } from '../../workspace/audit/audit-log.ts';
+import { auditFolder } from '../../workspace/audit/audit-logs.ts';
+import type { StoredRecord } from '../../workspace/audit/audit-reader.ts';
+import type { Client } from '../session/client.ts';
+import { namedClient } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+import { readConfig } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, writeResult } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { recordChange } from './audit-change.ts';
+import { noAuditLog } from './audit-place.ts';
+import { auditFormats } from './audit-text.ts';
+
+export interface AuditListFlags extends ServerFlags, AuditQuery {
+  format: keyof typeof auditFormats;
+}
+
+/** Records in one response of a server. */
+const pageSize = 1000;
+
+/** Prints the records of the log of this workspace, or of the named server. @throws PortolanError */
+export async function listAuditRecords(flags: AuditListFlags, global: GlobalFlags): Promise<number> {
+  const query = queryOf(flags);
+  const warnings: string[] = [];
+  const format = auditFormats[flags.format];
+  const client = await namedClient(flags, global);
+  if (client) await writeResult(null, format(recordsOfServer(client, query, warnings)));
+  else await listLocal(query, flags, global, (records) => writeResult(null, format(records)), warnings);
+  for (const warning of new Set(warnings)) note(`warning: ${printable(warning)}`);
+  return 0;
+}
+
+async function listLocal(
+  query: AuditQuery,
+  flags: AuditListFlags,
+  global: GlobalFlags,
+  write: (records: AsyncIterable<StoredRecord>) => Promise<void>,
+  warnings: string[],
+): Promise<void> {
+  const { config } = await readConfig(global);
+  const { dir } = config.workspace;
+  const tenant = flags.tenant ?? (process.env['SERVICE_TENANT_ID'] || null);
+  if (tenant !== null && !tenantPattern.test(tenant))
+    throw new PortolanError('tenant_forbidden', `"${tenant}" is not a tenant`);
+  const position = positionOf(auditFolder(dir, tenant), config.logging.audit);
+  if (auditFiles(position).length === 0)
+    throw noAuditLog(position.file ?? position.folder, config.logging.audit.enabled);
+  const view = { position, tenant: tenant ?? undefined };
+  const change = { operation: 'audit.read', tenant, details: { ...query } };
+  await recordChange({ config, workspace: { dir } }, change, () =>
+    write(withoutText(everyAuditRecord(view, query, warnings))),
+  );
+}
+
+async function* withoutText(found: AsyncIterable<{ record: StoredRecord }>): AsyncGenerator<StoredRecord> {
+  for await (const { record } of found) yield record;
+}
+
+/** Page by page. */
+async function* recordsOfServer(
+  client: Client,
+  query: AuditQuery,
+  warnings: string[],
+): AsyncGenerator<StoredRecord> {
+  const given = Object.entries({ ...query, limit: String(pageSize) });
+  const parameters = new URLSearchParams(given as [string, string][]);
+  for (;;) {
+    type Page = { audit: StoredRecord[]; next_cursor: string | null };
+    const page = await client.submit<Page>('GET', `/api/v1/audit?${parameters}`);
+    warnings.push(...page.warnings);
+    yield* page.data.audit;
+    if (page.data.next_cursor === null) return;
+    parameters.set('cursor', page.data.next_cursor);
+  }
+}
+
+/** Filters that were given; a duration is a time ago. */
+function queryOf({ since, until, event, actor, outcome, resource }: AuditListFlags): AuditQuery {
+  const query = { since: timeOf(since), until: timeOf(until), event, actor, outcome, resource };
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+}
+
+function timeOf(text: string | undefined): string | undefined {
+  const ago = text === undefined ? null : parseDuration(text);
+  return ago === null ? text : new Date(Date.now() - ago).toISOString();
+}
