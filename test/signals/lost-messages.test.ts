@@ -33,7 +33,7 @@ class FailingReceiver {
 
   /** @param kill is called at once, before the response */
   constructor(kill: () => void) {
-    const random = randomNumbers(20261006);
+    const random = randomNumbers(7);
     this.#killAt = Array.from({ length: kills }, (_, n) => Math.round(((n + 1) * messages) / (kills + 1)));
     this.#http = new HttpReceiver((index) => {
       const status = random() < failing ? 500 : 200;

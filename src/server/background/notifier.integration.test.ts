@@ -313,6 +313,54 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     for (const text of ['does not know the event', 'is damaged']) expect(log).toContain(text);
   });
 
+  it('of runs of a job say what changed: the first one everything, one that finds nothing new is silent', async ({
+    onTestFinished,
+  }) => {
+    const { http, start } = opened(onTestFinished);
+    const { receiver, url } = await http();
+    const flags = {
+      'server.workers': 1,
+      'notifications.webhooks': hookTo(url),
+      'notifications.rules': JSON.stringify([{ channels: ['webhook://siem'], only_changes: true }]),
+    };
+    const service = await start(flags, { working: false });
+    const { clientJobs, jobRuns } = service.store;
+    const at = (minute: number) => `2026-10-06T14:0${minute}:00.000Z`;
+    const job = {
+      job_id: 'job-00000001',
+      created_at: at(0),
+      type: 'scan' as const,
+      pool: 'default',
+      name: null,
+    };
+    const turns = { schedule: '0 3 * * *', zone: 'UTC', next_run_at: at(9), created_by: null };
+    await clientJobs.insert({ ...job, ...turns, params: { targets: ['127.0.0.1'] } });
+    const runs: string[] = [];
+    for (let minute = 1; minute <= 2; minute++) {
+      // The rule adds its channel: the submission names none.
+      const scanId = await service.submit('rows 1');
+      await jobRuns.startRun(job.job_id, { fireAt: at(minute), scanId, now: at(minute), next: at(9) });
+      runs.push(scanId);
+    }
+    const [first = '', second = ''] = runs;
+    await service.workers.start();
+    await service.context.notifier.start();
+    const channel = 'webhook://siem';
+    expect((await service.until(first, settled)).notifications).toEqual([
+      { channel, status: 'delivered', attempts: 1, error: null },
+    ]);
+    expect((await service.until(second, settled)).notifications).toEqual([
+      { channel, status: 'skipped', attempts: 0, error: `nothing new since ${first}` },
+    ]);
+    expect(receiver.received.map(({ body }) => JSON.parse(body) as object)).toEqual([
+      expect.objectContaining({
+        event: 'scan.changed',
+        scan_id: first,
+        changes: expect.objectContaining({ against: null, new_count: 0 }),
+      }),
+    ]);
+  });
+
   it('go with a deleted scan', async ({ onTestFinished }) => {
     const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => ({ status: 500 }));
