@@ -1,6 +1,6 @@
 import { auditEvents } from '../../config/schema.ts';
 import type { FieldProblem } from '../../domain/errors.ts';
-import type { StoredRecord } from '../../workspace/audit/audit-reader.ts';
+import type { AuditRecord } from '../../workspace/audit/audit-reader.ts';
 import { readSince } from '../paging/list-page.ts';
 
 /** Filters as clients write them; a record must pass all of them. */
@@ -21,7 +21,7 @@ export interface AuditQuery {
 export interface AuditFilter {
   /** ISO 8601 UTC, null = no limit. */
   since: string | null;
-  takes(record: StoredRecord): boolean;
+  takes(record: AuditRecord): boolean;
 }
 
 const outcomes = ['allowed', 'denied', 'error'];
@@ -49,11 +49,11 @@ export function readFilter(query: AuditQuery, problems: FieldProblem[]): AuditFi
   };
 }
 
-function isActor({ actor: { type, id, name } }: StoredRecord, wanted: string): boolean {
+function isActor({ actor: { type, id, name } }: AuditRecord, wanted: string): boolean {
   return id === wanted || name === wanted || type === wanted;
 }
 
-function isAbout({ resource }: StoredRecord, wanted: string): boolean {
+function isAbout({ resource }: AuditRecord, wanted: string): boolean {
   if (resource === null) return false;
   const { type, id } = resource;
   return id === wanted || type === wanted || `${type}:${id}` === wanted;

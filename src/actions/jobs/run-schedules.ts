@@ -55,9 +55,8 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   const reports: TurnReport[] = [];
   for (const turn of await store.jobSchedules.turns('running', at, tenants, maxTurns)) {
     if (await isDetached(context, turn)) {
-      reports.push(
-        report(turn, 'detached', { scan_id: turn.scan_id ?? '', reason: 'the server that owns it is down' }),
-      );
+      const scan = await store.scans.logFieldsOf(turn.scan_id ?? '');
+      reports.push(report(turn, 'detached', { ...scan, reason: 'the server that owns it is down' }));
       continue;
     }
     const skipped = await store.jobSchedules.skip(turn.job_id, turn.fire_at, nextTime(context, turn, now));

@@ -6,7 +6,7 @@ import { parseDuration } from '../../domain/time/duration.ts';
 import { auditFiles } from '../../workspace/audit/audit-files.ts';
 import { positionOf } from '../../workspace/audit/audit-log.ts';
 import { auditFolder } from '../../workspace/audit/audit-logs.ts';
-import type { StoredRecord } from '../../workspace/audit/audit-reader.ts';
+import type { AuditRecord } from '../../workspace/audit/audit-reader.ts';
 import type { Client } from '../session/client.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
@@ -41,7 +41,7 @@ async function listLocal(
   query: AuditQuery,
   flags: AuditListFlags,
   global: GlobalFlags,
-  write: (records: AsyncIterable<StoredRecord>) => Promise<void>,
+  write: (records: AsyncIterable<AuditRecord>) => Promise<void>,
   warnings: string[],
 ): Promise<void> {
   const { config } = await readConfig(global);
@@ -59,7 +59,7 @@ async function listLocal(
   );
 }
 
-async function* withoutText(found: AsyncIterable<{ record: StoredRecord }>): AsyncGenerator<StoredRecord> {
+async function* withoutText(found: AsyncIterable<{ record: AuditRecord }>): AsyncGenerator<AuditRecord> {
   for await (const { record } of found) yield record;
 }
 
@@ -68,11 +68,11 @@ async function* recordsOfServer(
   client: Client,
   query: AuditQuery,
   warnings: string[],
-): AsyncGenerator<StoredRecord> {
+): AsyncGenerator<AuditRecord> {
   const given = Object.entries({ ...query, limit: String(pageSize) });
   const parameters = new URLSearchParams(given as [string, string][]);
   for (;;) {
-    type Page = { audit: StoredRecord[]; next_cursor: string | null };
+    type Page = { audit: AuditRecord[]; next_cursor: string | null };
     const page = await client.submit<Page>('GET', `/api/v1/audit?${parameters}`);
     warnings.push(...page.warnings);
     yield* page.data.audit;

@@ -1,8 +1,8 @@
-import type { StoredRecord } from '../../workspace/audit/audit-reader.ts';
+import type { AuditRecord } from '../../workspace/audit/audit-reader.ts';
 import { renderRows } from '../terminal/columns.ts';
 import { jsonSafe, printable } from '../terminal/printable.ts';
 
-type Records = AsyncIterable<StoredRecord>;
+type Records = AsyncIterable<AuditRecord>;
 type Pieces = AsyncGenerator<string>;
 
 const columns = [
@@ -47,7 +47,7 @@ export const auditFormats = {
   },
 };
 
-function cellsOf({ request, resource, actor, ...record }: StoredRecord): string[] {
+function cellsOf({ request, resource, actor, ...record }: AuditRecord): string[] {
   const { timestamp, event, outcome, tenant, details } = record;
   const { type: actorType, id: actorId, name } = actor;
   const { id, method, path, status, ip, user_agent: agent, duration_ms: ms } = request ?? {};
@@ -71,7 +71,7 @@ function lineOf({
   request,
   resource,
   details,
-}: StoredRecord): string {
+}: AuditRecord): string {
   const who = [actor.type, actor.name ?? actor.id].map(cellOf).filter((text) => text !== '');
   const what = [resource?.type, resource?.id].map(cellOf).filter((text) => text !== '');
   const call = request ? [request.method, request.path, request.status, 'from', request.ip] : [];

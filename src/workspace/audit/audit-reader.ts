@@ -6,7 +6,7 @@ import { type AuditPosition, auditFiles, hashOfLine } from './audit-files.ts';
 import { type AuditEvent, maxAuditLine } from './audit-record.ts';
 
 /** A record as it lies in the log. */
-export interface StoredRecord extends AuditEvent {
+export interface AuditRecord extends AuditEvent {
   timestamp: string;
 }
 
@@ -18,7 +18,7 @@ export interface AuditPlace {
 }
 
 export interface ReadRecord {
-  record: StoredRecord;
+  record: AuditRecord;
   /** JSON text as it lies in the log. */
   line: string;
 }
@@ -113,7 +113,7 @@ function parsed(bytes: string): ReadRecord | null {
 }
 
 /** What lists and filters use; a log that somebody wrote into may hold anything. */
-function isRecord(value: unknown): value is StoredRecord {
+function isRecord(value: unknown): value is AuditRecord {
   if (!isObject(value)) return false;
   const { timestamp, event, outcome, actor, tenant, resource, details } = value;
   const hasTexts = [timestamp, event, outcome].every((text) => typeof text === 'string');
