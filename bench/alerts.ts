@@ -4,9 +4,10 @@
  *
  *   npm run bench:alerts
  */
+
+import { evaluateCondition } from '../src/alerts/alert-rules.ts';
 import { type AlertState, stepAlert } from '../src/alerts/alert-state.ts';
 import { type AlertValues, alertVariableNames } from '../src/alerts/alert-values.ts';
-import { evaluateCondition } from '../src/alerts/condition.ts';
 import { loadAlertRules } from '../src/alerts/rules-file.ts';
 
 const rounds = 10_000;

@@ -1,7 +1,7 @@
 import { type ASTNode, Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { nearest } from '../domain/text/nearest.ts';
-import type { Evaluation } from './alert-state.ts';
-import { type AlertValues, type AlertVariable, alertVariableNames } from './alert-values.ts';
+import type { AlertCondition } from './alert-rules.ts';
+import { alertVariableNames } from './alert-values.ts';
 import { translateWords } from './condition-words.ts';
 
 /** Longest condition, characters. */
@@ -15,18 +15,6 @@ const maxParts = 200;
 export interface ConditionProblem {
   problem: string;
   offset: number;
-}
-
-/** A checked condition. */
-export interface AlertCondition {
-  readonly text: string;
-  /** The variables that it names. */
-  readonly variables: readonly AlertVariable[];
-  /**
-   * Whether it holds. A comparison with an unknown value (NaN) is false, `!=` included.
-   * @throws Error when it cannot be evaluated, e.g. on a division of integers by zero
-   */
-  holds(values: AlertValues): boolean;
 }
 
 const arithmetic: Record<string, (left: number, right: number) => number> = {
@@ -107,17 +95,6 @@ function conditionOf(text: string, translated: string, ast: ASTNode): AlertCondi
     variables: alertVariableNames.filter((name) => named.has(name)),
     holds: (values) => evaluate(values) === true,
   };
-}
-
-/** How an evaluation ends, whatever happens in it. */
-export function evaluateCondition(condition: AlertCondition, values: AlertValues): Evaluation {
-  try {
-    return { holds: condition.holds(values) };
-  } catch (error) {
-    // The message of the library has a second and a third line with a caret.
-    const { summary, message } = error as Error & { summary?: string };
-    return { error: summary ?? message };
-  }
 }
 
 /** The same condition with `(a < b || a > b)` for `a != b` of numbers, which is false if one of them is NaN. */

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
-import { loadAlertRules, readAlertRules } from './rules-file.ts';
+import { readAlertRules } from './alert-rules.ts';
+import { loadAlertRules } from './rules-file.ts';
 
 const contract = `alerts:
   - name: high-error-rate
@@ -146,9 +147,9 @@ describe('the place of the alert rules', () => {
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  const problemsOf = (work: () => unknown): unknown => {
+  const problemsOf = async (work: () => Promise<unknown>): Promise<unknown> => {
     try {
-      work();
+      await work();
     } catch (error) {
       if (error instanceof PortolanError && error.code === 'configuration') return error.details['problems'];
       throw error;
@@ -156,28 +157,28 @@ describe('the place of the alert rules', () => {
     return [];
   };
 
-  it('is the first file that exists; without one there are no rules', () => {
+  it('is the first file that exists; without one there are no rules', async () => {
     const [first, second] = [join(dir, 'absent.yaml'), join(dir, 'second.yaml')];
     writeFileSync(second, contract);
-    expect(readAlertRules([first, second], '')).toMatchObject({ file: second });
-    expect(readAlertRules([first], '')).toEqual({ file: null, rules: [] });
+    expect(await readAlertRules([first, second], '')).toMatchObject({ file: second });
+    expect(await readAlertRules([first], '')).toEqual({ file: null, rules: [] });
   });
 
-  it('must exist when it is named', () => {
+  it('must exist when it is named', async () => {
     const absent = join(dir, 'absent.yaml');
-    expect(problemsOf(() => readAlertRules([absent], absent))).toEqual([`${absent}: no such file`]);
-    expect(problemsOf(() => readAlertRules([dir], dir))).toEqual([`${dir}: not a regular file`]);
+    expect(await problemsOf(() => readAlertRules([absent], absent))).toEqual([`${absent}: no such file`]);
+    expect(await problemsOf(() => readAlertRules([dir], dir))).toEqual([`${dir}: not a regular file`]);
   });
 
-  it('stands before each problem', () => {
+  it('stands before each problem', async () => {
     const bad = join(dir, 'bad.yaml');
     writeFileSync(bad, '- name: a\n  condition: queue_lenght > 1\n  action: slak\n');
-    expect(problemsOf(() => readAlertRules([bad], ''))).toEqual([
+    expect(await problemsOf(() => readAlertRules([bad], ''))).toEqual([
       `${bad}:2:14: condition: unknown variable queue_lenght; did you mean queue_length?`,
       `${bad}:3:11: unknown action "slak"; did you mean slack?`,
     ]);
     writeFileSync(bad, Buffer.from([0xff, 0xfe, 0x80]));
-    expect(problemsOf(() => readAlertRules([bad], ''))).toEqual([`${bad}: not UTF-8 text`]);
+    expect(await problemsOf(() => readAlertRules([bad], ''))).toEqual([`${bad}: not UTF-8 text`]);
   });
 });
 

@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs';
 import {
   isAlias,
   isMap,
@@ -10,41 +9,18 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/text/nearest.ts';
 import { formatDuration, parseDuration } from '../domain/time/duration.ts';
 import { type Position, SafeYaml } from '../engine/safe-yaml.ts';
-import { type AlertCondition, parseCondition } from './condition.ts';
+import { type AlertCondition, type AlertRule, maxRulesBytes } from './alert-rules.ts';
+import { parseCondition } from './condition.ts';
 
-/** Largest file of alert rules, bytes. */
-const maxRulesBytes = 256 * 1024;
 /** Alert rules of one file. */
 const maxRules = 500;
 /** Longest message of an alert, characters. */
 const maxMessageLength = 1000;
 /** Longest `for` of an alert, milliseconds. */
 const maxForMs = 7 * 86_400_000;
-
-export interface AlertRule {
-  /** Unique. */
-  name: string;
-  condition: AlertCondition;
-  /** How long the condition must hold before the alert fires, milliseconds. */
-  forMs: number;
-  /** As written. */
-  action: string;
-  /** The same as channels, `<channel_type>://<channel_name>`. */
-  channels: string[];
-  /** The condition where the file has none. */
-  message: string;
-}
-
-/** What a rule file holds. */
-export interface AlertRules {
-  /** Null without a file; there are no rules then. */
-  file: string | null;
-  rules: readonly AlertRule[];
-}
 
 interface RuleIssue extends Position {
   message: string;
@@ -56,48 +32,6 @@ type Key = (typeof keys)[number];
 const required: readonly Key[] = ['name', 'condition', 'action'];
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
 const actionForms = 'slack, email and webhook:NAME, comma-separated';
-
-/**
- * Reads the first of the files that exists. One that is named must exist.
- *
- * @param named `alerts.file`, or empty
- * @throws PortolanError `configuration` with every problem as `file:line:column: message`
- */
-export function readAlertRules(files: readonly string[], named: string): AlertRules {
-  for (const file of files) {
-    const text = readRules(file, file === named);
-    if (text === null) continue;
-    const { rules, issues } = loadAlertRules(text);
-    if (issues.length > 0)
-      throw rejection(issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`));
-    return { file, rules };
-  }
-  return { file: null, rules: [] };
-}
-
-function rejection(problems: string[]): PortolanError {
-  return new PortolanError('configuration', problems.join('\n'), { problems });
-}
-
-function readRules(file: string, required: boolean): string | null {
-  try {
-    const stat = statSync(file);
-    if (!stat.isFile()) throw new Error('not a regular file');
-    if (stat.size > maxRulesBytes) throw new Error(`larger than ${maxRulesBytes / 1024} KiB`);
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if ((code === 'ENOENT' || code === 'ENOTDIR') && !required) return null;
-    throw rejection([`${file}: ${readProblems[code ?? ''] ?? message}`]);
-  }
-}
-
-const readProblems: Record<string, string> = {
-  ENOENT: 'no such file',
-  ENOTDIR: 'no such file',
-  EACCES: 'permission denied',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'not UTF-8 text',
-};
 
 /** Checks alert rules; reports every problem with its position. */
 export function loadAlertRules(text: string): { rules: AlertRule[]; issues: RuleIssue[] } {

@@ -1,4 +1,4 @@
-import type { AlertRules } from '../alerts/rules-file.ts';
+import type { AlertRules } from '../alerts/alert-rules.ts';
 import type { Config } from '../config/schema.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
 import type { License } from '../workspace/license/read-license.ts';

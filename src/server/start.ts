@@ -1,4 +1,4 @@
-import { readAlertRules } from '../alerts/rules-file.ts';
+import { readAlertRules } from '../alerts/alert-rules.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { readLicense } from '../workspace/license/read-license.ts';
 import { ReloadNotices } from '../workspace/reload-notice.ts';
@@ -66,7 +66,7 @@ async function start(input: StartInput, components: Components): Promise<Running
   const { config } = input;
   const libraries = await readInstallation(input);
   await checkUiFolder(input);
-  const alertRules = readAlertRules(input.alertFiles, config.alerts.file);
+  const alertRules = await readAlertRules(input.alertFiles, config.alerts.file);
   const tls = await readTls(config.server.tls);
   const license = await readLicense(config);
   if (config.multi_tenant.enabled) license.demand('multi_tenant');

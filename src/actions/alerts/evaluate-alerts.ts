@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
+import { type AlertRule, evaluateCondition } from '../../alerts/alert-rules.ts';
 import { type AlertState, type AlertStep, type Evaluation, stepAlert } from '../../alerts/alert-state.ts';
 import { type AlertValues, shownValues } from '../../alerts/alert-values.ts';
-import { evaluateCondition } from '../../alerts/condition.ts';
-import type { AlertRule } from '../../alerts/rules-file.ts';
 import type { AlertNotice } from '../../notify/alert-notice.ts';
 import type { AlertKey } from '../../store/alert-states.ts';
 import type { Store } from '../../store/open.ts';

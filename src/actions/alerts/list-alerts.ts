@@ -1,5 +1,5 @@
+import type { AlertRules } from '../../alerts/alert-rules.ts';
 import type { AlertStateName } from '../../alerts/alert-state.ts';
-import type { AlertRules } from '../../alerts/rules-file.ts';
 import type { Store } from '../../store/open.ts';
 import { alertId, alertKey } from './evaluate-alerts.ts';
 

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
+import { type AlertRule, evaluateCondition, readAlertRules } from '../../alerts/alert-rules.ts';
 import { type AlertValues, alertVariableNames, type ShownValues } from '../../alerts/alert-values.ts';
-import { evaluateCondition } from '../../alerts/condition.ts';
-import { type AlertRule, readAlertRules } from '../../alerts/rules-file.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { findServer, namedClient } from '../session/server-choice.ts';
 import { renderColumns } from '../terminal/columns.ts';
@@ -26,7 +25,7 @@ interface TestedRule {
 /** `alert test` @throws PortolanError `configuration` for a bad file */
 export async function testAlerts(file: string, flags: AlertFlags, global: GlobalFlags): Promise<number> {
   const path = resolve(file);
-  const { rules } = readAlertRules([path], path);
+  const { rules } = await readAlertRules([path], path);
   const values = await readValues(flags, global);
   const tested = rules.map((rule) => testRule(rule, values));
   const unknown = alertVariableNames.filter((name) => (values[name] ?? null) === null);

@@ -1,13 +1,13 @@
 import { type AlertOutcome, evaluateAlerts } from '../../actions/alerts/evaluate-alerts.ts';
 import { type ListedAlert, listAlerts } from '../../actions/alerts/list-alerts.ts';
 import { type AlertValueSource, readAlertValues } from '../../actions/alerts/read-alert-values.ts';
+import { type AlertRules, readAlertRules } from '../../alerts/alert-rules.ts';
 import {
   type AlertValues,
   alertVariableNames,
   type ShownValues,
   shownValues,
 } from '../../alerts/alert-values.ts';
-import { type AlertRules, readAlertRules } from '../../alerts/rules-file.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseChannel } from '../../domain/channel.ts';
 import { slackMissing } from '../../notify/slack.ts';
@@ -59,8 +59,8 @@ export class AlertEvaluator implements Component {
   }
 
   readonly reload = {
-    alerts: (next: Config, changed: ReadonlySet<string>, files: readonly string[]) => {
-      const rules = this.#readAgain(files, next.alerts.file);
+    alerts: async (next: Config, changed: ReadonlySet<string>, files: readonly string[]) => {
+      const rules = await this.#readAgain(files, next.alerts.file);
       return () => this.#follow(rules, changed.has('alerts.interval'));
     },
   };
@@ -108,9 +108,9 @@ export class AlertEvaluator implements Component {
     this.#tasks.start();
   }
 
-  #readAgain(files: readonly string[], named: string): AlertRules {
+  async #readAgain(files: readonly string[], named: string): Promise<AlertRules> {
     try {
-      return readAlertRules(files, named);
+      return await readAlertRules(files, named);
     } catch (error) {
       this.#isRejected = true;
       throw error;
