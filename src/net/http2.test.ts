@@ -5,7 +5,7 @@ import { requestHttp2 } from './http2.ts';
 
 const frame = (type: number, payload: number[]) => [0, 0, payload.length, type, 0, 0, 0, 0, 0, ...payload];
 const settings = frame(4, [0, 3, 0, 0, 0, 100]);
-/** The last stream that the server will answer is far ahead (RFC 9113 section 6.8). */
+/** The last stream that the server will process is far ahead (RFC 9113 section 6.8). */
 const goAway = frame(7, [0, 0, 0x5c, 7, 0, 0, 0, 0]);
 
 /** A connection to a server that says some bytes, and ends. */
@@ -33,9 +33,9 @@ it.each([
   ['its settings', settings],
   ['that it goes away, and more', [...settings, ...goAway, ...settings, ...goAway]],
 ])(
-  'T-015: a server that says %s and ends is no answer, at once',
+  'T-015: a server that sends %s and closes gives null at once',
   async (_what, bytes) => {
-    const question = {
+    const request = {
       secure: true,
       authority: 'a.example',
       path: '/',
@@ -43,7 +43,7 @@ it.each([
       idleMs: 20,
       maxBody: 100,
     };
-    expect(await requestHttp2(connectionThatSays(bytes), question)).toBeNull();
+    expect(await requestHttp2(connectionThatSays(bytes), request)).toBeNull();
   },
   2000,
 );

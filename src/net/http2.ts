@@ -69,10 +69,10 @@ function request(
   { path, authority, userAgent, maxBody }: Http2Request,
 ): Promise<Http2Response | null> {
   return new Promise((resolve) => {
-    let answer: Http2Response | null = null;
+    let response: Http2Response | null = null;
     const parts: Buffer[] = [];
     let size = 0;
-    const settle = () => resolve(answer && { ...answer, body: Buffer.concat(parts, size) });
+    const settle = () => resolve(response && { ...response, body: Buffer.concat(parts, size) });
     // Keep the listeners: a late error must not be uncaught.
     for (const each of [session, pipe]) each.on('error', settle).on('close', settle);
     const stream = session.request({
@@ -86,14 +86,14 @@ function request(
     stream.on('error', settle).on('close', settle).on('end', settle);
     stream.on('response', (headers, _flags, raw: string[] | undefined) => {
       const status = Number(headers[':status']);
-      answer = { status, headers: headerList(headers, raw), body: Buffer.alloc(0), truncated: false };
+      response = { status, headers: headerList(headers, raw), body: Buffer.alloc(0), truncated: false };
     });
     stream.on('data', (chunk: Buffer) => {
       const taken = chunk.subarray(0, maxBody - size);
       parts.push(taken);
       size += taken.length;
-      if (taken.length === chunk.length || answer === null) return;
-      answer.truncated = true;
+      if (taken.length === chunk.length || response === null) return;
+      response.truncated = true;
       settle();
     });
   });

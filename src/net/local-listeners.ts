@@ -8,23 +8,23 @@ export interface Listener {
   port: number;
 }
 
-type Judge = (address: string, port: number) => boolean;
+type ListenerTest = (address: string, port: number) => boolean;
 
 /** Tests whether a canonical address and port belong to one of the listeners. Reads the machine's addresses once. */
-export function localListeners(listeners: readonly Listener[]): Judge {
+export function localListeners(listeners: readonly Listener[]): ListenerTest {
   if (listeners.length === 0) return () => false;
   const own = localAddresses();
-  const ports = new Map<number, Judge[]>();
+  const ports = new Map<number, ListenerTest[]>();
   for (const { host, port } of listeners) {
-    ports.set(port, [...(ports.get(port) ?? []), judgeOf(host, own)]);
+    ports.set(port, [...(ports.get(port) ?? []), testOf(host, own)]);
   }
   return (address, port) => {
-    const judges = ports.get(port);
-    return judges !== undefined && judges.some((leadsTo) => leadsTo(address, port));
+    const tests = ports.get(port);
+    return tests !== undefined && tests.some((leadsTo) => leadsTo(address, port));
   };
 }
 
-function judgeOf(host: string, own: AddressSet): Judge {
+function testOf(host: string, own: AddressSet): ListenerTest {
   const everywhere = host === '0.0.0.0' || host === '::' || host === '';
   const bound = everywhere || host === 'localhost' ? null : canonicalAddress(host);
   // A listener bound to a name may be on any address of this machine.

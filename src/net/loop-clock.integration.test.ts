@@ -41,7 +41,7 @@ describe('the clock of the loop', () => {
     release();
   });
 
-  it('never steps back, also when nobody uses it any more', () => {
+  it('never steps back, even when it has no users left', () => {
     const loop = clock();
     const seen = [loop.now()];
     const first = loop.use();

@@ -12,42 +12,42 @@ afterEach(() => {
 /** A name server on loopback; `count` A records 127.1.0.x for every name, or silence. */
 async function nameServer(count: number | null): Promise<{ address: string; asked: () => number }> {
   const socket = createSocket('udp4');
-  let asked = 0;
+  let queryCount = 0;
   socket.on('message', (query, peer) => {
-    asked += 1;
+    queryCount += 1;
     if (count === null) return;
-    const question = query.subarray(12, query.indexOf(0, 12) + 5);
-    const isA = question.readUInt16BE(question.length - 4) === 1;
+    const request = query.subarray(12, query.indexOf(0, 12) + 5);
+    const isA = request.readUInt16BE(request.length - 4) === 1;
     const header = Buffer.from(query.subarray(0, 12));
     header.writeUInt16BE(0x8180, 2);
     header.writeUInt16BE(isA ? count : 0, 6);
     header.writeUInt16BE(0, 10);
-    const answers = Array.from({ length: isA ? count : 0 }, (_, at) =>
+    const responses = Array.from({ length: isA ? count : 0 }, (_, at) =>
       Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 1, 0, at + 1]),
     );
-    socket.send(Buffer.concat([header, question, ...answers]), peer.port, peer.address);
+    socket.send(Buffer.concat([header, request, ...responses]), peer.port, peer.address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   closers.push(() => socket.close());
-  return { address: `127.0.0.1:${socket.address().port}`, asked: () => asked };
+  return { address: `127.0.0.1:${socket.address().port}`, asked: () => queryCount };
 }
 
 describe('NameResolver', () => {
-  it('asks the given servers, once per name', async () => {
+  it('queries the given servers, once per name', async () => {
     const server = await nameServer(2);
     const resolver = new NameResolver({ servers: [server.address] });
     const wanted = { addresses: ['127.1.0.1', '127.1.0.2'], dropped: 0 };
     expect(await resolver.resolve('a.example', signal)).toEqual(wanted);
-    const asked = server.asked();
+    const queryCount = server.asked();
     expect(await resolver.resolve('a.example', signal)).toEqual(wanted);
-    expect(server.asked()).toBe(asked);
+    expect(server.asked()).toBe(queryCount);
   });
 
   it('T-017 takes 16 addresses of a name and counts the rest', async () => {
     const server = await nameServer(20);
-    const answer = await new NameResolver({ servers: [server.address] }).resolve('many.example', signal);
-    expect(answer).toMatchObject({ dropped: 4 });
-    expect('addresses' in answer && answer.addresses).toHaveLength(16);
+    const response = await new NameResolver({ servers: [server.address] }).resolve('many.example', signal);
+    expect(response).toMatchObject({ dropped: 4 });
+    expect('addresses' in response && response.addresses).toHaveLength(16);
   });
 
   it('says why a name has no address', async () => {
@@ -67,7 +67,7 @@ describe('NameResolver', () => {
   });
 
   it('uses the resolver of the system when no server is named', async () => {
-    const answer = await new NameResolver().resolve('localhost', signal);
-    expect('addresses' in answer && answer.addresses).toContain('127.0.0.1');
+    const response = await new NameResolver().resolve('localhost', signal);
+    expect('addresses' in response && response.addresses).toContain('127.0.0.1');
   });
 });

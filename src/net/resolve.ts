@@ -14,7 +14,7 @@ export class NameResolver {
   #timeoutMs: number;
   #servers: readonly string[];
   #door: PauseGate;
-  #answers = new Map<string, Promise<Resolution>>();
+  #resolutions = new Map<string, Promise<Resolution>>();
 
   /**
    * @param options.servers DNS servers as `address` or `address:port`; empty = the system resolver
@@ -26,13 +26,13 @@ export class NameResolver {
     this.#servers = options.servers ?? [];
   }
 
-  /** Canonical addresses in the order of the answer, or why there are none. Never throws. */
+  /** Canonical addresses in the order of the response, or why there are none. Never throws. */
   resolve(name: string, signal: AbortSignal): Promise<Resolution> {
-    const known = this.#answers.get(name);
+    const known = this.#resolutions.get(name);
     if (known) return known;
-    const answer = this.#bounded(name, signal);
-    this.#answers.set(name, answer);
-    return answer;
+    const resolution = this.#bounded(name, signal);
+    this.#resolutions.set(name, resolution);
+    return resolution;
   }
 
   async #bounded(name: string, signal: AbortSignal): Promise<Resolution> {
@@ -50,7 +50,8 @@ export class NameResolver {
         settle({ error: `no response from the name server within ${this.#timeoutMs} ms` });
       }, this.#timeoutMs);
       const forget = onAbort(signal, () => settle({ error: 'canceled' }));
-      const query = this.#servers.length > 0 ? ask(resolver, this.#servers, name) : askSystem(name);
+      const query =
+        this.#servers.length > 0 ? queryServers(resolver, this.#servers, name) : querySystem(name);
       query.then(
         (addresses) => settle(choose(addresses)),
         (error) => settle({ error: explain(error) }),
@@ -59,15 +60,15 @@ export class NameResolver {
   }
 }
 
-async function askSystem(name: string): Promise<string[]> {
-  const answers = await lookup(name, { all: true, verbatim: true });
-  return answers.map((answer) => answer.address);
+async function querySystem(name: string): Promise<string[]> {
+  const addresses = await lookup(name, { all: true, verbatim: true });
+  return addresses.map((resolution) => resolution.address);
 }
 
-async function ask(resolver: Resolver, servers: readonly string[], name: string): Promise<string[]> {
+async function queryServers(resolver: Resolver, servers: readonly string[], name: string): Promise<string[]> {
   resolver.setServers([...servers]);
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  const found = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  const found = [v4, v6].flatMap((resolution) => (resolution.status === 'fulfilled' ? resolution.value : []));
   if (found.length === 0 && v4.status === 'rejected') throw v4.reason;
   return found;
 }

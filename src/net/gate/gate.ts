@@ -31,7 +31,7 @@ export interface NetworkGate {
   ): AsyncIterable<UdpOutcome<T>>;
 
   /** One request to a UDP port and its response; null = silence, an ICMP error, or nothing may be sent. */
-  askUdp(host: string, port: number, question: Uint8Array, options: UdpProbeOptions): Promise<Buffer | null>;
+  askUdp(host: string, port: number, request: Uint8Array, options: UdpProbeOptions): Promise<Buffer | null>;
 
   /** Why raw TCP packets cannot be sent and received here, or null. */
   synObstacle(signal: AbortSignal): Promise<string | null>;
@@ -246,7 +246,7 @@ export interface UdpProbeOptions {
   retries: number;
   signal: AbortSignal;
   /** Whether a response matches this request; others are ignored. */
-  looksLike(answer: Uint8Array): boolean;
+  looksLike(response: Uint8Array): boolean;
 }
 
 /** A host for UDP probes. */
@@ -266,7 +266,7 @@ export interface UdpDatagram {
   /** At most 1232 bytes. */
   bytes: Uint8Array;
   /** Whether a response matches this payload. */
-  looksLike?: (answer: Uint8Array) => boolean;
+  looksLike?: (response: Uint8Array) => boolean;
   /** The service responds from a port of its own choice (TFTP, RFC 1350). */
   answersElsewhere?: boolean;
 }

@@ -28,14 +28,14 @@ export class PauseGate {
     if (this.held) return;
     this.#heldSince = performance.now();
     this.#times += 1;
-    this.#tell(true);
+    this.#notify(true);
   }
 
   release(): void {
     if (!this.held) return;
     this.#heldBefore = this.heldMs;
     this.#heldSince = null;
-    this.#tell(false);
+    this.#notify(false);
   }
 
   /** @returns unsubscribe */
@@ -86,7 +86,7 @@ export class PauseGate {
     };
   }
 
-  #tell(held: boolean): void {
+  #notify(held: boolean): void {
     for (const listener of this.#listeners) listener(held);
   }
 }

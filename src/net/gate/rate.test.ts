@@ -6,7 +6,7 @@ import { PacketRateLimiter } from './rate.ts';
 const { signal } = new AbortController();
 
 describe('RateLimiter', () => {
-  it('grants at most rate + 5 % in any second, whenever it is asked', () => {
+  it('grants at most rate + 5 % in any second, whenever tokens are requested', () => {
     const steps = fc.array(fc.double({ min: 0, max: 400, noNaN: true }), { maxLength: 60 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2000 }), steps, (rate, waits) => {
@@ -28,7 +28,7 @@ describe('RateLimiter', () => {
     );
   });
 
-  it('makes the next ones wait for packets that went without asking', () => {
+  it('delays later requests for packets that were sent without a token', () => {
     let now = 0;
     const limiter = new PacketRateLimiter({ rate: 10, clock: () => now });
     const module = new PacketRateLimiter({ rate: 5, clock: () => now, upstream: limiter });
@@ -59,7 +59,7 @@ describe('RateLimiter', () => {
     expect((600 - 81) / seconds).toBeLessThan(2000 * 1.05);
   });
 
-  it('gives who asks for many a share beside the many who ask for one', async () => {
+  it('shares tokens between one large request and many requests of one', async () => {
     let singles = 0;
     let batched = 0;
     await inVirtualTime(async () => {
@@ -119,7 +119,7 @@ describe('RateLimiter', () => {
               for (const limiter of limiters) while (limiter.tryTake()) granted.push(now);
             }
             const all = weights.reduce((sum, weight) => sum + weight, 0);
-            // Any order: at one moment of the clock nobody can take a token in between.
+            // In any order: no token can be taken in between at one instant of the clock.
             for (const [at, limiter] of limiters.entries()) {
               limiter.setRate(all === 0 ? 0 : Math.floor((total * (weights[at] ?? 0)) / all));
             }
@@ -134,7 +134,7 @@ describe('RateLimiter', () => {
     );
   });
 
-  it('grants nothing at rate 0, and nobody who waits is forgotten', async () => {
+  it('grants nothing at rate 0 and keeps all waiting requests', async () => {
     const limiter = new PacketRateLimiter({ rate: 100 });
     limiter.setRate(0);
     let served = 0;

@@ -71,7 +71,7 @@ export class PacketRateLimiter {
     this.#rearm();
   }
 
-  /** Takes a token if one is available and nobody is waiting. */
+  /** Takes a token if one is available and the queue is empty. */
   tryTake(): boolean {
     if (this.#waiting > 0) return false;
     this.#fill();

@@ -69,7 +69,7 @@ async function connected(
 }
 
 describe('probeTcp', () => {
-  it('tells open from closed, on IPv4 and IPv6', async () => {
+  it('distinguishes open from closed ports, on IPv4 and IPv6', async () => {
     const gate = gateOf(['127.0.0.1', '::1']);
     const v4 = await listen(() => undefined);
     const v6 = await listen(() => undefined, '::1');
@@ -131,7 +131,7 @@ function listeningPorts(): Set<number> {
 }
 
 describe('Connection', () => {
-  it('splits what came at the end of an answer', async () => {
+  it('splits received bytes at the end of a response', async () => {
     const port = await listen((socket) => socket.write('one\ntwo\n'));
     const connection = await connected(gateOf(['127.0.0.1']), port);
     const line = (bytes: Buffer) => bytes.indexOf(10) + 1;
@@ -177,7 +177,7 @@ describe('Connection', () => {
     expect(ms).toBeLessThan(600);
   });
 
-  it('keeps the dialogue', async () => {
+  it('records the probe session', async () => {
     const port = await listen((socket) => {
       socket.write('hello\n');
       socket.on('data', () => socket.write('pong\n'));
@@ -197,7 +197,7 @@ describe('Connection', () => {
     connection.close();
   });
 
-  it('ends its half and hears what the other says then', async () => {
+  it('closes its half and still receives what the peer sends', async () => {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
       let said = '';
       socket.on('data', (bytes) => (said += bytes.toString('latin1')));
@@ -229,7 +229,7 @@ describe('Connection', () => {
 });
 
 describe('ping', () => {
-  it('finds hosts that answer and drops those that do not', async () => {
+  it('finds hosts that respond and drops those that do not', async () => {
     const gate = gateOf(['127.70.0.0/28', '::1'], { deny: ['127.70.0.3'] });
     if (gate.pingMethod().method === 'none') {
       expect(gate.pingMethod().reason).toMatch(/CAP_NET_RAW/);
@@ -307,7 +307,7 @@ describe('a held gate', () => {
     expect(tries).toBe(2);
   });
 
-  it('lets a dialogue have its whole deadline after a pause', async () => {
+  it('grants a probe session its whole deadline after a pause', async () => {
     const hold = new PauseGate();
     const port = await listen((socket) => setTimeout(() => socket.write('late\n'), 100));
     const gate = gateOf(['127.0.0.1'], { hold });
@@ -374,7 +374,7 @@ it('reads the limit of open files', () => {
 describe('the traffic of a gate', () => {
   const errorsOf = ({ traffic }: ReturnType<typeof gateOf>) =>
     Object.fromEntries(Object.entries(traffic.errors).filter(([, count]) => count > 0));
-  /** Where nobody listens. */
+  /** A port without a listener. */
   const closedPort = async () => {
     const port = await listen(() => undefined, ownHost);
     for (const server of servers) server.close();

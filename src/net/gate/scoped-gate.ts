@@ -312,7 +312,7 @@ class ScopedGate implements ScanGate {
     hosts: AsyncIterable<string> | Iterable<string>,
     options: PingOptions,
   ): AsyncGenerator<PingResponse, void, undefined> {
-    const answers = ping(hosts, {
+    const responses = ping(hosts, {
       ...options,
       rate: this.#rate,
       admit: this.#admission.admit,
@@ -321,9 +321,9 @@ class ScopedGate implements ScanGate {
       },
       onUnsent: (reason) => this.#noteUnsent(reason),
     });
-    for await (const answer of answers) {
-      this.#noteLatency(answer.host, answer.latencyMs);
-      yield answer;
+    for await (const response of responses) {
+      this.#noteLatency(response.host, response.latencyMs);
+      yield response;
     }
   }
 
@@ -354,14 +354,14 @@ class ScopedGate implements ScanGate {
   async askUdp(
     host: string,
     port: number,
-    question: Uint8Array,
+    request: Uint8Array,
     options: UdpProbeOptions,
   ): Promise<Buffer | null> {
     const opened = await this.#open(host, port, options.signal);
     if (typeof opened !== 'string') return null;
     try {
       const again = async () => (await this.#again(options.signal)) && this.#admission.admit(opened) !== null;
-      return await requestUdp(opened, port, question, { ...options, door: this.#admission.door, again });
+      return await requestUdp(opened, port, request, { ...options, door: this.#admission.door, again });
     } finally {
       this.#admission.slots.release();
     }
@@ -375,7 +375,7 @@ class ScopedGate implements ScanGate {
     hosts: Iterable<string>,
     options: NeighborSweepOptions,
   ): AsyncGenerator<NeighborResponse, void, undefined> {
-    const answers = sweepNeighbors(hosts, {
+    const responses = sweepNeighbors(hosts, {
       ...options,
       rate: this.#rate,
       admit: this.#admission.admit,
@@ -384,25 +384,25 @@ class ScopedGate implements ScanGate {
       },
       onUnsent: (reason) => this.#noteUnsent(reason),
     });
-    for await (const answer of answers) {
-      this.#noteLatency(answer.host, answer.latencyMs);
-      yield answer;
+    for await (const response of responses) {
+      this.#noteLatency(response.host, response.latencyMs);
+      yield response;
     }
   }
 
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string } {
     const families = new Set(this.addresses.intervals.map((interval) => interval.family));
-    const answers = [...families].map((family) => choosePingMethod(family));
-    return answers.find((answer) => answer.method !== 'none') ?? answers[0] ?? choosePingMethod(4);
+    const methods = [...families].map((family) => choosePingMethod(family));
+    return methods.find(({ method }) => method !== 'none') ?? methods[0] ?? choosePingMethod(4);
   }
 
   /** Takes a slot and a token for one packet; returns the canonical address, or why nothing may be sent. */
   async #open(host: string, port: number, signal: AbortSignal): Promise<string | PortObservation> {
     const { admit, slots } = this.#admission;
     if (signal.aborted) return notTried('canceled');
-    const asked = admit(host);
-    if (asked === null) return notTried('out_of_scope');
-    if (this.#admission.isOwn(asked, port)) {
+    const admitted = admit(host);
+    if (admitted === null) return notTried('out_of_scope');
+    if (this.#admission.isOwn(admitted, port)) {
       this.#admission.spared += 1;
       return notTried('own_listener');
     }

@@ -16,7 +16,7 @@ interface NeighborRun extends NeighborSweepOptions {
   onUnsent(reason: string): void;
 }
 
-interface HostQuestion extends NeighborRequest {
+interface HostRequest extends NeighborRequest {
   host: string;
 }
 
@@ -46,7 +46,7 @@ export async function* sweepNeighbors(
   options: NeighborRun,
 ): AsyncGenerator<NeighborResponse, void, undefined> {
   const { rate, signal, admit, onSent } = options;
-  const answers = resolveNeighbors(questionsFor(hosts, options), {
+  const responses = resolveNeighbors(requestsFor(hosts, options), {
     timeoutMs: options.timeoutMs,
     retries: options.retries,
     signal,
@@ -56,7 +56,7 @@ export async function* sweepNeighbors(
     onUnsent: (reason) => options.onUnsent(localTrouble(reason)),
     onSilent: ({ host }) => options.onSilent?.(host),
   });
-  for await (const { question, mac, latencyMs } of answers) {
+  for await (const { question, mac, latencyMs } of responses) {
     yield {
       host: question.host,
       mac: Buffer.from(mac).toString('hex').replace(/..\B/g, '$&:'),
@@ -66,8 +66,8 @@ export async function* sweepNeighbors(
   }
 }
 
-/** Skips addresses off the link and those of this machine: nobody would respond. */
-function* questionsFor(hosts: Iterable<string>, options: NeighborRun): Generator<HostQuestion> {
+/** Skips addresses off the link and those of this machine: they would not reply. */
+function* requestsFor(hosts: Iterable<string>, options: NeighborRun): Generator<HostRequest> {
   const table = RouteTable.read();
   const force = { interface: options.interface ?? undefined };
   for (const host of hosts) {

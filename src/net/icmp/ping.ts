@@ -56,14 +56,14 @@ export async function* ping(
   const sweep = new EchoSweep(hosts, options);
   try {
     while (!options.signal.aborted) {
-      yield* sweep.answers();
+      yield* sweep.responses();
       sweep.expire();
       sweep.fill();
       sweep.requestTokens();
       if (sweep.finished) break;
       await sweep.nextTick();
     }
-    yield* sweep.answers();
+    yield* sweep.responses();
   } finally {
     sweep.close();
   }
@@ -88,7 +88,7 @@ class EchoSweep {
   #waiting = new Map<number, Outstanding>();
   #freeSequences: number[] = Array.from({ length: maxOutstanding }, (_, at) => maxOutstanding - 1 - at);
   #ready: Outstanding[] = [];
-  #asking = false;
+  #isWaitingForTokens = false;
   #wake: (() => void) | null = null;
   #lastActivity = 0;
   #lastExpiry = 0;
@@ -103,12 +103,12 @@ class EchoSweep {
     return this.#source.ended && this.#waiting.size === 0;
   }
 
-  *answers(): Generator<PingResponse, void, undefined> {
+  *responses(): Generator<PingResponse, void, undefined> {
     for (const socket of this.#sockets.values()) {
       if (!socket) continue;
       for (const reply of socket.receive()) {
-        const answer = this.#accept(reply, socket.family);
-        if (answer) yield answer;
+        const response = this.#accept(reply, socket.family);
+        if (response) yield response;
       }
     }
   }
@@ -140,11 +140,11 @@ class EchoSweep {
   }
 
   requestTokens(): void {
-    if (this.#asking || this.#ready.length === 0) return;
-    this.#asking = true;
+    if (this.#isWaitingForTokens || this.#ready.length === 0) return;
+    this.#isWaitingForTokens = true;
     const most = Math.min(batchSize, this.#ready.length);
     this.#options.rate.takeUpTo(most, this.#options.signal).then((granted) => {
-      this.#asking = false;
+      this.#isWaitingForTokens = false;
       if (granted > 0 && !this.#closed) this.#send(granted);
       this.#wake?.();
     });
@@ -242,14 +242,14 @@ class EchoSweep {
     this.#options.onSent(sent);
     for (const code of refusals) this.#options.onUnsent(localTrouble(code));
     for (const host of group.slice(0, done)) {
-      this.#asked(host, now);
+      this.#onSent(host, now);
       if (host.attempt === this.#tries(host)) host.due = now + this.#options.timeoutMs;
     }
     // The kernel buffer is full: the rest goes with the next tokens; each try costs one, so this ends.
-    for (const host of group.slice(done)) this.#asked(host, now);
+    for (const host of group.slice(done)) this.#onSent(host, now);
   }
 
-  #asked(host: Outstanding, now: number): void {
+  #onSent(host: Outstanding, now: number): void {
     host.sentAt.push(now);
     host.attempt += 1;
     host.type = host.types[host.attempt % host.types.length] as PingType;

@@ -6,14 +6,14 @@ import type { StackTraits } from '../../domain/host.ts';
 import { canMakeNamespaces, Namespace } from './fixtures/namespace.ts';
 import { rawObstacle } from './linux/rights.ts';
 
-const hearStack = fileURLToPath(new URL('fixtures/receive-stack.ts', import.meta.url));
+const captureStack = fileURLToPath(new URL('fixtures/receive-stack.ts', import.meta.url));
 const [ipv4, ipv6] = ['10.91.7.2', 'fd91:7::2'];
 const port = 8080;
 
 const canRun = canMakeNamespaces && rawObstacle() === null;
 if (!canRun) console.log('skipped: TCP traits over a link: needs root (network namespaces) and raw packets');
 
-interface Heard {
+interface Captured {
   host: string;
   open: number;
   stack?: StackTraits;
@@ -45,7 +45,9 @@ describe.skipIf(!canRun)(
       target?.close();
     });
 
-    async function hear(sysctls: Record<string, number>): Promise<Record<string, StackTraits | undefined>> {
+    async function capture(
+      sysctls: Record<string, number>,
+    ): Promise<Record<string, StackTraits | undefined>> {
       const usual = {
         ip_default_ttl: 64,
         tcp_window_scaling: 1,
@@ -54,9 +56,9 @@ describe.skipIf(!canRun)(
       };
       for (const [name, value] of Object.entries({ ...usual, ...sysctls }))
         target.exec('sysctl', '-qw', `net.ipv4.${name}=${value}`);
-      const heard = await scanner.run<Heard[]>(hearStack, { hosts: [ipv4, ipv6], port });
-      expect(heard.map(({ open }) => open)).toEqual([1, 1]);
-      return Object.fromEntries(heard.map(({ host, stack }) => [host, stack]));
+      const captured = await scanner.run<Captured[]>(captureStack, { hosts: [ipv4, ipv6], port });
+      expect(captured.map(({ open }) => open)).toEqual([1, 1]);
+      return Object.fromEntries(captured.map(({ host, stack }) => [host, stack]));
     }
 
     it.each<[string, Record<string, number>, Partial<StackTraits>]>([
@@ -71,10 +73,10 @@ describe.skipIf(!canRun)(
         { scale: null, options: ['mss'] },
       ],
     ])('%s', async (_, sysctls, expected) => {
-      const heard = await hear(sysctls);
-      expect(heard[ipv4]).toMatchObject({ dont_fragment: true, ecn: false, ...expected });
-      expect(heard[ipv4]?.window).toBeGreaterThan(10_000);
-      expect(heard[ipv6]).toMatchObject({
+      const captured = await capture(sysctls);
+      expect(captured[ipv4]).toMatchObject({ dont_fragment: true, ecn: false, ...expected });
+      expect(captured[ipv4]?.window).toBeGreaterThan(10_000);
+      expect(captured[ipv6]).toMatchObject({
         hops: 64,
         mss: 1440,
         options: expected.options,

@@ -15,7 +15,7 @@ let silent: ChildProcess;
 let port: number;
 const fillers: Socket[] = [];
 
-/** A program that was stopped accepts nobody: once its queue is full the kernel drops every SYN. */
+/** A stopped program accepts no connection: once its queue is full, the kernel drops every SYN. */
 beforeAll(async () => {
   silent = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [said] = (await once(silent.stdout as NonNullable<typeof silent.stdout>, 'data')) as [Buffer];

@@ -8,7 +8,7 @@ import { loopClock } from '../loop-clock.ts';
 /**
  * A shortage of this machine (file handles, source ports) is waited out this long; then the port counts as not tried.
  */
-const shortagePatienceMs = 5000;
+const shortageGiveUpMs = 5000;
 
 /** Retries after a self-connection; each time the kernel picks another source port. */
 const selfConnectionTries = 3;
@@ -47,7 +47,7 @@ type Outcome = { socket: Socket; latencyMs: number } | { failure: PortObservatio
 export async function attempt(host: string, port: number, options: AttemptOptions): Promise<Attempt> {
   const { door, signal } = options;
   let until = loopClock.now() + options.timeoutMs;
-  const patience = loopClock.now() + shortagePatienceMs;
+  const giveUpAt = loopClock.now() + shortageGiveUpMs;
   let selfConnections = 0;
   for (let wait = 5; ; wait = Math.min(wait * 2, 200)) {
     const outcome = door.held ? 'held' : await attemptOnce(host, port, options);
@@ -59,7 +59,7 @@ export async function attempt(host: string, port: number, options: AttemptOption
       if (!connectedToItself(outcome.socket)) return outcome;
       outcome.socket.resetAndDestroy();
       selfConnections += 1;
-      // Our own socket has the port, so nobody listens there.
+      // The port belongs to this socket, so it has no listener.
       if (selfConnections === selfConnectionTries) {
         return { failure: { state: 'closed', reason: 'self-connection', latencyMs: outcome.latencyMs } };
       }
@@ -70,7 +70,7 @@ export async function attempt(host: string, port: number, options: AttemptOption
       if (!(await options.again())) return { failure: outcome.failure };
     } else {
       // Nothing was sent yet, so the next try needs no further token.
-      if (loopClock.now() > patience) return { failure: notTried(localTrouble(outcome.failure)) };
+      if (loopClock.now() > giveUpAt) return { failure: notTried(localTrouble(outcome.failure)) };
       await pause(wait, options.signal);
     }
     if (options.signal.aborted) return { failure: notTried('canceled') };

@@ -76,7 +76,7 @@ export class ConnectSweeper {
     const engine = await this.#started();
     const parts = this.#parts(job);
     const states = parts.map(({ restored }) => restored);
-    const tell = () =>
+    const report = () =>
       job.onState({
         parts: parts.flatMap(({ hosts, key }, at) => {
           const state = states[at];
@@ -88,10 +88,10 @@ export class ConnectSweeper {
       const runs = parts.map(async (part, at) => {
         const state = await this.#run(engine, job, part, (now) => {
           states[at] = now;
-          tell();
+          report();
         });
         states[at] = state;
-        tell();
+        report();
         return part.hosts.map(({ ip }, host) => outcomeOf(ip, host, state, job));
       });
       return (await Promise.all(runs)).flat();

@@ -18,7 +18,7 @@ import { startTls } from '../tls/tls.ts';
 import { examineTls } from '../tls/tls-examination.ts';
 import { type AttemptOptions, attempt } from './attempt.ts';
 
-/** Read-ahead of Node in bytes; the socket is paused while nobody reads. */
+/** Read-ahead of Node in bytes; the socket is paused while there is no reader. */
 const readAhead = 16 * 1024;
 
 /** Maximum bytes stored of a request. */
@@ -113,7 +113,7 @@ class SocketConnection implements Connection {
   }
 
   async read(options: ReadOptions): Promise<{ bytes: Buffer; end: ReadEnd }> {
-    let length = this.#inbox.length > 0 ? answerLength(options, this.#inbox.bytes) : 0;
+    let length = this.#inbox.length > 0 ? responseLength(options, this.#inbox.bytes) : 0;
     let end: ReadEnd = 'match';
     if (length === 0) {
       end = this.#end ?? (await this.#receive(options, (matched) => (length = matched)));
@@ -221,17 +221,17 @@ class SocketConnection implements Connection {
         this.#stream.pause();
         resolve(end);
       };
-      const patience = () =>
+      const idleLimitMs = () =>
         this.#lastByteAt === started ? (options.firstMs ?? options.idleMs) : options.idleMs;
       const checkIdle = () => {
-        const left = this.#lastByteAt + patience() - loopClock.now();
+        const left = this.#lastByteAt + idleLimitMs() - loopClock.now();
         if (left <= 0) settle('idle');
         else forgetIdle = loopClock.after(left, checkIdle);
       };
-      let forgetIdle = loopClock.after(patience(), checkIdle);
+      let forgetIdle = loopClock.after(idleLimitMs(), checkIdle);
       this.#reader = settle;
       this.#onBytes = () => {
-        const length = answerLength(options, this.#inbox.bytes);
+        const length = responseLength(options, this.#inbox.bytes);
         if (length === 0) return;
         onMatch(length);
         settle('match');
@@ -260,10 +260,10 @@ class SocketConnection implements Connection {
   }
 }
 
-function answerLength(options: ReadOptions, bytes: Buffer): number {
-  const answer = options.done?.(bytes) ?? false;
-  if (answer === true) return bytes.length;
-  return answer === false ? 0 : Math.min(answer, bytes.length);
+function responseLength(options: ReadOptions, bytes: Buffer): number {
+  const response = options.done?.(bytes) ?? false;
+  if (response === true) return bytes.length;
+  return response === false ? 0 : Math.min(response, bytes.length);
 }
 
 function resetSocket(socket: Socket): void {

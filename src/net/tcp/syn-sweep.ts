@@ -90,7 +90,7 @@ export class SynSweeper {
     const outcomes: SweepOutcome[] = [];
     const parts = await this.#parts(job, outcomes);
     const states = parts.map(({ restored }) => restored);
-    const tell = () =>
+    const report = () =>
       job.onState({
         parts: parts.flatMap(({ hosts, key }, at) => {
           const state = states[at];
@@ -100,7 +100,7 @@ export class SynSweeper {
     const runs = parts.map(async (part, at) => {
       const onState = (state: ChunkState) => {
         states[at] = state;
-        tell();
+        report();
       };
       return await this.#run(engine, job, part, onState);
     });
@@ -147,21 +147,21 @@ export class SynSweeper {
         for (const endpoint of endpoints) {
           const host = Math.floor(endpoint / ports.length);
           job.onOpen(part.hosts[host] as string, ports[endpoint % ports.length] as number);
-          alive.tell(host, 'syn-ack');
+          alive.report(host, 'syn-ack');
         }
       },
       onState: (state) => {
         onState(state);
-        alive.tellIn(state);
+        alive.reportHostsOf(state);
       },
     });
-    if (part.restored) alive.tellIn(part.restored);
+    if (part.restored) alive.reportHostsOf(part.restored);
     const running = { hosts: part.hosts, drop };
     this.#running.add(running);
     // The scope may have changed while the path was determined.
     this.narrowed();
     const { state, failure } = await outcome.finally(() => this.#running.delete(running));
-    alive.tellIn(state);
+    alive.reportHostsOf(state);
     const stopped = job.signal.aborted || failure !== null;
     onState(state);
     return part.hosts.map((host, at) =>
@@ -297,7 +297,7 @@ export class SynSweeper {
     const name = `${route.index} ${gateway.join('.')}`;
     let mac = this.#gateways.get(name);
     if (!mac) {
-      const found = await resolveNextHop({ ...route, gateway }, this.#asking(signal));
+      const found = await resolveNextHop({ ...route, gateway }, this.#neighborOptions(signal));
       // The next job tries again: it may have been down.
       if ('problem' in found) throw new Error(found.problem);
       mac = found;
@@ -321,24 +321,28 @@ export class SynSweeper {
       unknown.set(bytes.join('.'), host.ip);
       wanted.push(bytes);
     }
-    for (const [address, mac] of await this.#ask(route, wanted, signal)) {
+    for (const [address, mac] of await this.#resolve(route, wanted, signal)) {
       const ip = unknown.get(address);
       if (ip) found.set(ip, mac);
     }
     return found;
   }
 
-  async #ask(route: Route, addresses: Uint8Array[], signal: AbortSignal): Promise<Map<string, Uint8Array>> {
+  async #resolve(
+    route: Route,
+    addresses: Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<Map<string, Uint8Array>> {
     const found = new Map<string, Uint8Array>();
     if (addresses.length === 0) return found;
-    const asking = { ...this.#asking(signal), timeoutMs: neighborMs, retries: neighborRetries };
-    const answers = resolveOnRoute(route, addresses, asking);
-    for await (const { address, mac } of answers) found.set(address.join('.'), mac);
+    const options = { ...this.#neighborOptions(signal), timeoutMs: neighborMs, retries: neighborRetries };
+    const responses = resolveOnRoute(route, addresses, options);
+    for await (const { address, mac } of responses) found.set(address.join('.'), mac);
     return found;
   }
 
   /** Neighbor requests take tokens like all packets. */
-  #asking(signal: AbortSignal): Pick<NeighborOptions, 'signal' | 'take'> {
+  #neighborOptions(signal: AbortSignal): Pick<NeighborOptions, 'signal' | 'take'> {
     const take = async (count: number) => {
       const granted = await this.#input.rate.takeUpTo(count, signal);
       this.#input.onSent(granted);
@@ -373,26 +377,26 @@ export class SynSweeper {
 class Alive {
   readonly #job: SynJob;
   readonly #hosts: readonly string[];
-  readonly #told: Uint8Array;
+  readonly #reported: Uint8Array;
 
   constructor(job: SynJob, hosts: readonly string[]) {
     this.#job = job;
     this.#hosts = hosts;
-    this.#told = new Uint8Array(hosts.length);
+    this.#reported = new Uint8Array(hosts.length);
   }
 
-  /** Unless that was done before, or nobody asks. */
-  tell(host: number, reason: SignOfLife): void {
-    if (!this.#job.onAlive || this.#told[host] === 1) return;
-    this.#told[host] = 1;
+  /** Reports a host once, if the job has a listener. */
+  report(host: number, reason: SignOfLife): void {
+    if (!this.#job.onAlive || this.#reported[host] === 1) return;
+    this.#reported[host] = 1;
     this.#job.onAlive(this.#hosts[host] as string, reason);
   }
 
-  tellIn({ counts: { open, closed } }: ChunkState): void {
+  reportHostsOf({ counts: { open, closed } }: ChunkState): void {
     if (!this.#job.onAlive) return;
     for (const host of this.#hosts.keys()) {
-      if (open[host] !== 0) this.tell(host, 'syn-ack');
-      else if (closed[host] !== 0) this.tell(host, 'rst');
+      if (open[host] !== 0) this.report(host, 'syn-ack');
+      else if (closed[host] !== 0) this.report(host, 'rst');
     }
   }
 }

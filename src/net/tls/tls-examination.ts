@@ -70,14 +70,14 @@ function whenSecure(
   seen: { stapled: boolean; session: Buffer | null },
 ): Promise<{ stream: TLSSocket } | { reason: string }> {
   const { renegotiate, old, serverName, alpn, session } = options;
-  const asked = {
+  const request = {
     secureContext: contextUpTo(renegotiate || old ? 'TLSv1.2' : 'TLSv1.3'),
     requestOCSP: true,
     ...(serverName ? { servername: serverName } : {}),
     ...(alpn?.length ? { ALPNProtocols: alpn } : {}),
     ...(session ? { session } : {}),
   };
-  return handshake(socket, options, asked, (stream) => {
+  return handshake(socket, options, request, (stream) => {
     stream.on('OCSPResponse', (response: Buffer | null) => {
       seen.stapled ||= response !== null && response.length > 0;
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HostInterval } from './send-interval.ts';
 
-/** Probes `count` ports of a host that answers after 1 ms when `allows` the error; its time and its answers. */
+/** Probes `count` ports of a host that responds after 1 ms when `allows` permits the error; returns its time and its responses. */
 function probe(pace: HostInterval, count: number, allows: (now: number) => boolean, patient = true) {
   let now = 0;
   let answered = 0;
@@ -44,7 +44,7 @@ describe('the pace of one host', () => {
     expect(pace.perSecond).toBeLessThan(2);
   });
 
-  it('rises while every probe is answered', () => {
+  it('rises while every probe gets a response', () => {
     const pace = new HostInterval(2000);
     const { seconds } = probe(pace, 1000, () => true);
     expect(seconds).toBeLessThan(4);
@@ -53,7 +53,7 @@ describe('the pace of one host', () => {
     expect(pace.perSecond).toBe(5000);
   });
 
-  it('stays as it is for a host that never told a port closed', () => {
+  it('stays constant for a host that never reported a closed port', () => {
     const pace = new HostInterval(200);
     expect(probe(pace, 100, () => false).seconds).toBeCloseTo(2, 0);
     expect(pace.perSecond).toBe(50);

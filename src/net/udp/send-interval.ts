@@ -14,12 +14,12 @@ const longestHostMs = 180_000;
 const slackMs = 10;
 
 /** Consecutive responses that raise the rate, consecutive silent probes that lower it at once. */
-const answersToGrow = 5;
+const responsesToGrow = 5;
 const silencesToBrake = 3;
 
-/** Bounds of the time after which the ICMP error of an unanswered probe counts as suppressed. */
-const shortestPatienceMs = 50;
-const longestPatienceMs = 1000;
+/** Bounds of the time after which the missing ICMP error of a probe counts as suppressed. */
+const shortestGiveUpMs = 50;
+const longestGiveUpMs = 1000;
 
 /**
  * Probe rate of one host. Systems limit the ICMP errors that indicate a closed UDP port (RFC 1812, 4.3.2.8); probed
@@ -32,10 +32,10 @@ export class HostInterval {
   /** Minimum tries per second for ports that are not worth waiting for. */
   readonly #hurried: number;
   #nextAt = 0;
-  #patienceMs = longestPatienceMs;
-  #answers = 0;
+  #giveUpMs = longestGiveUpMs;
+  #responses = 0;
   #silences = 0;
-  #tellsClosed = false;
+  #reportsClosed = false;
 
   /** @param tries of all its ports together */
   constructor(tries: number) {
@@ -47,9 +47,9 @@ export class HostInterval {
     return this.#perSecond;
   }
 
-  /** Age at which an unanswered probe is suspicious, milliseconds; Infinity while silence is normal. */
+  /** Age at which a probe without response is suspicious, milliseconds; Infinity while silence is normal. */
   get suspiciousAfterMs(): number {
-    return this.#tellsClosed ? this.#patienceMs : Infinity;
+    return this.#reportsClosed ? this.#giveUpMs : Infinity;
   }
 
   isDue(now: number): boolean {
@@ -63,18 +63,18 @@ export class HostInterval {
   }
 
   answered(latencyMs: number, closed: boolean): void {
-    this.#tellsClosed ||= closed;
-    const patience = Math.min(longestPatienceMs, Math.max(shortestPatienceMs, 4 * latencyMs));
-    const first = this.#answers === 0 && this.#silences === 0;
-    this.#patienceMs = first ? patience : this.#patienceMs + (patience - this.#patienceMs) / 4;
+    this.#reportsClosed ||= closed;
+    const giveUpMs = Math.min(longestGiveUpMs, Math.max(shortestGiveUpMs, 4 * latencyMs));
+    const first = this.#responses === 0 && this.#silences === 0;
+    this.#giveUpMs = first ? giveUpMs : this.#giveUpMs + (giveUpMs - this.#giveUpMs) / 4;
     this.#silences = 0;
-    this.#answers += 1;
-    if (this.#answers % answersToGrow === 0) this.#set(this.#perSecond * 1.25);
+    this.#responses += 1;
+    if (this.#responses % responsesToGrow === 0) this.#set(this.#perSecond * 1.25);
   }
 
   /** A probe is older than `suspiciousAfterMs`. */
   stayedSilent(): void {
-    this.#answers = 0;
+    this.#responses = 0;
     this.#silences += 1;
     this.#set(this.#perSecond * (this.#silences % silencesToBrake === 0 ? 0.25 : 0.8));
   }

@@ -39,7 +39,7 @@ export class ConnectedUdp implements UdpPath {
   readonly family: Family;
   readonly capacity = maxSockets;
   #sockets = new Map<string, Socket>();
-  #answers: UdpResponse[] = [];
+  #responses: UdpResponse[] = [];
   #errors: IcmpError[] = [];
 
   constructor(family: Family) {
@@ -57,7 +57,7 @@ export class ConnectedUdp implements UdpPath {
   }
 
   answers(): UdpResponse[] {
-    return this.#answers.splice(0);
+    return this.#responses.splice(0);
   }
 
   errors(): IcmpError[] {
@@ -78,8 +78,8 @@ export class ConnectedUdp implements UdpPath {
   #open(key: string, { bytes, ...endpoint }: Datagram): void {
     const socket = createSocket(this.family === 4 ? 'udp4' : 'udp6');
     this.#sockets.set(key, socket);
-    socket.on('message', (answer) => {
-      this.#answers.push({ ...endpoint, bytes: answer.subarray(0, keptBytes) });
+    socket.on('message', (response) => {
+      this.#responses.push({ ...endpoint, bytes: response.subarray(0, keptBytes) });
     });
     socket.on('error', (error) => this.#fail(endpoint, error));
     socket.connect(endpoint.port, this.#hostOf(endpoint), (error?: Error) => {

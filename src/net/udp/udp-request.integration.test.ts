@@ -9,22 +9,22 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** A UDP server on a free port. @param answers datagrams that answer each question */
+/** A UDP server on a free port. @param responses datagrams that answer each question */
 async function server(
-  answers: (question: Buffer, count: number) => string[],
+  responses: (request: Buffer, count: number) => string[],
 ): Promise<{ port: number; heard: Buffer[] }> {
   const socket = createSocket('udp4');
   servers.push(socket);
-  const heard: Buffer[] = [];
-  socket.on('message', (question, { address, port }) => {
-    heard.push(question);
-    for (const answer of answers(question, heard.length)) socket.send(answer, port, address);
+  const received: Buffer[] = [];
+  socket.on('message', (request, { address, port }) => {
+    received.push(request);
+    for (const response of responses(request, received.length)) socket.send(response, port, address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
-  return { port: socket.address().port, heard };
+  return { port: socket.address().port, heard: received };
 }
 
-const ask = (port: number, more: object = {}, host = '127.0.0.1', gate = loopbackGate(['127.0.0.1'])) =>
+const send = (port: number, more: object = {}, host = '127.0.0.1', gate = loopbackGate(['127.0.0.1'])) =>
   gate.askUdp(host, port, Buffer.from('hello'), {
     timeoutMs: 300,
     retries: 0,
@@ -33,45 +33,45 @@ const ask = (port: number, more: object = {}, host = '127.0.0.1', gate = loopbac
     ...more,
   });
 
-describe('a question over UDP', () => {
-  it('brings its answer, and passes over what does not fit', async () => {
-    const { port } = await server((question) => ['noise', `re: ${question}`]);
-    const answer = await ask(port, { looksLike: (bytes: Uint8Array) => bytes[0] === 0x72 });
-    expect(String(answer)).toBe('re: hello');
+describe('a UDP request', () => {
+  it('returns the response and skips datagrams that do not match', async () => {
+    const { port } = await server((request) => ['noise', `re: ${request}`]);
+    const response = await send(port, { looksLike: (bytes: Uint8Array) => bytes[0] === 0x72 });
+    expect(String(response)).toBe('re: hello');
   });
 
-  it('is asked again while nothing comes, and each packet counts', async () => {
-    const { port, heard } = await server((_question, count) => (count < 3 ? [] : ['at last']));
+  it('is retried without a response, and each packet counts', async () => {
+    const { port, heard: received } = await server((_request, count) => (count < 3 ? [] : ['at last']));
     const gate = loopbackGate(['127.0.0.1']);
-    expect(String(await ask(port, { retries: 3 }, '127.0.0.1', gate))).toBe('at last');
-    expect(heard).toHaveLength(3);
+    expect(String(await send(port, { retries: 3 }, '127.0.0.1', gate))).toBe('at last');
+    expect(received).toHaveLength(3);
     expect(gate.packetsSent).toBe(3);
   });
 
   it('ends at its time, at a refusal and at an abort', async () => {
     const silent = await server(() => []);
-    const { result, ms } = await inVirtualTime(() => ask(silent.port));
+    const { result, ms } = await inVirtualTime(() => send(silent.port));
     expect(result).toBeNull();
     expect(ms).toBeLessThan(1000);
     const gone = await server(() => []);
     servers.pop()?.close();
-    expect(await ask(gone.port)).toBeNull();
+    expect(await send(gone.port)).toBeNull();
     const controller = new AbortController();
-    const asked = ask(silent.port, { timeoutMs: 60_000, signal: controller.signal });
+    const pending = send(silent.port, { timeoutMs: 60_000, signal: controller.signal });
     setTimeout(() => controller.abort(), 20);
-    expect(await asked).toBeNull();
+    expect(await pending).toBeNull();
   });
 
   it('never leaves the scope', async () => {
-    const { port, heard } = await server(() => ['x']);
+    const { port, heard: received } = await server(() => ['x']);
     const gate = loopbackGate(['127.0.0.2']);
-    expect(await ask(port, {}, '127.0.0.1', gate)).toBeNull();
-    expect(heard).toHaveLength(0);
+    expect(await send(port, {}, '127.0.0.1', gate)).toBeNull();
+    expect(received).toHaveLength(0);
     expect(gate.packetsSent).toBe(0);
   });
 
-  it('keeps a bounded answer', async () => {
+  it('limits the size of the response', async () => {
     const { port } = await server(() => ['x'.repeat(20_000)]);
-    expect((await ask(port))?.length).toBe(4096);
+    expect((await send(port))?.length).toBe(4096);
   });
 });

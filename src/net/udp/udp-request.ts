@@ -20,7 +20,7 @@ interface Sending {
 export async function requestUdp(
   host: string,
   port: number,
-  question: Uint8Array,
+  request: Uint8Array,
   { timeoutMs, retries, signal, looksLike, door, again }: UdpProbeOptions & Sending,
 ): Promise<Buffer | null> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
@@ -37,11 +37,11 @@ export async function requestUdp(
         forgetDoor();
       });
       socket.on('error', stop);
-      socket.on('message', (answer) => {
-        if (looksLike(answer)) resolve(answer.subarray(0, keptBytes));
+      socket.on('message', (response) => {
+        if (looksLike(response)) resolve(response.subarray(0, keptBytes));
       });
       const send = (left: number): void => {
-        socket.send(question, (error) => error && stop());
+        socket.send(request, (error) => error && stop());
         forgetTry = loopClock.after(timeoutMs / tries, () => {
           if (left === 0) stop();
           else void again().then((may) => (may && !over ? send(left - 1) : stop()), stop);

@@ -71,7 +71,7 @@ const shown = (outcomes: UdpOutcome<unknown>[]) =>
   Object.fromEntries(outcomes.map(({ port, state, reason }) => [port, `${state}: ${reason}`]));
 
 describe('a UDP sweep', () => {
-  it('tells open, closed and silent apart, and asks only silent ports again', async () => {
+  it('distinguishes open, closed and silent ports and retries only silent ones', async () => {
     const open = await bind('127.0.0.1', responding);
     const silent = await bind('127.0.0.1');
     const gate = gateTo(['127.0.0.1']);
@@ -107,8 +107,8 @@ describe('a UDP sweep', () => {
           options({ payloads: (port) => (port === service.port ? payloads : []) }),
         ),
       );
-    const elsewhere = { bytes: Buffer.from('read'), answersElsewhere: true };
-    const fits = { ...elsewhere, looksLike: (bytes: Uint8Array) => bytes.length === 6 };
+    const otherPort = { bytes: Buffer.from('read'), answersElsewhere: true };
+    const fits = { ...otherPort, looksLike: (bytes: Uint8Array) => bytes.length === 6 };
     expect(shown(await probe([silent.port, service.port], [fits]))).toEqual({
       [service.port]: 'open: udp-response',
       [silent.port]: 'open|filtered: no-response',
@@ -116,14 +116,14 @@ describe('a UDP sweep', () => {
     const others = [
       [],
       [{ ...fits, looksLike: () => false }],
-      [elsewhere],
+      [otherPort],
       [{ ...fits, answersElsewhere: false }],
     ];
     const outcomes = await Promise.all(others.map((payloads) => probe([service.port], payloads)));
     for (const each of outcomes) expect(shown(each)[service.port]).toBe('open|filtered: no-response');
   });
 
-  it('a chatty port opens no other port of its host, the last unanswered one neither', async () => {
+  it('a chatty port opens no other port of its host, not even the last silent one', async () => {
     let chatter: NodeJS.Timeout | undefined;
     const chatty = await bind('127.0.0.1', ({ reply }) => {
       chatter ??= setInterval(reply, 20);
@@ -138,7 +138,7 @@ describe('a UDP sweep', () => {
     });
   });
 
-  it('believes no host that was not asked', async () => {
+  it('ignores hosts that were not probed', async () => {
     const stranger = await bind('127.0.0.2');
     const service = await bind('127.0.0.1', ({ reply }) => reply(stranger.socket));
     const outcomes = await all(

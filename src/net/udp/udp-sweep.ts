@@ -128,7 +128,7 @@ class Sweep<T extends UdpTask> {
   #outstanding = 0;
   #ready: Probe<T>[] = [];
   #outcomes: UdpOutcome<T>[] = [];
-  #asking = false;
+  #isWaitingForTokens = false;
   /** performance.now() of the end of a send pause. */
   #sendAgainAt = 0;
   #wake: (() => void) | null = null;
@@ -152,7 +152,7 @@ class Sweep<T extends UdpTask> {
   /** Reads responses. */
   listen(): void {
     for (const path of this.#paths.values()) {
-      for (const answer of path.answers()) this.#takeAnswer(answer, path.family);
+      for (const response of path.answers()) this.#takeResponse(response, path.family);
       for (const error of path.errors()) this.#takeError(error, path.family);
     }
   }
@@ -179,10 +179,10 @@ class Sweep<T extends UdpTask> {
   }
 
   requestTokens(): void {
-    if (this.#asking || this.#ready.length === 0 || performance.now() < this.#sendAgainAt) return;
-    this.#asking = true;
+    if (this.#isWaitingForTokens || this.#ready.length === 0 || performance.now() < this.#sendAgainAt) return;
+    this.#isWaitingForTokens = true;
     this.#options.rate.takeUpTo(this.#ready.length, this.#options.signal).then((granted) => {
-      this.#asking = false;
+      this.#isWaitingForTokens = false;
       if (granted > 0 && !this.#closed) this.#send(granted);
       this.#wake?.();
     });
@@ -398,10 +398,10 @@ class Sweep<T extends UdpTask> {
     probe.attempt = probe.tries;
   }
 
-  #takeAnswer(answer: UdpResponse, family: Family): void {
-    const target = this.#targets.get(hostKey(answer));
+  #takeResponse(response: UdpResponse, family: Family): void {
+    const target = this.#targets.get(hostKey(response));
     if (!target || target.path.family !== family) return;
-    const probe = target.open.get(answer.port) ?? respondingElsewhere(target, answer);
+    const probe = target.open.get(response.port) ?? probeOfOtherPort(target, response);
     if (!probe?.sent) return;
     this.#learn(probe, false);
     this.#settle(probe, 'open', 'udp-response');
@@ -436,7 +436,7 @@ const nothing = new Uint8Array(0);
  * The probe to which a datagram from another port of its host responds: accepts only a protocol whose servers do so,
  * and only a datagram of that protocol. Late and repeated responses to other probes arrive at this socket too.
  */
-function respondingElsewhere<T>({ open }: Target<T>, { bytes }: UdpResponse): Probe<T> | undefined {
+function probeOfOtherPort<T>({ open }: Target<T>, { bytes }: UdpResponse): Probe<T> | undefined {
   const fitting = [...open.values()].filter(
     ({ sent, payloads }) =>
       sent && payloads.some(({ answersElsewhere, looksLike }) => answersElsewhere && looksLike?.(bytes)),

@@ -161,7 +161,7 @@ export class ConnectChunk {
     this.#unsent = counts ? Uint32Array.from(counts.unsent) : none();
     this.#silent = this.#settledOf(hostCount);
     for (const host of this.#silent.keys())
-      this.#silent[host] = Math.max(0, (this.#silent[host] as number) - this.#answered(host));
+      this.#silent[host] = Math.max(0, (this.#silent[host] as number) - this.#responseCount(host));
     this.#late = restored?.late ? Uint32Array.from(restored.late) : none();
     this.#silentBits = new Int32Array(this.#settled.length);
     if (restored?.silent) this.#silentBits.set(new Int32Array(Uint8Array.from(restored.silent).buffer));
@@ -176,7 +176,7 @@ export class ConnectChunk {
   /**
    * @param outcome a `verdict`
    * @param isLate it responded only to a retry
-   * @returns false if it was settled before
+   * @returns false if it was complete before
    */
   settle(endpoint: number, outcome: number, isLate: boolean): boolean {
     if (isSet(this.#settled, endpoint)) return false;
@@ -189,10 +189,10 @@ export class ConnectChunk {
     return true;
   }
 
-  /** `probed` counts settled endpoints. */
+  /** `probed` counts complete endpoints. */
   state(): ChunkState {
     const copy = (counts: Uint32Array) => Uint32Array.from(counts);
-    const probed = this.#silent.map((silent, host) => silent + this.#answered(host));
+    const probed = this.#silent.map((silent, host) => silent + this.#responseCount(host));
     return {
       counter: Math.max(this.walk.counter, this.share.triedBelow),
       settled: new Uint8Array(Int32Array.from(this.#settled).buffer),
@@ -224,7 +224,7 @@ export class ConnectChunk {
     }
   }
 
-  #answered(host: number): number {
+  #responseCount(host: number): number {
     const lists = [this.#open, this.#closed, this.#rejected, this.#unsent];
     return lists.reduce((sum, counts) => sum + (counts[host] as number), 0);
   }

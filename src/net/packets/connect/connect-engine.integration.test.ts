@@ -83,7 +83,7 @@ function sweep(engine: ConnectEngine, of: Plan, signal = new AbortController().s
   return { open, states, ...run };
 }
 
-/** A port whose queue of connections is full, so that further SYNs get no answer. */
+/** A port whose queue of connections is full, so that further SYNs get no response. */
 async function silentPort(): Promise<number> {
   const script =
     "const s=require('net').createServer();s.listen({port:0,host:'127.92.0.1',backlog:1},()=>process.send(s.address().port))";
@@ -101,7 +101,7 @@ async function silentPort(): Promise<number> {
 }
 
 describe.runIf(process.platform === 'linux')('threads that connect', () => {
-  it('find every open port once, tell closed ones, and attempt each once', async () => {
+  it('find every open port once, report closed ones and attempt each once', async () => {
     const ports = await Promise.all(Array.from({ length: 30 }, () => listen('127.92.0.1')));
     const { engine, sent } = await start(500_000);
     const all = Uint16Array.from({ length: 65_535 }, (_, at) => at + 1);
@@ -216,7 +216,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     expect(counts.probed[0]).toBe(30);
   }, 15_000);
 
-  it('go on where they were: what was settled before is not attempted again', async () => {
+  it('resume: complete endpoints are not attempted again', async () => {
     const first = await start(10_000);
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 700);

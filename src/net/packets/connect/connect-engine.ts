@@ -76,7 +76,7 @@ export class ConnectEngine {
   readonly #running = new Map<number, Running>();
   readonly #ended = new AbortController();
   readonly #one = Buffer.from(BigUint64Array.of(1n).buffer);
-  #told = { sent: 0, repeated: 0 };
+  #reported = { sent: 0, repeated: 0 };
   #timers: NodeJS.Timeout[] = [];
   #failure: string | null = null;
   #nextId = 1;
@@ -210,10 +210,10 @@ export class ConnectEngine {
     const run = this.#running.get(id);
     if (!run) return;
     for (const [at, endpoint] of endpoints.entries()) {
-      const told = verdicts[at] as number;
-      const outcome = told & ~lateFlag;
-      const isNews = run.chunk.settle(endpoint, outcome, (told & lateFlag) !== 0);
-      if (isNews && outcome <= verdict.openThenReset) run.onOpen(endpoint, outcome !== verdict.open);
+      const reported = verdicts[at] as number;
+      const outcome = reported & ~lateFlag;
+      const isFirst = run.chunk.settle(endpoint, outcome, (reported & lateFlag) !== 0);
+      if (isFirst && outcome <= verdict.openThenReset) run.onOpen(endpoint, outcome !== verdict.open);
     }
   }
 
@@ -236,10 +236,10 @@ export class ConnectEngine {
   #begin(): void {
     if (this.#timers.length > 0) return;
     this.#ref(true);
-    const tellStates = () => {
+    const reportStates = () => {
       for (const { chunk, onState } of this.#running.values()) onState(chunk.state());
     };
-    this.#timers = [setInterval(tellStates, stateMs), setInterval(() => this.#count(), countMs)];
+    this.#timers = [setInterval(reportStates, stateMs), setInterval(() => this.#count(), countMs)];
   }
 
   #rest(): void {
@@ -258,8 +258,11 @@ export class ConnectEngine {
   #count(): void {
     const sent = Atomics.load(this.#words, control.sent);
     const repeated = Atomics.load(this.#words, control.repeated);
-    const more = { sent: (sent - this.#told.sent) >>> 0, repeated: (repeated - this.#told.repeated) >>> 0 };
-    this.#told = { sent, repeated };
+    const more = {
+      sent: (sent - this.#reported.sent) >>> 0,
+      repeated: (repeated - this.#reported.repeated) >>> 0,
+    };
+    this.#reported = { sent, repeated };
     if (more.sent > 0) this.#listener.onSent(more.sent);
     if (more.repeated > 0) this.#listener.onRepeated(more.repeated);
   }

@@ -20,13 +20,13 @@ const attemptsAtOnce = 128;
 const resultsAtOnce = 1024;
 const resultsMs = 4;
 /** A shortage of this machine (file handles, source ports) is waited out this long; then endpoints count as unsent. */
-const shortagePatienceMs = 5000;
+const shortageGiveUpMs = 5000;
 /** Retry interval during a shortage, milliseconds; it doubles. */
 const shortestShortageMs = 5;
 const longestShortageMs = 200;
 /** Retries after a self-connection; each time the kernel picks another source port. */
 const selfConnectionTries = 3;
-/** The kernel repeats an unanswered SYN after each second (RFC 6298 section 2). */
+/** The kernel retransmits a SYN every second (RFC 6298 section 2). */
 const kernelRepeatMs = 1000;
 
 const port = parentPort as NonNullable<typeof parentPort>;
@@ -73,7 +73,7 @@ class Sweep {
   #endpoints: number[] = [];
   #verdicts: number[] = [];
   #slowHosts: number[] = [];
-  #toldAt = performance.now();
+  #reportedAt = performance.now();
 
   constructor(share: ConnectShare) {
     this.#share = share;
@@ -181,11 +181,11 @@ class Sweep {
   }
 
   /** Reports results, batched or at once. */
-  tell(now: number, atOnce: boolean): void {
+  report(now: number, atOnce: boolean): void {
     const count = this.#endpoints.length;
-    const isDue = atOnce || count >= resultsAtOnce || now - this.#toldAt >= resultsMs;
+    const isDue = atOnce || count >= resultsAtOnce || now - this.#reportedAt >= resultsMs;
     if (!isDue) return;
-    this.#toldAt = now;
+    this.#reportedAt = now;
     if (count > 0) {
       const [endpoints, verdicts] = [Uint32Array.from(this.#endpoints), Uint8Array.from(this.#verdicts)];
       post({ type: 'settled', id: this.id, endpoints, verdicts });
@@ -223,7 +223,7 @@ class Sweep {
   #selfConnected({ endpoint, tryNumber }: Attempt): void {
     const times = (this.#selfConnections.get(endpoint) ?? 0) + 1;
     this.#selfConnections.set(endpoint, times);
-    // Our own socket has the port, so nobody listens there.
+    // The port belongs to this socket, so it has no listener.
     if (times >= selfConnectionTries) this.#settle(endpoint, verdict.closed);
     else this.#again.push({ endpoint, tryNumber });
   }
@@ -311,7 +311,7 @@ function waitOut(sweep: Sweep, task: Task, lacking: string): void {
   const now = performance.now();
   const { since, waitMs } = shortage ?? { since: now, waitMs: shortestShortageMs };
   shortage = { since, waitMs: Math.min(longestShortageMs, 2 * waitMs), until: now + waitMs };
-  if (now - since > shortagePatienceMs) sweep.unsent(task.endpoint, lacking);
+  if (now - since > shortageGiveUpMs) sweep.unsent(task.endpoint, lacking);
   else sweep.putBack(task);
 }
 
@@ -333,13 +333,13 @@ function tend(): void {
     for (const sweep of sweeps) sweep.expire(now);
     lookedAt = now;
   }
-  for (const sweep of sweeps) sweep.tell(now, false);
+  for (const sweep of sweeps) sweep.report(now, false);
   for (const sweep of sweeps.filter(({ isDone }) => isDone)) finish(sweep, now);
 }
 
 function finish(sweep: Sweep, now: number): void {
   sweep.abandonAll();
-  sweep.tell(now, true);
+  sweep.report(now, true);
   sweeps.splice(sweeps.indexOf(sweep), 1);
   if (sweeps.length === 0) sockets.release();
   for (const [reason, count] of troubles) post({ type: 'trouble', reason, count });
@@ -353,11 +353,11 @@ function waitMs(restMs: number): number {
 }
 
 post({ type: 'ready' });
-let news = 0;
+let wakeups = 0;
 while (Atomics.load(words, control.stop) === 0) {
   const seen = Atomics.load(words, control.news);
-  if (seen !== news) {
-    news = seen;
+  if (seen !== wakeups) {
+    wakeups = seen;
     receive();
     for (const sweep of sweeps) sweep.leaveDropped();
   }

@@ -60,7 +60,7 @@ export interface ChunkState {
    * try leaves out those whose response may still arrive; no further try would probe them again.
    */
   counter: number;
-  /** One bit per settled endpoint. */
+  /** One bit per complete endpoint. */
   settled: Uint8Array;
   /** Per host. */
   counts: ChunkCounts;
@@ -68,7 +68,7 @@ export interface ChunkState {
   stacks?: Uint32Array;
   /** Per host: endpoints that responded only to a retry. */
   late?: Uint32Array;
-  /** One bit per endpoint that stayed silent, if those are settled too (connections). */
+  /** One bit per endpoint that stayed silent, if those count as complete too (connections). */
   silent?: Uint8Array;
 }
 
@@ -87,7 +87,7 @@ export interface ChunkCounts {
 export const word = {
   /** 1 = stop. */
   stop: 0,
-  /** Settled endpoints. */
+  /** Number of complete endpoints. */
   settled: 1,
   /** `counter` of the state. */
   counter: 2,
@@ -151,7 +151,7 @@ export class Chunk {
     return ((this.settled[endpoint >>> 5] as number) & (1 << (endpoint & 31))) !== 0;
   }
 
-  /** @returns false if it was settled before */
+  /** @returns false if it was complete before */
   settle(endpoint: number): boolean {
     const bit = 1 << (endpoint & 31);
     if ((Atomics.or(this.settled, endpoint >>> 5, bit) & bit) !== 0) return false;

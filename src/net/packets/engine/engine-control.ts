@@ -64,7 +64,7 @@ export type FromReceiver =
 export interface ResponseCounts {
   /** Responses to probes. */
   valid: number;
-  /** Further responses of settled endpoints. */
+  /** Further responses of complete endpoints. */
   repeated: number;
   /** Not a response to a probe: forged, truncated, too late, or meant for others on this machine. */
   foreign: number;

@@ -45,7 +45,7 @@ class EngineProcess {
   readonly #chunks = new Map<number, { chunk: Chunk; failure: string | null; sender: Sender | null }>();
   readonly #senders: Sender[] = [];
   readonly #mostSenders: number;
-  readonly #hearer: Worker;
+  readonly #receiver: Worker;
   readonly #start: ThreadStart;
   #figures: ReceiverCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
 
@@ -53,29 +53,29 @@ class EngineProcess {
     this.#words[control.roundTrip] = -1;
     this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
     this.#mostSenders = senders;
-    this.#hearer = this.#thread('receive', this.#start);
-    this.#hearer.on('message', (message: FromReceiver) => this.#heard(message));
+    this.#receiver = this.#thread('receive', this.#start);
+    this.#receiver.on('message', (message: FromReceiver) => this.#onReceived(message));
     this.#addSender();
-    setInterval(() => this.#askStates(), stateMs).unref();
-    setInterval(() => this.#askHearer({ type: 'figures' }), figuresMs).unref();
+    setInterval(() => this.#requestStates(), stateMs).unref();
+    setInterval(() => this.#postToReceiver({ type: 'figures' }), figuresMs).unref();
   }
 
-  take(order: ToEngine): void {
-    switch (order.type) {
+  take(message: ToEngine): void {
+    switch (message.type) {
       case 'chunk':
-        return this.#begin(order.plan);
+        return this.#begin(message.plan);
       case 'credits':
-        Atomics.store(this.#words, control.lowWater, order.lowWater);
-        Atomics.add(this.#words, control.credits, order.count);
+        Atomics.store(this.#words, control.lowWater, message.lowWater);
+        Atomics.add(this.#words, control.credits, message.count);
         Atomics.store(this.#words, control.hungry, 0);
         return this.#wakeSenders();
       case 'drop': {
-        const chunk = this.#chunks.get(order.id)?.chunk;
-        for (const host of order.hosts) if (chunk) chunk.dropped[host] = 1;
+        const chunk = this.#chunks.get(message.id)?.chunk;
+        for (const host of message.hosts) if (chunk) chunk.dropped[host] = 1;
         return;
       }
       case 'stop': {
-        const chunk = this.#chunks.get(order.id)?.chunk;
+        const chunk = this.#chunks.get(message.id)?.chunk;
         if (chunk) Atomics.store(chunk.control, word.stop, 1);
         return this.#wakeSenders();
       }
@@ -91,37 +91,37 @@ class EngineProcess {
   #begin(plan: ChunkPlan): void {
     const chunk = new Chunk(plan);
     this.#chunks.set(plan.id, { chunk, failure: null, sender: null });
-    this.#askHearer({ type: 'chunk', plan, memory: chunk.memory });
+    this.#postToReceiver({ type: 'chunk', plan, memory: chunk.memory });
   }
 
-  #heard(message: FromReceiver): void {
+  #onReceived(message: FromReceiver): void {
     switch (message.type) {
       case 'listening':
-        return tell({ type: 'ready' });
+        return send({ type: 'ready' });
       case 'failed':
         return this.#broken(message.reason);
       case 'added':
-        return this.#order(message.id);
+        return this.#postToSender(message.id);
       case 'open':
-        return tell(message);
+        return send(message);
       case 'figures':
         this.#figures = message.figures;
         return this.#reportCounters();
       case 'state':
         return message.last
           ? this.#end(message.id, message.state)
-          : tell({ type: 'state', id: message.id, state: message.state });
+          : send({ type: 'state', id: message.id, state: message.state });
     }
   }
 
   /** The first probe may leave only once the receiver is ready. */
-  #order(id: number): void {
+  #postToSender(id: number): void {
     const entry = this.#chunks.get(id);
     if (!entry) return;
-    const order: ChunkMessage = { type: 'chunk', plan: entry.chunk.plan, memory: entry.chunk.memory };
+    const message: ChunkMessage = { type: 'chunk', plan: entry.chunk.plan, memory: entry.chunk.memory };
     entry.sender = this.#senderFor(entry.chunk);
     entry.sender.chunks += 1;
-    entry.sender.thread.postMessage(order satisfies ToSender);
+    entry.sender.thread.postMessage(message satisfies ToSender);
     this.#wakeSenders();
   }
 
@@ -139,27 +139,27 @@ class EngineProcess {
   }
 
   #sent(message: FromSender): void {
-    if (message.type === 'hungry') return tell(message);
+    if (message.type === 'hungry') return send(message);
     const entry = this.#chunks.get(message.id);
     if (!entry) return;
     if (entry.sender) entry.sender.chunks -= 1;
     if (message.type === 'failed') entry.failure = message.reason;
-    this.#askHearer({ type: 'state', id: message.id, last: true });
+    this.#postToReceiver({ type: 'state', id: message.id, last: true });
   }
 
   #end(id: number, state: ChunkState): void {
     const failure = this.#chunks.get(id)?.failure ?? null;
     this.#chunks.delete(id);
     this.#reportCounters();
-    tell({ type: 'done', id, state, failure });
+    send({ type: 'done', id, state, failure });
   }
 
-  #askStates(): void {
-    for (const id of this.#chunks.keys()) this.#askHearer({ type: 'state', id, last: false });
+  #requestStates(): void {
+    for (const id of this.#chunks.keys()) this.#postToReceiver({ type: 'state', id, last: false });
   }
 
-  #askHearer(message: ToReceiver): void {
-    this.#hearer.postMessage(message);
+  #postToReceiver(message: ToReceiver): void {
+    this.#receiver.postMessage(message);
   }
 
   #wakeSenders(): void {
@@ -169,7 +169,7 @@ class EngineProcess {
 
   #reportCounters(): void {
     const [sent, retransmitted] = [this.#count(control.sent), this.#count(control.retransmitted)];
-    tell({ type: 'figures', figures: { ...this.#figures, sent, retransmitted } });
+    send({ type: 'figures', figures: { ...this.#figures, sent, retransmitted } });
   }
 
   #count(index: number): number {
@@ -177,11 +177,11 @@ class EngineProcess {
   }
 
   #broken(reason: string): void {
-    tell({ type: 'broken', reason });
+    send({ type: 'broken', reason });
   }
 }
 
-function tell(message: FromEngine): void {
+function send(message: FromEngine): void {
   if (process.connected) process.send?.(message);
 }
 
@@ -190,6 +190,6 @@ process.once('disconnect', () => process.exit(0));
 // An interrupt from the terminal is for the parent program, which stops the engine in order.
 process.on('SIGINT', () => undefined);
 const engine = new EngineProcess(randomCookieKey(), freeSourcePort(), Number(process.argv[2]));
-process.on('message', (order: ToEngine) => engine.take(order));
+process.on('message', (message: ToEngine) => engine.take(message));
 // The process is terminated: flush the compile cache before.
 flushCompileCache();

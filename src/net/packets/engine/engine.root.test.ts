@@ -77,7 +77,7 @@ class SteppedClock {
 }
 
 interface Swept extends ChunkOutcome {
-  /** Open endpoints as they were told. */
+  /** Open endpoints in the order of their reports. */
   open: number[];
   states: ChunkState[];
 }
@@ -105,7 +105,7 @@ async function refusedDatagram(host: string): Promise<void> {
 }
 
 describe.runIf(obstacle === null)('the packet engine on loopback', () => {
-  it('finds every open port once, tells closed ones, and sends no packet twice without need', async () => {
+  it('finds every open port once, reports closed ones and retransmits only when needed', async () => {
     const engine = await start(500_000);
     const { open, state, failure } = await sweep(engine, plan());
     const expected = listening.map((port) => port - 20_000);
@@ -135,7 +135,7 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     expect(shown.size).toBeGreaterThanOrEqual(10);
   });
 
-  it('counts what it hears: answers, and errors about packets of others, which settle nothing', async () => {
+  it('counts responses, and errors about packets of others, which complete nothing', async () => {
     const engine = await start(500_000);
     const ports = Uint16Array.from({ length: 100 }, (_, at) => at + 1);
     const { state } = await sweep(engine, plan({ ports }));
@@ -168,7 +168,7 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     }
   });
 
-  it('hears for a chunk what another one that is still under way has heard before', async () => {
+  it('credits a chunk with responses that another running chunk received first', async () => {
     const engine = await start(100_000);
     const ports = Uint16Array.from([...listening, ...ports20k.subarray(0, 300)]);
     const stop = new AbortController();
@@ -223,7 +223,7 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     expect(state.counter).toBeGreaterThan(0);
     const second = await start(500_000);
     const rest = await sweep(second, { ...whole, restored: state });
-    // Probes whose answers were under way at the stop are tried again, once.
+    // Probes whose responses were in flight at the stop are sent once more.
     const sent = sentBefore + second.figures.sent;
     expect(sent).toBeGreaterThanOrEqual(80_000);
     expect(sent).toBeLessThan(81_000);

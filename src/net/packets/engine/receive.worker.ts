@@ -14,21 +14,21 @@ import {
 /** Longest wait for packets, so that messages and the stop flag are seen. */
 const pollMs = 10;
 /** Open endpoints per message. */
-const maxNews = 1024;
+const maxReports = 1024;
 /** Maximum delay of reports, milliseconds. */
-const tellMs = 20;
+const reportIntervalMs = 20;
 
 const port = parentPort as NonNullable<typeof parentPort>;
 const own = workerData as ThreadStart;
 const words = new Int32Array(own.control);
-const answers = new Responses(own);
+const responses = new Responses(own);
 
 const post = (message: FromReceiver) => port.postMessage(message);
 
 /** Open endpoints of one chunk, reported in batches. */
-class News {
+class ChunkReport {
   readonly chunk: Chunk;
-  #endpoints = new Uint32Array(maxNews);
+  #endpoints = new Uint32Array(maxReports);
   #count = 0;
   #since = 0;
 
@@ -37,14 +37,14 @@ class News {
   }
 
   add(endpoint: number): void {
-    if (this.#count === 0) this.#since = answers.now;
+    if (this.#count === 0) this.#since = responses.now;
     this.#endpoints[this.#count] = endpoint;
     this.#count += 1;
-    if (this.#count === maxNews) this.flush();
+    if (this.#count === maxReports) this.flush();
   }
 
   flushOld(): void {
-    if (this.#count > 0 && ((answers.now - this.#since) & 0x7fffffff) >= tellMs) this.flush();
+    if (this.#count > 0 && ((responses.now - this.#since) & 0x7fffffff) >= reportIntervalMs) this.flush();
   }
 
   flush(): void {
@@ -56,31 +56,31 @@ class News {
 }
 
 /** By chunk ID. */
-const chunks = new Map<number, News>();
+const chunks = new Map<number, ChunkReport>();
 
 function receive(socket: ReceiveSocket): void {
   for (;;) {
     const received = receiveMessageOnPort(port);
     if (!received) return;
-    answer(received.message as ToReceiver, socket);
+    onMessage(received.message as ToReceiver, socket);
   }
 }
 
-function answer(message: ToReceiver, socket: ReceiveSocket): void {
+function onMessage(message: ToReceiver, socket: ReceiveSocket): void {
   if (message.type === 'chunk') {
     add(message);
   } else if (message.type === 'figures') {
     reportCounters(socket);
   } else {
     const { id, last } = message;
-    const news = chunks.get(id);
-    if (!news) return;
+    const report = chunks.get(id);
+    if (!report) return;
     // Packets that have arrived must not count as silence because they were not read yet.
     if (last) for (let left = socket.ring.blocks; left > 0 && readBlock(socket); left--);
     // Open ports first: whoever has the state has them too.
-    news.flush();
-    const state = news.chunk.state();
-    if (last) state.stacks = Uint32Array.from(news.chunk.stacks);
+    report.flush();
+    const state = report.chunk.state();
+    if (last) state.stacks = Uint32Array.from(report.chunk.stacks);
     // The engine may be closed right after the end of its last chunk.
     if (last) reportCounters(socket);
     post({ type: 'state', id, last, state });
@@ -90,24 +90,24 @@ function answer(message: ToReceiver, socket: ReceiveSocket): void {
 
 function reportCounters(socket: ReceiveSocket): void {
   const { received, dropped } = socket.figures();
-  post({ type: 'figures', figures: { received, dropped, ...answers.counts } });
+  post({ type: 'figures', figures: { received, dropped, ...responses.counts } });
 }
 
 function add({ plan, memory }: ChunkMessage): void {
-  const news = new News(new Chunk(plan, memory));
-  chunks.set(plan.id, news);
-  answers.add(news.chunk, (endpoint) => news.add(endpoint));
+  const report = new ChunkReport(new Chunk(plan, memory));
+  chunks.set(plan.id, report);
+  responses.add(report.chunk, (endpoint) => report.add(endpoint));
   post({ type: 'added', id: plan.id });
 }
 
 function remove(id: number): void {
   chunks.delete(id);
-  answers.remove(id);
+  responses.remove(id);
 }
 
 function readBlock({ ring }: ReceiveSocket): boolean {
-  answers.now = clockMs();
-  return ring.readBlock((start, length) => answers.read(ring.bytes, start, length));
+  responses.now = clockMs();
+  return ring.readBlock((start, length) => responses.read(ring.bytes, start, length));
 }
 
 function listen(): void {
@@ -116,7 +116,7 @@ function listen(): void {
   while (Atomics.load(words, control.stop) === 0) {
     receive(socket);
     if (!readBlock(socket)) socket.wait(pollMs);
-    for (const news of chunks.values()) news.flushOld();
+    for (const report of chunks.values()) report.flushOld();
   }
 }
 

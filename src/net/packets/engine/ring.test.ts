@@ -62,7 +62,7 @@ it.each([
   ['a next packet far outside', packet + field.next, 0xfffffff0, 1],
   ['a next packet inside of this one', packet + field.next, 4, 1],
   ['a packet that begins behind the block', packet + field.network, 0xffff, 2],
-])('comes to an end with %s', (_name, at, value, packets) => {
+])('ends with %s', (_name, at, value, packets) => {
   fill(0, 3);
   if (at === packet + field.network) bytes.writeUInt16LE(value, at);
   else bytes.writeUInt32LE(value, at);

@@ -9,7 +9,7 @@ import { control, type FromSender, type ThreadStart, type ToSender } from './eng
 
 /** Longest wait of an idle thread, the cost of a missed wake-up. */
 const idleMs = 20;
-/** Maximum number of positions per turn of a chunk: skipping settled ones takes time too. */
+/** Maximum number of positions per turn of a chunk: skipping complete ones takes time too. */
 const countersAtOnce = 65_536;
 
 const port = parentPort as NonNullable<typeof parentPort>;
@@ -199,8 +199,8 @@ class Sweep {
   /** Age of a probe of the last try from which a checkpoint may call it silent. */
   #lateMs(): number {
     const { final, most, known } = this.#plan.waits;
-    const isHeard = Atomics.load(words, control.roundTrip) >= 0;
-    return !isHeard && (known || this.#afterSilence) ? Math.min(most, final) : this.#waitMs();
+    const hasRoundTrip = Atomics.load(words, control.roundTrip) >= 0;
+    return !hasRoundTrip && (known || this.#afterSilence) ? Math.min(most, final) : this.#waitMs();
   }
 }
 

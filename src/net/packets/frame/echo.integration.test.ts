@@ -26,7 +26,7 @@ function opened(): EchoSocket {
   return socket;
 }
 
-async function heard(socket: EchoSocket): Promise<EchoReply[]> {
+async function received(socket: EchoSocket): Promise<EchoReply[]> {
   await sleep(20);
   // The memory of a reply is written anew by the next call.
   return [...socket.receive()].map((reply) => ({ ...reply, nonce: Uint8Array.from(reply.nonce) }));
@@ -37,7 +37,7 @@ describe.runIf(rawObstacle() === null)('EchoSocket', () => {
     const socket = opened();
     const requests = [0, 1, 21, 31].map((attempt) => request({ attempt, sequence: 100 + attempt }));
     expect(socket.send(requests)).toEqual({ done: 4, sent: 4, refusals: [] });
-    const replies = await heard(socket);
+    const replies = await received(socket);
     expect(replies.map(({ type, sequence, attempt }) => [type, sequence, attempt])).toEqual(
       requests.map(({ sequence, attempt }) => ['timestamp', sequence, attempt]),
     );
@@ -46,12 +46,12 @@ describe.runIf(rawObstacle() === null)('EchoSocket', () => {
     socket.close();
   });
 
-  it('tells requests of one sequence number apart by their nonce, and hears no answer of another socket', async () => {
+  it('distinguishes requests with one sequence number by nonce and ignores replies to other sockets', async () => {
     const [socket, other] = [opened(), opened()];
     const [first, second] = [request({}), request({ nonce: Uint8Array.of(1, 2, 3, 32, 0, 0, 0, 0) })];
     socket.send([first]);
-    const [reply] = await heard(socket);
-    expect(await heard(other)).toEqual([]);
+    const [reply] = await received(socket);
+    expect(await received(other)).toEqual([]);
     expect(Buffer.from(reply?.nonce ?? [])).not.toEqual(Buffer.from(expectedNonce(second)));
     socket.close();
     other.close();
@@ -60,7 +60,7 @@ describe.runIf(rawObstacle() === null)('EchoSocket', () => {
   it('sends both types in one call, each at its length', async () => {
     const socket = opened();
     socket.send([request({}), request({ type: 'echo', attempt: 3, sequence: 8 }), request({ sequence: 9 })]);
-    const replies = await heard(socket);
+    const replies = await received(socket);
     expect(replies.map(({ type, attempt, sequence }) => [type, attempt, sequence])).toEqual([
       ['timestamp', 0, 7],
       ['echo', 3, 8],

@@ -9,7 +9,7 @@ const headerBytes = 64; // struct mmsghdr
 const vectorBytes = 16; // struct iovec
 const nameBytes = 32; // struct sockaddr_in (16) or sockaddr_in6 (28)
 const packetBytes = 64; // ICMP header 8 + payload 56, as ping(8) sends
-const answerBytes = 256;
+const responseBytes = 256;
 
 const afInet = 2;
 const afInet6 = 10;
@@ -271,20 +271,20 @@ class Arena {
   #sendNames: number;
   #packets: number;
   #receiveNames: number;
-  #answers: number;
+  #responses: number;
   #receiveOffset: number;
   #nameLength = 0;
 
   constructor(sys: Sys) {
     const perMessage = headerBytes + vectorBytes + nameBytes;
     const sendBytes = batchSize * (perMessage + packetBytes);
-    const { address, buffer } = sys.memory(sendBytes + batchSize * (perMessage + answerBytes));
+    const { address, buffer } = sys.memory(sendBytes + batchSize * (perMessage + responseBytes));
     this.#memory = buffer;
     this.sendHeaders = address;
     this.#receiveOffset = sendBytes;
     this.receiveHeaders = address + sendBytes;
     [this.#sendNames, this.#packets] = this.#link(address, 0, packetBytes);
-    [this.#receiveNames, this.#answers] = this.#link(address, sendBytes, answerBytes);
+    [this.#receiveNames, this.#responses] = this.#link(address, sendBytes, responseBytes);
   }
 
   /** Layout from `offset`: headers, vectors, names, data. Returns the offsets of names and data. */
@@ -330,7 +330,7 @@ class Arena {
   received(at: number): { data: Buffer; name: Buffer } {
     const length = this.#memory.readUInt32LE(this.#receiveOffset + at * headerBytes + 56);
     return {
-      data: this.#slice(this.#answers + at * answerBytes, Math.min(length, answerBytes)),
+      data: this.#slice(this.#responses + at * responseBytes, Math.min(length, responseBytes)),
       name: this.#slice(this.#receiveNames + at * nameBytes, nameBytes),
     };
   }

@@ -31,27 +31,30 @@ describe('T-015 mutated packets', () => {
   };
   const seeds = Object.values(kinds);
 
-  it.each(Object.entries(kinds))('100,000 of %s settle what they prove and nothing else', (_name, seed) => {
-    const random = generator(0x5eed);
-    const taken = { settled: 0, dropped: 0 };
-    for (let round = 0; round < 100_000; round++) {
-      const packet = mutated(seed, seeds, random);
-      const expected = proven(packet);
-      taken[expected ? 'settled' : 'dropped'] += 1;
-      // Nothing behind it, what would make it whole, and what is in no packet: all the same.
-      const behind = [Buffer.alloc(0), seed.subarray(Math.min(packet.length, seed.length)), ones];
-      for (const more of behind) {
-        trial.read(more.length === 0 ? packet : Buffer.concat([packet, more]), packet.length);
-        if (!isOnly(expected)) throw new Error(`round ${round}: ${packet.toString('hex')}`);
+  it.each(Object.entries(kinds))(
+    '100,000 of %s complete the endpoints they are evidence for and no others',
+    (_name, seed) => {
+      const random = generator(0x5eed);
+      const taken = { settled: 0, dropped: 0 };
+      for (let round = 0; round < 100_000; round++) {
+        const packet = mutated(seed, seeds, random);
+        const expected = proven(packet);
+        taken[expected ? 'settled' : 'dropped'] += 1;
+        // Nothing behind it, what would make it whole, and what is in no packet: all the same.
+        const behind = [Buffer.alloc(0), seed.subarray(Math.min(packet.length, seed.length)), ones];
+        for (const more of behind) {
+          trial.read(more.length === 0 ? packet : Buffer.concat([packet, more]), packet.length);
+          if (!isOnly(expected)) throw new Error(`round ${round}: ${packet.toString('hex')}`);
+        }
       }
-    }
-    // Many are still whole, many are not: both ways were gone.
-    expect(Math.min(taken.settled, taken.dropped)).toBeGreaterThan(5000);
-    expect(trial.counts).toEqual([3 * taken.settled, 0, 3 * taken.dropped]);
-  });
+      // Many are still whole, many are not: both ways were gone.
+      expect(Math.min(taken.settled, taken.dropped)).toBeGreaterThan(5000);
+      expect(trial.counts).toEqual([3 * taken.settled, 0, 3 * taken.dropped]);
+    },
+  );
 
-  /** Whether that endpoint is settled, and nothing else is; then all is as if nothing had been read. */
-  function isOnly(expected: Proof | null): boolean {
+  /** Whether only that endpoint is complete. Resets the chunk. */
+  function isOnly(expected: Evidence | null): boolean {
     let is = true;
     for (const family of [4, 6] as const) {
       const { settled, counts } = trial.chunks[family];
@@ -105,14 +108,14 @@ function mutated(seed: Buffer, others: readonly Buffer[], random: () => number):
   return packet;
 }
 
-interface Proof {
+interface Evidence {
   family: IpFamily;
   endpoint: number;
   outcome: ResponseOutcome;
 }
 
 /** What a packet proves, in plain steps on parts of it that are cut out: the other way to the same end. */
-function proven(packet: Buffer): Proof | null {
+function proven(packet: Buffer): Evidence | null {
   const outer = split(packet);
   if (!outer) return null;
   const { family, protocol, payload, from } = outer;
@@ -122,7 +125,7 @@ function proven(packet: Buffer): Proof | null {
     const has = (bits: number) => (flag & bits) === bits;
     const outcome = has(flags.resetAck) ? 'closed' : has(flags.synAck) && !has(flags.reset) ? 'open' : null;
     if (to !== ownPort || outcome === null) return null;
-    return proof(family, from, port, (payload.readUInt32BE(8) - 1) >>> 0, outcome);
+    return evidence(family, from, port, (payload.readUInt32BE(8) - 1) >>> 0, outcome);
   }
   if (protocol !== protocols[family].icmp || payload.length < 8) return null;
   const types = family === 4 ? [3, 11] : [1, 3];
@@ -131,7 +134,7 @@ function proven(packet: Buffer): Proof | null {
   if (inner?.protocol !== protocols[family].tcp || inner.payload.length < 8) return null;
   if (inner.payload.readUInt16BE(0) !== ownPort) return null;
   const port = inner.payload.readUInt16BE(2);
-  return proof(family, inner.to, port, inner.payload.readUInt32BE(4), 'rejected');
+  return evidence(family, inner.to, port, inner.payload.readUInt32BE(4), 'rejected');
 }
 
 /** @param known family of a quote: its version is not looked at */
@@ -148,13 +151,13 @@ function split(packet: Buffer, known?: IpFamily) {
   return { family: 6 as const, protocol: packet[6], from, to, payload: packet.subarray(40) };
 }
 
-function proof(
+function evidence(
   family: IpFamily,
   host: Buffer,
   port: number,
   sequence: number,
   outcome: ResponseOutcome,
-): Proof | null {
+): Evidence | null {
   const [hostNumber, portNumber] = [
     hosts[family].findIndex((each) => each.equals(host)),
     ports.indexOf(port),

@@ -27,8 +27,8 @@ beforeEach(() => {
   trial = new Trial();
 });
 
-describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
-  it('takes SYN and ACK for an open port, and tells of it', () => {
+describe.each([4, 6] as const)('responses to probes over IPv%i', (family) => {
+  it('takes SYN and ACK for an open port and reports it', () => {
     trial.read(tcp(family, flags.synAck));
     expect(trial.settled).toEqual([`${family} ${as.open}`]);
     expect(trial.opened[family]).toEqual([endpoint]);
@@ -67,7 +67,7 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     },
   );
 
-  it('measures the round trip by true answers only', () => {
+  it('measures the round trip by genuine responses only', () => {
     trial.read(tcp(family, flags.synAck, { acknowledged: 7 }));
     expect(trial.words[control.roundTrip]).toBe(-1);
     trial.read(tcp(family, flags.synAck));
@@ -79,7 +79,7 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     expect(trial.words[control.roundTrip]).toBe(104);
   });
 
-  it('takes an answer that a host repeats after a second for no round trip, unless all take so long', () => {
+  it('ignores a response repeated after a second as a round trip, unless all take as long', () => {
     trial.read(tcp(family, flags.synAck));
     trial.answers.now += 1000;
     trial.read(icmp(family, unreachable[family], 1, { port: 22 }));
@@ -132,14 +132,14 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     ['open', [tcp(family, flags.synAck), tcp(family, flags.synAck), tcp(family, flags.synAck)]],
     ['rejected', [icmp(family, unreachable[family], 3), tcp(family, flags.synAck)]],
     ['closed', [tcp(family, flags.resetAck), icmp(family, unreachable[family], 3)]],
-  ])('believes the first of several answers: %s', (first, packets) => {
+  ])('believes the first of several responses: %s', (first, packets) => {
     for (const packet of packets) trial.read(packet);
     expect(trial.settled).toEqual([`${family} ${as[first]}`]);
     expect(trial.counts).toEqual([1, packets.length - 1, 0]);
     expect(trial.opened[family]).toEqual(first === 'open' ? [endpoint] : []);
   });
 
-  it('drops what hosts and ports send that were not asked', () => {
+  it('drops packets from hosts and ports that were not probed', () => {
     trial.read(tcp(family, flags.synAck, { from: stranger[family] }));
     trial.read(tcp(family, flags.synAck, { port: 444 }));
     trial.read(icmp(family, unreachable[family], 3, { host: stranger[family] }));
@@ -147,7 +147,7 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     expect([trial.settled, trial.counts]).toEqual([[], [0, 0, 4]]);
   });
 
-  it('drops what comes after the chunk was removed, and still hears the others', () => {
+  it('drops packets for a removed chunk and still reads those for the others', () => {
     trial.answers.remove(family);
     trial.read(tcp(family, flags.synAck));
     expect([trial.settled, trial.counts]).toEqual([[], [0, 0, 1]]);
@@ -156,7 +156,7 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     expect([trial.settled, trial.counts]).toEqual([[`${other} ${as.open}`], [1, 0, 1]]);
   });
 
-  it('serves two chunks that ask the same endpoint, each by an answer', () => {
+  it('serves two chunks that probe the same endpoint, each by its own response', () => {
     const later = new Chunk(plan(family, { id: 99 }));
     trial.answers.add(later, () => undefined);
     trial.read(tcp(family, flags.synAck));
@@ -167,7 +167,7 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
     expect(trial.counts).toEqual([2, 1, 0]);
   });
 
-  it('asks a host no further that has answered, where only that is wanted', () => {
+  it('stops probing a host at its first response if the chunk needs no more', () => {
     const discovery = new Trial({ untilAnswer: true });
     discovery.read(icmp(family, unreachable[family], 1));
     expect([...discovery.chunks[family].dropped]).toEqual([0, 0, 0]);
@@ -194,7 +194,7 @@ describe.each([4, 6] as const)('answers to probes over IPv%i', (family) => {
 });
 
 describe('headers', () => {
-  it.each([6, 8, 15])('reads an answer behind %i words of an IPv4 header', (words) => {
+  it.each([6, 8, 15])('reads a response behind %i words of IPv4 header', (words) => {
     trial.read(tcp(4, flags.synAck, { words }));
     expect(trial.settled).toEqual([`4 ${as.open}`]);
   });
@@ -238,7 +238,7 @@ describe('addresses and headers that run into each other', () => {
   it.each([
     ['0a0093b0', '0a002f4e'],
     ['fd09000000000000000000000000f4b6', 'fd090000000000000000000000001077'],
-  ])('tells addresses apart that have one hash: %s and %s', (one, other) => {
+  ])('distinguishes addresses with the same hash: %s and %s', (one, other) => {
     const [target, double] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
     expect(halfSipHash(key, target)).toBe(halfSipHash(key, double));
     const family = target.length === 4 ? 4 : 6;

@@ -26,7 +26,7 @@ const repeatMs = 900;
 type Outcome = 'open' | 'closed' | 'rejected';
 
 /**
- * Parses received packets, and settles the endpoints that responded. A packet counts only if it shows the cookie of a
+ * Parses received packets, and marks the endpoints that responded as complete. A packet counts only if it shows the cookie of a
  * probe to a pending endpoint. Packets are parsed in place, without allocation: this runs some 100,000 times a
  * second.
  */
@@ -40,7 +40,7 @@ export class Responses {
   readonly #key: CookieKey;
   readonly #ownPort: number;
   readonly #control: Int32Array;
-  #asked: Asked[] = [];
+  #probed: ProbedChunk[] = [];
   /** Of the current packet: its start, the start of its TCP header, and the end of the captured bytes. */
   #start = 0;
   #tcp = 0;
@@ -54,12 +54,12 @@ export class Responses {
 
   /** Accepts responses for the chunk from now on. `onOpen` gets each open endpoint once. */
   add(chunk: Chunk, onOpen: (endpoint: number) => void): void {
-    this.#asked.push(new Asked(chunk, this.#key, onOpen));
+    this.#probed.push(new ProbedChunk(chunk, this.#key, onOpen));
   }
 
   /** @param id of a chunk; no more responses are expected for it */
   remove(id: number): void {
-    this.#asked = this.#asked.filter(({ chunk }) => chunk.plan.id !== id);
+    this.#probed = this.#probed.filter(({ chunk }) => chunk.plan.id !== id);
   }
 
   /**
@@ -70,10 +70,10 @@ export class Responses {
   read(bytes: Buffer, start: number, length: number): void {
     this.#start = start;
     this.#end = start + length;
-    if (!this.#isAnswer(bytes, start, length)) this.counts.foreign += 1;
+    if (!this.#isResponse(bytes, start, length)) this.counts.foreign += 1;
   }
 
-  #isAnswer(bytes: Buffer, start: number, length: number): boolean {
+  #isResponse(bytes: Buffer, start: number, length: number): boolean {
     if (length < ipv4Bytes) return false;
     const version = (bytes[start] as number) >>> 4;
     if (version === 4) return this.#readIpv4(bytes, start, length);
@@ -160,22 +160,22 @@ export class Responses {
   ): boolean {
     const hash = halfSipHash(this.#key, bytes, address, addressBytes);
     if ((sequence ^ cookie(this.#key, hash, (to << 16) | this.#ownPort)) !== 0) return false;
-    let isAsked = false;
+    let isProbed = false;
     // Discovery and a scan may probe the same endpoint at a time: every waiting one gets it.
-    for (const asked of this.#asked) {
-      const host = asked.hostAt(bytes, address, addressBytes, hash);
-      const number = asked.portNumber(to);
+    for (const probed of this.#probed) {
+      const host = probed.hostAt(bytes, address, addressBytes, hash);
+      const number = probed.portNumber(to);
       if (host < 0 || number < 0) continue;
-      isAsked = true;
-      const endpoint = host * asked.chunk.plan.ports.length + number;
-      if (!asked.settle(endpoint, host, outcome)) continue;
+      isProbed = true;
+      const endpoint = host * probed.chunk.plan.ports.length + number;
+      if (!probed.settle(endpoint, host, outcome)) continue;
       this.counts.valid += 1;
-      if (outcome === 'open') noteStack(asked.chunk.stacks, host, bytes, this.#start, this.#tcp, this.#end);
-      this.#noteRoundTrip(asked.chunk, endpoint);
+      if (outcome === 'open') noteStack(probed.chunk.stacks, host, bytes, this.#start, this.#tcp, this.#end);
+      this.#noteRoundTrip(probed.chunk, endpoint);
       return true;
     }
-    if (isAsked) this.counts.repeated += 1;
-    return isAsked;
+    if (isProbed) this.counts.repeated += 1;
+    return isProbed;
   }
 
   /** From first tries only, unless nothing is known: later it is ambiguous which try got the response (RFC 6298, 3). */
@@ -189,7 +189,7 @@ export class Responses {
 }
 
 /** Pending endpoints of one chunk. */
-class Asked {
+class ProbedChunk {
   readonly chunk: Chunk;
   readonly #onOpen: (endpoint: number) => void;
   readonly #addressBytes: number;
@@ -232,7 +232,7 @@ class Asked {
     return (this.#ports[to] as number) - 1;
   }
 
-  /** @returns false if the endpoint was settled before */
+  /** @returns false if the endpoint was complete before */
   settle(endpoint: number, host: number, outcome: Outcome): boolean {
     const { plan, counts, dropped, control: own, late } = this.chunk;
     if (!this.chunk.settle(endpoint)) return false;

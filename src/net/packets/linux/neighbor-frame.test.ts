@@ -20,8 +20,8 @@ const reply = Buffer.from(
   'hex',
 );
 
-describe('questions', () => {
-  it('asks by ARP', () => {
+describe('requests', () => {
+  it('sends an ARP request', () => {
     const frame = requestFrame(mac, ipv4);
     aimFrame(frame, Buffer.from('0a090002', 'hex'));
     expect(frame.toString('hex')).toBe(
@@ -29,7 +29,7 @@ describe('questions', () => {
     );
   });
 
-  it('asks by Neighbor Solicitation, with the group of the address and a checksum', () => {
+  it('sends a Neighbor Solicitation to the solicited-node group, with a checksum', () => {
     const frame = requestFrame(mac, ipv6);
     aimFrame(frame, Buffer.from('fd09000000000000000000000abcdef0', 'hex'));
     expect(frame.subarray(0, 6).toString('hex')).toBe('3333ffbcdef0');
@@ -42,8 +42,8 @@ describe('questions', () => {
   });
 });
 
-describe('answers', () => {
-  it('reads who answered', () => {
+describe('replies', () => {
+  it('reads the sender of a reply', () => {
     expect(readReply(reply, ipv4)).toEqual({
       mac: reply.subarray(22, 28),
       address: Buffer.from('0a090002', 'hex'),
@@ -90,19 +90,19 @@ describe('answers', () => {
       forged,
       fc.uint8Array({ maxLength: 128 }).map((bytes) => Buffer.from(bytes)),
     );
-    let answers = 0;
+    let responses = 0;
     fc.assert(
       fc.property(any, fc.constantFrom(ipv4, ipv6), (frame, source) => {
         const read = readReply(frame, source);
         if (read === null) return;
-        answers += 1;
+        responses += 1;
         expect(read.mac).toHaveLength(6);
         expect((read.mac[0] ?? 1) & 1).toBe(0);
         expect(read.address).toHaveLength(source.length);
       }),
       { numRuns: 100_000, seed: 7 },
     );
-    expect(answers).toBeGreaterThan(5000);
+    expect(responses).toBeGreaterThan(5000);
   });
 });
 

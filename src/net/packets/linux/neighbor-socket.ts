@@ -15,7 +15,7 @@ const protocol = { 4: 0x0806, 16: 0x86dd } as const;
 
 const headerBytes = 64; // struct mmsghdr
 const vectorBytes = 16; // struct iovec
-/** Room for a frame; the answers are 42 and 86 bytes. */
+/** Room for a frame; the replies are 42 and 86 bytes. */
 const frameBytes = 128;
 const programBytes = 128;
 
@@ -76,7 +76,7 @@ export class NeighborSocket {
    */
   send(addresses: readonly Uint8Array[]): { done: number; sent: number; refusals: string[] } {
     const count = Math.min(addresses.length, frameBatch);
-    for (let at = 0; at < count; at++) aimFrame(this.#arena.question(at), addresses[at] as Uint8Array);
+    for (let at = 0; at < count; at++) aimFrame(this.#arena.request(at), addresses[at] as Uint8Array);
     let done = 0;
     let sent = 0;
     const refusals: string[] = [];
@@ -118,7 +118,7 @@ export class NeighborSocket {
   }
 
   #listen(index: number, bytes: 4 | 16): boolean {
-    const program = this.#arena.program(answerProgram(bytes));
+    const program = this.#arena.program(responseProgram(bytes));
     if (this.#sys.setsockopt(this.#fd, 1, 26, program, program.length) < 0) return false; // SO_ATTACH_FILTER
     const room = Buffer.alloc(4);
     room.writeUInt32LE(1 << 22);
@@ -160,8 +160,8 @@ function linkLocalOf(index: number): Uint8Array | null {
  * Instructions of a classic BPF program, `[code, jump if true, jump if false, k]`: frames for this machine without a
  * VLAN tag that are ARP replies or Neighbor Advertisements.
  */
-function answerProgram(bytes: 4 | 16): [number, number, number, number][] {
-  const answer: [number, number, number, number][] =
+function responseProgram(bytes: 4 | 16): [number, number, number, number][] {
+  const response: [number, number, number, number][] =
     bytes === 4
       ? [
           [0x28, 0, 0, 20], // half word: operation
@@ -173,13 +173,13 @@ function answerProgram(bytes: 4 | 16): [number, number, number, number][] {
           [0x30, 0, 0, 54], // byte: ICMPv6 type
           [0x15, 0, 1, 136],
         ];
-  const rest = answer.length;
+  const rest = response.length;
   return [
     [0x30, 0, 0, 0xfffff004], // packet type, SKF_AD_PKTTYPE
     [0x35, rest + 3, 0, 3], // of another host, or outgoing
     [0x30, 0, 0, 0xfffff030], // SKF_AD_VLAN_TAG_PRESENT
     [0x15, 0, rest + 1, 0],
-    ...answer,
+    ...response,
     [0x06, 0, 0, frameBytes],
     [0x06, 0, 0, 0],
   ];
@@ -212,11 +212,11 @@ class FrameArena {
     this.#frameLength = frame.length;
     for (let at = 0; at < frameBatch; at++) {
       this.#memory.writeBigUInt64LE(BigInt(frame.length), vectorsAt + at * vectorBytes + 8);
-      this.question(at).set(frame);
+      this.request(at).set(frame);
     }
   }
 
-  question(at: number): Buffer {
+  request(at: number): Buffer {
     const start = framesAt + at * frameBytes;
     return this.#memory.subarray(start, start + this.#frameLength);
   }
@@ -227,7 +227,7 @@ class FrameArena {
     return this.#memory.subarray(start, start + Math.min(length, frameBytes));
   }
 
-  /** Lays a program out. @returns struct sock_fprog that points to it */
+  /** Encodes a filter program. @returns struct sock_fprog that points to it */
   program(instructions: readonly (readonly [number, number, number, number])[]): Buffer {
     const start = 2 * batchBytes;
     for (const [at, [code, yes, no, k]] of instructions.entries()) {

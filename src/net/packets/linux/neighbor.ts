@@ -64,12 +64,12 @@ export async function* resolveOnRoute(
   options: NeighborOptions,
 ): AsyncGenerator<Neighbor, void, undefined> {
   const refused = new Set<string>();
-  const answers = resolveNeighbors(questionsOn(link, addresses), {
+  const responses = resolveNeighbors(requestsOn(link, addresses), {
     ...options,
     onUnsent: (reason) => refused.add(reason),
   });
   let found = 0;
-  for await (const { question, mac, latencyMs } of answers) {
+  for await (const { question, mac, latencyMs } of responses) {
     found += 1;
     yield { address: question.address, mac, latencyMs };
   }
@@ -77,7 +77,7 @@ export async function* resolveOnRoute(
   if (found === 0 && reason) throw new Error(`${link.interface}: cannot resolve neighbors: ${reason}`);
 }
 
-function* questionsOn(link: NeighborLink, addresses: Iterable<Uint8Array>): Generator<NeighborRequest> {
+function* requestsOn(link: NeighborLink, addresses: Iterable<Uint8Array>): Generator<NeighborRequest> {
   for (const address of addresses) yield { link, address };
 }
 
@@ -100,7 +100,7 @@ export async function resolveNextHop(
   return { problem: `the gateway of interface ${route.interface} does not respond` };
 }
 
-interface Answer<Q> {
+interface Resolved<Q> {
   question: Q;
   mac: Uint8Array;
   latencyMs: number;
@@ -108,20 +108,20 @@ interface Answer<Q> {
 
 /** Resolves addresses on any number of links, each at the rate of `take`, with a window of outstanding ones. */
 export async function* resolveNeighbors<Q extends NeighborRequest>(
-  questions: Iterable<Q>,
+  requests: Iterable<Q>,
   options: SweepOptions<Q>,
-): AsyncGenerator<Answer<Q>, void, undefined> {
-  const sweep = new NeighborSweep(questions, options);
+): AsyncGenerator<Resolved<Q>, void, undefined> {
+  const sweep = new NeighborSweep(requests, options);
   try {
     while (!options.signal.aborted) {
-      yield* sweep.answers();
+      yield* sweep.replies();
       sweep.expire();
       sweep.fill();
       sweep.requestTokens();
       if (sweep.finished) break;
       await sweep.nextTick();
     }
-    yield* sweep.answers();
+    yield* sweep.replies();
   } finally {
     sweep.close();
   }
@@ -151,41 +151,43 @@ class NeighborSweep<Q extends NeighborRequest> {
   #ended = false;
   #ports = new Map<string, Port<Q> | { reason: string }>();
   #outstanding = 0;
-  #heard: Answer<Q>[] = [];
+  #received: Resolved<Q>[] = [];
   #ready: Outstanding<Q>[] = [];
   /** Outstanding retries and last tries, each in the order of their times. */
   #between = new DueQueue<Outstanding<Q>>();
   #last = new DueQueue<Outstanding<Q>>();
-  #asking = false;
+  #isWaitingForTokens = false;
   #failure: { error: unknown } | null = null;
   #wake: (() => void) | null = null;
   #lastActivity = 0;
   #spacing: number;
   #closed = false;
 
-  constructor(questions: Iterable<Q>, options: SweepOptions<Q>) {
+  constructor(requests: Iterable<Q>, options: SweepOptions<Q>) {
     this.#options = options;
     this.#spacing = Math.max(1, options.timeoutMs / (options.retries + 1));
-    this.#source = questions[Symbol.iterator]();
+    this.#source = requests[Symbol.iterator]();
   }
 
   get finished(): boolean {
-    return this.#ended && this.#outstanding === 0 && this.#heard.length === 0;
+    return this.#ended && this.#outstanding === 0 && this.#received.length === 0;
   }
 
   /** All pending replies. */
-  answers(): Answer<Q>[] {
-    for (const port of this.#ports.values()) if ('socket' in port) this.#hear(port);
-    const answers = this.#heard;
-    this.#heard = [];
-    return answers;
+  replies(): Resolved<Q>[] {
+    for (const port of this.#ports.values()) if ('socket' in port) this.#receive(port);
+    const responses = this.#received;
+    this.#received = [];
+    return responses;
   }
 
   /** Schedules retries of silent addresses and drops those out of retries. */
   expire(): void {
     const now = performance.now();
-    for (const asked of this.#between.due(now)) if (this.#isWaiting(asked)) this.#ready.push(asked);
-    for (const asked of this.#last.due(now)) if (this.#isWaiting(asked)) this.#giveUp(asked);
+    for (const outstanding of this.#between.due(now))
+      if (this.#isWaiting(outstanding)) this.#ready.push(outstanding);
+    for (const outstanding of this.#last.due(now))
+      if (this.#isWaiting(outstanding)) this.#giveUp(outstanding);
   }
 
   /** Takes addresses from the source while there is room in the window. */
@@ -199,12 +201,12 @@ class NeighborSweep<Q extends NeighborRequest> {
 
   requestTokens(): void {
     if (this.#failure) throw this.#failure.error;
-    if (this.#asking || this.#ready.length === 0) return;
-    this.#asking = true;
+    if (this.#isWaitingForTokens || this.#ready.length === 0) return;
+    this.#isWaitingForTokens = true;
     const granted = this.#options.take(Math.min(turnFrames, this.#ready.length));
     granted.then(
       (count) => {
-        this.#asking = false;
+        this.#isWaitingForTokens = false;
         if (count === 0) return;
         if (!this.#closed) this.#send(count);
         this.#wake?.();
@@ -239,15 +241,15 @@ class NeighborSweep<Q extends NeighborRequest> {
     this.#ports.clear();
   }
 
-  #hear({ socket, waiting }: Port<Q>): void {
+  #receive({ socket, waiting }: Port<Q>): void {
     const now = performance.now();
     for (const reply of socket.receive()) {
-      const asked = waiting.get(keyOf(reply.address));
-      // Nobody can have replied before the request.
-      if (!asked || asked.attempt === 0) continue;
-      this.#forget(asked);
-      const latencyMs = Math.max(0, now - asked.sentAt);
-      this.#heard.push({ question: asked.question, mac: Uint8Array.from(reply.mac), latencyMs });
+      const outstanding = waiting.get(keyOf(reply.address));
+      // No reply can precede the request.
+      if (!outstanding || outstanding.attempt === 0) continue;
+      this.#forget(outstanding);
+      const latencyMs = Math.max(0, now - outstanding.sentAt);
+      this.#received.push({ question: outstanding.question, mac: Uint8Array.from(reply.mac), latencyMs });
       this.#lastActivity = now;
     }
   }
@@ -259,10 +261,10 @@ class NeighborSweep<Q extends NeighborRequest> {
       this.#options.onUnsent?.(port.reason);
       this.#options.onSilent?.(question);
     } else if (!port.waiting.has(key)) {
-      const asked = { question, port, key, attempt: 0, sentAt: 0, due: Infinity };
-      port.waiting.set(key, asked);
+      const outstanding = { question, port, key, attempt: 0, sentAt: 0, due: Infinity };
+      port.waiting.set(key, outstanding);
       this.#outstanding += 1;
-      this.#ready.push(asked);
+      this.#ready.push(outstanding);
     }
   }
 
@@ -277,52 +279,52 @@ class NeighborSweep<Q extends NeighborRequest> {
     return port;
   }
 
-  #isWaiting(asked: Outstanding<Q>): boolean {
-    return asked.port.waiting.get(asked.key) === asked;
+  #isWaiting(outstanding: Outstanding<Q>): boolean {
+    return outstanding.port.waiting.get(outstanding.key) === outstanding;
   }
 
-  #forget(asked: Outstanding<Q>): void {
-    asked.port.waiting.delete(asked.key);
+  #forget(outstanding: Outstanding<Q>): void {
+    outstanding.port.waiting.delete(outstanding.key);
     this.#outstanding -= 1;
   }
 
-  #giveUp(asked: Outstanding<Q>): void {
-    this.#forget(asked);
-    this.#options.onSilent?.(asked.question);
+  #giveUp(outstanding: Outstanding<Q>): void {
+    this.#forget(outstanding);
+    this.#options.onSilent?.(outstanding.question);
   }
 
   #send(granted: number): void {
-    const turn = this.#ready.splice(0, granted).filter((asked) => this.#stillWanted(asked));
-    for (const [port, group] of Map.groupBy(turn, (asked) => asked.port)) {
+    const turn = this.#ready.splice(0, granted).filter((outstanding) => this.#stillWanted(outstanding));
+    for (const [port, group] of Map.groupBy(turn, (outstanding) => outstanding.port)) {
       for (let at = 0; at < group.length; at += frameBatch) {
         this.#sendBatch(port, group.slice(at, at + frameBatch));
         // The receive buffer is small: many hosts reply before the turn is over.
-        this.#hear(port);
+        this.#receive(port);
       }
     }
     this.#lastActivity = performance.now();
   }
 
   /** No reply meanwhile, and still in scope at the moment of sending. */
-  #stillWanted(asked: Outstanding<Q>): boolean {
-    if (!this.#isWaiting(asked)) return false;
-    if (this.#options.wanted?.(asked.question) ?? true) return true;
-    this.#giveUp(asked);
+  #stillWanted(outstanding: Outstanding<Q>): boolean {
+    if (!this.#isWaiting(outstanding)) return false;
+    if (this.#options.wanted?.(outstanding.question) ?? true) return true;
+    this.#giveUp(outstanding);
     return false;
   }
 
   /** What did not fit into the kernel buffer goes with the next try; each try costs a token, so this ends. */
   #sendBatch(port: Port<Q>, batch: Outstanding<Q>[]): void {
     const now = performance.now();
-    const { sent, refusals } = port.socket.send(batch.map((asked) => asked.question.address));
+    const { sent, refusals } = port.socket.send(batch.map((outstanding) => outstanding.question.address));
     this.#options.onSent?.(sent);
     for (const reason of refusals) this.#options.onUnsent?.(reason);
-    for (const asked of batch) {
-      asked.sentAt = now;
-      asked.attempt += 1;
-      const last = asked.attempt > this.#options.retries;
-      asked.due = now + (last ? this.#options.timeoutMs : this.#spacing);
-      (last ? this.#last : this.#between).push(asked);
+    for (const outstanding of batch) {
+      outstanding.sentAt = now;
+      outstanding.attempt += 1;
+      const last = outstanding.attempt > this.#options.retries;
+      outstanding.due = now + (last ? this.#options.timeoutMs : this.#spacing);
+      (last ? this.#last : this.#between).push(outstanding);
     }
   }
 }

@@ -8,7 +8,7 @@ const msgDontwait = 0x40;
 const headerBytes = 16; // struct nlmsghdr
 const addressBytes = 12; // struct sockaddr_nl
 /** Twice the size of a kernel response. */
-const answerBytes = 65_536;
+const responseBytes = 65_536;
 
 const flag = { request: 0x001, multipart: 0x002, dump: 0x300 };
 const control = { error: 2, done: 3 };
@@ -38,9 +38,9 @@ export type Attributes = ReadonlyMap<number, Buffer>;
  * @throws NetlinkError if the kernel rejects it; Error without netlink
  */
 export function requestKernel(type: number, body: Buffer): Buffer {
-  const [answer] = exchange(type, flag.request, body);
-  if (!answer) throw new Error('netlink: no response from the kernel');
-  return answer.body;
+  const [response] = exchange(type, flag.request, body);
+  if (!response) throw new Error('netlink: no response from the kernel');
+  return response.body;
 }
 
 /** The same for a whole table, item by item. */
@@ -57,12 +57,12 @@ function* exchange(type: number, flags: number, body: Buffer): Generator<Netlink
   const fd = sys.socket(afNetlink, sockRawCloexec, netlinkRoute);
   if (fd < 0) throw new NetlinkError(sys.errno());
   try {
-    const question = Buffer.alloc(headerBytes + body.length);
-    question.writeUInt32LE(question.length, 0);
-    question.writeUInt16LE(type, 4);
-    question.writeUInt16LE(flags, 6);
-    question.set(body, headerBytes);
-    if (sys.sendto(fd, question, question.length, 0, kernelAddress, addressBytes) < 0) {
+    const request = Buffer.alloc(headerBytes + body.length);
+    request.writeUInt32LE(request.length, 0);
+    request.writeUInt16LE(type, 4);
+    request.writeUInt16LE(flags, 6);
+    request.set(body, headerBytes);
+    if (sys.sendto(fd, request, request.length, 0, kernelAddress, addressBytes) < 0) {
       throw new NetlinkError(sys.errno());
     }
     let more = true;
@@ -104,7 +104,7 @@ function receive(sys: Sys, fd: number): Buffer {
   buffer.writeUInt32LE(addressBytes, nameLengthAt);
   if (sys.recvmmsg(fd, header, 1, msgDontwait, 0) < 1) throw new NetlinkError(sys.errno());
   if (buffer.readUInt32LE(nameAt + 4) !== 0) return Buffer.alloc(0);
-  const length = Math.min(buffer.readUInt32LE(56), answerBytes);
+  const length = Math.min(buffer.readUInt32LE(56), responseBytes);
   return Buffer.from(buffer.subarray(dataAt, dataAt + length));
 }
 
@@ -120,12 +120,12 @@ const dataAt = 96;
 let inbox: { header: number; buffer: Buffer } | null = null;
 
 function makeInbox(sys: Sys): { header: number; buffer: Buffer } {
-  const { address, buffer } = sys.memory(dataAt + answerBytes);
+  const { address, buffer } = sys.memory(dataAt + responseBytes);
   buffer.writeBigUInt64LE(BigInt(address + nameAt), 0);
   buffer.writeBigUInt64LE(BigInt(address + vectorAt), 16);
   buffer.writeBigUInt64LE(1n, 24);
   buffer.writeBigUInt64LE(BigInt(address + dataAt), vectorAt);
-  buffer.writeBigUInt64LE(BigInt(answerBytes), vectorAt + 8);
+  buffer.writeBigUInt64LE(BigInt(responseBytes), vectorAt + 8);
   return { header: address, buffer };
 }
 

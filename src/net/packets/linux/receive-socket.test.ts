@@ -6,11 +6,11 @@ import { loadSys, type Sys, u32 } from './sys.ts';
 const rxRing = 5;
 const mebibyte = 1024 * 1024;
 
-/** Blocks that a request for a ring asks for. */
+/** Number of blocks in a ring request. */
 const blocksOf = (request: Uint8Array) => Buffer.from(request).readUInt32LE(4);
 
 describe.runIf(rawObstacle() === null)('the ring of a packet socket of the kernel', () => {
-  /** A packet socket with version 3 of the ring, and what was asked of it. */
+  /** A packet socket with version 3 of the ring, and the requests it received. */
   function socket(): { fd: number; sys: Sys; asked: number[] } {
     const real = loadSys();
     const fd = real.socket(17, 2, 0);
@@ -62,10 +62,10 @@ describe.runIf(rawObstacle() === null)('the ring of a packet socket of the kerne
     sys.close(fd);
   });
 
-  it('is there in a socket that hears', () => {
-    const hearing = new ReceiveSocket(1);
-    expect(hearing.ring.bytes.length).toBe(8 * mebibyte);
-    expect(hearing.figures()).toEqual({ received: 0, dropped: 0 });
+  it('is attached to a socket that receives', () => {
+    const listening = new ReceiveSocket(1);
+    expect(listening.ring.bytes.length).toBe(8 * mebibyte);
+    expect(listening.figures()).toEqual({ received: 0, dropped: 0 });
   });
 });
 

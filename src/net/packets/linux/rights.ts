@@ -2,7 +2,7 @@ import { errnoName, loadSys } from './sys.ts';
 
 const afPacket = 17;
 const sockRaw = 3;
-const nothingHeard = 0;
+const nothingReceived = 0;
 
 /** How to get the privilege that raw packets require. */
 const howToGrant =
@@ -13,7 +13,7 @@ const howToGrant =
 export function rawObstacle(): string | null {
   try {
     const sys = loadSys();
-    const fd = sys.socket(afPacket, sockRaw, nothingHeard);
+    const fd = sys.socket(afPacket, sockRaw, nothingReceived);
     if (fd < 0) return `raw packets are not permitted (${errnoName(sys.errno())}); ${howToGrant}`;
     sys.close(fd);
     return null;

@@ -4,7 +4,7 @@ import { type Address, parseAddress } from '../../../domain/targets/address.ts';
 import { canMakeNamespaces, Namespace } from '../fixtures/namespace.ts';
 import { RouteTable } from './route.ts';
 
-const askRoutes = fileURLToPath(new URL('../fixtures/resolve-routes.ts', import.meta.url));
+const resolveRoutes = fileURLToPath(new URL('../fixtures/resolve-routes.ts', import.meta.url));
 
 interface Shown {
   interface: string;
@@ -16,7 +16,7 @@ interface Shown {
   gateway: string | null;
   mac: string | null;
 }
-type Question = string | { address: string; interface?: string; source?: string };
+type RouteQuery = string | { address: string; interface?: string; source?: string };
 
 describe('the routes of this machine', () => {
   it('reaches loopback through the kernel', () => {
@@ -79,14 +79,14 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
     peer?.close();
   });
 
-  async function ask(...questions: Question[]): Promise<(Shown | string)[]> {
-    const list = questions.map((each) => (typeof each === 'string' ? { address: each } : each));
-    return (await own.run<{ answers: (Shown | string)[] }>(askRoutes, list)).answers;
+  async function resolve(...queries: RouteQuery[]): Promise<(Shown | string)[]> {
+    const list = queries.map((each) => (typeof each === 'string' ? { address: each } : each));
+    return (await own.run<{ answers: (Shown | string)[] }>(resolveRoutes, list)).answers;
   }
 
-  it('tells neighbors from what lies behind a gateway', async () => {
+  it('distinguishes neighbors from hosts behind a gateway', async () => {
     const eth0 = { interface: 'eth0', link: 'ethernet', mtu: 1500, mac: '000c29000001' };
-    expect(await ask('10.9.0.77', '10.20.1.1', '10.20.5.1', '10.21.0.5', '10.33.0.1')).toMatchObject([
+    expect(await resolve('10.9.0.77', '10.20.1.1', '10.20.5.1', '10.21.0.5', '10.33.0.1')).toMatchObject([
       { ...eth0, source: '10.9.0.1', gateway: null, family: 4 },
       { ...eth0, source: '10.9.0.1', gateway: '10.9.0.2' },
       { interface: 'br0', link: 'ethernet', source: '10.6.0.1', gateway: '10.6.0.2', mtu: 1400 },
@@ -96,7 +96,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
   });
 
   it('knows bridges and further kinds of Ethernet', async () => {
-    expect(await ask('10.6.0.2', '10.5.0.2')).toMatchObject([
+    expect(await resolve('10.6.0.2', '10.5.0.2')).toMatchObject([
       { interface: 'br0', link: 'ethernet', gateway: null },
       { interface: 'mv0', link: 'ethernet', gateway: null },
     ]);
@@ -104,7 +104,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
 
   it('reaches own addresses and loopback through the kernel', async () => {
     const ip = { interface: 'lo', link: 'ip', gateway: null, mac: null };
-    const questions = [
+    const queries = [
       '10.9.0.1',
       '10.8.0.1',
       '127.0.0.1',
@@ -112,11 +112,11 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
       'fd09::1',
       { address: '10.9.0.9', interface: 'br0' },
     ];
-    expect(await ask(...questions)).toMatchObject([ip, ip, ip, ip, ip, ip]);
+    expect(await resolve(...queries)).toMatchObject([ip, ip, ip, ip, ip, ip]);
   });
 
   it('knows IPv6: neighbors, gateways, link-local addresses', async () => {
-    const [near, far, local, missing, elsewhere] = await ask(
+    const [near, far, local, missing, remote] = await resolve(
       'fd09::77',
       'fd20::1',
       'fe80::77%eth0',
@@ -131,12 +131,12 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
       gateway: null,
     });
     expect(missing).toBe('fe80::77 needs an interface: fe80::77%NAME');
-    expect(elsewhere).toBe('fe80::77%eth0 is not on the link of interface br0');
+    expect(remote).toBe('fe80::77%eth0 is not on the link of interface br0');
   });
 
   it('says why there is no route', async () => {
-    const questions = ['10.99.0.1', '10.30.0.1', '10.31.0.1', '10.32.0.1', 'fd99::1', 'fd30::1', 'fd32::1'];
-    expect(await ask(...questions, '10.9.0.255', '224.0.0.5')).toEqual([
+    const queries = ['10.99.0.1', '10.30.0.1', '10.31.0.1', '10.32.0.1', 'fd99::1', 'fd30::1', 'fd32::1'];
+    expect(await resolve(...queries, '10.9.0.255', '224.0.0.5')).toEqual([
       'no route to 10.99.0.1',
       'the route to 10.30.0.1 prohibits it',
       'no route to 10.31.0.1',
@@ -151,7 +151,10 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
 
   it('T-085 names a link that is down', async () => {
     expect(
-      await ask('10.10.0.5', '10.8.0.5', '10.7.0.5', '10.4.0.5', { address: '10.20.0.1', interface: 'eth1' }),
+      await resolve('10.10.0.5', '10.8.0.5', '10.7.0.5', '10.4.0.5', {
+        address: '10.20.0.1',
+        interface: 'eth1',
+      }),
     ).toEqual([
       'no route to 10.10.0.5',
       'no route to 10.8.0.5: interface eth1 is down',
@@ -162,7 +165,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
   });
 
   it('is forced to an interface and a source only where that can be', async () => {
-    const answers = await ask(
+    const responses = await resolve(
       { address: '10.9.0.77', source: '10.9.0.9' },
       { address: '10.9.0.77', interface: 'eth0', source: '10.9.0.9' },
       { address: '10.9.0.77', interface: 'br0' },
@@ -173,7 +176,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
       { address: 'fd09::77', interface: 'eth0', source: 'fd09::1' },
     );
     const forced = { interface: 'eth0', source: '10.9.0.9' };
-    expect(answers).toMatchObject([
+    expect(responses).toMatchObject([
       forced,
       forced,
       'no route to 10.9.0.77 through br0',
@@ -186,14 +189,14 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
   });
 
   it('follows rules, and remembers no more than what is routed alike', async () => {
-    const answers = (await ask('10.40.0.1', '10.40.0.200', '10.40.0.2', '10.40.0.201')) as Shown[];
-    expect(answers.map((each) => each.gateway)).toEqual(['10.9.0.2', '10.6.0.2', '10.9.0.2', '10.6.0.2']);
-    const spread = (await ask(...Array.from({ length: 64 }, (_, at) => `10.50.0.${at + 1}`))) as Shown[];
+    const responses = (await resolve('10.40.0.1', '10.40.0.200', '10.40.0.2', '10.40.0.201')) as Shown[];
+    expect(responses.map((each) => each.gateway)).toEqual(['10.9.0.2', '10.6.0.2', '10.9.0.2', '10.6.0.2']);
+    const spread = (await resolve(...Array.from({ length: 64 }, (_, at) => `10.50.0.${at + 1}`))) as Shown[];
     expect(new Set(spread.map((each) => each.gateway))).toEqual(new Set(['10.9.0.2', '10.6.0.2']));
   });
 
   it('lists what is attached, without own addresses', async () => {
-    const { attached } = await own.run<{ attached: string[] }>(askRoutes, []);
+    const { attached } = await own.run<{ attached: string[] }>(resolveRoutes, []);
     expect(attached).toEqual(
       expect.arrayContaining(['10.9.0.2 - 10.9.0.8', '10.9.0.10 - 10.9.0.254', '10.6.0.2 - 10.6.0.254']),
     );
@@ -203,8 +206,8 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
     expect(attached.some((text) => /^fe80::\S*%eth0 - fe80::\S*%eth0$/.test(text))).toBe(true);
   });
 
-  it('asks the kernel once for each stretch of 4096 addresses that is routed alike', async () => {
-    expect(await own.run(askRoutes, 4096)).toEqual({ queries: 3 });
+  it('queries the kernel once per 4096 addresses with the same route', async () => {
+    expect(await own.run(resolveRoutes, 4096)).toEqual({ queries: 3 });
   });
 });
 
@@ -221,7 +224,7 @@ describe.skipIf(!canMakeNamespaces)('VLAN', () => {
       }
       own.ip('link set eth0.5 up');
       own.ip('addr add 10.3.0.1/24 dev eth0.5');
-      const { answers } = await own.run<{ answers: Shown[] }>(askRoutes, [{ address: '10.3.0.2' }]);
+      const { answers } = await own.run<{ answers: Shown[] }>(resolveRoutes, [{ address: '10.3.0.2' }]);
       expect(answers[0]).toMatchObject({ interface: 'eth0.5', link: 'ethernet', source: '10.3.0.1' });
     } finally {
       own.close();

@@ -81,13 +81,13 @@ export class RouteTable {
 
   /** @returns the route, or why there is none ("no route to 10.9.0.1", "interface eth1 is down") */
   lookup(address: Address, force: RouteForce = {}): Route | { problem: string } {
-    const answer = this.#remembered(address, force);
-    return 'because' in answer ? { problem: answer.because(formatAddress(address), address) } : answer;
+    const known = this.#remembered(address, force);
+    return 'because' in known ? { problem: known.because(formatAddress(address), address) } : known;
   }
 
   /**
    * The addresses that routes put on each Ethernet link itself, without those of this machine. The lookup of each
-   * address is authoritative: a rule may route it elsewhere.
+   * address is authoritative: a rule may route it over another link.
    */
   attached(): Map<Link, AddressSet> {
     return this.#table.attached();
@@ -100,18 +100,18 @@ export class RouteTable {
 
   #remembered(address: Address, force: RouteForce): Route | Refusal {
     const stretch = this.#table.stretchOf(address);
-    if (stretch === null) return this.#ask(address, force);
+    if (stretch === null) return this.#lookUp(address, force);
     const source = force.source ? formatAddress(force.source) : '';
     const key = `${address.family} ${stretch} ${address.zone ?? ''} ${force.interface ?? ''} ${source}`;
-    let answer = this.#known.get(key);
-    if (answer) return answer;
-    answer = this.#ask(address, force);
+    let known = this.#known.get(key);
+    if (known) return known;
+    known = this.#lookUp(address, force);
     if (this.#known.size >= maxKnownRoutes) this.#known.clear();
-    this.#known.set(key, answer);
-    return answer;
+    this.#known.set(key, known);
+    return known;
   }
 
-  #ask(address: Address, force: RouteForce): Route | Refusal {
+  #lookUp(address: Address, force: RouteForce): Route | Refusal {
     const forced = this.#forcedLink(address, force);
     if ('because' in forced) return forced;
     const refused = force.source && this.#sourceRefusal(force.source, address);

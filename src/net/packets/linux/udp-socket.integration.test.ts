@@ -33,20 +33,20 @@ async function echoService(family: 4 | 6): Promise<UdpEndpoint> {
 const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
-  it('brings the answer and the endpoint that it came from', async () => {
+  it('returns the response and its source endpoint', async () => {
     const service = await echoService(family);
     const socket = open(family);
     expect(socket.send([{ ...service, bytes: Buffer.from('hello') }]).done).toBe(1);
     await soon();
-    const [answer] = socket.answers();
-    expect(answer?.bytes.toString()).toBe('hello');
-    expect({ port: answer?.port, address: [...(answer?.address ?? [])] }).toEqual({
+    const [response] = socket.answers();
+    expect(response?.bytes.toString()).toBe('hello');
+    expect({ port: response?.port, address: [...(response?.address ?? [])] }).toEqual({
       port: service.port,
       address: [...localhost[family]],
     });
   });
 
-  it('keeps 512 bytes of an answer and sends at most 1232', async () => {
+  it('keeps 512 bytes of a response and sends at most 1232', async () => {
     const service = await echoService(family);
     const socket = open(family);
     socket.send([{ ...service, bytes: Buffer.alloc(1200, 'a') }]);
@@ -66,7 +66,7 @@ describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
     expect(socket.errors()).toMatchObject([{ port: 1 }]);
   });
 
-  it('tells of each closed port, and no error about one datagram keeps another from leaving', async () => {
+  it('reports each closed port, and an error about one datagram blocks no other', async () => {
     const service = await echoService(family);
     const socket = open(family);
     const closed = Array.from({ length: 40 }, (_, at) => ({
@@ -82,9 +82,9 @@ describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
       [40, 0],
     ]);
     await soon();
-    const answers = socket.answers().map(({ bytes }) => bytes[0]);
-    expect(answers).toEqual(closed.map((_datagram, at) => at));
-    // The kernel limits its own errors, too; none is told twice, and all are of that kind.
+    const responses = socket.answers().map(({ bytes }) => bytes[0]);
+    expect(responses).toEqual(closed.map((_datagram, at) => at));
+    // The kernel limits its own errors, too; each is reported once, and all are of that kind.
     const errors = socket.errors();
     expect(new Set(errors.map(({ port }) => port)).size).toBe(errors.length);
     expect(errors.length).toBeGreaterThan(0);
@@ -122,7 +122,7 @@ describe.each([
     ['another kind', 12, 8],
     ['an error of this machine', 20, 1],
     ['an error of nobody', 20, 0],
-  ])('tells of no ICMP error with %s', (_name, at, byte) => {
+  ])('ignores an ICMP error with %s', (_name, at, byte) => {
     const other = Buffer.from(control);
     other[at] = byte;
     expect(readIcmpError(other, family)).toBeNull();

@@ -5,7 +5,7 @@ import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
 export const datagramBatch = 64;
 
 /** Bytes kept of one response. */
-const keptAnswerBytes = 512;
+const keptResponseBytes = 512;
 
 /** Maximum size of a datagram: a QUIC Initial packet has 1200. */
 const maxDatagramBytes = 1232;
@@ -175,7 +175,7 @@ export class UdpSocket implements UdpPath {
     const found: UdpResponse[] = [];
     for (let reads = 0; reads < maxReads; reads++) {
       const count = this.#read(msgDontwait);
-      for (let at = 0; at < count; at++) found.push(this.#answer(at));
+      for (let at = 0; at < count; at++) found.push(this.#response(at));
       if (count < datagramBatch) break;
     }
     return found;
@@ -232,7 +232,7 @@ export class UdpSocket implements UdpPath {
     this.#arena.setData(at, bytes);
   }
 
-  #answer(at: number): UdpResponse {
+  #response(at: number): UdpResponse {
     const { data, name } = this.#arena.received(at);
     return { ...this.#endpoint(name), bytes: Buffer.from(data) };
   }
@@ -289,7 +289,7 @@ class Arena {
   constructor(sys: Sys) {
     const perMessage = headerBytes + vectorBytes + nameBytes;
     const sendBytes = datagramBatch * (perMessage + maxDatagramBytes);
-    const receiveBytes = datagramBatch * (perMessage + keptAnswerBytes + controlBytes);
+    const receiveBytes = datagramBatch * (perMessage + keptResponseBytes + controlBytes);
     const { address, buffer } = sys.memory(sendBytes + receiveBytes);
     this.#memory = buffer;
     this.#receiveOffset = sendBytes;
@@ -297,7 +297,7 @@ class Arena {
     this.receiveHeaders = address + sendBytes;
     this.#layout = {
       send: this.#link(address, 0, maxDatagramBytes, false),
-      receive: this.#link(address, sendBytes, keptAnswerBytes, true),
+      receive: this.#link(address, sendBytes, keptResponseBytes, true),
     };
   }
 
@@ -350,9 +350,9 @@ class Arena {
     const header = this.#receiveOffset + at * headerBytes;
     const { names, data, controls } = this.#layout.receive;
     const controlLength = Math.min(this.#memory.readUInt32LE(header + 40), controlBytes);
-    const length = Math.min(this.#memory.readUInt32LE(header + 56), keptAnswerBytes);
+    const length = Math.min(this.#memory.readUInt32LE(header + 56), keptResponseBytes);
     return {
-      data: this.#slice(data + at * keptAnswerBytes, length),
+      data: this.#slice(data + at * keptResponseBytes, length),
       name: this.#slice(names + at * nameBytes, nameBytes),
       control: this.#slice(controls + at * controlBytes, controlLength),
     };
