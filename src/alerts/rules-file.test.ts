@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
-import { readAlertRules } from './alert-rules.ts';
+import { readAlertRules } from './read-rules.ts';
 import { loadAlertRules } from './rules-file.ts';
 
 const contract = `alerts:

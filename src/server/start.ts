@@ -1,4 +1,4 @@
-import { readAlertRules } from '../alerts/alert-rules.ts';
+import { readAlertRules } from '../alerts/read-rules.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { readLicense } from '../workspace/license/read-license.ts';
 import { ReloadNotices } from '../workspace/reload-notice.ts';

@@ -71,7 +71,7 @@ async function validate(strict: boolean, global: GlobalFlags, wiring: CliWiring)
     const { checkModuleDefaults } = await import('../../scan-run/plan/module-defaults.ts');
     checkModuleDefaults(loaded, await wiring.loadRegistry(loaded.config));
   }
-  const { readAlertRules } = await import('../../alerts/alert-rules.ts');
+  const { readAlertRules } = await import('../../alerts/read-rules.ts');
   await readAlertRules(loaded.alertFiles, loaded.config.alerts.file);
   print('the configuration is valid\n');
   return 0;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
-import { type AlertRule, evaluateCondition, readAlertRules } from '../../alerts/alert-rules.ts';
+import { type AlertRule, evaluateCondition } from '../../alerts/alert-rules.ts';
 import { type AlertValues, alertVariableNames, type ShownValues } from '../../alerts/alert-values.ts';
+import { readAlertRules } from '../../alerts/read-rules.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { findServer, namedClient } from '../session/server-choice.ts';
 import { renderColumns } from '../terminal/columns.ts';

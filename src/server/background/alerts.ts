@@ -1,13 +1,14 @@
 import { type AlertOutcome, evaluateAlerts } from '../../actions/alerts/evaluate-alerts.ts';
 import { type ListedAlert, listAlerts } from '../../actions/alerts/list-alerts.ts';
 import { type AlertValueSource, readAlertValues } from '../../actions/alerts/read-alert-values.ts';
-import { type AlertRules, readAlertRules } from '../../alerts/alert-rules.ts';
+import type { AlertRules } from '../../alerts/alert-rules.ts';
 import {
   type AlertValues,
   alertVariableNames,
   type ShownValues,
   shownValues,
 } from '../../alerts/alert-values.ts';
+import { readAlertRules } from '../../alerts/read-rules.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseChannel } from '../../domain/channel.ts';
 import { slackMissing } from '../../notify/slack.ts';
