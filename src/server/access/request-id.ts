@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { ScanOrigin } from '../../domain/scan-origin.ts';
+import { withoutTokens } from '../../domain/text/secret-text.ts';
 import { formatTraceparent, parseTraceparent } from '../../domain/trace-context.ts';
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/;
@@ -29,5 +30,6 @@ export function requestId(request?: Pick<IncomingMessage, 'headers'>): string {
 /** What a scan remembers of the request that submits it. */
 export function originOf(id: string, headers: IncomingHttpHeaders): ScanOrigin {
   const parent = parseTraceparent(headers['traceparent']);
-  return { requestId: id, traceparent: parent && formatTraceparent(parent) };
+  // A client may send its token as an id.
+  return { requestId: withoutTokens(id), traceparent: parent && formatTraceparent(parent) };
 }
