@@ -171,7 +171,7 @@ describe('installed graphs and profiles', () => {
     expect(names(await builtin.withInstalled(folders, registry, second))).toEqual([[], []]);
   });
 
-  it('reads so many files of a folder and tells how many are left', async () => {
+  it('reads a limited number of files of a folder and reports how many it skipped', async () => {
     for (let n = 100; n < 303; n++) await put(`user/dags/g${n}.yaml`, graph(`g${n}`));
     const library = await builtin.withInstalled(folders, registry);
     expect(names(library)[0]).toHaveLength(200);

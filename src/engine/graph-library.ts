@@ -156,8 +156,8 @@ export class GraphLibrary {
     to: FolderShelf<E>,
   ): Promise<void> {
     const { files, problems } = await listInstalled(dir);
-    const tell = (message: string) => this.problems.push({ source, message });
-    for (const problem of problems) tell(problem);
+    const report = (message: string) => this.problems.push({ source, message });
+    for (const problem of problems) report(problem);
     const here = new Map<string, E>();
     for (const file of files) {
       try {
@@ -169,7 +169,7 @@ export class GraphLibrary {
         const old = to.before.find((entry) => entry.file === file);
         const keeps = old !== undefined && !here.has(old.name);
         if (keeps) here.set(old.name, old);
-        tell(`${error.message}${keeps ? '\n(the previous version stays in force)' : ''}`);
+        report(`${error.message}${keeps ? '\n(the previous version stays in force)' : ''}`);
       }
     }
     for (const [name, entry] of here) to.entries.set(name, entry);

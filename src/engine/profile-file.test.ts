@@ -132,7 +132,7 @@ describe('profile files', () => {
     expect(problems(text)).toEqual([expected]);
   });
 
-  it('tells every problem at once', () => {
+  it('reports every problem at once', () => {
     expect(problems('a: 1\nscanner: { rate: x }\ndag: y')).toHaveLength(3);
   });
 

@@ -15,7 +15,7 @@ const named = (name: string, options: OptionDefs = {}) =>
     execute: async () => undefined,
   });
 
-it('loads what was announced once, when it is asked for', () => {
+it('loads an announced module once, on first use', () => {
   const registry = new Registry();
   const loaded: string[] = [];
   for (const name of ['first_one', 'second_one']) {

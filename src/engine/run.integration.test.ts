@@ -276,7 +276,7 @@ describe('runGraph', () => {
   });
 
   it('refuses keys that the module did not declare and records that lack their identity', async () => {
-    const liar = module(
+    const tarpit = module(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -286,7 +286,7 @@ describe('runGraph', () => {
         await data.append('discovered_hosts', { name: 'no ip' });
       },
     );
-    const { stages } = await trial({ modules: [liar, sweeper, reporter([])], graph: chain });
+    const { stages } = await trial({ modules: [tarpit, sweeper, reporter([])], graph: chain });
     expect(stages[0]?.error).toContain('an item has no "ip"');
   });
 

@@ -223,7 +223,7 @@ class Run {
         node.alive();
       },
     });
-    const blame = (error: unknown) => this.#takeStray(node, watch, error);
+    const blame = (error: unknown) => this.#onUncaught(node, watch, error);
     try {
       await answerable(blame, async () => {
         await module.initialize();
@@ -237,7 +237,7 @@ class Run {
   }
 
   /** Handles an uncaught error of a module. After its end there is nothing to stop, but the node counts as failed. */
-  #takeStray(node: Node, watch: NodeWatch, error: unknown): void {
+  #onUncaught(node: Node, watch: NodeWatch, error: unknown): void {
     const reason = new Error(`uncaught error: ${describe(error)}`);
     const { status } = node.stage;
     if (status === 'running' && !watch.signal.aborted) watch.fail(reason);

@@ -74,12 +74,12 @@ export class SafeYaml {
     const problems = [...document.errors, ...document.warnings];
     // On stack overflow the parser reports dozens of follow-up problems.
     const tooDeep = problems.find(({ message }) => /call stack|stack overflow/i.test(message));
-    const told = tooDeep ? [tooDeep] : problems;
-    for (const { message, pos } of told) {
+    const reported = tooDeep ? [tooDeep] : problems;
+    for (const { message, pos } of reported) {
       const text = tooDeep ? 'the document is nested too deeply' : message;
       this.problems.push({ type: 'syntax', message: text, ...this.placeAt(pos[0]) });
     }
-    return told.length === 0;
+    return reported.length === 0;
   }
 
   /** Start position of a node; otherwise the start of the file. */

@@ -50,14 +50,14 @@ it('the second message of an SMB dialogue carries a negotiation of NTLM without 
 const plain = { intrusive: false, thorough: false, secure: false };
 
 it('what only tells how strong the encryption is gets asked where that is wanted, and inside TLS', () => {
-  const asked = (answer: string, more: object) =>
-    probesAfter(Buffer.from(answer, 'latin1'), 12_345, { ...plain, ...more }).map(({ name }) => name);
+  const probeNames = (response: string, more: object) =>
+    probesAfter(Buffer.from(response, 'latin1'), 12_345, { ...plain, ...more }).map(({ name }) => name);
   const page = 'HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\nok';
-  expect(asked(page, { thorough: true })).toEqual([]);
-  expect(asked(page, { thorough: true, secure: true })).toEqual(['compressed-page']);
+  expect(probeNames(page, { thorough: true })).toEqual([]);
+  expect(probeNames(page, { thorough: true, secure: true })).toEqual(['compressed-page']);
   const lists = 'SSH-2.0-x\r\n...diffie-hellman-group-exchange-sha256...rsa-sha2-512';
-  expect(asked(lists, {})).toEqual([]);
-  expect(asked(lists, { thorough: true })).toEqual(['ssh-rsa-key', 'ssh-group-size']);
+  expect(probeNames(lists, {})).toEqual([]);
+  expect(probeNames(lists, { thorough: true })).toEqual(['ssh-rsa-key', 'ssh-group-size']);
 });
 
 it.each<[answer: string, names: string[]]>([
@@ -73,9 +73,9 @@ it.each<[answer: string, names: string[]]>([
   ['220 mx.example ESMTP\r\n250-mx.example\r\n250 DSN\r\n', ['smtp-help']],
   ['220 mx.example ESMTP Postfix\r\n250-mx.example\r\n250 DSN\r\n', []],
   ['0About\t/about\thost.example\t70\r\n', ['gopher-caps']],
-])('%j leads to %j', (answer, names) => {
-  const asked = probesAfter(Buffer.from(answer, 'latin1'), 12_345, plain).map(({ name }) => name);
-  expect(asked).toEqual(names);
+])('%j leads to %j', (response, names) => {
+  const probeNames = probesAfter(Buffer.from(response, 'latin1'), 12_345, plain).map(({ name }) => name);
+  expect(probeNames).toEqual(names);
 });
 
 it('the second request to Transmission repeats the number of its first answer, and nothing else of it', () => {

@@ -13,7 +13,7 @@ describe('AddressWalk', () => {
     expect(seen).not.toEqual([...network]);
   });
 
-  it('goes on after an interruption with exactly what is not settled', () => {
+  it('resumes with exactly the incomplete addresses', () => {
     const property = fc.property(fc.nat(300), fc.nat(40), (taken, open) => {
       const walk = new AddressIterator(network, null);
       const settled = new Set<string>();
@@ -38,7 +38,7 @@ describe('AddressWalk', () => {
     fc.assert(property, { numRuns: 50 });
   });
 
-  it('gives no address that was settled before it was given again', () => {
+  it('returns no address that was completed before it came up again', () => {
     const walk = new AddressIterator(network, null);
     const taken = Array.from({ length: 100 }, () => walk.next().value as string);
     const resumed = new AddressIterator(network, walk.state());

@@ -14,14 +14,14 @@ export interface IteratorState {
 }
 
 /**
- * The addresses of a scan in random order, each once. The consumer settles an address when its outcome is known, so
- * that after an interruption the iterator continues with exactly the unsettled addresses.
+ * The addresses of a scan in random order, each once. The consumer marks an address complete once its outcome is known,
+ * so that after an interruption the iterator continues with exactly the incomplete addresses.
  */
 export class AddressIterator implements Iterator<string, undefined>, Iterable<string> {
   readonly #over: string;
   readonly #key: PermutationKey;
   readonly #addresses: Iterator<string, void>;
-  /** Taken before an interruption, neither settled nor returned since. */
+  /** Taken before an interruption, neither completed nor returned since. */
   readonly #again: Set<string>;
   readonly #nextAgain: Iterator<string, void>;
   /** Whether it continues an interrupted iteration. */

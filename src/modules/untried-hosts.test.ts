@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 import { UntriedHosts } from './untried-hosts.ts';
 
-it('tells each reason once, with the first host and how many more', () => {
-  const told: unknown[][] = [];
-  const ctx = { warn: (...words: unknown[]) => void told.push(words) };
+it('reports each reason once, with the first host and how many more', () => {
+  const warned: unknown[][] = [];
+  const ctx = { warn: (...words: unknown[]) => void warned.push(words) };
   const hosts = new UntriedHosts();
   for (const host of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) hosts.note(host, `no route to ${host}`);
   hosts.note('10.0.0.4', 'interface eth0 is down');
   hosts.warn(ctx);
-  expect(told).toEqual([
+  expect(warned).toEqual([
     ['not_tried', 'no route to 10.0.0.1; the same for 2 more', '10.0.0.1'],
     ['not_tried', 'interface eth0 is down', '10.0.0.4'],
   ]);
   hosts.warn(ctx);
-  expect(told).toHaveLength(2);
+  expect(warned).toHaveLength(2);
 });

@@ -40,13 +40,13 @@ export async function prepareTargets(
   part: ShardPart | null = null,
 ): Promise<PreparedTargets> {
   // Removing addresses before the addresses of a shard are counted would shift them against those of the owner.
-  const asked = parseTargets(request.targets, part ? anyInterface : undefined);
+  const requested = parseTargets(request.targets, part ? anyInterface : undefined);
   const exclusions = parseTargets([...request.exclude, ...config.scanner.blocklist]);
   const scope = compileScope(config.scanner.scope);
-  const found = await resolveNames(asked.hostnames, resolve);
+  const found = await resolveNames(requested.hostnames, resolve);
   const forbidden = await resolveNames(exclusions.hostnames, resolve);
 
-  const whole = asked.addresses.union(addressSetOf(found.addresses.keys()));
+  const whole = requested.addresses.union(addressSetOf(found.addresses.keys()));
   const wanted = part ? whole.everyNth(BigInt(part.of), BigInt(part.shard)) : whole;
   const excluded = exclusions.covered.union(addressSetOf(forbidden.addresses.keys()));
   const allowed = scope.split(wanted.minus(excluded));
@@ -56,7 +56,7 @@ export async function prepareTargets(
     warnings.push({ code: 'out_of_scope', message });
   }
   return {
-    targets: asked.targets.flatMap((target) => withAddresses(target, found.addresses)),
+    targets: requested.targets.flatMap((target) => withAddresses(target, found.addresses)),
     addresses: allowed.inside,
     scope,
     excluded: wanted.size - allowed.inside.size,

@@ -197,13 +197,13 @@ it('a resumed scan has run for as long as all its runs together, and its limit c
   expect(record?.duration_seconds).toBeLessThan(3600);
 });
 
-it('the time of a run whose checkpoint does not tell it is that of the wall clock', async () => {
+it('a run without elapsed time in its checkpoint counts wall-clock time', async () => {
   const startedAt = new Date(Date.now() - day).toISOString();
   const { record } = await run({ work: async () => {}, earlier: { startedAt } });
   expect(record?.duration_seconds).toBeGreaterThanOrEqual(day / 1000);
 });
 
-it('a checkpoint tells how long the scan has run, and how much of it paused', async () => {
+it('a checkpoint records elapsed and paused time', async () => {
   const control = new ScanControl({ rate: 100 });
   const earlier = { startedAt: new Date().toISOString(), time: { elapsed_ms: 7000, paused_ms: 5000 } };
   const work = async (_: ExecContext, folder: ScanFolder) => {

@@ -24,7 +24,7 @@ export const certificateChecks: readonly Check[] = [
     remediation: 'Renew the certificate, and automate the renewal (ACME).',
     references: [validity],
     prove: (response) =>
-      firstProof(response, ({ subject, not_after }) =>
+      firstEvidence(response, ({ subject, not_after }) =>
         isBefore(not_after, response.now) ? `${subject}: valid until ${not_after}` : null,
       ),
   },
@@ -36,7 +36,7 @@ export const certificateChecks: readonly Check[] = [
     remediation: 'Renew the certificate, and find out why automatic renewal did not happen.',
     references: [validity],
     prove: (response) =>
-      firstProof(response, ({ subject, not_before, not_after }) => {
+      firstEvidence(response, ({ subject, not_before, not_after }) => {
         const soon =
           isBefore(not_after, response.now + renewalDays * dayMs) && !isBefore(not_after, response.now);
         // Short-lived certificates renew in the last third of their validity.
@@ -52,7 +52,7 @@ export const certificateChecks: readonly Check[] = [
     remediation: 'Check the clocks of the server and of the authority that issued the certificate.',
     references: [validity],
     prove: (response) =>
-      firstProof(response, ({ subject, not_before }) =>
+      firstEvidence(response, ({ subject, not_before }) =>
         not_before && !isBefore(not_before, response.now + 1) ? `${subject}: valid from ${not_before}` : null,
       ),
   },
@@ -65,7 +65,7 @@ export const certificateChecks: readonly Check[] = [
       'Issue certificates for at most 398 days, better 90, and renew them automatically: a stolen key stays useful for as long as its certificate.',
     references: [baseline],
     prove: (response) =>
-      firstProof(response, ({ subject, not_before, not_after }) => {
+      firstEvidence(response, ({ subject, not_before, not_after }) => {
         const days = daysBetween(not_before, not_after);
         const most = response.tls?.authority === 'public' ? publicDays : privateDays;
         return days > most
@@ -81,7 +81,7 @@ export const certificateChecks: readonly Check[] = [
     remediation: 'Use a certificate of an authority that the clients trust.',
     references: ['https://cwe.mitre.org/data/definitions/295.html'],
     prove: (response) =>
-      firstProof(response, ({ self_signed, subject, sha256 }) =>
+      firstEvidence(response, ({ self_signed, subject, sha256 }) =>
         self_signed ? `subject and issuer: ${subject}, SHA-256 ${sha256}` : null,
       ),
   },
@@ -154,7 +154,7 @@ export const certificateChecks: readonly Check[] = [
     prove(response) {
       const { name } = response;
       if (name === null) return null;
-      return firstProof(response, (certificate) => {
+      return firstEvidence(response, (certificate) => {
         const names = namesOf(certificate);
         if (names.some((each) => covers(each, name))) return null;
         return `requested ${name}, the certificate is for ${names.slice(0, 10).join(', ') || 'no name'}`;
@@ -170,7 +170,7 @@ export const certificateChecks: readonly Check[] = [
       'Reissue the certificate with its names as subject alternative names: clients have ignored the common name for years.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-2'],
     prove: (response) =>
-      firstProof(response, ({ sans, subject }) => (sans.length === 0 ? `subject only: ${subject}` : null)),
+      firstEvidence(response, ({ sans, subject }) => (sans.length === 0 ? `subject only: ${subject}` : null)),
   },
   {
     id: 'tls-cert-wildcard',
@@ -181,7 +181,7 @@ export const certificateChecks: readonly Check[] = [
       'Give each service its own certificate where that can be automated: whoever steals the key of a wildcard can impersonate every host of the domain.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-7.1'],
     prove: (response) =>
-      firstProof(response, ({ sans }) => {
+      firstEvidence(response, ({ sans }) => {
         const wild = sans.filter((name) => name.startsWith('*.'));
         return wild.length > 0 ? wild.slice(0, 10).join(', ') : null;
       }),
@@ -194,7 +194,7 @@ function certificatesOf({ tls }: CheckResponse): CertificateFacts[] {
   return all.filter((each): each is CertificateFacts => each !== null && !('error' in each));
 }
 
-function firstProof(
+function firstEvidence(
   response: CheckResponse,
   prove: (certificate: CertificateFacts) => string | null,
 ): string | null {

@@ -62,7 +62,7 @@ export class DeviceClaims {
   #acceptsAll = false;
 
   addPort(place: string): void {
-    if (tellingPorts.has(place)) this.#ports.add(place);
+    if (indicativePorts.has(place)) this.#ports.add(place);
   }
 
   /** Tarpit: the host accepts every port, so open ports are no evidence. */
@@ -135,7 +135,7 @@ export class DeviceClaims {
   }
 }
 
-const tellingPorts: ReadonlySet<string> = new Set(portRules.flatMap(({ ports }) => ports));
+const indicativePorts: ReadonlySet<string> = new Set(portRules.flatMap(({ ports }) => ports));
 
 function byWeight(claims: readonly DeviceEvidence[]): DeviceEvidence[] {
   return claims.toSorted((a, b) => b.weight - a.weight || (a.source < b.source ? -1 : 1));

@@ -3,8 +3,8 @@ import { bannerOf } from '../../../test/module-trial.ts';
 import { certificateDer } from '../protocols/test-certificate.ts';
 import { factsOfBanner, factsOfFingerprint, factsOfService } from './host-facts.ts';
 
-const facts = (answer: string, more = {}) =>
-  Object.fromEntries(factsOfBanner(bannerOf(80, answer, more)).map(({ key, text }) => [key, text]));
+const facts = (response: string, more = {}) =>
+  Object.fromEntries(factsOfBanner(bannerOf(80, response, more)).map(({ key, text }) => [key, text]));
 
 test.each<[string, string, Record<string, string>]>([
   [
@@ -28,8 +28,8 @@ test.each<[string, string, Record<string, string>]>([
     '\xff\xfd\x18\xff\xfb\x01\r\nRouterOS v7\r\nLogin: ',
     { 'telnet.greeting': 'RouterOS v7 Login:' },
   ],
-])('facts of %s', (_, answer, expected) => {
-  expect(facts(answer)).toMatchObject(expected);
+])('facts of %s', (_, response, expected) => {
+  expect(facts(response)).toMatchObject(expected);
 });
 
 test('a certificate gives names and the print of its key', () => {
@@ -89,13 +89,14 @@ test('T-015 attributes of any shape give facts or none, and never an error', () 
 });
 
 test('a fact is no longer than 2048 characters, and hostile answers are read in one pass', () => {
-  for (const answer of [
+  for (const response of [
     `HTTP/1.1 200 OK\r\nServer: ${'x'.repeat(4000)}\r\n\r\n`,
     `\xff\xfd${'\xff\xfb'.repeat(30_000)}`,
     `SIP/2.0 ${'Server:'.repeat(9000)}`,
     `RTSP/1.0 200\r\n${'server \t\t'.repeat(8000)}`,
   ])
-    for (const { text } of factsOfBanner(bannerOf(80, answer))) expect(text.length).toBeLessThanOrEqual(2048);
+    for (const { text } of factsOfBanner(bannerOf(80, response)))
+      expect(text.length).toBeLessThanOrEqual(2048);
 });
 
 test('a fingerprint gives service and product', () => {

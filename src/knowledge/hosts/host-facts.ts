@@ -126,16 +126,16 @@ export function factOfStack({
   ecn,
 }: StackTraits): HostFact {
   const first = firstHops.find((value) => hops <= value && hops > value - farthest);
-  const told = [
+  const stated = [
     first === undefined ? `ttl unknown, ${hops} left` : `ttl ${first}, ${first - hops} routers`,
     `window ${window}`,
     `mss ${mss ?? 'none'}`,
     `scale ${scale ?? 'none'}`,
     `options ${options.join(' ') || 'none'}`,
   ];
-  if (dont_fragment) told.push('df');
-  if (ecn) told.push('ecn');
-  return factOf('tcp.stack', told.join(', '), stackSource);
+  if (dont_fragment) stated.push('df');
+  if (ecn) stated.push('ecn');
+  return factOf('tcp.stack', stated.join(', '), stackSource);
 }
 
 export function sourceOf({ port, protocol }: Pick<Fingerprint, 'port' | 'protocol'>): string {

@@ -24,7 +24,7 @@ const debian12 = { family: 'linux', distribution: 'debian', version: '12' };
 const ubuntu = { family: 'linux', distribution: 'ubuntu', version: '22.04' };
 const windows = { family: 'windows', distribution: null, version: null };
 
-function judge(...claims: SystemEvidence[][]) {
+function evaluate(...claims: SystemEvidence[][]) {
   const collected = new SystemClaims();
   for (const each of claims) collected.add(each);
   return collected.verdict();
@@ -33,20 +33,20 @@ const hint = (port: number, match: string, os: Fingerprint['os']) =>
   systemClaimsOfFingerprint(seen(port, match, { os, evidence: `proof ${match}` }));
 
 test('agreeing ports raise the confidence; the same port twice does not', () => {
-  const one = judge(hint(22, 'ssh', debian12));
+  const one = evaluate(hint(22, 'ssh', debian12));
   expect(one).toMatchObject(debian12);
   expect(one?.confidence).toBeGreaterThan(0.8);
-  expect(judge(hint(22, 'ssh', debian12), hint(25, 'smtp', debian12))?.confidence).toBeGreaterThan(
+  expect(evaluate(hint(22, 'ssh', debian12), hint(25, 'smtp', debian12))?.confidence).toBeGreaterThan(
     one?.confidence ?? 1,
   );
-  expect(judge(hint(22, 'ssh', debian12), hint(22, 'ssh', debian12))).toEqual(one);
+  expect(evaluate(hint(22, 'ssh', debian12), hint(22, 'ssh', debian12))).toEqual(one);
 });
 
 test('a container that speaks of another system does not win over the host, and costs confidence', () => {
-  const verdict = judge(hint(22, 'ssh', debian12), hint(80, 'http', ubuntu));
+  const verdict = evaluate(hint(22, 'ssh', debian12), hint(80, 'http', ubuntu));
   expect(verdict).toMatchObject(debian12);
-  expect(verdict?.confidence).toBeLessThan(judge(hint(22, 'ssh', debian12))?.confidence ?? 0);
-  const torn = judge(hint(22, 'ssh', debian12), hint(3389, 'rdp', windows));
+  expect(verdict?.confidence).toBeLessThan(evaluate(hint(22, 'ssh', debian12))?.confidence ?? 0);
+  const torn = evaluate(hint(22, 'ssh', debian12), hint(3389, 'rdp', windows));
   expect(torn?.confidence).toBeLessThan(0.7);
 });
 
@@ -104,7 +104,7 @@ test.each([
   ['product', 'VMware ESXi', 'esxi', 'vmware esxi', null],
   ['ntlm.version', '10.0.20348', 'windows', 'windows server', '2022'],
 ])('%s "%s" speaks for a system', (key, text, family, distribution, version) => {
-  const verdict = judge(systemClaimsOfFact({ key, text, source: '1/tcp' }));
+  const verdict = evaluate(systemClaimsOfFact({ key, text, source: '1/tcp' }));
   expect(verdict).toMatchObject({ family, distribution, version });
 });
 

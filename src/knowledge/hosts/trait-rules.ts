@@ -118,12 +118,12 @@ export function strongest<V>(voices: Iterable<Voice<V>>): { best: Choice<V> | nu
 }
 
 function together(voices: readonly Voice<unknown>[]): number {
-  const heard = { source: new Set<string>(), evidence: new Set<string>() };
+  const collected = { source: new Set<string>(), evidence: new Set<string>() };
   let doubt = 1;
   for (const { weight, source, evidence } of voices.toSorted((a, b) => b.weight - a.weight)) {
-    if (heard.source.has(source) || heard.evidence.has(evidence)) continue;
-    heard.source.add(source);
-    heard.evidence.add(evidence);
+    if (collected.source.has(source) || collected.evidence.has(evidence)) continue;
+    collected.source.add(source);
+    collected.evidence.add(evidence);
     doubt *= 1 - weight;
   }
   return Math.min(confidenceLimit, 1 - doubt);

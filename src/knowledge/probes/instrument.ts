@@ -155,9 +155,11 @@ const optionLimit = 64;
 
 /** `DONT` for each `WILL`, `WONT` for each `DO`, once. */
 function refusals(said: Buffer): string {
-  const asked = said.toString('latin1').matchAll(/\xff([\xfb\xfd])([^])/g);
-  const answers = [...asked].map(([, verb, option]) => `${command}${verb === will ? dont : wont}${option}`);
-  return [...new Set(answers)].slice(0, optionLimit).join('');
+  const requests = said.toString('latin1').matchAll(/\xff([\xfb\xfd])([^])/g);
+  const replies = [...requests].map(
+    ([, verb, option]) => `${command}${verb === will ? dont : wont}${option}`,
+  );
+  return [...new Set(replies)].slice(0, optionLimit).join('');
 }
 
 export const instrumentProbes: readonly Probe[] = [

@@ -93,9 +93,9 @@ describe('serviceOf', () => {
 
   it('reads only the first 4096 bytes', () => {
     const sign = '"snapserver":';
-    const answer = (length: number) => bytes(`{${sign.padStart(length - 1)}`);
-    expect(serviceOf(answer(4096))).toBe('snapcast');
-    expect(serviceOf(answer(4097))).toBeNull();
+    const response = (length: number) => bytes(`{${sign.padStart(length - 1)}`);
+    expect(serviceOf(response(4096))).toBe('snapcast');
+    expect(serviceOf(response(4097))).toBeNull();
   });
 });
 

@@ -19,10 +19,10 @@ function postgresqlStartup(): Buffer {
 /** DNS over TCP: TXT query of class CHAOS for version.bind, id 0x504f. */
 function versionBindQuery(): Buffer {
   const header = Buffer.from([0x50, 0x4f, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
-  const question = Buffer.from('\x07version\x04bind\0\0\x10\0\x03', 'latin1');
+  const query = Buffer.from('\x07version\x04bind\0\0\x10\0\x03', 'latin1');
   const length = Buffer.alloc(2);
-  length.writeUInt16BE(header.length + question.length);
-  return Buffer.concat([length, header, question]);
+  length.writeUInt16BE(header.length + query.length);
+  return Buffer.concat([length, header, query]);
 }
 
 /**

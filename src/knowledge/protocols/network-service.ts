@@ -102,20 +102,20 @@ const searchEntry = 0x64;
 /** Messages of LDAP (RFC 4511 section 4.1.1): search result entries and operation results. */
 function readLdap(bytes: Buffer): RecognizedService | null {
   const lines: string[] = [];
-  let proof: string | null = null;
+  let evidence: string | null = null;
   for (const message of berElements(bytes)) {
     const [id, operation] = message.tag === 0x30 ? berElements(message.body) : [];
     if (id?.tag !== 0x02 || id.body.length > 4 || !operation) break;
     if (![0x61, searchEntry, 0x65, 0x78].includes(operation.tag)) break;
-    proof ??= `LDAP message ${operation.tag & 0x1f}`;
+    evidence ??= `LDAP message ${operation.tag & 0x1f}`;
     if (operation.tag === searchEntry) lines.push(...attributesOf(operation.body));
   }
-  if (proof === null) return null;
+  if (evidence === null) return null;
   const text = lines.join('\n').slice(0, 4 * textLimit);
   return {
     service: 'ldap',
     evidence: text === '' ? [] : [['ldap.rootdse', text]],
-    proof: lines.find((line) => /vendor|DSE|Functionality/i.test(line)) ?? lines[0] ?? proof,
+    proof: lines.find((line) => /vendor|DSE|Functionality/i.test(line)) ?? lines[0] ?? evidence,
   };
 }
 

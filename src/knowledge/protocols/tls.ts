@@ -83,15 +83,15 @@ export function parseTls(observation: TlsObservation): TlsRecord {
       certificate: leaf ?? null,
       chain: others.map(shortForm),
       ...(read[0] instanceof X509Certificate ? examineChain(readable) : {}),
-      ...(observation.survey && surveyed(observation.survey, observation.alpn)),
+      ...(observation.survey && enumeratedFacts(observation.survey, observation.alpn)),
     },
     truncated: observation.chain.length > chainLimit,
   };
 }
 
-function surveyed(survey: TlsEnumeration, alpn: string | null): Partial<TlsFacts> {
-  const others = survey.other_chains.flatMap((chain) => chain.slice(0, 1)).map(parseCertificate);
-  return { ...enumerationFacts(survey, alpn), other_certificates: others };
+function enumeratedFacts(enumeration: TlsEnumeration, alpn: string | null): Partial<TlsFacts> {
+  const others = enumeration.other_chains.flatMap((chain) => chain.slice(0, 1)).map(parseCertificate);
+  return { ...enumerationFacts(enumeration, alpn), other_certificates: others };
 }
 
 /** OpenSSL calls TLS 1.0 `TLSv1`. */

@@ -315,8 +315,8 @@ function systemOf(parameters: ReadonlyMap<string, string>): Signature['os'] | nu
   const known = family === 'linux' && distributions.has(maker);
   const distribution = known ? (maker === 'red hat' ? 'rhel' : maker) : null;
   // The version of a firmware or of an unknown distribution is none of Linux.
-  const told = version !== undefined && (family !== 'linux' || distribution !== null);
-  return { family, ...(distribution ? { distribution } : {}), ...(told ? { version } : {}) };
+  const stated = version !== undefined && (family !== 'linux' || distribution !== null);
+  return { family, ...(distribution ? { distribution } : {}), ...(stated ? { version } : {}) };
 }
 
 /** `Windows Server 2012 R2` has its version in its name. */
@@ -370,9 +370,9 @@ function certaintyOf(
   named: boolean,
 ): number {
   const subjects = named ? ['service'] : ['os', 'hw', 'service'];
-  const told = subjects.flatMap((subject) => fractionOf(parameters.get(`${subject}.certainty`)) ?? [])[0];
+  const stated = subjects.flatMap((subject) => fractionOf(parameters.get(`${subject}.certainty`)) ?? [])[0];
   const usual = sharedPrints.has(source) ? sharedCertainty : usualCertainty;
-  const own = told ?? fractionOf(attributes.get('certainty')) ?? usual;
+  const own = stated ?? fractionOf(attributes.get('certainty')) ?? usual;
   return Math.max(0.01, Math.round(own * (0.8 + 0.2 * preference) * 100) / 100);
 }
 

@@ -19,7 +19,7 @@ export function rootEntrySearch(...attributes: string[]): Buffer {
   return sequence(integer(1), search);
 }
 
-/** A request for a name that nobody has, in a realm that is none: the server says so. RFC 4120 section 5.4.1. */
+/** A request for an unknown name in an unknown realm: the server responds with an error. RFC 4120 section 5.4.1. */
 export function kerberosRequest(): Buffer {
   const named = (tag: number, ...parts: Uint8Array[]) => ber(0xa0 + tag, ...parts);
   const general = (value: string) => ber(0x1b, latin1(value));

@@ -59,7 +59,7 @@ describe('the path of an icon', () => {
   });
 });
 
-const answer = (body: Buffer, more = '', status = '200 OK') => {
+const response = (body: Buffer, more = '', status = '200 OK') => {
   const head = `HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\n${more}\r\n`;
   const record = parseHttp(Buffer.concat([Buffer.from(head), body]));
   if (!record) throw new Error('no HTTP');
@@ -71,7 +71,7 @@ const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 
 describe('the prints of an icon', () => {
   it('are over its bytes', () => {
-    expect(iconPrints(answer(pixel))).toEqual({
+    expect(iconPrints(response(pixel))).toEqual({
       size: 42,
       mmh3: murmur3(Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7\n')),
       md5: 'd89746888da2d9510b64a9f031eaecd5',
@@ -83,14 +83,14 @@ describe('the prints of an icon', () => {
     const body = Buffer.concat([pixel, Buffer.alloc(200, 7)]);
     const script = 'import sys,base64;sys.stdout.buffer.write(base64.encodebytes(sys.stdin.buffer.read()))';
     const text = execFileSync('python3', ['-c', script], { input: body });
-    expect(iconPrints(answer(body))?.mmh3).toBe(murmur3(text));
+    expect(iconPrints(response(body))?.mmh3).toBe(murmur3(text));
   });
 
   it.each([
-    ['a page', answer(Buffer.from('<!DOCTYPE html><html>'))],
-    ['nothing', answer(Buffer.alloc(0))],
-    ['a refusal', answer(pixel, '', '404 Not Found')],
-    ['too much', answer(Buffer.concat([pixel, Buffer.alloc(65_536)]))],
+    ['a page', response(Buffer.from('<!DOCTYPE html><html>'))],
+    ['nothing', response(Buffer.alloc(0))],
+    ['a refusal', response(pixel, '', '404 Not Found')],
+    ['too much', response(Buffer.concat([pixel, Buffer.alloc(65_536)]))],
     [
       'a part',
       parseHttp(Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n'), pixel])),
@@ -108,12 +108,12 @@ describe('the prints of an icon', () => {
     ['<!-- --> x <svg>', false],
     ['<svgx>', false],
   ])('%j is recognized as SVG: %s', (start, recognized) => {
-    expect(iconPrints(answer(Buffer.from(start, 'latin1'))) !== null).toBe(recognized);
+    expect(iconPrints(response(Buffer.from(start, 'latin1'))) !== null).toBe(recognized);
   });
 
   it('pictures of other forms have some', () => {
     const svg = '<?xml version="1.0"?>\n<!-- x -->\n<svg xmlns="http://www.w3.org/2000/svg"/>';
     for (const start of ['\0\0\x01\0', '\x89PNG\r\n', 'GIF89a', '\xff\xd8\xff\xe0', 'RIFFabcdWEBP', svg])
-      expect(iconPrints(answer(Buffer.from(`${start}x`, 'latin1')))).not.toBeNull();
+      expect(iconPrints(response(Buffer.from(`${start}x`, 'latin1')))).not.toBeNull();
   });
 });

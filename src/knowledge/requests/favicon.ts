@@ -4,7 +4,7 @@ import type { HttpRecord } from '../protocols/http.ts';
 import { httpRequestFor } from './http-request.ts';
 import { murmur3 } from './murmur3.ts';
 
-/** Name of the question for the icon of a page. */
+/** Name of the probe for the icon of a page. */
 export const faviconName = 'favicon';
 
 /** Bytes of an icon whose prints are taken. */
@@ -38,11 +38,11 @@ export interface IconPrints {
 }
 
 /**
- * The path of the icon that belongs to a page, on the same host and port: what the page links, else the usual place.
- * Null when the answer is no page.
+ * The path of the icon that belongs to a page, on the same host and port: what the page links, else the default path.
+ * Null if the response is not a page.
  */
-export function iconPath(answer: Buffer, origin: PageOrigin): string | null {
-  const text = answer.toString('latin1', 0, pageLimit);
+export function iconPath(response: Buffer, origin: PageOrigin): string | null {
+  const text = response.toString('latin1', 0, pageLimit);
   if (!/^HTTP\/1\.[01] (?:200|30[12378]|40[0-4]|50[03])[ \r]/.test(text)) return null;
   const head = text.slice(0, text.indexOf('\r\n\r\n') === -1 ? text.length : text.indexOf('\r\n\r\n'));
   const page = /\r\ncontent-type:[ \t]*(?:text\/html|application\/xhtml)/i.test(head);
@@ -68,7 +68,7 @@ function linkedPath(text: string, { host, port, name, secure }: PageOrigin): str
   return null;
 }
 
-/** Null for what lies elsewhere, or is no place at all (`data:`). */
+/** Null for a URL on another host, port or scheme, including `data:`. */
 function pathOn(target: string, { host, port, name, secure }: PageOrigin): string | null {
   if (target === '' || target.length > pathLimit || !/^[!-~]+$/.test(target)) return null;
   const own = host.includes(':') ? `[${host.split('%')[0]}]` : host;
@@ -114,7 +114,7 @@ function isSvg(text: string): boolean {
   return false;
 }
 
-/** Takes the prints of an icon; null when the answer is none, or not whole. */
+/** Hashes an icon; null if the response is not an icon or is incomplete. */
 export function iconPrints({ facts, body, truncated }: HttpRecord): IconPrints | null {
   if (facts.status !== 200 || truncated || body.length === 0 || body.length > iconLimit) return null;
   const start = body.toString('latin1', 0, pictureLimit);

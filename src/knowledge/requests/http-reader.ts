@@ -76,7 +76,7 @@ class ChunkReader {
     this.#searched = start;
   }
 
-  /** 0 while chunks are missing. A size that is no size ends the body: nothing after it can be understood. */
+  /** 0 while chunks are missing. An invalid chunk size ends the body: nothing after it can be parsed. */
   end(bytes: Buffer): number {
     while (this.#at < bytes.length) {
       const feed = bytes.indexOf(0x0a, this.#searched);

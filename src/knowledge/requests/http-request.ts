@@ -15,8 +15,8 @@ export function hostHeader(host: string, port?: number): string {
 }
 
 /**
- * @param content JSON that is posted: a question of an API that takes no other
- * @param encodings in which the answer may be packed
+ * @param content JSON to post, for an API that takes only POST requests
+ * @param encodings accepted for the response
  */
 export const httpRequestFor =
   (path: string, content?: string, encodings = 'identity') =>
@@ -34,9 +34,9 @@ export const httpRequestFor =
       `\r\n${content ?? ''}`,
     ].join('\r\n');
 
-/** Name of the probe whose request no server can answer: its length is no number (RFC 9110 section 8.6). */
+/** Name of the probe with an invalid request: its Content-Length is not a number (RFC 9110 section 8.6). */
 export const malformedRequestName = 'malformed-request';
 
-/** Nothing is done on such a request; how it is refused tells servers apart. */
+/** Servers reject such a request without acting on it; the rejection distinguishes them. */
 export const malformedRequest = (host: string, _said?: Buffer, port?: number) =>
   `GET / HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nContent-Length: x\r\nConnection: close\r\n\r\n`;

@@ -24,7 +24,7 @@ test.each([
   expect(redirectPath(moved(target), place)).toBe(path);
 });
 
-test('a refresh in the page counts as a redirect; an answer without either does not', () => {
+test('a refresh in the page counts as a redirect; a response without either does not', () => {
   const page = 'HTTP/1.1 200 OK\r\n\r\n<meta http-equiv="refresh" content="0; url=/cgi-bin/index.cgi">';
   expect(redirectPath(Buffer.from(page), place)).toBe('/cgi-bin/index.cgi');
   expect(redirectPath(Buffer.from('HTTP/1.1 200 OK\r\nLocation: /a\r\n\r\n'), place)).toBeNull();

@@ -1,24 +1,24 @@
 import type { Probe } from '../probes/probe.ts';
 import { httpRequestFor } from './http-request.ts';
 
-/** Names of the questions for the page that a redirect leads to, in the order of the steps. */
+/** Names of the probes for the page that a redirect leads to, in the order of the steps. */
 export const redirectNames = ['redirect-target', 'second-redirect-target'] as const;
 
-/** Where a page was asked for. */
+/** Where a page was requested. */
 interface Place {
   host: string;
   port: number;
-  /** The name by which the host was called. */
+  /** Host name in the request. */
   name: string | null;
   secure: boolean;
 }
 
-/** Characters of an answer in which a redirect is looked for. */
+/** Characters of a response that are searched for a redirect. */
 const openingLimit = 8192;
 
 /**
- * The page on the same port to which an answer sends its reader (RFC 9110 section 15.4, or a refresh in the page); null
- * when it sends nowhere, to the page itself, or to another host, port or scheme.
+ * The page on the same port to which a response redirects (RFC 9110 section 15.4, or a refresh in the page); null
+ * if it does not redirect, or to itself, or to another host, port or scheme.
  */
 export function redirectPath(bytes: Buffer, place: Place): string | null {
   const text = bytes.toString('latin1', 0, openingLimit);
@@ -47,7 +47,7 @@ function urlHost(host: string): string {
   return host.includes(':') ? `[${host.split('%')[0]}]` : host;
 }
 
-/** Asks for one page. */
+/** Requests one page. */
 export function pageProbe(name: string, path: string): Probe {
   return {
     name,

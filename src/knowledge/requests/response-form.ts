@@ -14,7 +14,7 @@ export type ResponseForm =
   | 'dotted'
   /** One line, or with the code 101 lines up to a single dot (RFC 3977 section 5.2). */
   | 'capabilities'
-  /** Lines of IRC up to the one that tells the version, asks back or refuses (RFC 2812 section 5). */
+  /** Lines of IRC up to the one that gives the version, sends a PING or rejects (RFC 2812 section 5). */
   | 'irc'
   /** Packet lines of git up to a flush or an error (gitprotocol-common). */
   | 'packet-lines'

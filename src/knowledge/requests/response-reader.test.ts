@@ -3,7 +3,7 @@ import { maxLines } from './line-reader.ts';
 import type { ResponseForm } from './response-form.ts';
 import { readGreeting, readGuess, readResponse } from './response-reader.ts';
 
-/** Gives the bytes one by one and returns the length at which the answer was complete, 0 = never. */
+/** Gives the bytes one by one and returns the length at which the response was complete, 0 = never. */
 function drip(form: ResponseForm, text: string, maxBody?: number): number {
   const bytes = Buffer.from(text, 'latin1');
   const reader = readResponse(form, maxBody);
@@ -56,10 +56,10 @@ describe('readAnswer', () => {
     ['http', 'HTTP/1.1 204 No Content\r\n\r\n', 'x'],
     ['http', 'HTTP/1.0 200 OK\nContent-Length: 1\n\nx', 'y'],
   ];
-  it.each(cases)('%s ends where the protocol says: %j', (form, answer, after) => {
-    expect(drip(form, answer + after)).toBe(answer.length);
-    expect(readResponse(form).end(Buffer.from(answer + after, 'latin1'))).toBe(answer.length);
-    expect(drip(form, answer.slice(0, -1))).toBe(0);
+  it.each(cases)('%s ends where the protocol says: %j', (form, response, after) => {
+    expect(drip(form, response + after)).toBe(response.length);
+    expect(readResponse(form).end(Buffer.from(response + after, 'latin1'))).toBe(response.length);
+    expect(drip(form, response.slice(0, -1))).toBe(0);
   });
 
   it('caps lines, headers and bodies', () => {
@@ -117,7 +117,7 @@ describe('readGuess', () => {
     ['five', page, page.length, true],
     ['five', 'HELLO there', 5, false],
     ['byte', '\x09', 1, false],
-  ])('the answer to a question of form %s: %j', (form, text, length, isHttp) => {
+  ])('the response to a request of form %s: %j', (form, text, length, isHttp) => {
     const bytes = Buffer.from(text, 'latin1');
     const reader = readGuess(form);
     let end = 0;

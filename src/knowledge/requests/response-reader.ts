@@ -144,7 +144,7 @@ export function readResponse(form: ResponseForm, maxBody = maxHeaderBytes): Resp
 
 /**
  * Reads the response to a request that was a guess: a web server responds to any with an error page, which says more than
- * the first line that `form` would take. `isHttp` tells which of both it is, once bytes came.
+ * the first line that `form` would take. `isHttp` says which of both it is, once bytes arrived.
  */
 export function readGuess(
   form: ResponseForm,

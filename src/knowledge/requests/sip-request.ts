@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Asks a SIP server what it can do, RFC 3261 section 11; a tag of its own each time. */
+/** Queries the capabilities of a SIP server, RFC 3261 section 11; each request has a new tag. */
 export function sipOptions(transport: 'TCP' | 'UDP'): string {
   const tag = randomBytes(6).toString('hex');
   return [

@@ -43,19 +43,19 @@ describe('UDP payloads', () => {
     for (const port of [515, 631, 9100]) expect(withPayload).not.toContain(port);
   });
 
-  it('take no bytes for an answer that are none', () => {
+  it('reject bytes that are not a response', () => {
     const checks = withPayload
       .flatMap((port) => udpPayloads(port))
       .flatMap(({ looksLike }) => looksLike ?? []);
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 600 }), (answer) => {
-        for (const check of checks) expect(typeof check(answer)).toBe('boolean');
+      fc.property(fc.uint8Array({ maxLength: 600 }), (response) => {
+        for (const check of checks) expect(typeof check(response)).toBe('boolean');
       }),
     );
     for (const check of checks) expect(check(new Uint8Array(0))).toBe(false);
   });
 
-  it('tell a TFTP response, which comes from any port, from responses of other services', () => {
+  it('distinguish a TFTP response, which comes from any port, from responses of other services', () => {
     const [tftp] = udpPayloads(69);
     const isTftp = (...bytes: number[]) => tftp?.looksLike?.(Uint8Array.from(bytes));
     expect([isTftp(0, 5, 0, 1, 0x6e, 0), isTftp(0, 3, 0, 1)]).toEqual([true, true]);
@@ -71,7 +71,7 @@ describe('UDP payloads', () => {
     for (const bytes of others) expect(isTftp(...bytes), String(bytes)).toBe(false);
   });
 
-  it('ask SNMP in three versions, each well formed', () => {
+  it('query SNMP in three versions, each well formed', () => {
     const versions = [0, 1, 2].map((at) => {
       const [message] = readBer(bytesOf(161, at));
       const parts = readBer(message?.body ?? Buffer.alloc(0));
@@ -112,12 +112,12 @@ describe('UDP payloads', () => {
     expect(bytesOf(123)).toHaveLength(48);
   });
 
-  it('know their own answers', () => {
-    const answer = Buffer.from(bytesOf(53));
-    answer[2] = 0x81;
-    expect(udpPayloads(53)[0]?.looksLike?.(answer)).toBe(true);
-    answer[0] = (answer[0] as number) ^ 1;
-    expect(udpPayloads(53)[0]?.looksLike?.(answer)).toBe(false);
+  it('recognize their own responses', () => {
+    const response = Buffer.from(bytesOf(53));
+    response[2] = 0x81;
+    expect(udpPayloads(53)[0]?.looksLike?.(response)).toBe(true);
+    response[0] = (response[0] as number) ^ 1;
+    expect(udpPayloads(53)[0]?.looksLike?.(response)).toBe(false);
     const time = Buffer.alloc(48);
     time[0] = 0x24;
     bytesOf(123).copy(time, 24, 40, 48);

@@ -3,14 +3,14 @@ import { ber, integer, octets, sequence } from './ber.ts';
 import { kerberosRequest, rootEntrySearch } from './directory-requests.ts';
 import { sipOptions } from './sip-request.ts';
 
-/** A datagram that makes a service answer: harmless reads and first messages only, never a login or a change. */
+/** A datagram that makes a service respond: harmless reads and first messages only, never a login or a change. */
 export interface UdpPayload {
   /** Service that it is for. */
   service: string;
   bytes: Uint8Array;
-  /** Whether an answer is one to this payload. */
-  looksLike?: (answer: Uint8Array) => boolean;
-  /** The service answers from a port of its own choice (TFTP, RFC 1350). */
+  /** Whether a datagram is a response to this payload. */
+  looksLike?: (response: Uint8Array) => boolean;
+  /** The service responds from a port of its own choice (TFTP, RFC 1350). */
   answersElsewhere?: boolean;
 }
 
@@ -49,10 +49,10 @@ function lines(...values: string[]): Buffer {
   return text(`${values.join('\r\n')}\r\n\r\n`);
 }
 
-/** True when an answer repeats these bytes of the request at the same place. */
+/** True if a response repeats these bytes of the request at the same offset. */
 function repeats(request: Uint8Array, from: number, to: number) {
-  return (answer: Uint8Array) =>
-    answer.length >= to && Buffer.compare(answer.subarray(from, to), request.subarray(from, to)) === 0;
+  return (response: Uint8Array) =>
+    response.length >= to && Buffer.compare(response.subarray(from, to), request.subarray(from, to)) === 0;
 }
 
 /** The first block of data, or an error with a code of RFC 1350 or RFC 2347. */
@@ -62,8 +62,8 @@ function isTftpResponse(bytes: Uint8Array): boolean {
   return opcode === 3 ? code === 1 : opcode === 5 && code <= 8;
 }
 
-const startsWith = (prefix: Uint8Array) => (answer: Uint8Array) =>
-  Buffer.compare(answer.subarray(0, prefix.length), prefix) === 0;
+const startsWith = (prefix: Uint8Array) => (response: Uint8Array) =>
+  Buffer.compare(response.subarray(0, prefix.length), prefix) === 0;
 
 // --- DNS and its relatives (RFC 1035) ---
 
@@ -73,22 +73,22 @@ const typeTxt = 16;
 const typeNodeStatus = 33;
 const classInternet = 1;
 const classChaos = 3;
-/** Asks for an answer to the asker alone, RFC 6762 section 5.4. */
-const unicastAnswer = 0x8000;
+/** Requests a unicast response, RFC 6762 section 5.4. */
+const unicastResponse = 0x8000;
 
-function dnsQuestion(labels: readonly string[], type: number, questionClass: number): Buffer {
+function dnsQuery(labels: readonly string[], type: number, questionClass: number): Buffer {
   const id = randomBytes(2);
   const name = labels.flatMap((label) => [u8(label.length), text(label)]);
   const header = Buffer.concat([id, u16(0, 1, 0, 0, 0)]);
   return Buffer.concat([header, ...name, u8(0), u16(type, questionClass)]);
 }
 
-/** The same id, and the bit of an answer. */
-const answersDns = (question: Buffer) => (answer: Uint8Array) =>
-  repeats(question, 0, 2)(answer) && answer.length >= 12 && ((answer[2] as number) & 0x80) !== 0;
+/** The same id, with the response bit set. */
+const isDnsResponseTo = (query: Buffer) => (response: Uint8Array) =>
+  repeats(query, 0, 2)(response) && response.length >= 12 && ((response[2] as number) & 0x80) !== 0;
 
-function dnsPayload(service: string, question: Buffer): UdpPayload {
-  return { service, bytes: question, looksLike: answersDns(question) };
+function dnsPayload(service: string, query: Buffer): UdpPayload {
+  return { service, bytes: query, looksLike: isDnsResponseTo(query) };
 }
 
 // --- SNMP ---
@@ -195,7 +195,7 @@ function quicInitial(): Buffer {
   return Buffer.concat([head, Buffer.alloc(1200 - head.length)]);
 }
 
-/** ClientHello of DTLS 1.2, RFC 6347 section 4.2: the server answers with a cookie or its hello. */
+/** ClientHello of DTLS 1.2, RFC 6347 section 4.2: the server responds with a cookie or its hello. */
 function dtlsHello(): Buffer {
   const suites = u16(0xc02b, 0xc02f, 0xc02c, 0xc030, 0xc0ae, 0xc00a, 0xc014, 0x009c, 0x002f, 0xc0a8);
   const extension = (type: number, body: Uint8Array) => Buffer.concat([u16(type, body.length), body]);
@@ -229,7 +229,7 @@ const raknetPing = Buffer.concat([
   text('PORTOLAN'),
 ]);
 
-/** Teeworlds 0.7 answers strangers only with a token; the request is as long as the protocol wants it. */
+/** Teeworlds 0.7 responds to an unknown client only with a token; the protocol fixes the length of the request. */
 const teeworldsToken = Buffer.concat([
   u8(4, 0, 0, 0xff, 0xff, 0xff, 0xff, 5),
   text('PORT'),
@@ -285,17 +285,17 @@ const quicPayload: UdpPayload = {
   service: 'quic',
   bytes: quic,
   // The server puts our identifier, behind ours of the other direction, where a client's stands.
-  looksLike: (answer) => answer.length >= 7 && ((answer[0] as number) & 0x80) !== 0,
+  looksLike: (response) => response.length >= 7 && ((response[0] as number) & 0x80) !== 0,
 };
 const dtlsPayload: UdpPayload = {
   service: 'dtls',
   bytes: dtlsHello(),
-  looksLike: (answer) => (answer[0] === 22 || answer[0] === 21) && answer[1] === 0xfe,
+  looksLike: (response) => (response[0] === 22 || response[0] === 21) && response[1] === 0xfe,
 };
 const snmpPayload = (bytes: Buffer): UdpPayload => ({
   service: 'snmp',
   bytes,
-  looksLike: (answer) => answer[0] === 0x30,
+  looksLike: (response) => response[0] === 0x30,
 });
 const one = (
   ports: readonly number[],
@@ -308,10 +308,10 @@ const one = (
 });
 
 const openvpnPayload = (): PortPayloads =>
-  one([1194], 'openvpn', openvpnReset(), { looksLike: (answer) => (answer[0] as number) >> 3 === 8 });
+  one([1194], 'openvpn', openvpnReset(), { looksLike: (response) => (response[0] as number) >> 3 === 8 });
 
 /**
- * The same questions with other identifiers, for servers that know a client by them and answer a second time to where
+ * The same payloads with new identifiers, for servers that recognize a client by them and respond a second time to where
  * the first came from, or not at all. Null = the protocol keeps no such state.
  */
 export function freshPayloads(port: number): readonly UdpPayload[] | null {
@@ -321,7 +321,7 @@ export function freshPayloads(port: number): readonly UdpPayload[] | null {
   // The first datagram may be a bare acknowledgement of 12 bytes; the reply follows it.
   if (port === 1701)
     return one([1701], 'l2tp', l2tpStart(2 + (randomBytes(2).readUInt16BE(0) % 60_000)), {
-      looksLike: (answer) => answer.length > 12 && ((answer[0] as number) & 0x80) !== 0,
+      looksLike: (response) => response.length > 12 && ((response[0] as number) & 0x80) !== 0,
     }).payloads;
   return null;
 }
@@ -330,8 +330,8 @@ const catalogue: readonly PortPayloads[] = [
   {
     ports: [53],
     payloads: [
-      dnsPayload('domain', dnsQuestion([], typeNs, classInternet)),
-      dnsPayload('domain', dnsQuestion(['version', 'bind'], typeTxt, classChaos)),
+      dnsPayload('domain', dnsQuery([], typeNs, classInternet)),
+      dnsPayload('domain', dnsQuery(['version', 'bind'], typeTxt, classChaos)),
     ],
   },
   {
@@ -339,31 +339,31 @@ const catalogue: readonly PortPayloads[] = [
     payloads: [
       dnsPayload(
         'mdns',
-        dnsQuestion(['_services', '_dns-sd', '_udp', 'local'], typePtr, classInternet | unicastAnswer),
+        dnsQuery(['_services', '_dns-sd', '_udp', 'local'], typePtr, classInternet | unicastResponse),
       ),
     ],
   },
   {
     // The name `*`, padded with zeros, in the letters of RFC 1001 section 14.1.
     ports: [137],
-    payloads: [dnsPayload('netbios-ns', dnsQuestion([`CK${'A'.repeat(30)}`], typeNodeStatus, classInternet))],
+    payloads: [dnsPayload('netbios-ns', dnsQuery([`CK${'A'.repeat(30)}`], typeNodeStatus, classInternet))],
   },
-  // Any datagram makes these answer: RFC 862 to 868.
+  // These respond to any datagram: RFC 862 to 868.
   one([7, 13, 17, 19, 37], 'echo', text('\r\n')),
   one([69], 'tftp', text('\0\x01portolan-no-such-file\0octet\0'), {
     looksLike: isTftpResponse,
     answersElsewhere: true,
   }),
   one([88], 'kerberos', kerberosRequest(), {
-    looksLike: (answer) => answer[0] === 0x7e || answer[0] === 0x6b,
+    looksLike: (response) => response[0] === 0x7e || response[0] === 0x6b,
   }),
   { ports: [111], payloads: [rpcNull(100_000, 2)] },
   { ports: [2049], payloads: [rpcNull(100_003, 3)] },
   one([123], 'ntp', ntp, {
-    looksLike: (answer) =>
-      answer.length >= 48 &&
-      ((answer[0] as number) & 7) === 4 &&
-      Buffer.compare(answer.subarray(24, 32), ntp.subarray(40)) === 0,
+    looksLike: (response) =>
+      response.length >= 48 &&
+      ((response[0] as number) & 7) === 4 &&
+      Buffer.compare(response.subarray(24, 32), ntp.subarray(40)) === 0,
   }),
   {
     ports: [161],
@@ -371,7 +371,9 @@ const catalogue: readonly PortPayloads[] = [
   },
   // A query without authentication names, X Display Manager Control Protocol.
   one([177], 'xdmcp', Buffer.concat([u16(1, 2, 1), u8(0)]), { looksLike: startsWith(u16(1)) }),
-  one([389], 'ldap', rootEntrySearch('supportedLDAPVersion'), { looksLike: (answer) => answer[0] === 0x30 }),
+  one([389], 'ldap', rootEntrySearch('supportedLDAPVersion'), {
+    looksLike: (response) => response[0] === 0x30,
+  }),
   { ports: [443, 784, 8443, 8853], payloads: [quicPayload] },
   { ports: [853], payloads: [quicPayload, dtlsPayload] },
   { ports: [3391, 4433, 5349, 5684, 10_161], payloads: [dtlsPayload] },
@@ -387,7 +389,7 @@ const catalogue: readonly PortPayloads[] = [
   openvpnPayload(),
   // The instances of a SQL Server, MC-SQLR section 2.2.1.
   one([1434], 'ms-sql-m', u8(2), { looksLike: startsWith(u8(5)) }),
-  one([1701], 'l2tp', l2tpStart(1), { looksLike: (answer) => ((answer[0] as number) & 0x80) !== 0 }),
+  one([1701], 'l2tp', l2tpStart(1), { looksLike: (response) => ((response[0] as number) & 0x80) !== 0 }),
   one(
     [1900],
     'ssdp',
@@ -405,15 +407,15 @@ const catalogue: readonly PortPayloads[] = [
   one([5060], 'sip', text(sipOptions('UDP')), { looksLike: startsWith(text('SIP/2.0')) }),
   // Which external address a gateway has, RFC 6886 section 3.2.
   one([5351], 'nat-pmp', u8(0, 0), { looksLike: startsWith(u8(0, 0x80)) }),
-  one([5683], 'coap', coapGet(), { looksLike: (answer) => ((answer[0] as number) & 0xc0) === 0x40 }),
+  one([5683], 'coap', coapGet(), { looksLike: (response) => ((response[0] as number) & 0xc0) === 0x40 }),
   // Discovery of Ubiquiti devices.
   one([10_001], 'ubiquiti-discovery', u8(1, 0, 0, 0), { looksLike: startsWith(u8(1)) }),
   // The ping of Mumble: four zeros, then an identifier that comes back behind the version.
   one([64_738], 'mumble', mumblePing, {
-    looksLike: (answer) =>
-      answer.length === 24 && Buffer.compare(answer.subarray(4, 12), mumblePing.subarray(4)) === 0,
+    looksLike: (response) =>
+      response.length === 24 && Buffer.compare(response.subarray(4, 12), mumblePing.subarray(4)) === 0,
   }),
-  // Games: what a server tells to whoever looks for one.
+  // Games: what a server sends to clients that browse for servers.
   one([27_960, 27_961, 27_910, 27_500, 26_000], 'quake', text('\xff\xff\xff\xffgetstatus\n'), {
     looksLike: startsWith(u8(0xff, 0xff, 0xff, 0xff)),
   }),
@@ -439,7 +441,7 @@ const byPort = new Map(
   catalogue.flatMap(({ ports, payloads }) => ports.map((port) => [port, payloads] as const)),
 );
 
-/** Ports whose services stay silent to strangers, or have no harmless question. */
+/** Ports whose services stay silent to unknown clients, or have no harmless request. */
 const mutePorts = [67, 68, 138, 162, 514, 631, 1645, 1812, 1813, 5355, 47_808, 51_820];
 
 /** UDP ports that are worth a try in most networks, ascending: those with a payload, and a few that stay silent. */

@@ -1,28 +1,31 @@
 import { rootEntrySearch } from './directory-requests.ts';
 import { freshPayloads, udpPayloads } from './udp-payloads.ts';
 
-/** A question to a UDP port that answers: what the payloads that found the port leave open. */
+/** A probe of an open UDP port: it learns what the payloads that found the port do not show. */
 export interface UdpProbe {
   /** Name of the probe in the banner. */
   name: string;
-  /** A function gets the address of the host; null = there is no such question to it. */
+  /** A function gets the address of the host; null = not applicable to this host. */
   bytes: Uint8Array | ((host: string) => Uint8Array | null);
-  /** Whether an answer is one to this question. */
-  looksLike: (answer: Uint8Array) => boolean;
+  /** Whether a datagram is a response to this probe. */
+  looksLike: (response: Uint8Array) => boolean;
 }
 
-/** Questions that are asked of one port at most. */
-const questionLimit = 6;
+/** Maximum number of probes per port. */
+const probeLimit = 6;
 
 /** DNS: the header with id 0x504f and these flags, one question. */
-function dnsQuestion(flags: number, name: string, type: number, questionClass: number): Buffer {
+function dnsQuery(flags: number, name: string, type: number, questionClass: number): Buffer {
   const header = Buffer.from([0x50, 0x4f, flags, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
   const tail = Buffer.from([0, 0, type, 0, questionClass]);
   return Buffer.concat([header, Buffer.from(name, 'latin1'), tail]);
 }
 
-const answersDns = (answer: Uint8Array) =>
-  answer.length >= 12 && answer[0] === 0x50 && answer[1] === 0x4f && ((answer[2] as number) & 0x80) !== 0;
+const isDnsResponse = (response: Uint8Array) =>
+  response.length >= 12 &&
+  response[0] === 0x50 &&
+  response[1] === 0x4f &&
+  ((response[2] as number) & 0x80) !== 0;
 
 /**
  * SNMP: one read of sysDescr.0, sysObjectID.0 and sysName.0 with the community that devices leave the factory with
@@ -37,16 +40,16 @@ function snmpRead(version: 0 | 1): Buffer {
   return Buffer.from([0x30, message.length, ...message]);
 }
 
-const isSequence = (answer: Uint8Array) => answer[0] === 0x30;
+const isSequence = (response: Uint8Array) => response[0] === 0x30;
 
 /** NTP: a client's request (RFC 5905), and the private request for the list of clients, mode 7, code 42. */
 const ntpTime = Buffer.concat([Buffer.from([0xe3]), Buffer.alloc(47)]);
 const ntpMonitor = Buffer.concat([Buffer.from([0x17, 0, 3, 42]), Buffer.alloc(44)]);
 /** The control request that reads the variables of the system: operation 2, RFC 9327 section 2. */
 const ntpVariables = Buffer.from([0x16, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
-const isMode = (mode: number) => (answer: Uint8Array) => ((answer[0] ?? 0) & 7) === mode;
+const isMode = (mode: number) => (response: Uint8Array) => ((response[0] ?? 0) & 7) === mode;
 
-/** Attributes of the root entry by which directories tell their maker and their name (RFC 4512 section 5.1, MS-ADTS). */
+/** Attributes of the root entry by which directories identify their vendor and name (RFC 4512 section 5.1, MS-ADTS). */
 const rootEntryNames = [
   'objectClass',
   'vendorName',
@@ -60,28 +63,28 @@ const rootEntryNames = [
 /** Get Channel Authentication Capabilities of this channel, for a user: IPMI 2.0 section 22.13, no session. */
 const ipmiCapabilities = Buffer.from('0600ff07000000000000000000092018c88100380e0237', 'hex');
 
-/** One question of multicast DNS, an answer to the asker alone wanted (RFC 6762 section 5.4). */
-function multicastQuestion(...labels: string[]): Buffer {
+/** One multicast DNS question that requests a unicast response (RFC 6762 section 5.4). */
+function multicastQuery(...labels: string[]): Buffer {
   const name = labels.map((label) => String.fromCharCode(label.length) + label).join('');
   return Buffer.from(`PO\0\0\0\x01\0\0\0\0\0\0${name}\0\0\x0c\x80\x01`, 'latin1');
 }
 
 /** What the host calls itself: a pointer from its address. */
-function reverseQuestion(host: string): Buffer | null {
+function reverseQuery(host: string): Buffer | null {
   if (!/^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)) return null;
-  return multicastQuestion(...host.split('.').reverse(), 'in-addr', 'arpa');
+  return multicastQuery(...host.split('.').reverse(), 'in-addr', 'arpa');
 }
 
-const isAnswer = (answer: Uint8Array) => answer.length >= 12 && ((answer[2] as number) & 0x80) !== 0;
+const isResponse = (response: Uint8Array) => response.length >= 12 && ((response[2] as number) & 0x80) !== 0;
 
-const questions: Readonly<Record<number, readonly UdpProbe[]>> = {
+const furtherProbes: Readonly<Record<number, readonly UdpProbe[]>> = {
   53: [
-    { name: 'dns-version', bytes: dnsQuestion(0, '\x07version\x04bind', 16, 3), looksLike: answersDns },
+    { name: 'dns-version', bytes: dnsQuery(0, '\x07version\x04bind', 16, 3), looksLike: isDnsResponse },
     // RFC 4892: which of several servers it is; mostly the name of the host.
-    { name: 'dns-id', bytes: dnsQuestion(0, '\x02id\x06server', 16, 3), looksLike: answersDns },
-    { name: 'dns-id-2', bytes: dnsQuestion(0, '\x08hostname\x04bind', 16, 3), looksLike: answersDns },
-    // The name servers of the root, recursion desired: every resolver knows them without asking anyone.
-    { name: 'dns-recursion', bytes: dnsQuestion(1, '', 2, 1), looksLike: answersDns },
+    { name: 'dns-id', bytes: dnsQuery(0, '\x02id\x06server', 16, 3), looksLike: isDnsResponse },
+    { name: 'dns-id-2', bytes: dnsQuery(0, '\x08hostname\x04bind', 16, 3), looksLike: isDnsResponse },
+    // The name servers of the root, recursion desired: every resolver knows them without a query of its own.
+    { name: 'dns-recursion', bytes: dnsQuery(1, '', 2, 1), looksLike: isDnsResponse },
   ],
   123: [
     { name: 'ntp-time', bytes: ntpTime, looksLike: isMode(4) },
@@ -107,22 +110,22 @@ const questions: Readonly<Record<number, readonly UdpProbe[]>> = {
     {
       name: 'udp-ipmi-2',
       bytes: ipmiCapabilities,
-      looksLike: (answer) => answer[0] === 6 && answer[3] === 7,
+      looksLike: (response) => response[0] === 6 && response[3] === 7,
     },
   ],
   5353: [
     ...payloadsOf(5353),
-    { name: 'udp-mdns-2', bytes: multicastQuestion('_workstation', '_tcp', 'local'), looksLike: isAnswer },
-    { name: 'udp-mdns-3', bytes: multicastQuestion('_device-info', '_tcp', 'local'), looksLike: isAnswer },
-    { name: 'udp-mdns-4', bytes: reverseQuestion, looksLike: isAnswer },
+    { name: 'udp-mdns-2', bytes: multicastQuery('_workstation', '_tcp', 'local'), looksLike: isResponse },
+    { name: 'udp-mdns-3', bytes: multicastQuery('_device-info', '_tcp', 'local'), looksLike: isResponse },
+    { name: 'udp-mdns-4', bytes: reverseQuery, looksLike: isResponse },
   ],
 };
 
-/** The payloads of a port as questions. */
+/** The payloads of a port as probes. */
 function payloadsOf(port: number): UdpProbe[] {
   return (freshPayloads(port) ?? udpPayloads(port))
     .filter(({ answersElsewhere }) => !answersElsewhere)
-    .slice(0, questionLimit)
+    .slice(0, probeLimit)
     .map(({ service, bytes, looksLike }, at) => ({
       name: `udp-${service}${at === 0 ? '' : `-${at + 1}`}`,
       bytes,
@@ -130,15 +133,15 @@ function payloadsOf(port: number): UdpProbe[] {
     }));
 }
 
-/** What to ask a UDP port; for most ports the payloads of their protocol once more, to keep the answer. */
+/** Probes of a UDP port; for most ports the payloads of their protocol once more, to record the response. */
 export function udpProbes(port: number): readonly UdpProbe[] {
-  return questions[port] ?? payloadsOf(port);
+  return furtherProbes[port] ?? payloadsOf(port);
 }
 
-/** The service that an answer to a question stands for; null for a name that is none of ours. */
-export function udpServiceOf(question: string): string | null {
-  if (question.startsWith('dns-')) return 'dns';
-  if (question.startsWith('ntp-')) return 'ntp';
-  if (question.startsWith('snmp-')) return 'snmp';
-  return /^udp-([a-z][a-z0-9-]*?)(?:-\d)?$/.exec(question)?.[1] ?? null;
+/** The service that a response to this probe indicates; null for an unknown probe name. */
+export function udpServiceOf(probe: string): string | null {
+  if (probe.startsWith('dns-')) return 'dns';
+  if (probe.startsWith('ntp-')) return 'ntp';
+  if (probe.startsWith('snmp-')) return 'snmp';
+  return /^udp-([a-z][a-z0-9-]*?)(?:-\d)?$/.exec(probe)?.[1] ?? null;
 }

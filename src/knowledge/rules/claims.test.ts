@@ -6,8 +6,8 @@ import { builtinRules } from './rule-catalog.ts';
 const endpoint = { host: '192.0.2.1', port: 4242, protocol: 'tcp' } as const;
 const rules = { minConfidence: 0.5, maxProtocols: 3 };
 
-function bannerOf(answer: string | Buffer, more: Partial<Banner> = {}): Banner {
-  const bytes = typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer;
+function bannerOf(response: string | Buffer, more: Partial<Banner> = {}): Banner {
+  const bytes = typeof response === 'string' ? Buffer.from(response, 'latin1') : response;
   return { ...endpoint, ...describeBytes(bytes), probe: 'null', truncated: false, partial: false, ...more };
 }
 
@@ -34,7 +34,7 @@ function postgresError(code: string, text: string): string {
   return `E${length.toString('latin1')}${fields}`;
 }
 
-function dnsAnswer(text: string): string {
+function dnsResponse(text: string): string {
   const question = '\x07version\x04bind\0\0\x10\0\x03';
   const record = `\xc0\x0c\0\x10\0\x03\0\0\0\0\0${String.fromCharCode(text.length + 1, text.length)}${text}`;
   const message = `\x50\x4f\x84\0\0\x01\0\x01\0\0\0\0${question}${record}`;
@@ -138,13 +138,13 @@ const cases: [string, Banner, Expected, revision?: string][] = [
   ],
   [
     'BIND of Debian',
-    bannerOf(dnsAnswer('9.18.28-1~deb12u2-Debian'), { probe: 'dns-tcp' }),
+    bannerOf(dnsResponse('9.18.28-1~deb12u2-Debian'), { probe: 'dns-tcp' }),
     ['dns', 'BIND', '9.18.28', 'cpe:2.3:a:isc:bind:9.18.28:*:*:*:*:*:*:*'],
     '1~deb12u2-Debian',
   ],
   [
     'Unbound',
-    bannerOf(dnsAnswer('unbound 1.17.1'), { probe: 'dns-tcp' }),
+    bannerOf(dnsResponse('unbound 1.17.1'), { probe: 'dns-tcp' }),
     ['dns', 'Unbound', '1.17.1', 'cpe:2.3:a:nlnetlabs:unbound:1.17.1:*:*:*:*:*:*:*'],
   ],
   ['rsync', bannerOf('@RSYNCD: 31.0\n'), ['rsync', 'rsync', null, 'cpe:2.3:a:samba:rsync:*:*:*:*:*:*:*:*']],
@@ -193,12 +193,12 @@ test('the same service inside TLS has its own name', () => {
 });
 
 test('TLS after STARTTLS leaves the service its plain name', () => {
-  const dialogue = exchange(
+  const session = exchange(
     ['', '220 mx ESMTP Postfix\r\n'],
     ['EHLO x\r\n', '250-mx\r\n250 STARTTLS\r\n'],
     ['STARTTLS\r\n', '220 go\r\n'],
   );
-  expect(name(bannerOf('220 mx ESMTP Postfix\r\n', { tls, probe: 'smtp', ...dialogue }))?.match).toBe('smtp');
+  expect(name(bannerOf('220 mx ESMTP Postfix\r\n', { tls, probe: 'smtp', ...session }))?.match).toBe('smtp');
 });
 
 test('TLS around silence is called tls', () => {
@@ -262,8 +262,8 @@ test('modules and libraries of a server become claims of their own, after the se
 });
 
 test('a part never stands before the server, however sure it is', () => {
-  const answer = http('Server: Uncommonserver/1.2 PHP/8.2.7');
-  expect(name(bannerOf(answer, { probe: 'http' }))).toMatchObject({
+  const response = http('Server: Uncommonserver/1.2 PHP/8.2.7');
+  expect(name(bannerOf(response, { probe: 'http' }))).toMatchObject({
     product: 'Uncommonserver',
     version: '1.2',
     confidence: 0.6,

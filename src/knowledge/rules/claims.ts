@@ -117,7 +117,7 @@ function claimOf(match: SignatureMatch, seen: Observation, kind: EvidenceKind, k
     version: match.version,
     cpe: match.cpe,
     source: kind,
-    evidence: proofOf(match, seen, key),
+    evidence: evidenceOf(match, seen, key),
     rule: match.rule,
     revision: match.revision,
     os: match.os,
@@ -152,7 +152,7 @@ function serviceName(service: string, secure: boolean): string {
 }
 
 /** The evidence: the first line for greeting protocols, the matched text for all others. */
-function proofOf(match: SignatureMatch, seen: Observation, key: string): string {
+function evidenceOf(match: SignatureMatch, seen: Observation, key: string): string {
   if (/^(?:ssh|smtp|lmtp|ftp|imap|pop3)\.(?!id$|help$)/.test(key)) return seen.proof;
   const header = /^http\.header\.(.+)$/.exec(key)?.[1];
   const text = header ? `${header}: ${match.text}` : match.text;
@@ -335,8 +335,8 @@ export class PortClaims {
   }
 }
 
-function isBetter(now: Fingerprint, told: Fingerprint): boolean {
+function isBetter(now: Fingerprint, earlier: Fingerprint): boolean {
   return (['match', 'product', 'version', 'cpe', 'revision', 'os', 'hardware', 'confidence'] as const).some(
-    (field) => JSON.stringify(now[field]) !== JSON.stringify(told[field]),
+    (field) => JSON.stringify(now[field]) !== JSON.stringify(earlier[field]),
   );
 }

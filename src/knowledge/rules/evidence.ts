@@ -198,10 +198,10 @@ function addIconEvidence(evidence: Map<string, string>, record: HttpRecord): Rec
     evidence.set('http.favicon.md5', icon.md5);
     evidence.set('http.favicon.mmh3', String(icon.mmh3));
   }
-  return { service: 'http', certainty: 0.8, proof: httpProof(record) };
+  return { service: 'http', certainty: 0.8, proof: httpEvidence(record) };
 }
 
-function httpProof({ facts }: HttpRecord): string {
+function httpEvidence({ facts }: HttpRecord): string {
   return `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, evidenceLimit);
 }
 
@@ -214,22 +214,22 @@ function addSshEvidence(evidence: Map<string, string>, { facts, line }: SshRecor
 function addSmtpEvidence(evidence: Map<string, string>, { facts, lmtp, help }: SmtpRecord): Recognition {
   if (lmtp) {
     evidence.set('lmtp.greeting', facts.greeting);
-    return { service: 'lmtp', certainty: 0.8, proof: greetingProof(facts) };
+    return { service: 'lmtp', certainty: 0.8, proof: greetingEvidence(facts) };
   }
   evidence.set('smtp.greeting', facts.greeting);
   if (help !== undefined) evidence.set('smtp.help', help);
   if (facts.extensions) evidence.set('smtp.extensions', facts.extensions.join('\n'));
-  return { service: 'smtp', certainty: 0.8, proof: greetingProof(facts) };
+  return { service: 'smtp', certainty: 0.8, proof: greetingEvidence(facts) };
 }
 
 function addFtpEvidence(evidence: Map<string, string>, { facts }: FtpRecord): Recognition {
   evidence.set('ftp.greeting', facts.greeting);
   if (facts.features) evidence.set('ftp.features', facts.features.join('\n'));
   if (facts.system) evidence.set('ftp.system', facts.system);
-  return { service: 'ftp', certainty: 0.8, proof: greetingProof(facts) };
+  return { service: 'ftp', certainty: 0.8, proof: greetingEvidence(facts) };
 }
 
-function greetingProof({ code, greeting }: { code: number; greeting: string }): string {
+function greetingEvidence({ code, greeting }: { code: number; greeting: string }): string {
   return `${code} ${greeting.split('\n', 1)[0]}`.slice(0, evidenceLimit);
 }
 

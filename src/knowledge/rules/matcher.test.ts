@@ -51,13 +51,14 @@ test('T-014 a pattern that makes others try every way takes each character once'
 const mostInstructions = 10_000;
 
 /** Adds up the worst case of RE2: each instruction of a pattern once per character. Nothing is matched. */
-class StepsAsked {
+class StepCounter {
   #steps = 0;
 
   constructor() {
-    const asked = (pattern: RE2JS, text: string) => void (this.#steps += pattern.programSize() * text.length);
+    const counter = (pattern: RE2JS, text: string) =>
+      void (this.#steps += pattern.programSize() * text.length);
     vi.spyOn(RE2JS.prototype, 'matcher').mockImplementation(function (this: RE2JS, text) {
-      asked(this, String(text));
+      counter(this, String(text));
       return { find: () => false } as ReturnType<RE2JS['matcher']>;
     });
   }
@@ -74,18 +75,18 @@ afterEach(() => void vi.restoreAllMocks());
 const most = mostInstructions * matchInputLimit;
 
 test('T-014 of the signatures of one kind of evidence few are tried, whatever it says', () => {
-  const asked = new StepsAsked();
+  const counter = new StepCounter();
   for (const { id, source, examples } of builtinRules.signatures.filter((_, index) => index % 3 === 0)) {
     for (const bait of baits(examples[0]?.text ?? ''))
       expect(
-        asked.of(() => void builtinRules.match(source, bait)),
+        counter.of(() => void builtinRules.match(source, bait)),
         id,
       ).toBeLessThan(most);
   }
 });
 
 test('T-014 of all signatures few are tried on one answer, whatever it says', () => {
-  const asked = new StepsAsked();
+  const counter = new StepCounter();
   for (const { id, examples } of builtinRules.signatures.filter((_, index) => index % 20 === 0)) {
     for (const bait of baits(examples[0]?.text ?? '')) {
       const banner: Banner = {
@@ -98,7 +99,7 @@ test('T-014 of all signatures few are tried on one answer, whatever it says', ()
         partial: false,
       };
       const claims = () => void claimsOf(banner, builtinRules, ['banner', 'http', 'tls']);
-      expect(asked.of(claims), id).toBeLessThan(most);
+      expect(counter.of(claims), id).toBeLessThan(most);
     }
   }
 });

@@ -164,7 +164,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
     'PARAM_EXCHANGE',
   ),
   rows('uwsgi', 'uwsgi.ping', 0.85)('uwsgi.ping', 'uWSGI', 'unbit:uwsgi', '^pong$', 'pong'),
-  // The library of other servers answers with numbers of its own.
+  // The library of other servers responds with different numbers.
   rows('fastcgi', 'fastcgi.values', 0.75)(
     'fastcgi.php',
     'PHP FastCGI',

@@ -107,7 +107,7 @@ export const databaseSignatures: readonly Signature[] = [
     product: 'PostgreSQL',
     vendor: 'postgresql',
     cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
-    // Poolers and other databases with this protocol ask alike.
+    // Poolers and other databases with this protocol send the same request.
     certainty: 0.75,
     examples: [{ text: 'authentication request 10', version: null }],
   },
@@ -119,7 +119,7 @@ export const databaseSignatures: readonly Signature[] = [
     product: 'PostgreSQL',
     vendor: 'postgresql',
     cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
-    // A password in the clear is what imitations ask for.
+    // Imitations request a cleartext password.
     certainty: 0.6,
     examples: [{ text: 'authentication request 3', version: null }],
   },

@@ -16,7 +16,7 @@ const modbus = rows('modbus', 'modbus.identity', 0.9);
 const telnet = rows('telnet', 'banner.raw', 0.9);
 const dnsVersion = rows('dns', 'dns.version', 0.95);
 
-/** Makers of modules that answer Read Device Identification, as they write themselves. */
+/** Vendors of modules that respond to Read Device Identification, as they spell their names. */
 const modbusMaker = (id: string, vendor: string, pattern: string, text: string, type = 'iot') =>
   modbus(`modbus.${id}`, `${vendor} Modbus device`, null, `^vendor: ${pattern}`, `vendor: ${text}`, null, {
     flags: 'i',

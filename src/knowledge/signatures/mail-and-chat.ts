@@ -18,7 +18,7 @@ const stun = rows('stun', 'stun.software');
 const afp = rows('afp', 'afp.machine');
 const windows = { os: { family: 'windows' } };
 
-/** A protocol that is known by the form of its answer, without a product. */
+/** A protocol recognized by the form of its response, without a product. */
 function protocol(service: string, pattern: string, text: string, more: Partial<Signature> = {}): Signature {
   return {
     id: `form.${service}`,
@@ -1219,7 +1219,7 @@ const oldSignatures: readonly Signature[] = [
     null,
     { os: { family: 'linux' } },
   ),
-  // What was asked comes back.
+  // The request comes back.
   protocol('echo', '^(?:GET / HTTP/1\\.[01]\\r\\n|portolan-echo\\r\\n$)', 'portolan-echo\r\n'),
   protocol(
     'chargen',
@@ -1386,7 +1386,7 @@ const oldSignatures: readonly Signature[] = [
   ),
 ];
 
-/** What mail servers and their helpers, news, chat, file and small old services say of themselves. */
+/** Signatures of mail servers and their helpers, news (NNTP), chat, file and small old services. */
 export const mailAndChatSignatures: readonly Signature[] = [
   ...mailSignatures,
   ...newsAndChatSignatures,

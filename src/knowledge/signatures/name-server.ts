@@ -1,6 +1,6 @@
 import type { Signature } from './signature.ts';
 
-/** Name servers, by what they answer to the CHAOS question `version.bind`. */
+/** Name servers, by their response to the CHAOS query `version.bind`. */
 export const nameServerSignatures: readonly Signature[] = [
   {
     id: 'dns.bind',

@@ -1,6 +1,6 @@
 import type { Signature } from './signature.ts';
 
-/** What greetings tell about the operating system below: build names, package revisions, releases by version. */
+/** What greetings reveal about the operating system: build names, package revisions, releases by version. */
 export const operatingSystemSignatures: readonly Signature[] = [
   ...releasesOf('raspbian', 'Raspbian-5', {
     '6.7p1': '8',

@@ -38,7 +38,7 @@ export interface Signature {
   os?: { family: string; distribution?: string; version?: string };
   /** The device that the text gives away; `type` is a word such as `printer` or `router`. */
   hardware?: { type?: string; vendor?: string; product?: string };
-  /** Whatever else it tells, by name. */
+  /** Other values that it captures, by name. */
   facts?: Record<string, string>;
   /** Real texts that must match, with the values they must give. */
   examples: SignatureExample[];

@@ -8,7 +8,7 @@ const about = rows('http', 'http.version-text', 0.95);
 const generator = rows('http', 'http.generator', 0.95);
 const cookies = rows('http', 'http.cookies', 0.9);
 const server = rows('http', 'http.header.server');
-/** Where a request without a path is sent: the path of a login page tells its product. */
+/** Where a request for `/` is redirected: the path of a login page identifies its product. */
 const location = rows('http', 'http.header.location', 0.9);
 const header = (name: string, certainty = 0.95) => rows('http', `http.header.${name}`, certainty);
 const subject = rows(null, 'tls.subject', 0.9);

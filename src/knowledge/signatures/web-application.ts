@@ -1561,7 +1561,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     device('camera', 'Axis'),
   ),
 
-  // Agents, stores and inspectors that answer by HTTP
+  // Agents, stores and inspectors that respond over HTTP
   body(
     'hsqldb.missing-page',
     'HSQLDB',

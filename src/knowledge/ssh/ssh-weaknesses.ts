@@ -117,9 +117,9 @@ export function sshWeaknesses(facts: Partial<SshFacts>): Weakness[] {
 
 function found(
   id: CheckId,
-  proof: Pick<Weakness, 'detected' | 'evidence'> & { severity?: Severity },
+  evidence: Pick<Weakness, 'detected' | 'evidence'> & { severity?: Severity },
 ): Weakness {
-  return { id, confidence: 1, ...texts[id], ...proof };
+  return { id, confidence: 1, ...texts[id], ...evidence };
 }
 
 /** 1.99 means both versions (RFC 4253, 5.1). */

@@ -12,8 +12,8 @@ export interface EnumerationFacts
   survey: 'complete' | 'partial';
 }
 
-export function enumerationFacts(survey: TlsEnumeration, alpn: string | null): EnumerationFacts {
-  const { handshakes: _count, complete, other_chains: _chains, traits, ...others } = survey;
+export function enumerationFacts(enumeration: TlsEnumeration, alpn: string | null): EnumerationFacts {
+  const { handshakes: _count, complete, other_chains: _chains, traits, ...others } = enumeration;
   const { accepted, alpn_protocols, ...facts } = others;
   return {
     ...facts,

@@ -40,10 +40,10 @@ function negotiated({ version = 'unknown', cipher = 'unknown' }: KnownFacts): Tl
   return { version, suites: [cipher], order: null };
 }
 
-type Proof = Pick<Weakness, 'detected' | 'evidence'> & Partial<Pick<Weakness, 'severity'>>;
+type Evidence = Pick<Weakness, 'detected' | 'evidence'> & Partial<Pick<Weakness, 'severity'>>;
 
-function found(id: CheckId, proof: Proof): Weakness {
-  return { id, confidence: 1, ...weaknessTexts[id], ...proof };
+function found(id: CheckId, evidence: Evidence): Weakness {
+  return { id, confidence: 1, ...weaknessTexts[id], ...evidence };
 }
 
 const versionChecks: readonly (readonly [version: string, number: string, id: CheckId])[] = [
@@ -95,20 +95,23 @@ function suiteWeaknesses(accepted: readonly TlsVersionSupport[]): Weakness[] {
   const weaknesses = flawChecks.flatMap(([flaw, id]) => {
     const names = suitesWith(accepted, (name) => suiteFlaws(name).includes(flaw));
     if (names.length === 0) return [];
-    const proof = proofOf(accepted, names);
+    const evidence = evidenceOf(accepted, names);
     return [
-      found(id, flaw === 'export' ? { ...proof, evidence: `${attacks(names)}${proof.evidence}` } : proof),
+      found(
+        id,
+        flaw === 'export' ? { ...evidence, evidence: `${attacks(names)}${evidence.evidence}` } : evidence,
+      ),
     ];
   });
   const old = accepted.filter(({ version }) => version === 'SSLv3' || version === 'TLSv1.0');
   const oldCbc = suitesWith(old, (name) => suiteFlaws(name).includes('cbc'));
-  if (oldCbc.length > 0) weaknesses.push(found('tls-beast', proofOf(old, oldCbc)));
+  if (oldCbc.length > 0) weaknesses.push(found('tls-beast', evidenceOf(old, oldCbc)));
   const ssl3 = accepted.filter(({ version }) => version === 'SSLv3');
   const ssl3Cbc = suitesWith(ssl3, (name) => suiteFlaws(name).includes('cbc'));
-  if (ssl3Cbc.length > 0) weaknesses.push(found('tls-poodle', proofOf(ssl3, ssl3Cbc)));
+  if (ssl3Cbc.length > 0) weaknesses.push(found('tls-poodle', evidenceOf(ssl3, ssl3Cbc)));
   const open = accepted.filter(({ order }) => order === 'client');
   const bad = suitesWith(open, (name) => suiteFlaws(name).some((flaw) => badFlaws.includes(flaw)));
-  if (bad.length > 0) weaknesses.push(found('tls-client-cipher-order', proofOf(open, bad)));
+  if (bad.length > 0) weaknesses.push(found('tls-client-cipher-order', evidenceOf(open, bad)));
   return weaknesses;
 }
 
@@ -134,7 +137,7 @@ function suitesWith(accepted: readonly TlsVersionSupport[], matches: (name: stri
   return [...new Set(accepted.flatMap(({ suites }) => suites.filter(matches)))];
 }
 
-function proofOf(accepted: readonly TlsVersionSupport[], names: readonly string[]): Proof {
+function evidenceOf(accepted: readonly TlsVersionSupport[], names: readonly string[]): Evidence {
   const versions = accepted.filter(({ suites }) => suites.some((name) => names.includes(name)));
   const text = versions.map(({ version }) => version).join(', ');
   return { detected: listed(names), evidence: `${text}: ${listed(names)}` };
@@ -152,7 +155,7 @@ function secrecyWeaknesses(accepted: readonly TlsVersionSupport[], enumerated: b
     return suite !== null && hasForwardSecrecy(suite);
   });
   const id = having.length === 0 && enumerated ? 'tls-no-forward-secrecy' : 'tls-static-key-exchange';
-  return [found(id, proofOf(accepted, lacking))];
+  return [found(id, evidenceOf(accepted, lacking))];
 }
 
 function keyWeaknesses(facts: KnownFacts, demands: TlsRequirements): Weakness[] {

@@ -144,11 +144,11 @@ test.each([
 
 test('the criterion that spoke and its range are told', () => {
   const criterion = match('openbsd:openssh', '>=9.1 <9.8');
-  const answer = evaluateApplicability(
+  const response = evaluateApplicability(
     anyOf(match('openbsd:openssh:4.4'), criterion),
     known('openbsd:openssh', { version: '9.2p1' }),
   );
-  expect(answer).toEqual({
+  expect(response).toEqual({
     outcome: 'applies',
     match: criterion,
     affected: '>= 9.1, < 9.8',
@@ -344,9 +344,9 @@ test('evaluates any record for any product', () => {
   });
   fc.assert(
     fc.property(configurations, product, (list, facts) => {
-      const answer = evaluateApplicability(record(...list), facts);
-      expect(answer.outcome === 'not_affected').toBe(answer.match === null);
-      if (answer.match) expect(answer.match.vulnerable).toBe(true);
+      const response = evaluateApplicability(record(...list), facts);
+      expect(response.outcome === 'not_affected').toBe(response.match === null);
+      if (response.match) expect(response.match.vulnerable).toBe(true);
     }),
     { numRuns: 1000 },
   );

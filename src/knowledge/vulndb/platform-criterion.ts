@@ -38,8 +38,8 @@ function includes(criterion: string, own: string): boolean {
 export function evaluateEdition(criterion: Cpe, subject: Subject): ReasonedTruth {
   const named = criterion.swEdition;
   if (includes(named, subject.cpe.swEdition)) return granted;
-  const told = subject.version === null ? null : editionBy[subject.key]?.(subject.version, named);
-  if (typeof told === 'boolean') return { truth: told ? yes : no, because: '' };
+  const stated = subject.version === null ? null : editionBy[subject.key]?.(subject.version, named);
+  if (typeof stated === 'boolean') return { truth: stated ? yes : no, because: '' };
   if (named === '-') return granted;
   return { truth: platformUnknown, because: `It applies to the edition ${named}, which was not seen.` };
 }

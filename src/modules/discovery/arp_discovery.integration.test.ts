@@ -68,12 +68,12 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
       'link_down: interface eth2 has no carrier: 254 addresses on it were not probed',
     ]);
     // Two /24 without broadcast and own address, and a /120: the silent ones twice.
-    const asked = 254 + 254 + 255;
-    expect(sent).toBeLessThanOrEqual(2 * asked);
+    const requested = 254 + 254 + 255;
+    expect(sent).toBeLessThanOrEqual(2 * requested);
     expect(state).toMatchObject({ open: [] });
   });
 
-  it('asks on one interface only when told so, and knows what there is', async () => {
+  it('sends on one interface only if configured, and names the available ones', async () => {
     const targets = ['10.8.0.0/23', '10.9.0.0/24'];
     const { hosts } = await run({ targets, config: { ...quick, interface: 'eth1' } });
     expect(hosts.map(({ ip }) => ip)).toEqual(['10.8.0.2']);
@@ -131,7 +131,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     expect(other.sent).toBe(253);
   });
 
-  it('asks no address that the scan leaves out', async () => {
+  it('sends no request to excluded addresses', async () => {
     const capture = () => Number(peer.exec('cat', '/sys/class/net/eth0/statistics/rx_packets'));
     const before = capture();
     const { hosts, sent } = await run({ targets: ['10.9.0.70-10.9.0.80'], config: { ...quick, retry: 0 } });

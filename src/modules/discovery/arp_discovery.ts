@@ -38,14 +38,14 @@ export default defineModule({
       hosts.settle(host);
       if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);
     };
-    const answers = net.sweepNeighbors(hosts, {
+    const responses = net.sweepNeighbors(hosts, {
       interface: only,
       timeoutMs: ctx.options.timeout,
       retries: ctx.options.retry,
       signal: ctx.signal,
       onSilent: settle,
     });
-    await forEachItem(ctx, answers, { concurrency: 1 }, async ({ host, mac, latencyMs, method }) => {
+    await forEachItem(ctx, responses, { concurrency: 1 }, async ({ host, mac, latencyMs, method }) => {
       const found: Host = { ip: host, latency_ms: Math.round(latencyMs * 1000) / 1000, mac, method };
       const vendor = vendorOf(mac);
       if (vendor !== null) found.vendor = vendor;

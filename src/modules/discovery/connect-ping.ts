@@ -9,10 +9,10 @@ const hostsAtOnce = 256;
 /** Head start of a port before the next one is tried. */
 const staggerMs = 50;
 /** Abort reason for the other probes of a host; shared, because a new one would capture a stack trace each time. */
-const answered = new Error('the host has responded');
+const responded = new Error('the host has responded');
 
 /**
- * Discovers live hosts by TCP connections: a host that accepts or refuses is up. Settles each host when its outcome
+ * Discovers live hosts by TCP connections: a host that accepts or refuses is up. Completes each host once its outcome
  * is known.
  * @param hosts hosts of the scan, or the rest of an interrupted run
  */
@@ -25,12 +25,12 @@ export async function pingByConnect(
   data: DataContext,
 ): Promise<void> {
   const total = Number(net.addresses.size);
-  const knock = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
+  const ping = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
   // The workers share one iterator: each takes the next host when it is done with one.
   const lane = async () => {
     for (const host of hosts) {
       if (ctx.signal.aborted) return;
-      await knockOn(host, knock, ctx, data);
+      await pingHost(host, ping, ctx, data);
       // A host interrupted by the abort has no outcome.
       if (!ctx.signal.aborted) hosts.settle(host);
       ctx.progress(hosts.settled, total);
@@ -40,7 +40,7 @@ export async function pingByConnect(
   ctx.signal.throwIfAborted();
 }
 
-interface Knock {
+interface ConnectPing {
   net: NetworkGate;
   ports: number[];
   timeoutMs: number;
@@ -48,9 +48,14 @@ interface Knock {
 }
 
 /** Retries silent hosts. */
-async function knockOn(host: string, knock: Knock, ctx: Pick<ExecContext, 'signal'>, data: DataContext) {
-  for (let left = knock.retries; left >= 0 && !ctx.signal.aborted; left--) {
-    const found = await firstSignOfLife(host, knock, ctx.signal);
+async function pingHost(
+  host: string,
+  ping: ConnectPing,
+  ctx: Pick<ExecContext, 'signal'>,
+  data: DataContext,
+) {
+  for (let left = ping.retries; left >= 0 && !ctx.signal.aborted; left--) {
+    const found = await firstResponse(host, ping, ctx.signal);
     if (!found) continue;
     await data.append<Host>('discovered_hosts', found);
     return;
@@ -61,21 +66,21 @@ async function knockOn(host: string, knock: Knock, ctx: Pick<ExecContext, 'signa
  * Tries one port after the other with a short delay: a host that responds at once gets one packet, a silent one takes
  * hardly longer than if all were tried at once.
  */
-async function firstSignOfLife(host: string, knock: Knock, signal: AbortSignal): Promise<Host | null> {
+async function firstResponse(host: string, ping: ConnectPing, signal: AbortSignal): Promise<Host | null> {
   const enough = new AbortController();
-  const forget = onAbort(signal, () => enough.abort(answered));
+  const forget = onAbort(signal, () => enough.abort(responded));
   let found: Host | null = null;
   const probe = async (port: number) => {
-    const options = { timeoutMs: knock.timeoutMs, signal: enough.signal };
-    const { state, reason, latencyMs } = await knock.net.probeTcp(host, port, options);
+    const options = { timeoutMs: ping.timeoutMs, signal: enough.signal };
+    const { state, reason, latencyMs } = await ping.net.probeTcp(host, port, options);
     if (found || (state !== 'open' && state !== 'closed')) return;
     const method = state === 'closed' ? 'tcp-rst' : 'tcp-syn-ack';
     found = { ip: host, latency_ms: Math.round(latencyMs * 1000) / 1000, method };
     if (reason === 'self-connection') found.latency_ms = null;
-    enough.abort(answered);
+    enough.abort(responded);
   };
   const probes: Promise<void>[] = [];
-  for (const port of knock.ports) {
+  for (const port of ping.ports) {
     if (enough.signal.aborted) break;
     const current = probe(port);
     probes.push(current);

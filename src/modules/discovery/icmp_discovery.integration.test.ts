@@ -72,7 +72,7 @@ describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
     expect(outcome.sent).toBe(4);
   });
 
-  it('asks by the other message when the first stays without answer', async () => {
+  it('tries the other message type when the first gets no response', async () => {
     expect(found(await run({ types: 'echo,timestamp' }))).toEqual([
       '10.9.0.2 icmp-echo',
       '10.9.0.3 icmp-echo',
@@ -96,7 +96,7 @@ describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
     }
   });
 
-  it('T-071 says that datagram sockets cannot ask for timestamps', async () => {
+  it('T-071 says that datagram sockets cannot send timestamp requests', async () => {
     own.exec('sysctl', '-qw', 'net.ipv4.ping_group_range=0 2147483647');
     const targets = ['10.9.0.2'];
     const both = await run({ types: 'echo,timestamp', targets, unprivileged: true });

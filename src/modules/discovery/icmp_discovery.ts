@@ -45,14 +45,14 @@ export default defineModule({
       hosts.settle(host);
       if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);
     };
-    const answers = net.ping(hosts, {
+    const responses = net.ping(hosts, {
       timeoutMs: ctx.options.timeout,
       retries: ctx.options.retry,
       signal: ctx.signal,
       types,
       onSilent: settle,
     });
-    await forEachItem(ctx, answers, { concurrency: 1 }, async ({ host, latencyMs, type }) => {
+    await forEachItem(ctx, responses, { concurrency: 1 }, async ({ host, latencyMs, type }) => {
       const latency = Math.round(latencyMs * 1000) / 1000;
       await data.append<Host>('discovered_hosts', { ip: host, latency_ms: latency, method: `icmp-${type}` });
       settle(host);

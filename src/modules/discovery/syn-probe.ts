@@ -79,7 +79,7 @@ export class SynProbe {
   *#planned(): Generator<Job, void, undefined> {
     // Empty if the addresses have changed; the saved jobs are useless then, too.
     const open = new Set(this.#walk.state().open);
-    // The iterator starts with the open ones; taken from it here, they can be settled.
+    // The iterator starts with the open ones; taken from it here, they can be marked complete.
     for (let left = open.size; left > 0; left--) this.#walk.next();
     for (const parts of open.size > 0 ? (this.#input.before?.jobs ?? []) : []) {
       const hosts = parts.flatMap((part) => part.hosts);
@@ -132,7 +132,7 @@ export class SynProbe {
     ctx.progress(this.#walk.settled, this.#total);
   }
 
-  /** Hosts settled before an interruption were published then. */
+  /** Hosts complete before an interruption were published then. */
   async #publish(host: string, reason: SignOfLife): Promise<void> {
     if (!this.#walk.isOpen(host)) return;
     try {

@@ -43,7 +43,7 @@ describe('tcp_probe_discovery', () => {
     ]);
   });
 
-  it('has nothing to ask where there are no TCP ports', async () => {
+  it('sends nothing without TCP ports', async () => {
     const gate = gateTo(['127.68.0.1']);
     const trial = await tryModule(tcp_probe_discovery, {
       config: { ports: 'U:53' },
@@ -98,22 +98,22 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
       config: { ports: '1-20', retry: 0, rate: 100_000 },
     });
     expect(outcome.error).toBeNull();
-    // Own addresses are asked too, through loopback.
+    // Local addresses are probed too, through loopback.
     expect(addressesOf([outcome])).toEqual([...near, ...far, 'fd09::5', '10.9.0.1', 'fd09::1'].sort());
     expect(new Set(outcome.hosts.map(({ method }) => method))).toEqual(new Set(['tcp-rst']));
     expect(new Set(outcome.hosts.map(({ latency_ms }) => latency_ms))).toEqual(new Set([null]));
     expect(outcome.warnings).toEqual([]);
-    const questions = 3 * (254 + 16 + 1);
+    const requests = 3 * (254 + 16 + 1);
     const probes = 20 * (outcome.hosts.length + 64 - far.length);
-    expect(outcome.sent).toBeLessThanOrEqual(questions + probes);
+    expect(outcome.sent).toBeLessThanOrEqual(requests + probes);
   });
 
-  it('T-067 sends a host that has answered nothing more, and a silent one all tries', async () => {
+  it('T-067 stops probing a host at its first response and sends a silent one all tries', async () => {
     const config = { ports: '80,81', retry: 4, rate: 100_000, timeout: '300ms' };
     const live = await run({ targets: ['10.20.0.0/28'], config: { ...config, retry: 0 } });
     const again = await run({ targets: ['10.20.0.0/28'], config });
     expect(addressesOf([live])).toEqual(addressesOf([again]));
-    // 14 hosts and the question for the gateway; the network of 16 loses its first and last.
+    // 14 hosts and the request for the gateway; the network of 16 loses its first and last.
     expect(again.sent).toBeLessThanOrEqual(live.sent + 14);
     const silent = await run({ targets: ['10.20.0.32/28'], config });
     expect(silent.hosts).toEqual([]);
@@ -139,12 +139,12 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
     const second = await run({ targets, config, restored: first.state });
     expect(second.error).toBeNull();
     expect([...new Set(addressesOf([first, second]))]).toEqual([...far].sort());
-    // The state is told every 400 ms.
+    // The state is reported every 400 ms.
     expect(first.sent + second.sent).toBeLessThanOrEqual(2 * 256 + 0.6 * 150 + 6);
     expect(second.state).toMatchObject({ way: 'syn', state: { walk: { open: [], taken: 256 }, jobs: [] } });
   });
 
-  it('leaves nobody out when it goes on with other addresses than before', async () => {
+  it('skips no host when it resumes with other addresses than before', async () => {
     const config = { ports: '80', retry: 0, rate: 100 };
     const before = ['10.20.0.8-10.20.0.15', '10.20.1.0-10.20.1.239'];
     const { state } = await run({ targets: before, config, after: { ms: 1500, what: 'cancel' } });
@@ -155,7 +155,7 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
     expect(addressesOf([second])).toEqual([...far].sort());
   });
 
-  it('T-071 raw packets that were asked for are refused without the right; connections need none', async () => {
+  it('T-071 rejects requested raw packets without the privilege; connections need none', async () => {
     const trial = { targets: ['10.9.0.2'], unprivileged: true };
     const syn = await run(trial);
     expect(syn.error).toMatch(/no raw packets.*CAP_NET_RAW/);

@@ -47,7 +47,7 @@ describe('compliance_evaluator', () => {
     parsed_services: [],
   };
 
-  it('publishes what each host breaks, and what it keeps or cannot be told, each control once', async () => {
+  it('publishes failed, passed and unknown controls of each host, each once', async () => {
     const { violations, controls } = await evaluate(inputs, { frameworks: 'cis' });
     expect(violations).toEqual([
       {
@@ -78,7 +78,7 @@ describe('compliance_evaluator', () => {
     expect(controls.some(({ host, control }) => host !== null && control === '6.3.3')).toBe(false);
   });
 
-  it('tells what breaks a control although not every module looked', async () => {
+  it('reports a failed control even if not every module ran', async () => {
     const telnet = {
       service_fingerprints: [fingerprint('192.0.2.9', 23, 'telnet'), fingerprint('192.0.2.8', 22, 'ssh')],
       vulnerabilities: [finding('192.0.2.9', 23, 'telnet-cleartext')],
@@ -91,7 +91,7 @@ describe('compliance_evaluator', () => {
     expect(controls.filter(({ control }) => control === '3.10').map(({ host }) => host)).toEqual([null]);
   });
 
-  it('keeps to the frameworks that are asked for', async () => {
+  it('evaluates only the requested frameworks', async () => {
     const { violations } = await evaluate(inputs);
     expect([...new Set(violations.map(({ framework }) => framework))]).toEqual(['cis', 'pci', 'nist']);
     const problems = (frameworks: string) => validateOptions(evaluator.options, { frameworks }).problems;
@@ -99,7 +99,7 @@ describe('compliance_evaluator', () => {
     expect(problems('pci, nist')).toEqual([]);
   });
 
-  it('counts a service and a finding that are told again once', async () => {
+  it('counts a repeated service and a repeated finding once', async () => {
     const again = { ...inputs, vulnerabilities: [...inputs.vulnerabilities, ...inputs.vulnerabilities] };
     const { violations } = await evaluate(again, { frameworks: 'nist' });
     expect(violations.map(({ control, finding_ids }) => [control, finding_ids])).toEqual([

@@ -34,21 +34,21 @@ export default defineModule({
   provides: ['compliance_violations', 'compliance_controls'],
   reads: ['parsed_services'],
   async execute(ctx, data) {
-    const asked = frameworks.filter((framework) => listItems(ctx.options.frameworks).includes(framework));
+    const requested = frameworks.filter((framework) => listItems(ctx.options.frameworks).includes(framework));
     const hosts = await collect(ctx, data);
     const ran = ctx.upstream();
     const loginsTried = ran.get('banner_grabber')?.['intrusive'] === true;
-    const tell = (control: ComplianceControl) => data.append('compliance_controls', control);
-    const all = controls.filter(({ framework }) => asked.includes(framework));
+    const report = (control: ComplianceControl) => data.append('compliance_controls', control);
+    const all = controls.filter(({ framework }) => requested.includes(framework));
     const untold = new Set<Control>();
     for (const control of all) {
       const reason = unjudged(control, ran);
       if (reason === null) continue;
       untold.add(control);
-      await tell({ ...nameOf(control), host: null, status: 'not_assessed', reason });
+      await report({ ...nameOf(control), host: null, status: 'not_assessed', reason });
     }
-    for (const control of asked.flatMap(unseenOf)) {
-      await tell({ ...nameOf(control), host: null, status: 'not_assessed', reason: control.reason });
+    for (const control of requested.flatMap(unseenOf)) {
+      await report({ ...nameOf(control), host: null, status: 'not_assessed', reason: control.reason });
     }
     for (const host of [...hosts.keys()].sort(byAddress)) {
       ctx.signal.throwIfAborted();
@@ -58,7 +58,7 @@ export default defineModule({
         const verdict = evaluateControls(control, facts);
         if (verdict.status === 'fail') await publish(data, control, host, verdict.breaches);
         // What no module checked is reported once for all hosts; failures are reported anyway.
-        else if (!untold.has(control)) await tell({ ...nameOf(control), host, ...verdict });
+        else if (!untold.has(control)) await report({ ...nameOf(control), host, ...verdict });
       }
     }
   },

@@ -46,7 +46,7 @@ const run = (fingerprints: Fingerprint[], config: Record<string, unknown> = {}, 
   runModule<HostFinding>(matcher, { service_fingerprints: fingerprints, asset_profiles: profiles }, config);
 const ids = (findings: HostFinding[]) => findings.map(({ id }) => id);
 
-/** Imported data of one record, as far as the module asks. */
+/** Imported data of one record, with the methods that the module calls. */
 const imported = (record: Partial<CveRecord>, more: Partial<CveSource> = {}): CveSource =>
   withBuiltin({
     version: '20261121T000000Z-abcdef',
@@ -93,17 +93,17 @@ describe('cve_matcher', () => {
     expect(findings[0]?.id).toBe('CVE-2021-42013');
   });
 
-  test('a version outside the range has no finding, one without a version only when asked', async () => {
+  test('a version outside the range has no finding, a missing version only on request', async () => {
     expect(ids(await run([openssh('10.2', 'p1')]))).toEqual([]);
     expect(ids(await run([openssh('9.7', 'p1')]))).toContain('CVE-2024-6387');
     const unversioned = [seen(80, 'cpe:2.3:a:apache:http_server:*:*:*:*:*:*:*:*', null)];
     expect(ids(await run(unversioned))).toEqual([]);
-    const asked = await run(unversioned, { include_unversioned: true });
-    expect(ids(asked)).toContain('CVE-2021-42013');
-    expect(asked.every(({ confidence }) => confidence < 0.2)).toBe(true);
+    const requested = await run(unversioned, { include_unversioned: true });
+    expect(ids(requested)).toContain('CVE-2021-42013');
+    expect(requested.every(({ confidence }) => confidence < 0.2)).toBe(true);
   });
 
-  test('a version that distributions keep and mend is a possibility, with both ways out', async () => {
+  test('a version that distributions patch is a possible finding with both remediations', async () => {
     // Red Hat's do not say that they are Red Hat's.
     const plain = (version: string) =>
       seen(22, `cpe:2.3:a:openbsd:openssh:${version}:*:*:*:*:*:*:*`, version, { product: 'OpenSSH' });
@@ -116,7 +116,7 @@ describe('cve_matcher', () => {
     expect(kept?.remediation).toMatch(/^Update OpenSSH to .+ or later\..* distribution's package/);
   });
 
-  test('a distribution build whose fix is unknown is told with a note and less confidence', async () => {
+  test('reports a distribution build with unknown fix with a note and lower confidence', async () => {
     const own = (await run([openssh('9.2', 'p1')])).find(({ id }) => id === 'CVE-2024-6387');
     const debian = (await run([openssh('9.2', 'p1', 'Debian-2+deb12u2')])).find(
       ({ id }) => id === 'CVE-2024-6387',
@@ -137,13 +137,13 @@ describe('cve_matcher', () => {
       ],
       knowsDistribution: () => true,
     });
-    const judged = async (...fingerprints: Fingerprint[]) => {
+    const evaluated = async (...fingerprints: Fingerprint[]) => {
       const inputs = { service_fingerprints: fingerprints };
       const { published } = await tryModule(matcher, { inputs, vulnerabilities: source });
       return ids((published.get('vulnerabilities') ?? []) as HostFinding[]);
     };
-    expect(await judged(openssh('9.2', 'p1', 'Debian-2+deb12u2'))).toContain('CVE-2024-6387');
-    expect(await judged(openssh('9.2', 'p1'), openssh('9.2', 'p1', 'Debian-2+deb12u3'))).toEqual([]);
+    expect(await evaluated(openssh('9.2', 'p1', 'Debian-2+deb12u2'))).toContain('CVE-2024-6387');
+    expect(await evaluated(openssh('9.2', 'p1'), openssh('9.2', 'p1', 'Debian-2+deb12u3'))).toEqual([]);
   });
 
   test('where updates do not show in the version, a flaw is a possibility with a note', async () => {
@@ -166,7 +166,7 @@ describe('cve_matcher', () => {
     expect(await run([apache('2.4.49', { confidence: 0.5 })], { min_confidence: 60 })).toEqual([]);
   });
 
-  test('products beside the first of a port are judged too, each flaw once', async () => {
+  test('evaluates further products of a port too, each vulnerability once', async () => {
     const php = seen(80, 'cpe:2.3:a:php:php:7.3.10:*:*:*:*:*:*:*', '7.3.10', { product: 'PHP' });
     const { host: _, port: __, protocol: ___, alternatives: ____, ...alternative } = php;
     const findings = await run([apache('2.4.49', { alternatives: [alternative] })]);
@@ -212,20 +212,20 @@ describe('cve_matcher', () => {
       description: 'Imported words. More of them.',
       cvss: [],
     };
-    const judged = async (kev: { added: string; ransomware: boolean } | null) => {
+    const evaluated = async (kev: { added: string; ransomware: boolean } | null) => {
       const vulnerabilities = imported(record, { rank: () => ({ kev, epss: null }) });
       const inputs = { service_fingerprints: [apache('2.4.49')] };
       const { published } = await tryModule(matcher, { inputs, vulnerabilities });
       const findings = (published.get('vulnerabilities') ?? []) as HostFinding[];
       return findings.find(({ id }) => id === 'CVE-2099-1000');
     };
-    expect(await judged(null)).toMatchObject({
+    expect(await evaluated(null)).toMatchObject({
       title: 'Imported words.',
       severity: 'info',
       cvss: null,
       kev: false,
     });
-    expect(await judged({ added: '2099-01-01', ransomware: false })).toMatchObject({
+    expect(await evaluated({ added: '2099-01-01', ransomware: false })).toMatchObject({
       severity: 'high',
       kev: true,
     });

@@ -44,7 +44,7 @@ export default defineModule({
   provides: ['vulnerabilities'],
   reads: ['asset_profiles'],
   async execute(ctx, data) {
-    const judge = new CveEvaluator(await ctx.vulnerabilities(), {
+    const evaluate = new CveEvaluator(await ctx.vulnerabilities(), {
       minSeverity: ctx.options.min_severity as Severity,
       minConfidence: ctx.options.min_confidence / 100,
       kevOnly: ctx.options.kev_only,
@@ -77,7 +77,7 @@ export default defineModule({
     let since = performance.now();
     let done = 0;
     for (const [host, products] of hosts) {
-      for (const findings of judge.judge(products)) {
+      for (const findings of evaluate.judge(products)) {
         ctx.signal.throwIfAborted();
         await data.append<HostFinding>('vulnerabilities', ...findings);
         if (performance.now() - since <= longestStretch) continue;

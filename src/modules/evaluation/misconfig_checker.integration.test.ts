@@ -25,7 +25,7 @@ afterEach(() => {
   for (const agent of agents.splice(0)) agent.close();
 });
 
-/** What the grabber hears from a port, judged. */
+/** Findings from the banners that the grabber reads from a port. */
 async function scan(
   port: number,
   { host = '127.0.0.1', protocol = 'tcp', config = {} as Record<string, unknown> } = {},
@@ -88,7 +88,7 @@ describe('from the wire to the finding', () => {
     expect(await scan(await listen(page))).toEqual([]);
   });
 
-  it('etcd that counts its keys for anyone, and one that asks who it is', async () => {
+  it('etcd with open access, and one that requires authentication', async () => {
     const etcd = (count: string, status: string) =>
       responding((request) => {
         const text = String(request);
@@ -126,7 +126,7 @@ describe('from the wire to the finding', () => {
     expect(await scan(10_255, { host: guarded })).toEqual([]);
   });
 
-  it('a kubelet behind TLS, which is asked on through TLS', async () => {
+  it('a kubelet behind TLS gets its further probes through TLS', async () => {
     const host = '127.21.0.13';
     const kubelet = createTlsServer(
       {
@@ -199,7 +199,7 @@ describe('from the wire to the finding', () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)(
-    'SMB 1 beside SMB 2, asked on connections of their own (ports below 1024: root)',
+    'SMB 1 beside SMB 2, probed on separate connections (ports below 1024: root)',
     async () => {
       const host = '127.21.0.9';
       const smb = (old: Buffer | null) =>
@@ -254,28 +254,28 @@ describe('from the wire to the finding', () => {
 
   it.skipIf(process.getuid?.() !== 0)('SNMP, NTP and DNS over UDP (ports below 1024: root)', async () => {
     const host = '127.21.0.12';
-    const agent = async (port: number, reply: (question: Buffer) => Buffer | null) => {
+    const agent = async (port: number, reply: (request: Buffer) => Buffer | null) => {
       const socket = createSocket('udp4');
       agents.push(socket);
-      socket.on('message', (question, { address, port: from }) => {
-        const said = reply(question);
+      socket.on('message', (request, { address, port: from }) => {
+        const said = reply(request);
         if (said) socket.send(said, from, address);
       });
       await new Promise<void>((resolve) => socket.bind(port, host, resolve));
     };
-    await agent(161, (question) =>
-      question.includes('public') && question[4] === 1 ? snmpResponse({ text: 'Linux gw' }) : null,
+    await agent(161, (request) =>
+      request.includes('public') && request[4] === 1 ? snmpResponse({ text: 'Linux gw' }) : null,
     );
-    await agent(123, (question) =>
-      question[0] === 0x17
+    await agent(123, (request) =>
+      request[0] === 0x17
         ? Buffer.from('d700032a00020048', 'hex')
         : Buffer.concat([Buffer.from([0x1c, 2]), Buffer.alloc(46)]),
     );
-    await agent(53, (question) => {
-      const answer = Buffer.from(question);
-      answer[2] = 0x80;
-      answer[3] = 0x80;
-      return answer;
+    await agent(53, (request) => {
+      const response = Buffer.from(request);
+      response[2] = 0x80;
+      response[3] = 0x80;
+      return response;
     });
     const udp = { host, protocol: 'udp' };
     expect(await scan(161, udp)).toMatchObject([

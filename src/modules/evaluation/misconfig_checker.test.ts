@@ -24,7 +24,7 @@ const tls = (options: Parameters<typeof certificate>[0] = {}) => ({
   tls: { version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', alpn: null, chain: [certificate(options)] },
 });
 
-const emptySurvey = {
+const emptyEnumeration = {
   accepted: [],
   groups: [],
   dh_bits: null,
@@ -49,9 +49,9 @@ describe('web servers', () => {
     ['includeSubDomains', ['http-hsts-short']],
     ['x-max-age=31536000', ['http-hsts-short']],
   ])('Strict-Transport-Security: %s', async (promise, ids) => {
-    const answer = http(`200 OK\r\nStrict-Transport-Security: ${promise}`, 'ok');
-    expect(await findingIds([bannerOf(80, answer, { probe: 'http' })])).toEqual([]);
-    expect(await findingIds([bannerOf(443, answer, { probe: 'http', ...tls() })])).toEqual(ids);
+    const response = http(`200 OK\r\nStrict-Transport-Security: ${promise}`, 'ok');
+    expect(await findingIds([bannerOf(80, response, { probe: 'http' })])).toEqual([]);
+    expect(await findingIds([bannerOf(443, response, { probe: 'http', ...tls() })])).toEqual(ids);
   });
 
   const page = 'Content-Type: text/html';
@@ -95,20 +95,20 @@ describe('web servers', () => {
       http('401 Unauthorized\r\nWWW-Authenticate: ApiKey', '{"cluster_name":"es"}'),
       [],
     ],
-  ])('%s', async (_name, answer, ids) => {
-    expect(await findingIds([bannerOf(80, answer, { probe: 'http' })])).toEqual(ids);
+  ])('%s', async (_name, response, ids) => {
+    expect(await findingIds([bannerOf(80, response, { probe: 'http' })])).toEqual(ids);
   });
 
-  it('asks for HSTS over TLS only, and for no secrecy of passwords there', async () => {
-    const answer = http('401 Unauthorized\r\nWWW-Authenticate: Basic realm="x"');
-    expect(await findingIds([bannerOf(443, answer, { probe: 'http', ...tls() })])).toEqual([]);
+  it('requires HSTS over TLS only, where Basic passwords are encrypted', async () => {
+    const response = http('401 Unauthorized\r\nWWW-Authenticate: Basic realm="x"');
+    expect(await findingIds([bannerOf(443, response, { probe: 'http', ...tls() })])).toEqual([]);
     const [found] = await checkBanners([
       bannerOf(443, http(`200 OK\r\n${page}`, '<p>'), { probe: 'http', ...tls() }),
     ]);
     expect(found?.evidence).toContain('Strict-Transport-Security');
   });
 
-  it('an answer over UDP is no page', async () => {
+  it('does not treat a UDP response as a web page', async () => {
     const ssdp = bannerOf(
       1900,
       http('200 OK\r\nContent-Type: text/html', '<title>Index of /</title><a href=x>'),
@@ -134,7 +134,7 @@ describe('certificates', () => {
     expect(await findingIds([bannerOf(443, '', tls(options))])).toEqual(ids);
   });
 
-  it('no public authority vouches for one that others signed; the chain is judged too', async () => {
+  it('knows no public authority for a chain that others signed, and evaluates the chain', async () => {
     const above = certificate({ commonName: 'Example CA', issuer: 'Root', notAfter: day(-3) });
     const [own] = tls().tls.chain as [string];
     const of = async (...chain: string[]) =>
@@ -148,19 +148,19 @@ describe('certificates', () => {
   });
 
   it('the certificate for keys of another kind counts as well', async () => {
-    const survey = { ...emptySurvey, other_chains: [[certificate({ notAfter: day(-1) })]] };
+    const survey = { ...emptyEnumeration, other_chains: [[certificate({ notAfter: day(-1) })]] };
     expect(await findingIds([bannerOf(443, '', { tls: { ...tls().tls, survey } })])).toEqual([
       'tls-cert-expired',
     ]);
   });
 
-  it('fits the name that was asked for, and is not judged by an address', async () => {
-    const of = async (commonName: string, asked: string) =>
+  it('must match the requested name; an address is not compared', async () => {
+    const of = async (commonName: string, requested: string) =>
       (
         await checkBanners(
           [bannerOf(443, '', tls({ commonName }))],
           { checks: 'tls-cert-wrong-name' },
-          name(asked),
+          name(requested),
         )
       ).map(({ id }) => id);
     expect(await of('www.example.net', 'WWW.example.net')).toEqual([]);
@@ -172,7 +172,7 @@ describe('certificates', () => {
   });
 });
 
-describe('other answers', () => {
+describe('other responses', () => {
   it.each([
     ['Telnet', 23, '\xff\xfd\x18\xff\xfb\x01login: ', {}, ['telnet-cleartext']],
     ['memcached', 11_211, 'VERSION 1.6.18\r\n', {}, ['memcached-no-auth']],
@@ -188,11 +188,11 @@ describe('other answers', () => {
     ],
     ['DNS without recursion', 53, '\0\x0c\x50\x4f\x80\0\0\0\0\0\0\0\0\0', { probe: 'dns-tcp' }, []],
     ['silence', 1, '', {}, []],
-  ])('%s', async (_name, port, answer, more, ids) => {
-    expect(await findingIds([bannerOf(port, answer, more)])).toEqual(ids);
+  ])('%s', async (_name, port, response, more, ids) => {
+    expect(await findingIds([bannerOf(port, response, more)])).toEqual(ids);
   });
 
-  it('a version that a fingerprint proves, but not one that the protocol must tell', async () => {
+  it('reports a version from a fingerprint, but not one that the protocol requires', async () => {
     const fingerprint = {
       host: '192.0.2.1',
       port: 80,
@@ -226,7 +226,7 @@ describe('other answers', () => {
   });
 });
 
-describe('hostile answers', () => {
+describe('hostile responses', () => {
   const size = 64 * 1024;
   const copies = 15;
   const pages = [
@@ -246,7 +246,7 @@ describe('hostile answers', () => {
   ];
 
   // A check whose time grows with the square of the bait would take minutes for all of them.
-  it.each(baits)('T-014 bait %# is judged in linear time', async (bait) => {
+  it.each(baits)('T-014 evaluates bait %# in linear time', async (bait) => {
     const banners = ['http', 'ftp', 'null', 'etcd-count'].flatMap((probe) =>
       Array.from({ length: copies }, (_, at) => bannerOf(80 + at, bait, { probe })),
     );
@@ -255,7 +255,7 @@ describe('hostile answers', () => {
 });
 
 describe('the option', () => {
-  it('checks only what is asked for, and tells a finding once', async () => {
+  it('runs only the requested checks and publishes a finding once', async () => {
     const banner = bannerOf(80, http('200 OK', '<title>Index of /</title><a href=x>'), { probe: 'http' });
     const redis = bannerOf(6379, '$30\r\n# Server\r\nredis_version:7.0.15\r\n\r\n');
     const found = await checkBanners([banner, redis, redis], { checks: 'redis-no-auth, memcached-no-auth' });

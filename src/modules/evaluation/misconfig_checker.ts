@@ -31,41 +31,44 @@ export default defineModule({
   provides: ['vulnerabilities'],
   reads: ['banners', 'targets'],
   async execute(ctx, data) {
-    const asked = new Set(listItems(ctx.options.checks));
-    const isAsked = ({ id }: Pick<Check, 'id'>) => asked.has('all') || asked.has(id);
-    const chosen = checks.filter(isAsked);
+    const requested = new Set(listItems(ctx.options.checks));
+    const isRequested = ({ id }: Pick<Check, 'id'>) => requested.has('all') || requested.has(id);
+    const chosen = checks.filter(isRequested);
     const names = await targetNames(data);
-    const told = new Set<string>();
+    const published = new Set<string>();
     const publish = async (finding: HostFinding) => {
       const identity = `${finding.id} ${finding.host} ${finding.port}`;
-      if (told.has(identity)) return;
-      told.add(identity);
+      if (published.has(identity)) return;
+      published.add(identity);
       await data.append<HostFinding>('vulnerabilities', finding);
     };
     let since = performance.now();
-    const judge = async (banner: Banner) => {
+    const evaluate = async (banner: Banner) => {
       if (performance.now() - since > longestStretch) {
         await setImmediate();
         since = performance.now();
       }
-      const answer = new CheckResponse(banner, names.get(banner.host) ?? null, Date.now());
+      const response = new CheckResponse(banner, names.get(banner.host) ?? null, Date.now());
       for (const check of chosen) {
-        const proof = check.prove(answer);
-        if (proof !== null) await publish(findingOf(check, banner, proof, check.confidence));
+        const evidence = check.prove(response);
+        if (evidence !== null) await publish(findingOf(check, banner, evidence, check.confidence));
       }
     };
-    const tell = async (fingerprint: Fingerprint) => {
-      const proof = isAsked(versionDisclosure) ? proveVersion(fingerprint) : null;
-      if (proof === null) return;
+    const reportVersion = async (fingerprint: Fingerprint) => {
+      const evidence = isRequested(versionDisclosure) ? proveVersion(fingerprint) : null;
+      if (evidence === null) return;
       const { confidence, version } = fingerprint;
-      await publish({ ...findingOf(versionDisclosure, fingerprint, proof, confidence), detected: version });
+      await publish({
+        ...findingOf(versionDisclosure, fingerprint, evidence, confidence),
+        detected: version,
+      });
     };
     // Drain both streams concurrently: a producer must never wait for a reader that waits for another one.
     await Promise.all([
       data.has('banners')
-        ? forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, judge)
+        ? forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, evaluate)
         : undefined,
-      forEachItem(ctx, data.stream<Fingerprint>('service_fingerprints'), { concurrency: 1 }, tell),
+      forEachItem(ctx, data.stream<Fingerprint>('service_fingerprints'), { concurrency: 1 }, reportVersion),
     ]);
   },
 });

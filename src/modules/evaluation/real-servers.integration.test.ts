@@ -175,7 +175,7 @@ describe.skipIf(!isInstalled('sshd') || !isRoot)('OpenSSH', () => {
     expect(print).toContain(short?.evidence.split(', ')[1]);
   });
 
-  it('a hardened server has no finding but what no setting mends', async () => {
+  it('a hardened server has only findings that no setting can fix', async () => {
     const port = await serveSsh(
       ['ed25519 256'],
       'KexAlgorithms sntrup761x25519-sha512@openssh.com,curve25519-sha256',

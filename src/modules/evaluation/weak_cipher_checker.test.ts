@@ -195,7 +195,7 @@ describe('TLS', () => {
     expect(await idsOf(strong)).toEqual(['tls-no-v1-3']);
   });
 
-  test('a survey in part does not prove that TLS 1.3 is missing', async () => {
+  test('a partial enumeration is no evidence that TLS 1.3 is missing', async () => {
     const suites = ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'];
     const facts = { ...good, accepted: [{ version: 'TLSv1.2', suites, order: null }], survey: 'partial' };
     expect(await idsOf(facts)).toEqual([]);
@@ -306,7 +306,7 @@ describe('SSH', () => {
   });
 });
 
-test('facts that an interruption left in part are judged as far as they go', async () => {
+test('evaluates partial facts of an interrupted scan', async () => {
   const services = [
     parsed('tls_parser', { tls: { version: 'TLSv1.1', cipher: 'x', alpn: null } }, 1),
     parsed('tls_parser', { tls: {} }, 2),
@@ -315,12 +315,12 @@ test('facts that an interruption left in part are judged as far as they go', asy
   expect((await run(services)).map(({ id, port }) => `${id} ${port}`)).toEqual(['tls-v1-1 1']);
 });
 
-test('the same port twice is told once', async () => {
+test('reports a repeated port once', async () => {
   const service = parsed('tls_parser', { tls: accepting('SSLv3') });
   expect(await run([service, service])).toHaveLength(1);
 });
 
-test('without a parser before it, it says that it judged nothing', async () => {
+test('warns that it evaluated nothing without a parser before it', async () => {
   const { warnings } = await tryModule(definition, { inputs: { service_fingerprints: [] } });
   expect(warnings).toEqual([expect.stringMatching(/^not_evaluated: /)]);
 });

@@ -39,9 +39,9 @@ export default defineModule({
   reads: ['parsed_services'],
   async execute(ctx, data) {
     const demands = { minTls: ctx.options.min_tls, minRsaBits: ctx.options.min_rsa_bits };
-    const told = new Set<string>();
+    const published = new Set<string>();
     let since = performance.now();
-    const judge = async (service: ParsedService) => {
+    const evaluate = async (service: ParsedService) => {
       if (performance.now() - since > longestStretch) {
         await setImmediate();
         since = performance.now();
@@ -49,8 +49,8 @@ export default defineModule({
       for (const weakness of weaknessesOf(service, demands)) {
         const finding = findingOf(service, weakness);
         const identity = `${finding.id} ${finding.host} ${finding.port}`;
-        if (told.has(identity)) continue;
-        told.add(identity);
+        if (published.has(identity)) continue;
+        published.add(identity);
         await data.append<HostFinding>('vulnerabilities', finding);
       }
     };
@@ -63,7 +63,7 @@ export default defineModule({
     // Drain both streams concurrently: a producer must never wait for a reader that waits for another one.
     await Promise.all([
       data.has('parsed_services')
-        ? forEachItem(ctx, data.stream<ParsedService>('parsed_services'), { concurrency: 1 }, judge)
+        ? forEachItem(ctx, data.stream<ParsedService>('parsed_services'), { concurrency: 1 }, evaluate)
         : undefined,
       forEachItem(ctx, data.stream<Fingerprint>('service_fingerprints'), { concurrency: 1 }, () => undefined),
     ]);

@@ -14,7 +14,7 @@ const ssh = bannerOf(22, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n');
 const web = bannerOf(80, 'HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\n\r\n', { probe: 'http' });
 const silent = bannerOf(81, '');
 
-test('the coordinator tells one record per port and nothing for silence', async () => {
+test('the coordinator publishes one record per port and none for a silent port', async () => {
   const found = await run([ssh, web, silent, web]);
   expect(found.map(({ port, match, product }) => [port, match, product])).toEqual([
     [22, 'ssh', 'OpenSSH'],

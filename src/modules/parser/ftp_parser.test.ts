@@ -5,10 +5,10 @@ import definition from './ftp_parser.ts';
 
 const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
-const answer = bannerOf(2121, '220 (vsFTPd 3.0.3)\r\n', { truncated: true });
+const response = bannerOf(2121, '220 (vsFTPd 3.0.3)\r\n', { truncated: true });
 
 test('recognizes file servers on any port and keeps that the banner was cut', async () => {
-  const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
+  const found = await runModule<ParsedService>(definition, { banners: [silent, response, other] });
   expect(found).toMatchObject([
     {
       host: '192.0.2.1',

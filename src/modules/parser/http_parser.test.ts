@@ -7,10 +7,10 @@ const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
 const page = 'HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\n<title>Hello</title>';
 const tls = { version: 'TLSv1.2', cipher: 'ECDHE-RSA-AES256-GCM-SHA384', alpn: null, chain: [] };
-const answer = bannerOf(8888, page, { tls });
+const response = bannerOf(8888, page, { tls });
 
 test('recognizes HTTP on any port, also in TLS', async () => {
-  const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
+  const found = await runModule<ParsedService>(definition, { banners: [silent, response, other] });
   expect(found).toMatchObject([
     {
       host: '192.0.2.1',

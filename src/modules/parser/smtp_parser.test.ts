@@ -5,10 +5,10 @@ import definition from './smtp_parser.ts';
 
 const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
-const answer = bannerOf(2525, '220 mx.example ESMTP Postfix\r\n250-mx.example\r\n250 STARTTLS\r\n');
+const response = bannerOf(2525, '220 mx.example ESMTP Postfix\r\n250-mx.example\r\n250 STARTTLS\r\n');
 
 test('recognizes mail servers on any port', async () => {
-  const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
+  const found = await runModule<ParsedService>(definition, { banners: [silent, response, other] });
   expect(found).toMatchObject([
     {
       host: '192.0.2.1',

@@ -5,10 +5,10 @@ import definition from './ssh_parser.ts';
 
 const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
-const answer = bannerOf(2222, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n');
+const response = bannerOf(2222, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n');
 
 test('recognizes SSH on any port', async () => {
-  const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
+  const found = await runModule<ParsedService>(definition, { banners: [silent, response, other] });
   expect(found).toMatchObject([
     {
       host: '192.0.2.1',

@@ -15,14 +15,14 @@ export default defineModule({
   async execute(ctx, data) {
     await parseBanners(ctx, data, 'ssh_parser', (banner) => {
       const record = parseSsh(serverBytes(banner));
-      const ssh = record && factsTold(banner.probe, record.facts);
+      const ssh = record && factsShown(banner.probe, record.facts);
       return record && ssh && { service: 'ssh', attributes: { ssh }, truncated: record.truncated };
     });
   },
 });
 
 /** The response to a follow-up request adds one fact; the rest was published before. */
-function factsTold(probe: string, facts: SshFacts): Partial<SshFacts> | null {
+function factsShown(probe: string, facts: SshFacts): Partial<SshFacts> | null {
   const { host_keys: keys, shortest_group } = facts;
   if (probe === sshRsaKeyName) return keys?.[0]?.type === 'ssh-rsa' ? { rsa_host_key: keys[0] } : null;
   if (probe === sshGroupSizeName) return shortest_group === undefined ? null : { shortest_group };

@@ -6,10 +6,10 @@ import definition from './tls_parser.ts';
 const silent = bannerOf(1, '');
 const other = bannerOf(2, 'hello\r\n');
 const tls = { version: 'TLSv1', cipher: 'AES128-SHA', alpn: null, chain: ['AAAA'] };
-const answer = bannerOf(4433, 'HTTP/1.1 200 OK\r\n\r\n', { tls });
+const response = bannerOf(4433, 'HTTP/1.1 200 OK\r\n\r\n', { tls });
 
 test('describes the handshake and names what runs inside', async () => {
-  const found = await runModule<ParsedService>(definition, { banners: [silent, answer, other] });
+  const found = await runModule<ParsedService>(definition, { banners: [silent, response, other] });
   expect(found).toMatchObject([
     {
       host: '192.0.2.1',

@@ -10,8 +10,8 @@ import osClassifier from './os_classifier.ts';
 const kinds = ['banner', 'http', 'tls'] as const;
 
 /** The banners of one host with the fingerprints that they give. */
-async function classify(answers: [port: number, answer: string][], config: Record<string, unknown> = {}) {
-  const banners = answers.map(([port, answer]) => bannerOf(port, answer));
+async function classify(responses: [port: number, answer: string][], config: Record<string, unknown> = {}) {
+  const banners = responses.map(([port, response]) => bannerOf(port, response));
   const fingerprints = banners
     .map((banner) =>
       resolveClaims(banner, claimsOf(banner, builtinRules, kinds), { minConfidence: 0.5, maxProtocols: 3 }),
@@ -42,8 +42,8 @@ test.each([
   ['SSH-2.0-OpenSSH_9.5 FreeBSD-20231004\r\n', 'freebsd', 'freebsd', '14.0'],
   ['SSH-2.0-OpenSSH_for_Windows_9.5\r\n', 'windows', null, null],
   ['SSH-2.0-Cisco-1.25\r\n', 'cisco ios', null, null],
-])('%j', async (answer, family, distribution, version) => {
-  const profile = await classify([[22, answer]]);
+])('%j', async (response, family, distribution, version) => {
+  const profile = await classify([[22, response]]);
   expect(profile?.os).toMatchObject({ family, distribution, version });
   expect(profile?.os_evidence?.[0]).toMatchObject({ source: '22/tcp', family });
 });
@@ -63,7 +63,7 @@ test.each([
   expect(profile?.os).toMatchObject({ family: 'linux', distribution, version });
 });
 
-test('several ports settle on one system', async () => {
+test('several ports agree on one system', async () => {
   const profile = await classify([
     [22, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n'],
     [25, '220 mail.example.net ESMTP Postfix (Debian/GNU)\r\n'],
@@ -73,7 +73,7 @@ test('several ports settle on one system', async () => {
   expect(profile?.os?.confidence).toBeGreaterThan(0.95);
 });
 
-test('what is less certain than asked for is not named, and its evidence is kept', async () => {
+test('names no system below the requested certainty and keeps its evidence', async () => {
   const dropbear: [number, string][] = [[22, 'SSH-2.0-dropbear_2022.83\r\n']];
   expect((await classify(dropbear, { min_confidence: 20 }))?.os).toMatchObject({ family: 'linux' });
   const strict = await classify(dropbear, { min_confidence: 90 });
@@ -107,7 +107,7 @@ const countsWith = (stack: StackTraits) => [
   },
 ];
 
-test('the answer to a SYN names a system where nothing else does, with the routers on the way', async () => {
+test('names a system by its SYN response if nothing else does, with the router hops', async () => {
   const [profile] = await runModule<ProfilePart>(osClassifier, { port_counts: countsWith(windowsStack) });
   expect(profile?.os).toMatchObject({ family: 'windows', distribution: null, confidence: 0.55 });
   expect(profile?.os_evidence).toMatchObject([
@@ -115,7 +115,7 @@ test('the answer to a SYN names a system where nothing else does, with the route
   ]);
 });
 
-test('it never speaks against an answer, and stays among the evidence', async () => {
+test('a SYN response never overrides a banner and stays among the evidence', async () => {
   const banner = bannerOf(22, 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n', { host: '192.0.2.1' });
   const found = resolveClaims(banner, claimsOf(banner, builtinRules, kinds), {
     minConfidence: 0.5,

@@ -65,7 +65,7 @@ describe('services', { concurrent: true }, () => {
     );
   });
 
-  it('asks HTTP of a server that waits, on any port, and ends with the answer', async () => {
+  it('sends HTTP to a waiting server on any port and ends with the response', async () => {
     let request = '';
     const banner = await grabOne((socket) => {
       socket.on('data', (bytes) => {
@@ -93,7 +93,7 @@ describe('services', { concurrent: true }, () => {
     expect(banner.banner).toContain('late');
   });
 
-  it('registers with an IRC server, gives back its number, asks for the version and leaves', async () => {
+  it('registers with an IRC server, echoes its number, requests the version and quits', async () => {
     let said = '';
     const banner = await grabOne((socket) => {
       socket.write(':irc.example NOTICE * :*** Looking up your hostname...\r\n');
@@ -109,7 +109,7 @@ describe('services', { concurrent: true }, () => {
     expect(said).toMatch(/^NICK (p\w{8})\r\nUSER \1 0 \* :portolan\r\nPONG :4711\r\nVERSION\r\nQUIT\r\n$/);
   });
 
-  it('asks LHLO where EHLO is refused, and says QUIT', async () => {
+  it('sends LHLO where EHLO is rejected, then QUIT', async () => {
     let said = '';
     const banner = await grabOne((socket) => {
       socket.write('220 mx.example LMTP Mail\r\n');
@@ -138,7 +138,7 @@ describe('services', { concurrent: true }, () => {
     await expect.poll(() => said).toBe('EHLO portolan.invalid\r\nQUIT\r\n');
   });
 
-  it('asks Redis on an odd port after its answer to HTTP gave it away', async () => {
+  it('probes Redis on an odd port after its response to HTTP reveals it', async () => {
     const banner = await grabOne((socket) => {
       socket.on('data', (bytes) => {
         if (bytes.includes('INFO server')) socket.write('$24\r\n# Server\r\nredis_version:7\r\n');
@@ -149,7 +149,7 @@ describe('services', { concurrent: true }, () => {
     expect(banner.banner).toContain('redis_version');
   });
 
-  it('asks PostgreSQL on a new connection when it offers TLS', async () => {
+  it('probes PostgreSQL on a new connection when it offers TLS', async () => {
     const error = Buffer.concat([Buffer.from('E\0\0\0\x10SFATAL\0C28000\0\0', 'latin1')]);
     error.writeUInt32BE(error.length - 1, 1);
     const port = await listen((socket) => {
@@ -284,7 +284,7 @@ describe('TLS', { concurrent: true }, () => {
     expect(banners.find((banner) => banner.probe === 'postgresql')?.tls?.chain).toHaveLength(1);
   });
 
-  it('calls a server by the name that was asked for', async () => {
+  it('addresses a server by the requested name', async () => {
     const called: (string | undefined)[] = [];
     const server = createTlsServer(certificate(), (socket) => {
       socket.on('error', () => undefined);
@@ -409,8 +409,8 @@ describe('hostile services', () => {
     ['plain HTTP', (socket: Socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')],
     ['an alert', (socket: Socket) => socket.end(Buffer.from('15030100020228', 'hex'))],
     ['a close', (socket: Socket) => socket.destroy()],
-  ])('T-008 TLS nonsense: %s', async (_name, answer) => {
-    await listen((socket) => socket.once('data', () => answer(socket)), '127.0.0.9', 8443);
+  ])('T-008 TLS nonsense: %s', async (_name, response) => {
+    await listen((socket) => socket.once('data', () => response(socket)), '127.0.0.9', 8443);
     const { published } = await tryModule(banner_grabber, {
       config: { timeout: '400ms' },
       inputs: { open_ports: [open(8443, '127.0.0.9')] },
@@ -430,7 +430,7 @@ describe('hostile services', () => {
     expect(banner).toMatchObject({ banner: 'x'.repeat(20), partial: true, probe: 'null' });
   });
 
-  it('T-011 a liar host is talked to on 64 ports only', async () => {
+  it('T-011 probes a tarpit on 64 ports only', async () => {
     let connections = 0;
     const ports = await Promise.all(
       Array.from({ length: 100 }, () =>

@@ -15,7 +15,7 @@ import { SlowHosts } from './slow-hosts.ts';
 import { probeUdpPort } from './udp-session.ts';
 
 /** Ports of a host probed before it is known whether it is a tarpit. */
-const deepPortsOfLiar = 64;
+const deepPortsOfTarpit = 64;
 
 /** Factor on timeouts if probes of a port timed out. */
 const longStretch = 3;
@@ -82,7 +82,7 @@ export default defineModule({
     let done = 0;
     const grab = async ({ host, port, protocol, probed }: PlannedPort) => {
       if (protocol === 'udp') {
-        if (probed && settings.ask) await data.append<Banner>('banners', ...(await askUdpPort(host, port)));
+        if (probed && settings.ask) await data.append<Banner>('banners', ...(await probeUdp(host, port)));
         return;
       }
       // Probed before an interruption; the record has the response.
@@ -92,34 +92,34 @@ export default defineModule({
       }
       const endpoint = { host, port, protocol: 'tcp' as const };
       const banners =
-        isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await interviewAgain(endpoint);
-      const told = options.tls_enumerate && settings.tls ? await survey(endpoint, banners) : banners;
+        isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await probeWithRetries(endpoint);
+      const enumerated = options.tls_enumerate && settings.tls ? await enumerate(endpoint, banners) : banners;
       if (signal.aborted) return;
-      await data.append<Banner>('banners', ...told);
+      await data.append<Banner>('banners', ...enumerated);
       done += 1;
       ctx.progress(done);
     };
-    const askUdpPort = (host: string, port: number) =>
+    const probeUdp = (host: string, port: number) =>
       net.throughPauses(
         () => probeUdpPort({ host, port }, { ...settings, retries: options.retries }),
         signal,
       );
-    const survey = (endpoint: Endpoint, banners: Banner[]) =>
+    const enumerate = (endpoint: Endpoint, banners: Banner[]) =>
       settings.ask
         ? net.throughPauses(() => enumeratePort(endpoint, banners, settings), signal)
         : Promise.resolve(banners);
     const fromScan = data.has('open_ports');
-    const interviewOnce = (endpoint: Endpoint, stretch: number) =>
+    const probeOnce = (endpoint: Endpoint, stretch: number) =>
       net.throughPauses(() => probePort(endpoint, { ...settings, stretch }), signal);
-    const interviewAgain = async (endpoint: Endpoint): Promise<Banner[]> => {
+    const probeWithRetries = async (endpoint: Endpoint): Promise<Banner[]> => {
       settings.slowHosts.probing(endpoint.host);
       for (let left = options.retries; ; left--) {
-        const outcome = await interviewOnce(endpoint, 1);
+        const outcome = await probeOnce(endpoint, 1);
         if (!('failure' in outcome)) {
           if (left <= 0 || signal.aborted || !mayHaveMore(outcome, endpoint.host, settings.slowHosts))
             return marked(outcome);
           const stretch = outcome.silent ? silentStretch : longStretch;
-          return marked(richer(outcome, await interviewOnce(endpoint, stretch)));
+          return marked(richer(outcome, await probeOnce(endpoint, stretch)));
         }
         // A port seen open by a scanner is listed even if it refuses connections now.
         if (outcome.failure.state === 'closed' || left <= 0) {
@@ -209,7 +209,7 @@ async function* openPorts(data: DataContext): AsyncGenerator<PlannedPort> {
     }
     const budget = budgets.get(port.host) ?? { probed: 0, held: [] };
     budgets.set(port.host, budget);
-    if (budget.probed < deepPortsOfLiar) {
+    if (budget.probed < deepPortsOfTarpit) {
       budget.probed += 1;
       yield { host: port.host, port: port.port, protocol: 'tcp', probed: true };
     } else {
@@ -232,7 +232,7 @@ function followVerdicts(data: DataContext): { liar: Map<string, boolean>; ended:
   const liar = new Map<string, boolean>();
   const follow = async () => {
     for await (const counts of data.stream<PortCounts>('port_counts')) {
-      if (counts.protocol === 'tcp' && counts.open > deepPortsOfLiar)
+      if (counts.protocol === 'tcp' && counts.open > deepPortsOfTarpit)
         liar.set(counts.host, counts.all_ports_open);
     }
   };

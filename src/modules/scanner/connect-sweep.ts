@@ -165,7 +165,7 @@ interface HostSweep {
   counts: PortCounts;
 }
 
-/** Progress of a sweep in a checkpoint: a completed pair is not tried again. */
+/** Progress of a sweep in a checkpoint: a completed pair is not probed again. */
 interface SweepState {
   /** Key of the port permutation. */
   key: PermutationKey;
@@ -313,8 +313,8 @@ class Sweep {
   /** Every port was tried; a host that drops probes is retried slowly, concurrently with the others. */
   async #end(host: HostSweep): Promise<void> {
     const { late, silent } = host;
-    const isAskedSlowly = silent.length > 0 && dropsProbes(late, respondedOf(host));
-    if (!isAskedSlowly || this.#slow.size >= maxSlowHosts) return await this.#finish(host);
+    const isRetriedSlowly = silent.length > 0 && dropsProbes(late, respondedOf(host));
+    if (!isRetriedSlowly || this.#slow.size >= maxSlowHosts) return await this.#finish(host);
     const slow = this.#retrySlowly(host)
       .catch((error: unknown) => {
         this.#sourceError ??= error;

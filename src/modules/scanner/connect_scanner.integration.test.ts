@@ -148,7 +148,7 @@ describe('connect_scanner', () => {
       expect(each).toMatchObject(each.host === '127.66.10.50' ? { ...expected, closed: 99 } : expected);
   });
 
-  it('tells a service that resets what it accepts from a closed port', async () => {
+  it('distinguishes a service that resets accepted connections from a closed port', async () => {
     const port = await listen((socket) => socket.resetAndDestroy());
     const trial = await tryModule(connect_scanner, {
       config: { ports: `${port},1` },
@@ -195,7 +195,7 @@ describe('connect_scanner', () => {
   });
 });
 
-it('a host counts as answering everything only on clear evidence', () => {
+it('a host counts as a tarpit only on clear evidence', () => {
   const host = { host: 'h', protocol: 'tcp' as const, all_ports_open: false };
   const verdict = (open: number, closed: number) =>
     acceptsEveryPort({ ...host, open, closed, filtered: 0, not_tried: 0 });
@@ -207,7 +207,7 @@ it('a host counts as answering everything only on clear evidence', () => {
 
 describe('a sweep by threads', () => {
   it.each(['discovered_hosts', 'targets'])(
-    'goes on after a kill without losing or repeating what was settled (from %s)',
+    'resumes after a kill without losing or repeating completed pairs (from %s)',
     async (source) => {
       const hosts = Array.from({ length: 100 }, (_, at) => `127.69.0.${at + 1}`);
       const shared = {
@@ -220,7 +220,7 @@ describe('a sweep by threads', () => {
       };
       const first = loopbackGate(shared.targets) as ScanGate;
       const before = new Map<string, unknown[]>();
-      let ask: () => unknown = () => null;
+      let probe: () => unknown = () => null;
       const abort = new AbortController();
       const covered = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
       const running = tryModule(connect_scanner, {
@@ -230,12 +230,12 @@ describe('a sweep by threads', () => {
         coverage: covered,
         signal: abort.signal,
         checkpoint: (state) => {
-          ask = state;
+          probe = state;
         },
       }).catch(() => undefined);
-      // More than half a second at that rate: by then the sweep has told its state.
+      // More than half a second at that rate: by then the sweep has reported its state.
       await vi.waitFor(() => expect(first.packetsSent).toBeGreaterThan(2500), 10_000);
-      const restored = JSON.parse(JSON.stringify(ask()));
+      const restored = JSON.parse(JSON.stringify(probe()));
       const coverage = { ...covered };
       const kept = [...((before.get('port_counts') ?? []) as PortCounts[])];
       abort.abort(new Error('killed'));
@@ -293,7 +293,7 @@ describe('a sweep by threads', () => {
     const host = { ip: '127.0.0.1', next: 1, first: 0, finished: 1, again: [] };
     const counted = { host: '127.0.0.1', protocol: 'tcp', open: 0, closed: 1, filtered: 0, not_tried: 0 };
     const key = [1, 2, 3, 4, 5, 6, 7, 8];
-    let ask: () => unknown = () => null;
+    let probe: () => unknown = () => null;
     const trial = await tryModule(connect_scanner, {
       config: { ports: `${port}` },
       inputs: { targets: [], discovered_hosts: [] },
@@ -301,15 +301,15 @@ describe('a sweep by threads', () => {
         pairs: { key, walk: null, hosts: [{ ...host, counts: { ...counted, all_ports_open: false } }] },
       },
       checkpoint: (state) => {
-        ask = state;
+        probe = state;
       },
     });
     expect(counts(trial)).toMatchObject([{ closed: 1 }]);
-    expect(ask()).toMatchObject({ pairs: { hosts: [] } });
+    expect(probe()).toMatchObject({ pairs: { hosts: [] } });
   });
 });
 
-it('a resumed sweep goes on with the silent ports that it asked slowly, and with nothing else', async () => {
+it('a resumed sweep continues with exactly the silent ports of its slow retry', async () => {
   const open = await listen(() => undefined);
   const probed: string[] = [];
   const host = { ip: '127.0.0.1', next: 4, first: 0, finished: 4, again: [], slow: [open, 1] };
@@ -359,7 +359,7 @@ describe('an interrupted sweep', () => {
   );
 });
 
-/** A gate that tells of every pair it is asked to probe. */
+/** A gate that reports every pair it probes. */
 function countingGate(targets: string[], onPair: (pair: string) => void): NetworkGate {
   const real = loopbackGate(targets);
   const gate = Object.assign(Object.create(real) as NetworkGate, {

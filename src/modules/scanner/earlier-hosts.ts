@@ -46,7 +46,7 @@ export class EarlierHosts {
     return this.#underWay.has(host);
   }
 
-  /** Whether the record has the outcome of a host; it is then settled and covered. */
+  /** Whether the record has the outcome of a host; it is then complete and covered. */
   takeRecorded(host: string): boolean {
     const counts = this.#recorded.get(host);
     if (!counts) return false;

@@ -13,7 +13,7 @@ export async function probeFurther(connections: PortConnections): Promise<void> 
   const { ask } = connections.settings;
   const best = connections.best();
   if (!ask || (best === null && !connections.anyFinished)) return;
-  // A server whose response had no end would not come to one again.
+  // A server whose response did not end would not end another one.
   if (best?.truncated) return;
   const secure = best?.tls !== undefined && !best.upgraded;
   await new FurtherProbes(connections, secure).run(best?.bytes ?? Buffer.alloc(0));
@@ -39,22 +39,22 @@ class FurtherProbes {
     const responses = [first];
     for (const redirect of redirectNames) {
       const path = redirectPath(responses.at(-1) as Buffer, { ...endpoint, name, secure });
-      const page = path === null || signal.aborted ? null : await this.#ask(pageProbe(redirect, path));
+      const page = path === null || signal.aborted ? null : await this.#send(pageProbe(redirect, path));
       if (!page) break;
       responses.push(page.bytes);
     }
     const icon = iconPath(responses.at(-1) as Buffer, { ...endpoint, name, secure });
-    if (icon !== null && !signal.aborted) await this.#ask(iconProbe(icon));
+    if (icon !== null && !signal.aborted) await this.#send(iconProbe(icon));
     const circumstances = { intrusive, thorough, secure };
     const due = responses.flatMap((bytes) => probesAfter(bytes, endpoint.port, circumstances));
     for (const probe of new Set(due)) {
       if (signal.aborted) return;
-      await this.#ask(probe);
+      await this.#send(probe);
     }
   }
 
-  /** Asks on a new connection. @returns null without a response */
-  async #ask(probe: Probe): Promise<ProbeSession | null> {
+  /** Sends a probe on a new connection. @returns null without a response */
+  async #send(probe: Probe): Promise<ProbeSession | null> {
     const connections = this.#connections;
     const { timeoutMs, tls } = connections.settings;
     const session = this.#lost ? null : await connections.dial();

@@ -36,11 +36,11 @@ async function parse(banners: Banner[]): Promise<ParsedService[]> {
 }
 
 /** A server that agrees on nothing but HTTP/2. */
-async function serveHttp2(answer: (stream: ServerHttp2Stream, path: string) => void): Promise<number> {
+async function serveHttp2(response: (stream: ServerHttp2Stream, path: string) => void): Promise<number> {
   const server = createSecureServer({ key, cert, allowHTTP1: false, ALPNProtocols: ['h2'] });
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
-    answer(stream, String(headers[':path']));
+    response(stream, String(headers[':path']));
   });
   server.on('sessionError', () => undefined);
   servers.add(server);
@@ -101,7 +101,7 @@ describe('servers that speak nothing but HTTP/2', () => {
     ['headers that cannot be unpacked', Buffer.from('000000040000000000000003010500000001ffffff', 'hex')],
     ['settings without end', Buffer.concat(Array(20_000).fill(Buffer.from('000000040000000000', 'hex')))],
     ['an end at once', Buffer.alloc(0)],
-  ])('T-003 %s harms nobody', async (_what, bytes) => {
+  ])('T-003 survives %s', async (_what, bytes) => {
     const server = createTlsServer({ key, cert, ALPNProtocols: ['h2'] }, (socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(bytes));
@@ -114,7 +114,7 @@ describe('servers that speak nothing but HTTP/2', () => {
     expect(banners.every(({ probe }) => probe !== 'http2')).toBe(true);
   });
 
-  it('a server that has both is asked in HTTP/1.1', async () => {
+  it('probes a server that speaks both by HTTP/1.1', async () => {
     const server = createSecureServer({ key, cert, allowHTTP1: true }, (_request, response) => {
       response.end('both');
     });
@@ -133,7 +133,7 @@ describe('what is inside', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  it('HTTP/2 without TLS is asked for its page', async () => {
+  it('requests the page over HTTP/2 without TLS', async () => {
     const server = createHttp2Server((_request, response) => {
       response.writeHead(200, { server: 'trial/2.2', 'content-type': 'text/html' });
       response.end('<title>Clear</title>');
@@ -145,7 +145,7 @@ describe('what is inside', () => {
     expect(banners[0]?.tls).toBeUndefined();
   });
 
-  it('a service in TLS that hangs up on HTTP is asked what else it may be', async () => {
+  it('sends other probes to a TLS service that hangs up on HTTP', async () => {
     const server = createTlsServer({ key, cert }, (socket) => {
       socket.on('error', () => undefined);
       socket.once('data', (bytes) => {
@@ -202,7 +202,7 @@ describe('the icon of a page', () => {
     return { asked, port };
   }
 
-  it('is asked for once, where the page says, and its prints are shown', async () => {
+  it('is requested once, at the path that the page links, and its hashes are recorded', async () => {
     const { asked, port } = await serveIcon('<link rel="icon" href="/i/a.gif"><title>t</title>');
     const parsed = await parse(await grab(port));
     expect(asked.filter((path) => path === '/i/a.gif')).toHaveLength(1);
@@ -217,7 +217,7 @@ describe('the icon of a page', () => {
     ]);
   });
 
-  it('elsewhere it is not asked for, and a page in its place has no prints', async () => {
+  it('is not requested from another host, and a page in its place has no hashes', async () => {
     const { asked, port } = await serveIcon(
       '<link rel=icon href=//cdn.example/a.ico>',
       Buffer.from('<html>'),
@@ -232,7 +232,7 @@ describe('the icon of a page', () => {
     expect(await parse(await grab(port, { max_bytes: 200_000 }))).toHaveLength(1);
   });
 
-  it('nothing is asked where nothing may be', async () => {
+  it('is not requested if probes are off', async () => {
     const { asked, port } = await serveIcon('<title>t</title>');
     await grab(port, { probes: 'none' });
     expect(asked).toEqual([]);

@@ -34,7 +34,7 @@ export interface PortSessionSettings {
   tls: boolean;
   /** Also send probes that log in with a name for guests. */
   intrusive: boolean;
-  /** Also send probes that only tell how strong the encryption is. */
+  /** Also send probes that only show how strong the encryption is. */
   thorough: boolean;
   /** Host names of addresses. */
   names: ReadonlyMap<string, string>;
@@ -176,8 +176,8 @@ export class PortConnections {
 
   banners(): Banner[] {
     const best = this.best();
-    const telling = this.#finished.filter((session) => evidenceRank(session) > 0);
-    const chosen = telling.filter(
+    const informative = this.#finished.filter((session) => evidenceRank(session) > 0);
+    const chosen = informative.filter(
       (each) =>
         each === best ||
         (each.unfinished && best?.probe === nextProbe(each.probe)?.name) ||

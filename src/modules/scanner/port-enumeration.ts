@@ -9,7 +9,7 @@ import { ProbeSession } from './probe-session.ts';
 import { enumerateTls } from './tls-enumeration.ts';
 
 /** Maximum bytes read of one response to a ClientHello. */
-const maxAnswerBytes = 256 * 1024;
+const maxResponseBytes = 256 * 1024;
 
 /** Maximum bytes of the plain session that leads to a handshake. */
 const maxPlainBytes = 16 * 1024;
@@ -51,11 +51,11 @@ export async function enumeratePort(
   });
   if (!outcome) return [...banners];
   const { tls_error: _refused, ...others } = banner;
-  const surveyed: Banner = {
+  const enumerated: Banner = {
     ...others,
     tls: { ...(banner.tls ?? outcome.observation), survey: outcome.survey },
   };
-  return banners.with(at, surveyed);
+  return banners.with(at, enumerated);
 }
 
 function isWorthASurvey(banner: Banner): boolean {
@@ -85,17 +85,17 @@ async function openFor(
   const result = await net.connect(host, port, {
     deadlineMs: 2 * timeoutMs,
     connectMs: timeoutMs,
-    maxBytes: maxAnswerBytes,
+    maxBytes: maxResponseBytes,
     signal,
   });
   if ('failure' in result) return null;
   if (!upgrade) return result.connection;
-  const dialogue = new ProbeSession(result.connection, names.get(host) ?? host, {
+  const session = new ProbeSession(result.connection, names.get(host) ?? host, {
     port,
     idleMs: timeoutMs,
     maxBytes: maxPlainBytes,
   });
-  const connection = await dialogue.untilTls(upgrade, timeoutMs);
-  if (!connection) dialogue.close();
+  const connection = await session.untilTls(upgrade, timeoutMs);
+  if (!connection) session.close();
   return connection;
 }

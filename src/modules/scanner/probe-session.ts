@@ -93,9 +93,9 @@ export class ProbeSession {
   }
 
   /** Waits for the service to speak first. */
-  async listen(patienceMs: number): Promise<void> {
+  async listen(giveUpMs: number): Promise<void> {
     const reader = readGreeting();
-    const end = await this.#read(patienceMs, (bytes) => reader.end(bytes));
+    const end = await this.#read(giveUpMs, (bytes) => reader.end(bytes));
     this.truncated ||= reader.capped;
     // An incomplete greeting.
     if (end === 'idle' && this.#parts.length > 0) this.overdue = true;
@@ -108,9 +108,9 @@ export class ProbeSession {
   async ask(probe: Probe, firstMs: number, upgrade: boolean): Promise<void> {
     this.probe = probe.name;
     for (const step of probe.steps) {
-      const answer = await this.#step(step, firstMs);
-      if (answer.length === 0 || this.#broken) return;
-      if (step.proceed && !step.proceed.test(answer.toString('latin1'))) {
+      const response = await this.#step(step, firstMs);
+      if (response.length === 0 || this.#broken) return;
+      if (step.proceed && !step.proceed.test(response.toString('latin1'))) {
         this.unfinished = probe.next !== undefined;
         break;
       }
@@ -125,7 +125,7 @@ export class ProbeSession {
    */
   async askHttp2(): Promise<void> {
     this.probe = 'http2';
-    const answer = await requestHttp2(this.#connection, {
+    const response = await requestHttp2(this.#connection, {
       secure: this.tls !== undefined,
       authority: hostHeader(this.host, this.#pace.port),
       path: '/',
@@ -134,11 +134,11 @@ export class ProbeSession {
       maxBody: this.#pace.maxBytes,
     });
     this.#broken = true;
-    if (answer === null) return;
+    if (response === null) return;
     this.onHeard();
     this.#rewritten = true;
-    this.#parts.push(http2Text(answer));
-    this.truncated ||= answer.truncated;
+    this.#parts.push(http2Text(response));
+    this.truncated ||= response.truncated;
   }
 
   /** Brings a plain service to the point where it waits for a handshake. @returns the connection for it, or null */
@@ -205,12 +205,12 @@ export class ProbeSession {
     const most = () => (reader.isHttp ? Infinity : null);
     const end = await this.#read(firstMs, (bytes) => reader.end(bytes), { most });
     this.truncated ||= reader.capped;
-    const answer = Buffer.concat(this.#parts.slice(before));
+    const response = Buffer.concat(this.#parts.slice(before));
     const mayEnd = reader.isHttp || endsWithConnection.has(step.answer);
-    if (end === 'closed' && answer.length > 0 && !mayEnd) this.partial = true;
+    if (end === 'closed' && response.length > 0 && !mayEnd) this.partial = true;
     // A response of any format ends with silence.
-    if (end === 'idle' && (answer.length === 0 || step.answer !== 'all')) this.overdue = true;
-    return answer;
+    if (end === 'idle' && (response.length === 0 || step.answer !== 'all')) this.overdue = true;
+    return response;
   }
 
   async #upgrade({ upgrade, inside = [] }: Probe, firstMs: number): Promise<void> {
@@ -223,21 +223,21 @@ export class ProbeSession {
     const { offered, request } = upgrade;
     if (!offered.test(this.bytes.toString('latin1'))) return false;
     if (request === null) return true;
-    const answer = await this.#step(request, firstMs);
-    return !this.#broken && request.accepted.test(answer.toString('latin1'));
+    const response = await this.#step(request, firstMs);
+    return !this.#broken && request.accepted.test(response.toString('latin1'));
   }
 
   async #read(firstMs: number, done: (bytes: Buffer) => number, options: ReadLimits = {}): Promise<ReadEnd> {
     const room = Math.max(1, this.#pace.maxBytes - this.bytes.length);
-    const askedAt = loopClock.now();
-    let heard = false;
+    const sentAt = loopClock.now();
+    let responded = false;
     const { bytes, end } = await this.#connection.read({
       firstMs,
       idleMs: options.idleMs ?? this.#pace.idleMs,
       done: (received) => {
         this.onHeard();
-        if (!heard) this.slowestMs = Math.max(this.slowestMs, loopClock.now() - askedAt);
-        heard = true;
+        if (!responded) this.slowestMs = Math.max(this.slowestMs, loopClock.now() - sentAt);
+        responded = true;
         const length = done(received);
         const most = options.most?.() ?? room;
         if (length > 0 ? length <= most : received.length <= most) return length;

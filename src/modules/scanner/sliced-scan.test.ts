@@ -10,8 +10,8 @@ const addresses = parseTargets(['10.9.0.0-10.9.0.255']).addresses;
 const ports = Array.from({ length: 12_288 }, (_, at) => at + 1);
 
 /**
- * One run over all addresses; `sweep` is told which hosts and which first port each job has.
- * @param dropping hosts of each job that leave out the first two ports until they are asked slowly
+ * One run over all addresses; `sweep` receives the hosts and the first port of each job.
+ * @param dropping hosts of each job that ignore the first two ports until they are probed slowly
  */
 function runOf(
   before: SlicedScanState | null,
@@ -99,7 +99,7 @@ it.each([
   [62, 62],
   // More hosts at a time: the way to them drops probes, whatever their number.
   [65, 0],
-])('asks %i hosts of a job that drop probes again: %i of them, slowly', async (dropping, asked) => {
+])('of %i hosts of a job that drop probes, retries %i slowly', async (dropping, retried) => {
   const coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
   const rates: number[] = [];
   const few = ports.slice(0, 10);
@@ -107,6 +107,6 @@ it.each([
     if (hostRate !== undefined) rates.push(hostRate);
   };
   await runOf(null, coverage, note, dropping, few).ended;
-  expect(rates).toEqual(Array(asked).fill(20));
-  expect(coverage).toEqual({ open: 2 * asked, closed: 0, filtered: 2560 - 2 * asked, not_tried: 0 });
+  expect(rates).toEqual(Array(retried).fill(20));
+  expect(coverage).toEqual({ open: 2 * retried, closed: 0, filtered: 2560 - 2 * retried, not_tried: 0 });
 });

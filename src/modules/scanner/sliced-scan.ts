@@ -49,7 +49,7 @@ export interface SliceState {
   /** Which ports: index of the slice. */
   slice: number;
   parts: PackedPart[];
-  /** Hosts that drop probes and are retried slowly, once every other pair of the slice is settled. */
+  /** Hosts that drop probes and are retried slowly, once every other pair of the slice is complete. */
   slow?: ({ host: string } & SlowRetryState)[];
 }
 
@@ -170,7 +170,7 @@ export class SlicedScan {
     const size = this.#sliceSize(batch.hosts.length);
     const ports = this.#ports.slice(slice * size, (slice + 1) * size);
     const pairs = batch.hosts.length * ports.length;
-    let told = 0;
+    let reported = 0;
     const job: SweepJob = {
       hosts: batch.hosts,
       ports,
@@ -181,8 +181,8 @@ export class SlicedScan {
       onState: (state) => {
         batch.left.set(slice, state);
         const done = Math.min(pairs, pairsOf(state));
-        this.#advance(done - told);
-        told = done;
+        this.#advance(done - reported);
+        reported = done;
       },
       restored,
     };
@@ -198,7 +198,7 @@ export class SlicedScan {
     batch.left.delete(slice);
     batch.slow.delete(slice);
     batch.running -= 1;
-    this.#advance(pairs - told);
+    this.#advance(pairs - reported);
     if (batch.left.size === 0 || (ctx.signal.aborted && batch.running === 0)) await this.#finish(batch);
   }
 

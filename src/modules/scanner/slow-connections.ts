@@ -85,10 +85,10 @@ class Tally {
     const { open, closed, rejected } = this.state.counts;
     const numbers = Array.from({ length: this.#ports }, (_, number) => number);
     const silent = numbers.filter((number) => this.isSilent(number)).length;
-    const answered = { open: open[0] as number, closed: closed[0] as number };
+    const responded = { open: open[0] as number, closed: closed[0] as number };
     const filtered = silent + (rejected[0] as number);
-    const not_tried = this.#ports - answered.open - answered.closed - filtered;
-    return { ...answered, filtered, not_tried, problem: null };
+    const not_tried = this.#ports - responded.open - responded.closed - filtered;
+    return { ...responded, filtered, not_tried, problem: null };
   }
 }
 

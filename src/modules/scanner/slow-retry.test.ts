@@ -5,16 +5,16 @@ import { maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from '.
 const ports = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 const never = new AbortController().signal;
 
-/** A host that responds to so many probes per second and drops the others. @returns what was asked */
+/** A host that responds to so many probes per second and drops the others. @returns the requested samples */
 async function ask(silent: number[], responds: (port: number, perSecond: number) => boolean) {
   const asked: [count: number, perSecond: number][] = [];
   const found = new Set<number>();
   const retry = new SlowRetry();
   const probe: SlowProbe = async (some, perSecond) => {
     asked.push([some.length, perSecond]);
-    const answered = some.filter((port) => responds(port, perSecond));
-    for (const port of answered) found.add(port);
-    return { open: answered.length, closed: 0, silent: some.filter((port) => !answered.includes(port)) };
+    const responded = some.filter((port) => responds(port, perSecond));
+    for (const port of responded) found.add(port);
+    return { open: responded.length, closed: 0, silent: some.filter((port) => !responded.includes(port)) };
   };
   await retry.run(silent, probe, never);
   expect(retry.found).toEqual({ open: found.size, closed: 0 });
@@ -30,8 +30,8 @@ function sampleAt(counter: number): SweepProgress {
   };
 }
 
-/** Asks a host that responds as told, and is killed after each of so many probes. @returns each probe, port and rate */
-async function askWithKills(
+/** Retries with a kill after each of so many probes. @returns each probe, port and rate */
+async function retryWithKills(
   silent: number[],
   every: number,
   responds: (port: number, perSecond: number) => boolean,
@@ -48,8 +48,8 @@ async function askWithKills(
         probes.push(`${some[at]} ${perSecond}`);
         onState(sampleAt(at + 1));
       }
-      const answered = some.filter((port) => responds(port, perSecond));
-      return { open: answered.length, closed: 0, silent: some.filter((port) => !answered.includes(port)) };
+      const responded = some.filter((port) => responds(port, perSecond));
+      return { open: responded.length, closed: 0, silent: some.filter((port) => !responded.includes(port)) };
     };
     isOver = await retry.run(silent, probe, never).then(
       () => true,
@@ -74,8 +74,8 @@ describe('a slow retry', () => {
 
   it('takes silence for that of a filter after one sample', async () => {
     expect((await ask(ports(1000), () => false)).probes).toBe(32);
-    let answers = 32;
-    const mixed = await ask(ports(96), () => answers-- > 0);
+    let responses = 32;
+    const mixed = await ask(ports(96), () => responses-- > 0);
     expect([mixed.found.size, mixed.probes]).toEqual([32, 64]);
   });
 
@@ -89,7 +89,7 @@ describe('a slow retry', () => {
     'goes on where it was, however often it is killed: after %i probes each',
     async (every) => {
       const responds = (port: number, perSecond: number) => port % Math.ceil(perSecond / 5) === 0;
-      const { probes, saved } = await askWithKills(ports(150), every, responds);
+      const { probes, saved } = await retryWithKills(ports(150), every, responds);
       expect(new Set(probes).size).toBe(probes.length);
       expect(probes.filter((probe) => probe.endsWith(' 20'))).toHaveLength(150);
       expect(probes.filter((probe) => probe.endsWith(' 10'))).toHaveLength(113);
@@ -99,12 +99,12 @@ describe('a slow retry', () => {
   );
 
   it('does not go on with what a filter has ended', async () => {
-    const { probes } = await askWithKills(ports(100), 32, () => false);
+    const { probes } = await retryWithKills(ports(100), 32, () => false);
     expect(probes).toHaveLength(32);
   });
 
   it('begins anew where other ports are silent now', async () => {
-    const { saved } = await askWithKills(ports(100), 50, () => true);
+    const { saved } = await retryWithKills(ports(100), 50, () => true);
     const retry = new SlowRetry(saved);
     await retry.run(ports(40), async (some) => ({ open: some.length, closed: 0 }), never);
     expect(retry.found).toEqual({ open: 40, closed: 0 });

@@ -101,7 +101,7 @@ export class SlowRetry {
         const sample = this.#nextSample(order);
         if (sample.length === 0) break;
         if (signal.aborted) return;
-        await this.#ask(sample, order, probe, signal);
+        await this.#probe(sample, order, probe, signal);
       }
       if (state.budget === 0) return;
     }
@@ -123,7 +123,7 @@ export class SlowRetry {
     return sample;
   }
 
-  async #ask(
+  async #probe(
     sample: readonly number[],
     order: readonly number[],
     probe: SlowProbe,

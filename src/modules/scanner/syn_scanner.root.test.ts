@@ -82,7 +82,7 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
   });
 
   it.each(['discovered_hosts', 'targets'])(
-    'goes on after a kill without losing or repeating what was settled (from %s)',
+    'resumes after a kill without losing or repeating completed pairs (from %s)',
     async (source) => {
       const hosts = Array.from({ length: 200 }, (_, at) => `127.67.0.${at + 1}`);
       const inputs = {
@@ -96,7 +96,7 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
       };
       const first = gateTo(shared.targets);
       const before: Published = new Map();
-      let ask: () => unknown = () => null;
+      let probe: () => unknown = () => null;
       const abort = new AbortController();
       const covered = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
       const running = tryModule(syn_scanner, {
@@ -106,11 +106,11 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
         coverage: covered,
         signal: abort.signal,
         checkpoint: (state) => {
-          ask = state;
+          probe = state;
         },
       }).catch(() => undefined);
-      await vi.waitFor(() => expect(counterOf(ask())).toBeGreaterThan(8000), waiting);
-      const restored = JSON.parse(JSON.stringify(ask()));
+      await vi.waitFor(() => expect(counterOf(probe())).toBeGreaterThan(8000), waiting);
+      const restored = JSON.parse(JSON.stringify(probe()));
       const coverage = { ...covered };
       const kept = [...countsOf(before)];
       abort.abort(new Error('killed'));
@@ -130,7 +130,7 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
       const all = [...kept, ...countsOf(after)];
       expect(all).toHaveLength(hosts.length);
       for (const each of all) expect(each).toMatchObject({ open: 0, closed: 100, filtered: 0, not_tried: 0 });
-      // 8000 positions of a walk of 32,768 are some 4,880 of the 20,000 pairs; a few answers may have been under way.
+      // 8000 positions of a permutation of 32,768 are some 4,880 of the 20,000 pairs; some responses may be in flight.
       expect(second.packetsSent).toBeLessThan(16_000);
     },
     20_000,

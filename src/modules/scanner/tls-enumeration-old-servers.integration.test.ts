@@ -123,16 +123,16 @@ describe('flaws that are tried where that is allowed', { concurrent: true }, () 
   const traitsOf = async (server: OldServer, intrusive = true) =>
     (await grabTls(await listen(serveOldTls(server)), { intrusive })).tls?.survey?.traits;
 
-  it('a server that answers a heartbeat without content gives memory away', async () => {
+  it('reports a server that leaks memory in response to an empty heartbeat', async () => {
     const traits = await traitsOf({ ...old, heartbeat: 'leaks' });
     expect(traits).toMatchObject({ heartbeat: true, heartbleed_bytes: 16 });
     expect(JSON.stringify(traits)).not.toContain('secret');
   });
 
-  it('a server that passes it over in silence does not, and one without the extension is not asked', async () => {
+  it('clears a server that ignores it and sends none to a server without the extension', async () => {
     expect(await traitsOf({ ...old, heartbeat: 'silent' })).toMatchObject({ heartbleed_bytes: 0 });
-    const asked = await traitsOf({ ...old, extensions: [], heartbeat: 'leaks' });
-    expect(asked).toMatchObject({ heartbeat: false, heartbleed_bytes: null });
+    const traits = await traitsOf({ ...old, extensions: [], heartbeat: 'leaks' });
+    expect(traits).toMatchObject({ heartbeat: false, heartbleed_bytes: null });
   });
 
   it('nothing is tried without leave', async () => {
@@ -144,8 +144,8 @@ describe('flaws that are tried where that is allowed', { concurrent: true }, () 
     ['refuses', false],
     ['obeys', true],
     ['ignores', null],
-  ] as const)('a server that %s a change of cipher before its turn', async (earlyCipherChange, obeyed) => {
-    expect(await traitsOf({ ...old, earlyCipherChange })).toMatchObject({ early_cipher_change: obeyed });
+  ] as const)('a server that %s a change of cipher before its turn', async (earlyCipherChange, applied) => {
+    expect(await traitsOf({ ...old, earlyCipherChange })).toMatchObject({ early_cipher_change: applied });
     expect(await traitsOf({ ...old, earlyCipherChange }, false)).toMatchObject({ early_cipher_change: null });
   });
 
@@ -157,7 +157,7 @@ describe('flaws that are tried where that is allowed', { concurrent: true }, () 
   const padded = (encrypted: Buffer) =>
     privateDecrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, encrypted);
 
-  it('a server that tells right paddings from wrong ones is an oracle', async () => {
+  it('reports a server that distinguishes valid from invalid padding as an oracle', async () => {
     const judgeSecret = (encrypted: Buffer) => (padded(encrypted).readUInt16BE(0) === 2 ? 20 : 51);
     const traits = await traitsOf({ ...old, certificate: known, judgeSecret });
     expect(traits?.padding_reactions).toEqual([
@@ -240,7 +240,7 @@ describe('flaws that are tried where that is allowed', { concurrent: true }, () 
     expect(JSON.stringify(tls?.survey)).not.toContain('private');
   });
 
-  it('a server that answers now so, now otherwise is none', async () => {
+  it('a server with inconsistent responses is not an oracle', async () => {
     let count = 0;
     const judgeSecret = () => [20, 51, 40][count++ % 3] as number;
     expect(await traitsOf({ ...old, certificate: known, judgeSecret })).toMatchObject({
@@ -248,7 +248,7 @@ describe('flaws that are tried where that is allowed', { concurrent: true }, () 
     });
   });
 
-  it('a server without an exchange by RSA is not asked', async () => {
+  it('skips a server without RSA key exchange', async () => {
     const suites = [suiteIdOf('TLS_DHE_RSA_WITH_AES_128_CBC_SHA')];
     expect(await traitsOf({ ...old, suites, judgeSecret: () => 20 })).toMatchObject({
       padding_reactions: null,
@@ -269,7 +269,7 @@ describe('servers that are none', () => {
     expect(banner.tls_error).toContain(tlsRejection);
   });
 
-  it('a plain web server is not asked again', async () => {
+  it('sends a plain web server no further handshake', async () => {
     let connections = 0;
     const serve = (socket: Socket) => {
       connections += 1;
@@ -279,13 +279,13 @@ describe('servers that are none', () => {
     const host = '127.86.0.5';
     const plain = await grabTls(await listen(serve, host), { tls_enumerate: false }, host);
     const before = connections;
-    const surveyed = await grabTls(await listen(serve, host), {}, host);
+    const enumerated = await grabTls(await listen(serve, host), {}, host);
     expect(connections).toBe(2 * before);
-    expect(plain.tls).toBe(surveyed.tls);
+    expect(plain.tls).toBe(enumerated.tls);
   });
 
-  /** The survey alone, over connections of the gate. */
-  async function survey(port: number, timeoutMs: number) {
+  /** The enumeration alone, over connections of the gate. */
+  async function enumerate(port: number, timeoutMs: number) {
     const gate = loopbackGate(['127.0.0.1']);
     const { signal } = new AbortController();
     return await enumerateTls({
@@ -314,7 +314,7 @@ describe('servers that are none', () => {
       }),
     ];
     for (const [at, port] of ports.entries()) {
-      const { result, ms } = await inVirtualTime(() => survey(port, 100));
+      const { result, ms } = await inVirtualTime(() => enumerate(port, 100));
       expect(result).toBeNull();
       expect(ms).toBeLessThan(at === 0 ? 2000 : 3000);
     }
@@ -337,7 +337,7 @@ describe('servers that are none', () => {
         );
       });
     });
-    const outcome = await survey(port, 300);
+    const outcome = await enumerate(port, 300);
     expect(outcome?.survey).toMatchObject({ handshakes: 250, complete: false });
   });
 });

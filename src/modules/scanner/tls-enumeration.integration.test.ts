@@ -80,7 +80,7 @@ describe.skipIf(!hasOpenssl)('servers of OpenSSL', { concurrent: true }, () => {
   it.each([
     ['server', ['-serverpref']],
     ['client', []],
-  ])('tells that the %s decides between suites', async (order, options) => {
+  ])('reports that the %s decides between suites', async (order, options) => {
     const suites = 'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384';
     const facts = await tlsFactsOf(await serveOpenssl('rsa', '-tls1_2', '-cipher', suites, ...options));
     expect(facts.accepted).toMatchObject([{ version: 'TLSv1.2', order }]);
@@ -158,13 +158,13 @@ describe.skipIf(!hasOpenssl)('how servers behave', { concurrent: true }, () => {
     expect(await tlsFactsOf(port)).toMatchObject({ ocsp_stapling: true });
   });
 
-  it('a server that does not know the protocols of the question has a print all the same', async () => {
+  it('fingerprints a server that does not know the offered protocols', async () => {
     const { hello_prints: prints } = await tlsFactsOf(await serveOpenssl('rsa', '-alpn', 'imap', '-tls1_2'));
     expect(prints).toEqual([expect.stringMatching(/^sh1\.12\.\d\.[-!]\.c02f\.[0-9a-f]{16}$/)]);
   });
 });
 
-/** A response about the certificate by itself; a server sends whatever it is told to. */
+/** A response about the certificate by itself; the server sends any bytes. */
 function stapledResponse(): string {
   const [key, cert] = ['rsa.key', 'rsa.crt'].map((file) => join(folder, file)) as [string, string];
   const [index, request, response] = ['index.txt', 'ocsp.req', 'ocsp.der'].map((file) =>

@@ -16,7 +16,7 @@ import { findTraits, type TalkOn, type TraitResponse } from './tls-traits.ts';
 
 /** Maximum number of handshakes with one server, and their total time. */
 const maxHandshakes = 250;
-const longestSurveyMs = 60_000;
+const longestEnumerationMs = 60_000;
 
 /** Suites per hello: old servers close the connection above 128. */
 const suitesPerHello = 120;
@@ -66,7 +66,7 @@ export interface TlsEnumerationSettings {
 }
 
 /** Outcome of one handshake. `over`: not attempted, as the budget is spent. */
-type Answer = TraitResponse;
+type Response = TraitResponse;
 
 /**
  * Enumerates what a TLS server accepts, by handshakes that are aborted before anything is encrypted: for each
@@ -84,7 +84,7 @@ type Offer = Pick<HelloOffer, 'version' | 'suites'> & Partial<HelloOffer>;
 
 class TlsSurveyor {
   #settings: TlsEnumerationSettings;
-  #deadline = performance.now() + longestSurveyMs;
+  #deadline = performance.now() + longestEnumerationMs;
   #handshakes = 0;
   #silences = 0;
   #complete = true;
@@ -114,7 +114,7 @@ class TlsSurveyor {
     const first = await this.#enumerate('TLSv1.2');
     if (first === 'foreign') return null;
     const others = tlsVersions.filter((version) => version !== 'TLSv1.2');
-    await Promise.all([...others.map((version) => this.#enumerate(version)), this.#askSsl2()]);
+    await Promise.all([...others.map((version) => this.#enumerate(version)), this.#probeSsl2()]);
     if (this.#picked.size === 0 && this.#ssl2 === null) return null;
     await Promise.all([
       ...this.#spoken.map((version) => this.#findOrder(version)),
@@ -123,7 +123,7 @@ class TlsSurveyor {
       this.#tryFallback(),
     ]);
     this.#traits = await this.#findTraits();
-    return { survey: this.#survey(), observation: this.#observation() };
+    return { survey: this.#result(), observation: this.#observation() };
   }
 
   /** The accepted versions, oldest first. */
@@ -136,9 +136,9 @@ class TlsSurveyor {
     return this.#spoken.findLast((version) => version !== 'TLSv1.3') ?? null;
   }
 
-  async #enumerate(version: TlsVersion): Promise<Answer['kind']> {
+  async #enumerate(version: TlsVersion): Promise<Response['kind']> {
     const all = suitesFor(version).map(({ id }) => id);
-    let last: Answer = { kind: 'refused', alert: null };
+    let last: Response = { kind: 'refused', alert: null };
     for (let start = 0; start < all.length; start += suitesPerHello) {
       last = await this.#drain(version, all.slice(start, start + suitesPerHello));
       if (last.kind !== 'refused') break;
@@ -148,35 +148,35 @@ class TlsSurveyor {
   }
 
   /** Offers suites until the server accepts none of the rest. @returns its last response */
-  async #drain(version: TlsVersion, suites: readonly number[]): Promise<Answer> {
+  async #drain(version: TlsVersion, suites: readonly number[]): Promise<Response> {
     let left = suites;
     for (;;) {
-      const answer = await this.#offerOnce(version, left);
-      if (answer.kind !== 'hello') return answer;
-      const { suite } = answer.hello;
+      const response = await this.#offerOnce(version, left);
+      if (response.kind !== 'hello') return response;
+      const { suite } = response.hello;
       // A server that chooses another version does not support this one.
-      if (answer.hello.version !== versionCode(version))
+      if (response.hello.version !== versionCode(version))
         return { kind: 'refused', alert: protocolVersionAlert };
       if (!left.includes(suite)) return { kind: 'refused', alert: null };
-      this.#learn(version, answer);
+      this.#learn(version, response);
       left = left.filter((id) => id !== suite);
       if (left.length === 0) return { kind: 'refused', alert: null };
     }
   }
 
   /** A server of the nineties closes the connection if a hello has extensions; retries without them. */
-  async #offerOnce(version: TlsVersion, suites: readonly number[]): Promise<Answer> {
-    const answer = await this.#ask({ version, suites });
-    const closed = answer.kind === 'refused' && answer.alert === null;
+  async #offerOnce(version: TlsVersion, suites: readonly number[]): Promise<Response> {
+    const response = await this.#offer({ version, suites });
+    const closed = response.kind === 'refused' && response.alert === null;
     const old = version === 'TLSv1.0' || version === 'TLSv1.1';
-    if (!closed || !old || this.#picked.has(version) || this.#bare.has(version)) return answer;
+    if (!closed || !old || this.#picked.has(version) || this.#bare.has(version)) return response;
     this.#bare.add(version);
-    const bare = await this.#ask({ version, suites });
+    const bare = await this.#offer({ version, suites });
     if (bare.kind !== 'hello') this.#bare.delete(version);
     return bare;
   }
 
-  #learn(version: TlsVersion, { hello, flight }: Extract<Answer, { kind: 'hello' }>): void {
+  #learn(version: TlsVersion, { hello, flight }: Extract<Response, { kind: 'hello' }>): void {
     this.#picked.set(version, [...(this.#picked.get(version) ?? []), hello.suite]);
     if (!this.#hellos.has(version)) this.#hellos.set(version, hello);
     this.#compression ||= hello.compression !== 0;
@@ -201,8 +201,8 @@ class TlsSurveyor {
   }
 
   async #pick(offer: Offer): Promise<number | null> {
-    const answer = await this.#ask(offer);
-    return answer.kind === 'hello' ? answer.hello.suite : null;
+    const response = await this.#offer(offer);
+    return response.kind === 'hello' ? response.hello.suite : null;
   }
 
   async #findGroups(): Promise<void> {
@@ -218,8 +218,8 @@ class TlsSurveyor {
   async #groupsOf13(): Promise<number[]> {
     const suites = this.#picked.get('TLSv1.3') ?? [];
     return this.#drainGroups(groupIdsOf13, async (groups) => {
-      const answer = await this.#ask({ version: 'TLSv1.3', suites, groups, keyShare: false });
-      const wanted = answer.kind === 'hello' ? answer.hello.extensions.get(extensionType.keyShare) : null;
+      const response = await this.#offer({ version: 'TLSv1.3', suites, groups, keyShare: false });
+      const wanted = response.kind === 'hello' ? response.hello.extensions.get(extensionType.keyShare) : null;
       return wanted && wanted.length >= 2 ? wanted.readUInt16BE(0) : null;
     });
   }
@@ -235,8 +235,8 @@ class TlsSurveyor {
     const suites = rsa.length > 0 ? rsa : all;
     if (suites.length === 0) return [];
     const groupIn = async (groups: readonly number[]) => {
-      const answer = await this.#ask({ version, suites, groups });
-      const key = answer.kind === 'hello' ? answer.flight.key : null;
+      const response = await this.#offer({ version, suites, groups });
+      const key = response.kind === 'hello' ? response.flight.key : null;
       return key?.kind === 'ecdhe' ? key.group : null;
     };
     return this.#drainGroups(curveIds, async (left, found) => {
@@ -274,8 +274,8 @@ class TlsSurveyor {
   }
 
   async #protocolIn(version: TlsVersion, alpn: string[]): Promise<string> {
-    const answer = await this.#ask({ version, suites: this.#picked.get(version) ?? [], alpn });
-    const content = answer.kind === 'hello' ? answer.hello.extensions.get(extensionType.alpn) : null;
+    const response = await this.#offer({ version, suites: this.#picked.get(version) ?? [], alpn });
+    const content = response.kind === 'hello' ? response.hello.extensions.get(extensionType.alpn) : null;
     return content?.subarray(3).toString('latin1') ?? '';
   }
 
@@ -289,11 +289,11 @@ class TlsSurveyor {
     const version = this.#spoken.findLast((each) => each !== 'TLSv1.3' && each !== this.#spoken.at(-1));
     if (!version) return;
     const suites = [...(this.#picked.get(version) ?? []), fallbackScsv];
-    const answer = await this.#ask({ version, suites });
-    if (answer.kind === 'hello') this.#fallbackScsv = false;
-    if (answer.kind !== 'refused') return;
+    const response = await this.#offer({ version, suites });
+    if (response.kind === 'hello') this.#fallbackScsv = false;
+    if (response.kind !== 'refused') return;
     // Some close the connection instead of sending the alert: two rejections are not a coincidence.
-    const again = answer.alert === fallbackAlert ? answer : await this.#ask({ version, suites });
+    const again = response.alert === fallbackAlert ? response : await this.#offer({ version, suites });
     if (again.kind === 'refused') this.#fallbackScsv = true;
   }
 
@@ -302,8 +302,8 @@ class TlsSurveyor {
     if (this.#picked.size === 0) return undefined;
     const { timeoutMs, intrusive } = this.#settings;
     return findTraits({
-      ask: (offer) => this.#ask(offer),
-      askOn: (offer, then) => this.#ask(offer, then),
+      ask: (offer) => this.#offer(offer),
+      askOn: (offer, then) => this.#offer(offer, then),
       examine: (options) => this.#examine(options),
       picked: this.#picked,
       readable: this.#readable,
@@ -327,9 +327,9 @@ class TlsSurveyor {
   }
 
   /** One handshake, retried once without a response. */
-  async #ask(offer: Offer, then?: TalkOn): Promise<Answer> {
-    const answer = await this.#handshake(offer, then);
-    if (answer.kind !== 'silent') return answer;
+  async #offer(offer: Offer, then?: TalkOn): Promise<Response> {
+    const response = await this.#handshake(offer, then);
+    if (response.kind !== 'silent') return response;
     const second = await this.#handshake(offer, then);
     if (second.kind === 'silent') {
       this.#silences += 1;
@@ -338,7 +338,7 @@ class TlsSurveyor {
     return second;
   }
 
-  async #handshake(offer: Offer, then?: TalkOn): Promise<Answer> {
+  async #handshake(offer: Offer, then?: TalkOn): Promise<Response> {
     const flight = new ServerFlight();
     const { version } = offer;
     const groups = version === 'TLSv1.3' ? groupIdsOf13 : curveIds;
@@ -366,14 +366,14 @@ class TlsSurveyor {
     return end === 'closed' ? { kind: 'refused', alert: null } : { kind: 'silent' };
   }
 
-  async #askSsl2(): Promise<void> {
-    let answer: ReturnType<typeof readSsl2Hello> = 'more';
+  async #probeSsl2(): Promise<void> {
+    let response: ReturnType<typeof readSsl2Hello> = 'more';
     const hello = ssl2ClientHello(randomBytes(16));
     await this.#exchange(hello, (bytes) => {
-      answer = readSsl2Hello(bytes);
-      return answer !== 'more';
+      response = readSsl2Hello(bytes);
+      return response !== 'more';
     });
-    const read = answer as ReturnType<typeof readSsl2Hello>;
+    const read = response as ReturnType<typeof readSsl2Hello>;
     if (read === null || read === 'more') return;
     this.#ssl2 = read;
   }
@@ -416,7 +416,7 @@ class TlsSurveyor {
     }
   }
 
-  #survey(): TlsEnumeration {
+  #result(): TlsEnumeration {
     const version = this.#readable;
     const hello = version ? this.#hellos.get(version) : undefined;
     const has = (type: number) => (hello ? hello.extensions.has(type) : null);

@@ -42,7 +42,7 @@ export type TalkOn = (flight: ServerFlight, connection: Connection) => Promise<v
 /** Access to the server for trait tests, each time on a new connection. */
 export interface TraitSource {
   ask(offer: Offer): Promise<TraitResponse>;
-  /** As `ask`; the connection stays open for `then`. */
+  /** Like `ask`, but the connection stays open for `then`. */
   askOn(offer: Offer, then: TalkOn): Promise<TraitResponse>;
   examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null>;
   /** Accepted suites, by version. */
@@ -57,7 +57,7 @@ export interface TraitSource {
 
 /** Tests the behavior of a server by a few special handshakes; only the intrusive ones test for a vulnerability. */
 export async function findTraits(source: TraitSource): Promise<TlsTraits> {
-  const [hellos, examined] = await Promise.all([askPrints(source), examineSessions(source)]);
+  const [hellos, examined] = await Promise.all([probePrints(source), examineSessions(source)]);
   const old = hellos.find(({ hello }) => hello.version < versionCode('TLSv1.3'))?.hello;
   const heartbeat = old ? old.extensions.has(heartbeatExtension) : null;
   return {
@@ -85,24 +85,24 @@ async function tryFlaws(source: TraitSource, heartbeat: boolean | null): Promise
   };
 }
 
-async function askPrints(source: TraitSource): Promise<{ hello: ServerHello; print: string }[]> {
+async function probePrints(source: TraitSource): Promise<{ hello: ServerHello; print: string }[]> {
   const { readable, picked } = source;
   const versions: TlsVersion[] = [
     ...(picked.has('TLSv1.3') ? ['TLSv1.3' as const] : []),
     ...(readable ? [readable] : []),
   ];
-  const answers = await Promise.all(versions.map((version) => askPrint(source, version)));
-  return answers.filter((answer) => answer !== null);
+  const responses = await Promise.all(versions.map((version) => probePrint(source, version)));
+  return responses.filter((response) => response !== null);
 }
 
-async function askPrint(
+async function probePrint(
   { ask }: TraitSource,
   version: TlsVersion,
 ): Promise<{ hello: ServerHello; print: string } | null> {
   const offer = printOffer(version);
-  const answer = await ask(offer);
-  if (answer.kind === 'hello') return { hello: answer.hello, print: helloPrint(answer.hello, false) };
-  if (answer.kind !== 'refused' || answer.alert !== noApplicationProtocol) return null;
+  const response = await ask(offer);
+  if (response.kind === 'hello') return { hello: response.hello, print: helloPrint(response.hello, false) };
+  if (response.kind !== 'refused' || response.alert !== noApplicationProtocol) return null;
   const second = await ask({ ...offer, alpn: [] });
   return second.kind === 'hello' ? { hello: second.hello, print: helloPrint(second.hello, true) } : null;
 }
@@ -157,7 +157,7 @@ async function tryHeartbeat({ askOn, readable, picked, timeoutMs }: TraitSource)
 async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null> {
   const { askOn, readable, picked, timeoutMs } = source;
   if (!readable) return null;
-  let obeyed: boolean | null = null;
+  let applied: boolean | null = null;
   const message = earlyCipherChange(versionCode(readable));
   // Two silences must fit into the lifetime of a connection.
   const idleMs = Math.min(timeoutMs / 2, longestReactionMs);
@@ -166,7 +166,7 @@ async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null
     const first = await connection.read({ idleMs, done: (bytes) => bytes.length > 0 });
     if (first.end === 'deadline') return;
     if (first.end !== 'idle') {
-      obeyed = false;
+      applied = false;
       return;
     }
     if (!(await connection.write(message))) return;
@@ -174,9 +174,9 @@ async function tryEarlyCipherChange(source: TraitSource): Promise<boolean | null
       idleMs,
       done: (each) => acceptedCipherChange(each) !== null,
     });
-    obeyed = acceptedCipherChange(bytes) ?? (end === 'closed' || end === 'reset' ? false : null);
+    applied = acceptedCipherChange(bytes) ?? (end === 'closed' || end === 'reset' ? false : null);
   });
-  return obeyed;
+  return applied;
 }
 
 /**
@@ -189,13 +189,13 @@ async function tryTicket({ ask, examine, readable, picked }: TraitSource): Promi
   const ticket = given ? readSession(given)?.ticket : null;
   if (!ticket) return null;
   const sessionId = randomBytes(sessionNameBytes);
-  const answer = await ask({
+  const response = await ask({
     version: readable,
     suites: picked.get(readable) ?? [],
     resume: { sessionId, ticket },
   });
-  if (answer.kind !== 'hello') return null;
-  const { sessionId: repeated } = answer.hello;
+  if (response.kind !== 'hello') return null;
+  const { sessionId: repeated } = response.hello;
   return repeated.subarray(0, sessionNameBytes).equals(sessionId)
     ? bytesBehindName(sessionId, repeated)
     : null;
@@ -223,7 +223,7 @@ async function tryPaddings(source: TraitSource): Promise<string[] | null> {
   return null;
 }
 
-/** The first record is the most telling; the end of the connection adds the rest. */
+/** The first record shows most; the end of the connection adds the rest. */
 async function reactionOf(connection: Connection, idleMs: number): Promise<string> {
   const first = await connection.read({ idleMs, done: (bytes) => bytes.length >= 7 });
   const then =

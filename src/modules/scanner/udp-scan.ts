@@ -82,7 +82,7 @@ interface SavedHost {
   counts: PortCounts;
 }
 
-/** Progress of a sweep: a completed pair is not tried again. */
+/** Progress of a sweep: a completed pair is not probed again. */
 interface SweepState {
   /** Key of the port permutation. */
   key: PermutationKey;

@@ -52,12 +52,12 @@ async function sendAll(
   let missed = false;
   for (const { name, bytes, looksLike } of udpProbes(port)) {
     if (signal.aborted) break;
-    const question = typeof bytes === 'function' ? bytes(host) : bytes;
-    if (!question) continue;
-    const answer = await net.askUdp(host, port, question, { timeoutMs, retries, signal, looksLike });
-    missed ||= answer === null;
-    if (!answer) continue;
-    const said = { ...describeBytes(answer), probe: name, truncated: false, partial: false };
+    const request = typeof bytes === 'function' ? bytes(host) : bytes;
+    if (!request) continue;
+    const response = await net.askUdp(host, port, request, { timeoutMs, retries, signal, looksLike });
+    missed ||= response === null;
+    if (!response) continue;
+    const said = { ...describeBytes(response), probe: name, truncated: false, partial: false };
     banners.push({ host, port, protocol: 'udp', ...said });
   }
   const share = (loopClock.lostMs - lostBefore) / Math.max(1, performance.now() - startedAt);

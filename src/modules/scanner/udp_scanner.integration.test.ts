@@ -18,11 +18,11 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.close();
 });
 
-/** A UDP service on a loopback address: answers, or stays silent. Returns its port. */
-function serve(host: string, port = 0, answer: Buffer | null = Buffer.from('hello')): Promise<number> {
+/** A UDP service on a loopback address: responds, or stays silent. Returns its port. */
+function serve(host: string, port = 0, response: Buffer | null = Buffer.from('hello')): Promise<number> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   sockets.push(socket);
-  socket.on('message', (_bytes, from) => answer && socket.send(answer, from.port, from.address));
+  socket.on('message', (_bytes, from) => response && socket.send(response, from.port, from.address));
   return new Promise((resolve, reject) => {
     socket.once('error', reject);
     socket.bind(port, host, () => resolve(socket.address().port));
@@ -35,7 +35,7 @@ const rows = ({ published }: Pick<Trial, 'published'>) => (published.get('open_p
 const fast = { timeout: '300ms', retries: 1, rate: 5000 };
 
 describe('udp_scanner', () => {
-  it('tells answering, closed and silent ports apart', async () => {
+  it('distinguishes responding, closed and silent ports', async () => {
     const open = await serve('127.0.0.1');
     const silent = await serve('127.0.0.1', 0, null);
     const trial = await tryModule(udp_scanner, {
@@ -56,7 +56,7 @@ describe('udp_scanner', () => {
         all_ports_open: false,
       },
     ]);
-    // Only the silent port was asked twice.
+    // Only the silent port was probed twice.
     expect(trial.gate.packetsSent).toBe(6);
   });
 
@@ -100,8 +100,8 @@ describe('udp_scanner', () => {
     const unknown = await tryModule(udp_scanner, { ...shared, inputs: { targets: [] } });
     expect([rows(unknown), counts(unknown)]).toEqual([[], []]);
     const config = { ...shared.config, ports: '11211,40001,40002' };
-    const answered = await tryModule(udp_scanner, { ...shared, config, inputs: { targets: [] } });
-    expect(rows(answered).map(({ port }) => port)).toEqual([11_211]);
+    const responded = await tryModule(udp_scanner, { ...shared, config, inputs: { targets: [] } });
+    expect(rows(responded).map(({ port }) => port)).toEqual([11_211]);
   });
 
   it('scans IPv6 and leaves out excluded ports', async () => {
@@ -233,7 +233,7 @@ describe('an interrupted UDP sweep', () => {
   );
 });
 
-/** A gate that tells of every pair that it is given to probe. */
+/** A gate that reports every pair it probes. */
 function notingGate(targets: string[], onPair: (pair: string) => void): NetworkGate {
   const real = loopbackGate(targets);
   const noting = <T extends UdpTask>(task: T): T => {

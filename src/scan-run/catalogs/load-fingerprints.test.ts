@@ -56,17 +56,17 @@ test('without a workspace only the files count, and without anything the builtin
   expect((await loadFingerprints(configOf([], false))).catalogue).toBe(builtinRules);
 });
 
-test('a file that is not good is left out and told; a scan goes on with the others', async () => {
+test('skips an invalid file with a warning and scans with the others', async () => {
   await fill();
   await writeFile(join(dir, 'bad.yaml'), '- id: x');
-  const told: string[] = [];
+  const warnings: string[] = [];
   const scan = new ScanFingerprints(configOf([join(dir, 'bad.yaml'), join(dir, 'none.yaml')]), (text) =>
-    told.push(text),
+    warnings.push(text),
   );
   expect(scan.version).toBe(builtinRules.version);
   const [catalogue] = await Promise.all([scan.of(''), scan.of('')]);
   expect(catalogue.match('banner.raw', 'GADGET')).toHaveLength(2);
-  expect(told).toEqual([expect.stringContaining('bad.yaml:1'), expect.stringContaining('none.yaml')]);
+  expect(warnings).toEqual([expect.stringContaining('bad.yaml:1'), expect.stringContaining('none.yaml')]);
   expect(scan.version).toBe(catalogue.version);
 });
 

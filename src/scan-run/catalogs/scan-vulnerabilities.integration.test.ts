@@ -26,7 +26,7 @@ async function importRecords(...ids: string[]): Promise<string> {
   return manifest.generation;
 }
 
-test('without imported data the builtin catalogue answers', async () => {
+test('uses the builtin catalog without imported data', async () => {
   const scan = opened();
   expect(await scan.source()).toBe(builtinCves);
   expect([scan.generation, problems]).toEqual([null, []]);
@@ -48,7 +48,7 @@ test('a scan keeps the state of the data that it began with', async () => {
   next.close();
 });
 
-test('damaged data is told, and the builtin catalogue stands in', async () => {
+test('reports damaged data and falls back to the builtin catalog', async () => {
   mkdirSync(config().vulndb.dir);
   writeFileSync(join(config().vulndb.dir, 'current'), '../../etc/passwd');
   const scan = opened();

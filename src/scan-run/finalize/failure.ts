@@ -56,8 +56,8 @@ export class ScanStop {
     this.#onOutside = () => this.#abort.abort(outside.reason);
     if (outside.aborted) this.#onOutside();
     outside.addEventListener('abort', this.#onOutside);
-    const asked = options.max_duration ? (parseDuration(options.max_duration) ?? 0) : 0;
-    const limit = Math.min(...[asked, globalTimeoutMs].map((ms) => ms || Number.POSITIVE_INFINITY));
+    const requested = options.max_duration ? (parseDuration(options.max_duration) ?? 0) : 0;
+    const limit = Math.min(...[requested, globalTimeoutMs].map((ms) => ms || Number.POSITIVE_INFINITY));
     const left = Math.min(Math.max(1, limit - elapsedMs), longestTimerMs);
     this.#stopTimer = Number.isFinite(limit) ? hold.after(left, () => this.#timeOut(limit)) : () => undefined;
   }

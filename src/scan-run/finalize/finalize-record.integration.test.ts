@@ -33,8 +33,8 @@ async function finishedScan(): Promise<ScanFolder> {
   return folder;
 }
 
-/** A process that settles the record; killed after so many milliseconds. */
-async function settleAndDie(path: string, afterMs: number): Promise<void> {
+/** A process that finalizes the record; killed after so many milliseconds. */
+async function finalizeAndDie(path: string, afterMs: number): Promise<void> {
   const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   const source = `
     import { finalizeRecord } from ${module('./finalize-record.ts')};
@@ -55,7 +55,7 @@ it('killed at any moment it loses nothing, and the next call brings it to its en
   const folder = await finishedScan();
   const plain = await readFile(join(folder.path, 'results.jsonl'));
   for (const afterMs of [0, 15, 40, 90, 150, 220, 300, 400]) {
-    await settleAndDie(folder.path, afterMs);
+    await finalizeAndDie(folder.path, afterMs);
     let rows = 0;
     for await (const _ of mergedRows(folder)) rows++;
     expect(rows).toBe(ports);
@@ -77,7 +77,7 @@ it('killed at any moment it loses nothing, and the next call brings it to its en
   for (const file of files) expect((await stat(join(banners, file))).size).toBeGreaterThan(20);
 });
 
-it('does neither without being asked to', async () => {
+it('does neither unless requested', async () => {
   const folder = await finishedScan();
   const before = await readdir(folder.path);
   expect(await finalizeRecord(folder, { compress: false, keep_artifacts: false })).toEqual([]);

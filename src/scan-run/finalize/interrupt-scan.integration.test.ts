@@ -13,7 +13,7 @@ import { interruptScan, isDeadCommandLine, liveCommandLine } from './interrupt-s
 /** No process has such a number. */
 const gone = 99_999_999;
 
-it('whether a command line is gone can be told in its own workspace only', () => {
+it('detects a gone command line process in its own workspace only', () => {
   expect(liveCommandLine(`cli:${process.pid}`, 'server')).toBe(process.pid);
   expect(liveCommandLine(`cli:${gone}`, 'server')).toBeNull();
   expect(isDeadCommandLine(`cli:${gone}:here`, 'server:here')).toBe(true);

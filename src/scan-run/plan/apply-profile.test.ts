@@ -111,9 +111,9 @@ describe('a custom profile', () => {
 
   it('gives way to what the submission says itself', async () => {
     const options = { timeout: '5s', discovery_timeout: '3s', discovery_retries: 1, fingerprint: false };
-    const asked = { ports: '22', rate: 77, vuln: false, notifications: [], dag: 'standard', options };
-    expect(decide(asked)).toMatchObject({ ports: '22', rate: 77, vuln: false, notifications: [] });
-    const nodes = await planned(asked);
+    const requested = { ports: '22', rate: 77, vuln: false, notifications: [], dag: 'standard', options };
+    expect(decide(requested)).toMatchObject({ ports: '22', rate: 77, vuln: false, notifications: [] });
+    const nodes = await planned(requested);
     expect(nodes['tcp_probe_discovery']).toMatchObject({ ports: '22,443', timeout: '3s', retry: 1 });
     expect(nodes['syn_scanner']).toMatchObject({ ports: '22', timeout: '5s' });
     expect(nodes['banner_grabber']).toMatchObject({ timeout: '5s' });

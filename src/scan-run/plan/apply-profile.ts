@@ -54,20 +54,20 @@ function probingOf(settings: ProfileSettings, options: ScanOptions): Probing {
   const ownDiscovery = options.discover_profile !== undefined || options.discover === false;
   return {
     ...(options.timeout === undefined && probeTimeout !== undefined && { probe_timeout: probeTimeout }),
-    ...(!ownDiscovery && discoveryProbes && { discovery_probes: withoutAsked(discoveryProbes, options) }),
+    ...(!ownDiscovery && discoveryProbes && { discovery_probes: withoutRequested(discoveryProbes, options) }),
   };
 }
 
-function withoutAsked(
+function withoutRequested(
   probes: NonNullable<ProfileSettings['discoveryProbes']>,
   { discovery_timeout, discovery_retries }: ScanOptions,
 ): NonNullable<Probing['discovery_probes']> {
-  const asked = new Set<string>();
-  if (discovery_timeout !== undefined) asked.add('timeout');
-  if (discovery_retries !== undefined) asked.add('retry');
+  const requested = new Set<string>();
+  if (discovery_timeout !== undefined) requested.add('timeout');
+  if (discovery_retries !== undefined) requested.add('retry');
   return Object.fromEntries(
     Object.entries(probes).map(([module, { enabled, config }]) => {
-      const left = Object.entries(config).filter(([option]) => !asked.has(option));
+      const left = Object.entries(config).filter(([option]) => !requested.has(option));
       return [module, { enabled, config: Object.fromEntries(left) }];
     }),
   );

@@ -64,7 +64,7 @@ export const optionNames = [
   'max_protocols',
 ] as const satisfies (keyof ScanOptions)[];
 
-/** What a submission asks for, with its parsed targets. */
+/** A validated submission with its parsed targets. */
 export interface DecidedRequest extends SubmittedTargets {
   request: ScanRequest;
 }
@@ -74,14 +74,14 @@ export interface DecidedRequest extends SubmittedTargets {
  * @throws PortolanError `invalid_request` with all problems at once
  */
 export function decideRequest(
-  asked: Submission,
+  submitted: Submission,
   config: Config,
   choices: ScanChoices,
   origin: SubmissionOrigin,
 ): DecidedRequest {
   const problems: FieldProblem[] = [];
-  const profile = resolveProfile(asked.profile ?? config.scanner.default_profile, choices, problems);
-  const { submission, probing } = applyProfile(choices.installed?.profile(profile), asked, config);
+  const profile = resolveProfile(submitted.profile ?? config.scanner.default_profile, choices, problems);
+  const { submission, probing } = applyProfile(choices.installed?.profile(profile), submitted, config);
   checkGraph(submission.dag, choices, origin, problems);
   const protocol = submission.options?.scan_type === 'udp' ? 'udp' : 'tcp';
   const ports = checkPorts(submission.ports, 'ports', protocol, problems);

@@ -51,7 +51,7 @@ export async function planScan(
     ...nodeConfig,
   });
   const plan = planGraph(
-    withAskedDiscovery(graph, request, catalogue.registry),
+    withRequestedDiscovery(graph, request, catalogue.registry),
     catalogue.registry,
     variables,
     (definition, nodeConfig) => overlay(definition, configured(definition, nodeConfig), request, config),
@@ -70,7 +70,7 @@ function ofUdpPorts(request: ScanRequest): ScanRequest {
   return { ...request, options: { ...request.options, scan_type: 'udp' } };
 }
 
-function withAskedDiscovery(graph: Graph, { options }: ScanRequest, registry: Registry): Graph {
+function withRequestedDiscovery(graph: Graph, { options }: ScanRequest, registry: Registry): Graph {
   const { discover_profile: profile, discovery_probes: probes } = options;
   const found = profile ? withDiscovery(graph, profile, registry) : graph;
   return probes ? withProbes(found, probes, registry) : found;
@@ -102,10 +102,10 @@ export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
 
 /** Whether a scan with these warnings evaluates vulnerabilities. */
 export function evaluatesVulnerabilities(
-  asked: boolean,
+  requested: boolean,
   warnings: readonly Pick<ScanWarning, 'code'>[],
 ): boolean {
-  return asked && !warnings.some(({ code }) => code === 'vuln_unavailable');
+  return requested && !warnings.some(({ code }) => code === 'vuln_unavailable');
 }
 
 /** Why a submission leaves a node out. */
@@ -176,9 +176,9 @@ function overlay(
 ): Record<string, unknown> {
   const result = { ...nodeConfig };
   const { options } = request;
-  const put = (name: string, asked: unknown, configured?: unknown) => {
+  const put = (name: string, requested: unknown, configured?: unknown) => {
     if (!Object.hasOwn(definition.options, name)) return;
-    if (asked !== undefined && asked !== null) result[name] = asked;
+    if (requested !== undefined && requested !== null) result[name] = requested;
     else if (configured !== undefined && nodeConfig[name] === undefined) result[name] = configured;
   };
   // A rate that the graph sets for a node stays below that of the scan: its author meant it as a limit.
@@ -225,17 +225,17 @@ function excludedFor(
   request: ScanRequest,
 ): string | undefined {
   const ofGraph = nodeConfig['exclude_ports'];
-  const asked = request.options.exclude_ports;
-  if (!scansUdp(definition, nodeConfig) || asked === undefined) return withExcluded(ofGraph, asked);
-  const excluded = udpPortsOf(asked, request);
+  const requested = request.options.exclude_ports;
+  if (!scansUdp(definition, nodeConfig) || requested === undefined) return withExcluded(ofGraph, requested);
+  const excluded = udpPortsOf(requested, request);
   if (excluded === '') return undefined;
   return typeof ofGraph === 'string' && ofGraph.trim() !== '' ? `${ofGraph},U:${excluded}` : excluded;
 }
 
 /** Adds to the exclusions of the graph. */
-function withExcluded(ofGraph: unknown, asked: string | undefined): string | undefined {
-  if (asked === undefined) return undefined;
-  if (typeof ofGraph !== 'string' || ofGraph.trim() === '') return asked;
+function withExcluded(ofGraph: unknown, requested: string | undefined): string | undefined {
+  if (requested === undefined) return undefined;
+  if (typeof ofGraph !== 'string' || ofGraph.trim() === '') return requested;
   // The protocol of an item applies to those after it.
-  return /^\s*[TU]:/i.test(asked) ? `${ofGraph},${asked}` : `${ofGraph},T:${asked}`;
+  return /^\s*[TU]:/i.test(requested) ? `${ofGraph},${requested}` : `${ofGraph},T:${requested}`;
 }

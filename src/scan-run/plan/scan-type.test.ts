@@ -16,7 +16,7 @@ const scanners = (type?: 'syn' | 'connect' | 'auto' | 'udp') =>
     .nodes.slice(2)
     .map(({ moduleType, config }) => [moduleType, config]);
 
-it('leaves the scanners of a graph as they are unless one is asked for', () => {
+it('keeps the scanners of a graph unless the request names one', () => {
   const asWritten = [
     ['syn_scanner', { ports: '22', interface: 'eth0', host_rate: 100 }],
     ['connect_scanner', { ports: '80' }],

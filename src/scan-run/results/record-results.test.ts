@@ -78,7 +78,7 @@ describe('ResultRecorder', () => {
     expect(row).not.toHaveProperty('unidentified_reason');
   });
 
-  it('counts a finding of an interrupted run once, though it is told again', () => {
+  it('counts a finding of an interrupted run once when it is published again', () => {
     const { recorder } = record();
     const finding = { ...endpoint, id: 'redis-no-auth', severity: 'high' };
     const row = { type: 'vulnerability', timestamp: '', ...endpoint, vulnerability: finding };
@@ -139,7 +139,7 @@ describe('ResultRecorder', () => {
     expect(classes).toEqual(['certain', 'possible']);
   });
 
-  it('keeps what frameworks were judged, and what parsers of one protocol add', async () => {
+  it('keeps the evaluated frameworks and what parsers of one protocol add', async () => {
     const { rows, recorder } = record();
     const control = { framework: 'cis', control: '3.10', title: 't' };
     void recorder.take('compliance_violations', {
@@ -241,7 +241,7 @@ describe('ResultRecorder', () => {
     expect(recorder.counts).toEqual({ live_hosts: 1, open_ports: 1, vulnerabilities: 0 });
   });
 
-  it('prefers an answer over silence and TLS over plain text', async () => {
+  it('prefers a response over silence and TLS over plain text', async () => {
     const { rows, recorder } = record();
     void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
     const tls = { version: 'TLSv1.3', cipher: 'x', alpn: null, chain: [] };
@@ -256,7 +256,7 @@ describe('ResultRecorder', () => {
     });
   });
 
-  it('keeps an empty banner of a silent port and the names that were asked for', async () => {
+  it('keeps the empty banner of a silent port and the requested names', async () => {
     const { rows, recorder } = record();
     void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
     void recorder.take('banners', { ...banner, banner: '' });

@@ -40,7 +40,7 @@ export class ResultRecorder {
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
   /** Findings of an interrupted run: they are counted already. */
-  readonly #recalled = new Set<string>();
+  readonly #restored = new Set<string>();
   /** Whether some module publishes open ports: a port that is only enriched may be one of them. */
   #portsPublished = false;
   #timer: NodeJS.Timeout | null = null;
@@ -75,9 +75,9 @@ export class ResultRecorder {
 
   /** Restores a row of an interrupted run: it is counted and can be enriched, but is not written again. */
   recall(row: ResultRow): Promise<void> | undefined {
-    if (row.type === 'host') this.#recallHost(row);
+    if (row.type === 'host') this.#restoreHost(row);
     if (row.type === 'vulnerability') {
-      this.#recalled.add(rowIdentity(row));
+      this.#restored.add(rowIdentity(row));
       this.#countFinding(row.vulnerability);
     }
     if (row.type !== 'port') return undefined;
@@ -86,7 +86,7 @@ export class ResultRecorder {
     return this.#keep(row.unidentified_reason ? { ...row, unidentified_reason: null } : row);
   }
 
-  #recallHost(row: HostRow): void {
+  #restoreHost(row: HostRow): void {
     this.#countHost(row.host);
     const counts = countsByProtocol(row);
     if (counts.tcp || counts.udp) this.#counts.set(row.host, counts);
@@ -245,18 +245,18 @@ export class ResultRecorder {
     const vulnerability = { ...finding, class: classOf(finding) };
     this.#showHost(host);
     const row = { type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability } as const;
-    if (!this.#recalled.has(rowIdentity(row))) this.#countFinding(vulnerability);
+    if (!this.#restored.has(rowIdentity(row))) this.#countFinding(vulnerability);
     return this.#write(row);
   }
 
   #violation({ port, ...violation }: ComplianceViolation): Promise<void> | undefined {
-    const judged = { type: 'compliance', timestamp: now(), status: 'fail' } as const;
-    return this.#write({ ...judged, port: port ?? null, ...violation });
+    const base = { type: 'compliance', timestamp: now(), status: 'fail' } as const;
+    return this.#write({ ...base, port: port ?? null, ...violation });
   }
 
   #control({ reason, ...control }: ComplianceControl): Promise<void> | undefined {
-    const judged = { type: 'compliance', timestamp: now(), port: null, severity: null } as const;
-    return this.#write({ ...judged, ...control, description: reason, finding_ids: [] });
+    const base = { type: 'compliance', timestamp: now(), port: null, severity: null } as const;
+    return this.#write({ ...base, ...control, description: reason, finding_ids: [] });
   }
 
   /** Ensures a row for a host that was not discovered before its ports or findings. */

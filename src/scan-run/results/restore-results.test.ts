@@ -149,13 +149,13 @@ it('turns rows back into the items they were made from', async () => {
     '127.0.0.3': { open: 1, closed: 2, filtered: 0, not_tried: 0 },
     '127.0.0.4': { open: 0, closed: 2, filtered: 0, not_tried: 0 },
   });
-  const asked = [22, 23, 24, 25, 26].filter((number) =>
+  const recorded = [22, 23, 24, 25, 26].filter((number) =>
     earlier.has('banners', { host: '127.0.0.1', port: number }),
   );
-  expect(asked).toEqual([22, 23]);
+  expect(recorded).toEqual([22, 23]);
 });
 
-it('recalls nothing at the first start, and only rows from beside a damaged checkpoint', async () => {
+it('restores nothing at the first start and only rows if the checkpoint is damaged', async () => {
   expect(await restoreResults(await folderWith([]))).toBeNull();
   const folder = await folderWith([{ ...port, port: 22 }]);
   writeFileSync(join(folder.path, 'checkpoint.json'), '{"nodes": ');

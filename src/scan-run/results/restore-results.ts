@@ -20,7 +20,7 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
  */
 export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | null> {
   const counts = { tcp: new Map<string, PortCoverage>(), udp: new Map<string, PortCoverage>() };
-  const answered = new Set<string>();
+  const complete = new Set<string>();
   let rows = 0;
   for await (const row of mergedRows(folder)) {
     rows++;
@@ -29,7 +29,7 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
       if (tcp) counts.tcp.set(row.host, tcp);
       if (udp) counts.udp.set(row.host, udp);
     }
-    if (row.type === 'port' && isAnswered(row)) answered.add(`${row.host} ${row.port}`);
+    if (row.type === 'port' && isComplete(row)) complete.add(`${row.host} ${row.port}`);
   }
   const states = await readCheckpoint<SavedState>(folder);
   if (rows === 0 && states.size === 0) return null;
@@ -38,7 +38,7 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
     items: (key) => itemsOf(folder, key),
     has: (key, record) => {
       const { host, port } = record as { host: string; port?: number };
-      return key === 'banners' && answered.has(`${host} ${port}`);
+      return key === 'banners' && complete.has(`${host} ${port}`);
     },
     counts: (protocol) => counts[protocol],
   };
@@ -48,7 +48,7 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
  * Silent, or identified. A response without a product may have been truncated before it was parsed, and is requested
  * again, as are ports whose probes timed out.
  */
-function isAnswered(row: PortRow): boolean {
+function isComplete(row: PortRow): boolean {
   if (row.unidentified_reason) return false;
   return row.banner === '' || (typeof row.banner === 'string' && Boolean(row.service));
 }

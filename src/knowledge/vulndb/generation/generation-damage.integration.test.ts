@@ -38,7 +38,7 @@ async function idsOf(vendor: string, product: string): Promise<string[]> {
 const generations = () => readdirSync(dir).filter((name) => /^\d{8}T/.test(name));
 
 describe('damaged data', () => {
-  const ask = async () => {
+  const query = async () => {
     const db = await openVulndb(dir);
     try {
       const fixes = db?.fixes('debian', '12', 'CVE-2026-1000');
@@ -62,7 +62,7 @@ describe('damaged data', () => {
         fixed: new Map([['CVE-2026-1000', '1']]),
       });
     });
-    await ask();
+    await query();
   });
 
   it.each([...generationFiles, 'manifest.json'])(
@@ -72,17 +72,17 @@ describe('damaged data', () => {
       const whole = readFileSync(file);
       for (const length of [0, 1, Math.floor(whole.length / 2), whole.length - 2]) {
         truncateSync(file, length);
-        await expect(ask()).rejects.toSatisfy(damagedError);
+        await expect(query()).rejects.toSatisfy(damagedError);
         writeFileSync(file, whole);
       }
-      await ask();
+      await query();
       rmSync(file);
-      await expect(ask()).rejects.toSatisfy(damagedError);
+      await expect(query()).rejects.toSatisfy(damagedError);
     },
   );
 
   it('any flipped byte is a clear error or changes nothing', async () => {
-    const whole = await ask();
+    const whole = await query();
     for (const name of generationFiles) {
       const file = join(dir, generations()[0] ?? '', name);
       const content = readFileSync(file);
@@ -91,21 +91,21 @@ describe('damaged data', () => {
         const bytes = Buffer.from(content);
         bytes[at] = (bytes[at] ?? 0) ^ 0x01;
         writeFileSync(file, bytes);
-        const answers = await ask().catch((error: unknown) => {
+        const responses = await query().catch((error: unknown) => {
           if (!damagedError(error)) throw error;
           return whole;
         });
-        expect(answers, `${name}, byte ${at}`).toBe(whole);
+        expect(responses, `${name}, byte ${at}`).toBe(whole);
       }
       writeFileSync(file, content);
     }
-    expect(await ask()).toBe(whole);
+    expect(await query()).toBe(whole);
   });
 
   it('a hostile pointer or manifest leads nowhere else', async () => {
     for (const text of ['../../etc', '', 'x'.repeat(5000), '20200101T000000Z-abcdef']) {
       writeFileSync(join(dir, 'current'), text);
-      await expect(ask()).rejects.toSatisfy(damagedError);
+      await expect(query()).rejects.toSatisfy(damagedError);
     }
   });
 

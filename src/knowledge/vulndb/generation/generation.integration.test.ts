@@ -338,11 +338,11 @@ describe('what came since', () => {
       const bytes = Buffer.from(content);
       bytes[at] = (bytes[at] ?? 0) ^ 0x01;
       writeFileSync(file, bytes);
-      const answers = await everything().catch((error: unknown) => {
+      const responses = await everything().catch((error: unknown) => {
         expect(error).toMatchObject({ code: 'conflict', message: expect.stringMatching(/damaged/) });
         return whole;
       });
-      expect(answers).toEqual(whole);
+      expect(responses).toEqual(whole);
     }
     truncateSync(file, content.length - 1);
     await expect(everything()).rejects.toThrow(/damaged/);
