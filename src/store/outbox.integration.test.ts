@@ -116,6 +116,16 @@ describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) =
     expect(await owed()).toEqual([ofScan]);
   });
 
+  it('is looked for without channels, or without a type of them', async () => {
+    const channels = ['slack://a', 'webhook://b', 'webhook://bc', 'email://a@b.example'];
+    await store.outbox.addNotice({ event: 'alert', payload: {}, channels, owner: 'server', tenant: null }, 1);
+    const without = async (...except: string[]) =>
+      (await store.outbox.due('server', 2, 10, except)).map(({ channel }) => channel).toSorted();
+    expect(await without()).toEqual(channels.toSorted());
+    expect(await without('webhook://b', 'slack://')).toEqual(['email://a@b.example', 'webhook://bc']);
+    expect(await without('webhook://b', 'webhook://bc', 'slack://', 'email://')).toEqual([]);
+  });
+
   it('is seen by its tenant only', async () => {
     const [acme, globex] = [store.forTenant('acme'), store.forTenant('globex')];
     await acme.scans.insert(request(['slack://a']));

@@ -96,14 +96,27 @@ export class OutboxTable {
     return Number(numDeletedRows);
   }
 
-  /** Due notifications of a sender, oldest first. */
-  async due(owner: string, now: number, limit: number): Promise<PendingNotification[]> {
+  /**
+   * Due notifications of a sender, oldest first.
+   *
+   * @param except channels to leave out; one that ends with `://` stands for all of its type
+   */
+  async due(
+    owner: string,
+    now: number,
+    limit: number,
+    except: readonly string[] = [],
+  ): Promise<PendingNotification[]> {
+    const types = except.filter((channel) => channel.endsWith('://'));
+    const channels = except.filter((channel) => !channel.endsWith('://'));
     return await this.#db
       .selectFrom('outbox')
       .select(columns)
       .select(requestIdOfScan)
       .where('owner', '=', owner)
       .where('next_at', '<=', now)
+      .$if(channels.length > 0, (query) => query.where('channel', 'not in', channels))
+      .where((e) => e.and(types.map((type) => e('channel', 'not like', `${type}%`))))
       .where(inView(this.#view))
       .orderBy('next_at')
       .orderBy('id')

@@ -215,6 +215,42 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     expect(receiver.received).toHaveLength(tries);
   });
 
+  it.for([
+    [1, 150],
+    [6, 3],
+  ] as const)(
+    'T-082 of %i receivers that hang, %i each, delay no message to another one',
+    async (row, { onTestFinished }) => {
+      const [receivers, each] = row;
+      const { http, start } = opened(onTestFinished);
+      const dead = await http(() => 'hang');
+      const alive = await http();
+      const names = Array.from({ length: receivers }, (_, n) => `dead-${n}`);
+      const webhooks = [{ name: 'alive', url: alive.url }, ...names.map((name) => ({ name, url: dead.url }))];
+      const flags = { 'notifications.webhooks': JSON.stringify(webhooks) };
+      // No try ends while the test runs.
+      const service = await start(flags, { working: false, notifying: { timeoutMs: 120_000, delaysMs: [] } });
+      const { outbox, executor: owner } = service.store;
+      const payload = {
+        event: 'alert',
+        name: 'a',
+        state: 'firing',
+        condition: 'c',
+        values: {},
+        message: 'm',
+      };
+      const notice = { event: 'alert', payload: { ...payload, fired_at: 'now' }, owner, tenant: null };
+      const channels = names.map((name) => `webhook://${name}`);
+      for (let i = 0; i < each; i++) await outbox.addNotice({ ...notice, channels }, i);
+      await outbox.addNotice({ ...notice, channels: ['webhook://alive'] }, each);
+      await service.context.notifier.start();
+      await vi.waitFor(() => expect(alive.receiver.received).toHaveLength(1), 10_000);
+      await vi.waitFor(() => expect(dead.receiver.received.length).toBeGreaterThanOrEqual(receivers), 10_000);
+      // Two for each at the most.
+      expect(dead.receiver.received.length).toBeLessThanOrEqual(receivers * 2);
+    },
+  );
+
   it('recover: the health answer is good again after a delivery, and after a change of the settings', async ({
     onTestFinished,
   }) => {

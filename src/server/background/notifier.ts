@@ -27,13 +27,16 @@ export interface NotifierInput {
   delaysMs?: readonly number[];
 }
 
-/** Maximum number of concurrent messages, in total and per receiver. */
+/**
+ * Maximum number of concurrent messages, in total and per receiver. One message per receiver is always sent: receivers
+ * that hang do not delay others, however many they are.
+ */
 const maxSending = 8;
 const maxSendingEach = 2;
 /** Poll interval of pending notifications in case the end of a scan is missed, milliseconds. */
 const pollMs = 2000;
 /** Maximum number of messages per poll. */
-const maxLooked = 1000;
+const maxLooked = 100;
 /** Pause before retrying to store the outcome of an attempt, milliseconds. */
 const storeAgainMs = 1000;
 /** How long a stop waits for running attempts, milliseconds. */
@@ -111,8 +114,7 @@ export class Notifier {
     try {
       while (this.#lookAgain && this.#started) {
         this.#lookAgain = false;
-        const due = await this.#input.store.outbox.due(this.#input.store.executor, Date.now(), maxLooked);
-        for (const owed of due) if (this.#hasRoom(owed)) this.#begin(owed);
+        while (await this.#beginDue());
         this.#storeFault = false;
       }
     } catch (err) {
@@ -121,10 +123,29 @@ export class Notifier {
     }
   }
 
-  #hasRoom({ id, channel }: PendingNotification): boolean {
-    if (this.#sending.has(id) || this.#sending.size >= maxSending) return false;
-    const receiver = receiverOf(channel);
-    return [...this.#sending.values()].filter((one) => one.receiver === receiver).length < maxSendingEach;
+  /**
+   * Begins to send what is due and has room.
+   *
+   * @returns whether there may be more behind messages to receivers that have no room
+   */
+  async #beginDue(): Promise<boolean> {
+    const { outbox, executor } = this.#input.store;
+    const without = this.#fullReceivers();
+    const due = await outbox.due(executor, Date.now(), maxLooked, without);
+    for (const owed of due)
+      if (!this.#sending.has(owed.id) && this.#hasRoom(receiverOf(owed.channel))) this.#begin(owed);
+    return due.length === maxLooked && this.#fullReceivers().length > without.length;
+  }
+
+  /** Receivers that get no further message for now. */
+  #fullReceivers(): string[] {
+    const receivers = [...this.#sending.values()].map(({ receiver }) => receiver);
+    return [...new Set(receivers)].filter((receiver) => !this.#hasRoom(receiver));
+  }
+
+  #hasRoom(receiver: string): boolean {
+    const sending = [...this.#sending.values()].filter((one) => one.receiver === receiver).length;
+    return sending === 0 || (sending < maxSendingEach && this.#sending.size < maxSending);
   }
 
   #begin(owed: PendingNotification): void {
