@@ -31,17 +31,14 @@ class FailingReceiver {
   readonly #killAt: number[];
   readonly #http: HttpReceiver;
 
-  /** @param kill is called at once, before the response */
-  constructor(kill: () => void) {
+  /** @param kill is called at once, before the response; false = not now, but at a later request */
+  constructor(kill: () => boolean) {
     const random = randomNumbers(7);
     this.#killAt = Array.from({ length: kills }, (_, n) => Math.round(((n + 1) * messages) / (kills + 1)));
     this.#http = new HttpReceiver((index) => {
       const status = random() < failing ? 500 : 200;
       this.#statuses[index] = status;
-      if (index >= (this.#killAt[0] ?? Number.POSITIVE_INFINITY)) {
-        this.#killAt.shift();
-        kill();
-      }
+      if (index >= (this.#killAt[0] ?? Number.POSITIVE_INFINITY) && kill()) this.#killAt.shift();
       return { status };
     });
   }
@@ -65,6 +62,7 @@ class KilledServer {
   /** Tries of each message that a kill cut off: received, and not recorded. */
   readonly cut = new Map<string, number>();
   killed = 0;
+  #starting = false;
   #restarted: Promise<void> = Promise.resolve();
   readonly #receiver: FailingReceiver;
 
@@ -73,10 +71,14 @@ class KilledServer {
     this.server = new ServerProcess({ env });
   }
 
-  kill(): void {
+  /** @returns false while the server starts: it sends messages before it serves */
+  kill(): boolean {
+    if (this.#starting) return false;
+    this.#starting = true;
     process.kill(this.server.pid, 'SIGKILL');
     this.#restarted = this.#restarted.then(() => this.#restart());
     this.#restarted.catch(() => undefined);
+    return true;
   }
 
   /** Calls a server that may be down just now, until it responds. */
@@ -101,6 +103,7 @@ class KilledServer {
       this.cut.set(id, (received.get(id) ?? 0) - attempts);
     this.killed++;
     await this.server.start();
+    this.#starting = false;
   }
 }
 
