@@ -22,8 +22,9 @@ const elsewhere = ['test/lab/**', 'test/distributed/**', 'node_modules/**'];
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     // Most tests wait for sockets and timers: four at a time also on a machine with two processors.
     maxWorkers: 4,
@@ -46,11 +47,20 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
+          setupFiles: ['test/foreign-connections.ts'],
           include: [`src/${integration}`, 'test/**/*.test.ts'],
           exclude: [...elsewhere, 'test/browser/**', root],
         },
       },
-      { extends: true, test: { name: 'root', include: [`src/${root}`, `test/${root}`], exclude: elsewhere } },
+      {
+        extends: true,
+        test: {
+          name: 'root',
+          include: [`src/${root}`, `test/${root}`],
+          exclude: elsewhere,
+          setupFiles: ['test/foreign-connections.ts'],
+        },
+      },
       { extends: true, test: { name: 'browser', include: ['test/browser/**/*.test.ts'] } },
     ],
   },

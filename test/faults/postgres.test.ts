@@ -100,7 +100,7 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
               (r) => r.status,
               () => 0,
             ),
-          { timeout: 15_000 },
+          { timeout: 60_000 },
         )
         .toBe(503);
       const answer = await fetch(`http://${bind}/api/v1/scans`);
@@ -108,20 +108,20 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
       expect(await answer.json()).toMatchObject({ error: { code: 'unavailable' } });
       expect((await fetch(`http://${bind}/livez`)).status).toBe(200);
       expect((await fetch(`http://${bind}/readyz`)).status).toBe(503);
-      await expect.poll(() => grpc.clients.state(), { timeout: 10_000 }).toBe('NOT_SERVING');
+      await expect.poll(() => grpc.clients.state(), { timeout: 60_000 }).toBe('NOT_SERVING');
       expect(await grpc.clients.refusal()).toEqual(refusedForNow);
       const watch = grpc.clients.health.all<{ status: string }>('Watch', {});
       await postgres.start();
       await started;
       expect((await waiting.request('/api/v1/scans')).status).toBe(200);
       expect(await watch).toMatchObject({ messages: [{ status: 'NOT_SERVING' }], error: { code: 14 } });
-      await expect.poll(() => grpc.clients.state(), { timeout: 10_000 }).toBe('SERVING');
+      await expect.poll(() => grpc.clients.state(), { timeout: 60_000 }).toBe('SERVING');
       expect((await grpc.clients.scans.get('ListScans'))['total']).toBe(0);
     } finally {
       grpc.clients.close();
       await waiting.dispose();
     }
-  }, 60_000);
+  }, 180_000);
 
   it('in the middle loses nothing, and work goes on by itself', async () => {
     await server.start();
@@ -133,7 +133,7 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
     };
     const ids = [await server.submit(submission)];
     await expect
-      .poll(async () => (await server.detail(ids[0] as string)).progress.percent, { timeout: 20_000 })
+      .poll(async () => (await server.detail(ids[0] as string)).progress.percent, { timeout: 60_000 })
       .toBeGreaterThan(3);
     expect(await clients.state()).toBe('SERVING');
     const watched = clients.scans.all<{ sequence: number }>('WatchScan', { scan_id: ids[0] });
@@ -151,7 +151,7 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
     expect(submit.status).toBe(503);
     const away = sleep(awayMs);
     expect(await clients.refusal()).toEqual(refusedForNow);
-    await expect.poll(() => clients.state(), { timeout: awayMs - 1500 }).toBe('NOT_SERVING');
+    await expect.poll(() => clients.state(), { timeout: 60_000 }).toBe('NOT_SERVING');
     expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
     // The stream ends, and says that it is worth coming again with the last sequence.
@@ -160,17 +160,17 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
     await away;
     await postgres.start();
     await expect
-      .poll(() => fetch(`${server.url}/api/v1/scans`).then((r) => r.status), { timeout: 15_000 })
+      .poll(() => fetch(`${server.url}/api/v1/scans`).then((r) => r.status), { timeout: 60_000 })
       .toBe(200);
     ids.push(await server.submit(submission));
-    await expect.poll(() => clients.state(), { timeout: 5000 }).toBe('SERVING');
+    await expect.poll(() => clients.state(), { timeout: 60_000 }).toBe('SERVING');
     const rest = await clients.scans.all<{ type: string }>('WatchScan', {
       scan_id: ids[0],
       after_sequence: messages.at(-1)?.sequence ?? 0,
     });
     expect(rest).toMatchObject({ error: null });
     expect(rest.messages.at(-1)?.type).toBe('end');
-    for (const id of ids) expect(await server.waitForEnd(id, 90_000)).toMatchObject({ status: 'completed' });
+    for (const id of ids) expect(await server.waitForEnd(id, 180_000)).toMatchObject({ status: 'completed' });
     for (const id of ids) {
       const { body } = await server.request(`/api/v1/scans/${id}/results`);
       const { results } = (body as { data: { results: { host: string; ports: { port: number }[] }[] } }).data;
@@ -182,5 +182,5 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
     await server.stop();
     const states = (await health).messages.map(({ status }) => status);
     expect(states).toEqual(['SERVING', 'NOT_SERVING', 'SERVING', 'NOT_SERVING']);
-  }, 200_000);
+  }, 400_000);
 });

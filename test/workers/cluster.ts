@@ -96,18 +96,20 @@ export class Lab {
   }
 
   /**
-   * Pairs of these hosts that were asked for again, but for those that were asked for within the last second before a
-   * moment or later: what is under way when a shard is taken over or held is done anew.
+   * Pairs of these hosts that were probed again, but for the last ones before a moment and later ones: what is under way
+   * when a shard is taken over or held is done anew. The last ones are so many as a scan of this rate probes in a second
+   * and the slack: counted, because a slow machine needs longer for them.
    */
-  askedAgain(from: number, hosts: readonly string[], moment: number): string[] {
+  probedAgain(from: number, hosts: readonly string[], moment: number, rate: number): string[] {
+    const connects = this.#connects(from, hosts).sort((a, b) => a.at - b.at);
+    const before = connects.filter(({ at }) => at < moment).length;
+    const finished = before - (rate * (1000 + slackMs)) / 1000;
     const first = new Map<string, number>();
-    const again: string[] = [];
-    for (const { pair, at } of this.#connects(from, hosts)) {
-      const earlier = first.get(pair);
-      if (earlier === undefined) first.set(pair, at);
-      else if (earlier < moment - 1000 - slackMs) again.push(pair);
-    }
-    return again;
+    return connects.flatMap(({ pair }, index) => {
+      const earlier = first.get(pair) ?? index;
+      first.set(pair, earlier);
+      return earlier < index && earlier < finished ? [pair] : [];
+    });
   }
 
   #connects(from: number, hosts: readonly string[]) {

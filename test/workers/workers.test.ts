@@ -105,7 +105,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(lab.count(killed, first[0])).toBeLessThan(most(60, 300));
     await pool.worker();
     await foundAll(scanId, first);
-    expect(lab.askedAgain(from, first, killed)).toEqual([]);
+    expect(lab.probedAgain(from, first, killed, 60)).toEqual([]);
   }, 120_000);
 
   it.concurrent('one that stands still longer than its lease: its process falls silent, its writes are refused', async ({
@@ -143,7 +143,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(stopped.log).toMatch(/shard ended.*released/);
     await until('the other one takes it', () => /shard started/.test(other.log));
     await foundAll(scanId, third);
-    expect(lab.askedAgain(from, third, asked)).toEqual([]);
+    expect(lab.probedAgain(from, third, asked, 60)).toEqual([]);
   }, 120_000);
 
   it('T-073: the server killed with -9: workers go on, and the next one takes in all they found', async ({
@@ -159,7 +159,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     await lab.begun(performance.now(), 100);
     await server.start();
     await foundAll(scanId, two);
-    expect(lab.askedAgain(from, two, Number.POSITIVE_INFINITY)).toEqual([]);
+    expect(lab.probedAgain(from, two, Number.POSITIVE_INFINITY, 0)).toEqual([]);
   }, 120_000);
 
   it('leave an address alone after the server took it out of the scope', async ({ onTestFinished }) => {
