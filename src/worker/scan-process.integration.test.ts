@@ -30,7 +30,7 @@ it('tells the process which fields its log lines have', async () => {
     onLogLine: (line) => lines.push(line),
   });
   await gone;
-  await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => lines.length).toBe(1);
   const fields = { scan_id: '20261006-143022-a1b2c3', request_id: 'req_1', shard: 2 };
   expect(JSON.parse(lines[0] ?? '')).toEqual(fields);
 });
@@ -90,7 +90,7 @@ it('commands from before the start take effect with it, in order; later ones are
   await scan.pause();
   scan.renewLease(5);
   scan.narrow(rules);
-  await expect.poll(() => messages.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => messages.length).toBe(1);
   expect(messages[0]).toMatchObject({
     type: 'start',
     commands: [
@@ -102,7 +102,7 @@ it('commands from before the start take effect with it, in order; later ones are
   });
   scan.resume();
   await scan.setRate(20);
-  await expect.poll(() => messages.length, { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => messages.length).toBe(3);
   expect(messages.slice(1)).toEqual([{ type: 'resume' }, { type: 'rate', rate: 20 }]);
   scan.kill();
   await scan.gone;
@@ -110,7 +110,7 @@ it('commands from before the start take effect with it, in order; later ones are
 
 it('a process that does not acknowledge a cancel is killed long before its grace period ends', async () => {
   const { scan, messages } = listener('cancel');
-  await expect.poll(() => messages.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => messages.length).toBe(1);
   scan.cancel();
   await scan.gone;
   expect(messages.map(({ type }) => type)).toEqual(['start', 'cancel']);

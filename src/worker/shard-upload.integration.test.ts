@@ -95,7 +95,7 @@ describe('the mirror of a shard', () => {
     const running = mirror();
     await find(1, 2);
     await writeFile(join(dir, 'checkpoint.json'), '{"a":1}');
-    await expect.poll(() => home.checkpoint, { timeout: 3000 }).toBe('{"a":1}');
+    await expect.poll(() => home.checkpoint).toBe('{"a":1}');
     await find(3);
     expect(await running.finish(new AbortController().signal)).toBe(true);
     expect(ports()).toEqual([1, 2, 3]);
@@ -106,7 +106,7 @@ describe('the mirror of a shard', () => {
   it('goes on after 2 s without a home, which may come back elsewhere', async () => {
     const running = mirror();
     await find(1);
-    await expect.poll(ports, { timeout: 3000 }).toEqual([1]);
+    await expect.poll(ports).toEqual([1]);
     await home.close();
     await find(2);
     await new Promise((resolve) => setTimeout(resolve, 2000));
@@ -120,11 +120,11 @@ describe('the mirror of a shard', () => {
   it('sends again what the home has lost', async () => {
     const running = mirror();
     await find(1);
-    await expect.poll(ports, { timeout: 3000 }).toEqual([1]);
+    await expect.poll(ports).toEqual([1]);
     home.rows = [];
     home.refusal = [409, { error: { message: 'Rows are missing.', details: { rows: 0 } } }];
     await find(2);
-    await expect.poll(() => troubles.length, { timeout: 3000 }).toBe(1);
+    await expect.poll(() => troubles.length).toBe(1);
     home.refusal = null;
     expect(await running.finish(new AbortController().signal)).toBe(true);
     expect(ports()).toEqual([1, 2]);
@@ -139,7 +139,7 @@ describe('the mirror of a shard', () => {
     home.refusal = [status, { error: { message: 'no' } }];
     const running = mirror();
     await find(1);
-    await expect.poll(() => running.ended, { timeout: 3000 }).toBe(end);
+    await expect.poll(() => running.ended).toBe(end);
     expect(await running.finish(new AbortController().signal)).toBe(false);
   });
 

@@ -56,7 +56,7 @@ async function served(
   let log = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk));
   try {
-    await expect.poll(() => log, { timeout: 15_000 }).toMatch(/portolan serves/);
+    await expect.poll(() => log).toMatch(/portolan serves/);
     const port = Number(/https?:\/\/(?:\[[^\]]*\]|[^:\s]+):(\d+)/.exec(log)?.[1]);
     await work(port, () => log);
   } finally {

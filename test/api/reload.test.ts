@@ -18,7 +18,7 @@ async function reload(text: string): Promise<string> {
   const before = server.log.length;
   process.kill(server.pid, 'SIGHUP');
   const said = () => server.log.slice(before);
-  await expect.poll(said, { timeout: 10_000 }).toMatch(/configuration reload(?:ed| rejected)/);
+  await expect.poll(said).toMatch(/configuration reload(?:ed| rejected)/);
   return said();
 }
 
@@ -79,7 +79,7 @@ describe('SIGHUP', () => {
     };
     expect(await total()).toBeGreaterThan(1);
     await reload('workspace: {retention: {enabled: true, max_scans: 1}}');
-    await expect.poll(total, { timeout: 10_000 }).toBe(1);
+    await expect.poll(total).toBe(1);
     await reload('{}');
   });
 

@@ -73,7 +73,7 @@ describe('a server with tenants', { timeout: 120_000 }, () => {
       });
       return (answer.body as { data: { status: string; progress: { resumes: number } } }).data;
     };
-    await expect.poll(async () => (await detail()).status, { timeout: 20_000 }).toBe('running');
+    await expect.poll(async () => (await detail()).status).toBe('running');
     await server.stop('SIGKILL');
     await server.start();
     await expect

@@ -152,7 +152,7 @@ describe('audit list', { timeout: 60_000 }, () => {
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
         return stdout.split('\n').filter((line) => line !== '');
       };
-      await expect.poll(async () => (await lines()).length, { timeout: 20_000 }).toBe(3);
+      await expect.poll(async () => (await lines()).length).toBe(3);
       for (const line of await lines()) {
         expect(JSON.parse(line)).toMatchObject({
           request: { path: '/api/v1/scans' },

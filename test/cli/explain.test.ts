@@ -14,7 +14,7 @@ let port = 0;
 beforeAll(async () => {
   port = await listeners.greet('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n');
   await server.start();
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await server.dispose();
   listeners.close();

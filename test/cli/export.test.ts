@@ -17,7 +17,7 @@ let port = 0;
 beforeAll(async () => {
   port = await listeners.greet(Buffer.from(banner, 'latin1'));
   await server.start();
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await server.dispose();
   listeners.close();

@@ -67,10 +67,10 @@ describe('a server whose output goes nowhere', () => {
       child.stderr.destroy();
       const lock = join(workspace, 'workspace.lock');
       const url = () => (JSON.parse(readFileSync(lock, 'utf8')) as { url: string }).url;
-      await expect.poll(url, { timeout: 20_000 }).toMatch(/:\d+$/);
+      await expect.poll(url).toMatch(/:\d+$/);
       await expect.poll(async () => (await fetch(`${url()}/readyz`)).status).toBe(200);
       child.kill('SIGHUP');
-      await expect.poll(() => existsSync(join(workspace, '.reload.json')), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => existsSync(join(workspace, '.reload.json'))).toBe(true);
       child.kill('SIGTERM');
       expect(await ended).toBe(0);
     } finally {

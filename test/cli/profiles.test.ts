@@ -115,7 +115,7 @@ describe('profiles and graphs of a server', () => {
   async function reload(logLine: string): Promise<void> {
     const before = server.log.length;
     process.kill(server.pid, 'SIGHUP');
-    await expect.poll(() => server.log.slice(before), { timeout: 15_000 }).toContain(logLine);
+    await expect.poll(() => server.log.slice(before)).toContain(logLine);
   }
 
   async function submit(submission: object): Promise<{ status: number; body: unknown }> {
@@ -167,5 +167,5 @@ describe('profiles and graphs of a server', () => {
     rmSync(file('profiles/usual.yaml'));
     await reload('keeping the old settings');
     expect((await submit({})).status).toBe(201);
-  }, 30_000);
+  }, 60_000);
 });

@@ -234,7 +234,7 @@ describe('server stop', () => {
     expect(ended.code).toBe(0);
     expect(ended.stderr).toContain(`pid ${victim.child.pid}`);
     const { child } = victim;
-    await expect.poll(() => [child.exitCode, child.signalCode], { timeout: 10_000 }).toEqual([0, null]);
+    await expect.poll(() => [child.exitCode, child.signalCode]).toEqual([0, null]);
     other.remove();
   });
 });

@@ -70,8 +70,8 @@ describe('slow clients (T-035)', () => {
     const drip = setInterval(() => {
       for (const socket of slow) socket.write(head[at] ?? 'x');
       at++;
-    }, 1000);
-    await expect.poll(() => at, { timeout: 20_000 }).toBeGreaterThan(0);
+    }, 60_000);
+    await expect.poll(() => at).toBeGreaterThan(0);
     const during = await slowestOf(200);
     clearInterval(drip);
     expect(slow.filter((socket) => socket.destroyed)).toEqual([]);

@@ -75,10 +75,10 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
   it('refuses new work, ends what is under way and loses nothing', async () => {
     const { server, scanId, rows } = await startWithLargeScan(never);
     const submitting = submitUntilGone(server);
-    await expect.poll(() => server.scanProcesses().length, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => server.scanProcesses().length).toBe(3);
     const download = await beginDownload(server, scanId);
     const stopped = server.stop();
-    await expect.poll(async () => (await server.request('/readyz')).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await server.request('/readyz')).status).toBe(503);
     const list = await server.request('/api/v1/scans');
     expect([list.status, list.headers.get('connection')]).toEqual([200, 'close']);
     const lines = (await textOf(download)).trimEnd().split('\n');
@@ -95,7 +95,7 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
     const states = () => Promise.all(acknowledged.map((id) => server.detail(id)));
     for (const { status } of await states()) expect(['pending', 'running', 'completed']).toContain(status);
     const resumed = async () => (await states()).some(({ progress }) => progress.resumes > 0);
-    await expect.poll(resumed, { timeout: 10_000 }).toBe(true);
+    await expect.poll(resumed).toBe(true);
     expect((await server.detail(scanId)).status).toBe('completed');
   }, 60_000);
 
@@ -109,15 +109,15 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
   it('ends at once when it comes a second time', async () => {
     const { server, scanId } = await startWithLargeScan(never);
     const running = await server.submit(longScan);
-    await expect.poll(() => server.scanProcesses().length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => server.scanProcesses().length).toBe(1);
     const [child] = server.scanProcesses();
     const download = await beginDownload(server, scanId);
     const stopped = server.stop();
-    await expect.poll(async () => (await server.request('/readyz')).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await server.request('/readyz')).status).toBe(503);
     process.kill(server.pid, 'SIGTERM');
     expect(await stopped).toBe(1);
     // Its scan process follows.
-    await expect.poll(() => isAlive(child ?? 0), { timeout: 15_000 }).toBe(false);
+    await expect.poll(() => isAlive(child ?? 0)).toBe(false);
     download.destroy();
     await server.start();
     expect(['pending', 'running', 'completed']).toContain((await server.detail(running)).status);

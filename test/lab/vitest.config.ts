@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/lab/**/*.test.ts'],
     globalSetup: ['test/lab/fleet.ts'],
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     hookTimeout: 240_000,
     teardownTimeout: 30_000,
     pool: 'forks',

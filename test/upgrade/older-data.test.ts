@@ -123,7 +123,7 @@ describe('a workspace of version 0.1.0', () => {
   beforeAll(async () => {
     extract('workspace.tar.gz', server.workspace);
     await server.start();
-  }, 40_000);
+  }, 60_000);
   afterAll(() => server.dispose());
 
   describeWhatIsFound(() => ({ server, facts: written('workspace.json'), env: {} }));

@@ -52,7 +52,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
   it('of the server itself: there are as many as the work asks for, up to workers.max', async () => {
     const workers = async () =>
       ((await server.request('/api/v1/health')).body as { workers: object }).workers;
-    await expect.poll(workers, { timeout: 20_000 }).toEqual({ active: 0, idle: 1, total: 1 });
+    await expect.poll(workers).toEqual({ active: 0, idle: 1, total: 1 });
     const scanId = await sweep(server, lab.field, addresses, 100, { pool: 'default' });
     let most = 0;
     const look = setInterval(() => (most = Math.max(most, server.scanProcesses().length)), 20);
@@ -63,7 +63,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
       clearInterval(look);
     }
     expect(most).toBe(3);
-    await expect.poll(() => server.scanProcesses(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => server.scanProcesses()).toEqual([]);
   }, 120_000);
 
   it('of another major version is refused, and gives back what it takes: no shard is lost', async ({
@@ -92,7 +92,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
       );
       const from = performance.now();
       const scanId = await pool.sweep(addresses.slice(0, 2), 1000);
-      await expect.poll(() => early.log, { timeout: 20_000 }).toContain('is portolan 9.4.1 and this worker');
+      await expect.poll(() => early.log).toContain('is portolan 9.4.1 and this worker');
       await sleep(leaseMs);
       expect(lab.count(from)).toBe(0);
       expect(early.log.match(/is portolan 9\.4\.1/g)).toHaveLength(1);

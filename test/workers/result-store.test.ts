@@ -35,7 +35,7 @@ describe('a result store', () => {
   afterEach(async () => {
     for (const server of opened.splice(0)) await server.dispose();
     rmSync(results, { recursive: true, force: true });
-  }, 30_000);
+  }, 60_000);
 
   const serverWith = (env: NodeJS.ProcessEnv) => {
     const server = new ServerProcess({ env: { ...storeOf(results), ...env } });

@@ -85,7 +85,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     });
     expect(beyondRate(rate, from, paused)).toEqual([]);
     expect(beyondRate(rate, resumed, canceled)).toEqual([]);
-    for (const worker of workers) await expect.poll(() => worker.shards(), { timeout: 10_000 }).toEqual([]);
+    for (const worker of workers) await expect.poll(() => worker.shards()).toEqual([]);
   }, 120_000);
 
   it.concurrent('T-078: one killed with -9: another goes on, and asks for no pair again beyond the last second', async ({

@@ -45,7 +45,7 @@ function attemptsUnderWay(): number {
 
 it('gives up a patient attempt while the door is held, and makes it anew with its whole time', async () => {
   // Those of a test that was broken off end by themselves.
-  await expect.poll(attemptsUnderWay, { timeout: 5000 }).toBe(0);
+  await expect.poll(attemptsUnderWay).toBe(0);
   const door = new PauseGate();
   let tokens = 0;
   const again = async () => {

@@ -117,7 +117,7 @@ describe('the configured retention', () => {
     await service.until(first, ({ status }) => status === 'completed');
     const second = await service.submit('rows 1');
     await service.until(second, ({ status }) => status === 'completed');
-    await expect.poll(() => service.store.scans.get(first), { timeout: 5000 }).toBeNull();
+    await expect.poll(() => service.store.scans.get(first)).toBeNull();
     expect(await service.workspace.scan(first).exists()).toBe(false);
     expect(await service.store.scans.get(second)).not.toBeNull();
   });

@@ -122,7 +122,7 @@ describe('while no scan may send', () => {
     });
     service.workers.setClosure(null);
     await expect
-      .poll(async () => (await ask<Job>(service, `jobs/${job_id}`)).data, { timeout: 15_000 })
+      .poll(async () => (await ask<Job>(service, `jobs/${job_id}`)).data)
       .toMatchObject({ status: 'completed' });
     expect((await ask<Job>(service, `jobs/${job_id}`)).data).not.toHaveProperty('warnings');
   });
@@ -137,7 +137,7 @@ describe('while no scan may send', () => {
     const read = (async () => {
       for await (const chunk of body ?? []) text += Buffer.from(chunk).toString();
     })();
-    const heard = (part: string) => expect.poll(() => text, { timeout: 10_000 }).toContain(part);
+    const heard = (part: string) => expect.poll(() => text).toContain(part);
     await heard('"paused":false,"started_at"');
     service.workers.setClosure(freeze);
     await heard('"code":"outside_window"');

@@ -53,7 +53,7 @@ describe('a pool of workers', () => {
       expect(service.workers.counts()).toEqual({ active: 0, idle: 1, total: 1 });
       for (const name of ['hang', 'hang', 'hang']) await service.submit(name);
       await expect
-        .poll(() => service.workers.counts(), { timeout: 10_000 })
+        .poll(() => service.workers.counts())
         .toEqual({
           active: 2,
           idle: 0,

@@ -55,9 +55,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
 
   async function claim(pool: string): Promise<QueuedShard> {
     const claimed = { shard: null as QueuedShard | null };
-    await expect
-      .poll(async () => (claimed.shard = await line.claim('w', [pool])), { timeout: 10_000 })
-      .not.toBeNull();
+    await expect.poll(async () => (claimed.shard = await line.claim('w', [pool]))).not.toBeNull();
     return claimed.shard as QueuedShard;
   }
 
@@ -72,9 +70,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
   }
 
   const laidOut = (scanId: string) =>
-    expect
-      .poll(async () => (await service.store.shards.ofScan(scanId)).length, { timeout: 10_000 })
-      .toBeGreaterThan(0);
+    expect.poll(async () => (await service.store.shards.ofScan(scanId)).length).toBeGreaterThan(0);
   const detail = async (scanId: string): Promise<Scan> =>
     (await service.app.inject(`/api/v1/scans/${scanId}`)).json().data;
   const codes = ({ warnings }: Pick<Scan, 'warnings'>) => warnings.map(({ code }) => code);
@@ -164,7 +160,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
       const { rows } = await service.store.execute('select rate from portolan.shards where rate > 0', []);
       return rows.map((row) => Number((row as { rate: unknown }).rate));
     };
-    await expect.poll(rates, { timeout: 10_000 }).toEqual([1000]);
+    await expect.poll(rates).toEqual([1000]);
   });
 
   it('say that their server is away, as their job does, until it is back', async () => {

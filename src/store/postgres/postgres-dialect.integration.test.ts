@@ -77,5 +77,5 @@ describe.skipIf(postgresObstacle() !== null)('a store in PostgreSQL', () => {
     cut = false;
     expect(await store.hosts.workers(0)).toEqual([]);
     await store.close();
-  }, 30_000);
+  }, 60_000);
 });

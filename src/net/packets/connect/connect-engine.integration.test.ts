@@ -117,7 +117,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     expect(sent()).toBeGreaterThanOrEqual(2 * 65_535);
     // A few more where a socket met itself.
     expect(sent()).toBeLessThan(2 * 65_535 + 20);
-  }, 30_000);
+  }, 60_000);
 
   it('work over IPv6', async () => {
     const port = await listen('::1');
@@ -143,7 +143,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
       }
       expect((counts.open[0] as number) + (counts.closed[0] as number)).toBe(20_000);
     }
-  }, 30_000);
+  }, 60_000);
 
   it('keep the rate', async () => {
     let now = 0;
@@ -151,7 +151,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const ports = Uint16Array.from({ length: 1000 }, (_, at) => at + 40_000);
     const { outcome } = sweep(engine, plan({ ports }));
     const burst = 150;
-    await expect.poll(sent, { timeout: 10_000 }).toBe(burst);
+    await expect.poll(sent).toBe(burst);
     let over = false;
     void outcome.finally(() => (over = true));
     for (; !over; await new Promise((resolve) => setTimeout(resolve, 2))) {
@@ -214,7 +214,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const { counts } = await outcome;
     expect(sent()).toBe(10 + 30);
     expect(counts.probed[0]).toBe(30);
-  }, 15_000);
+  }, 60_000);
 
   it('resume: complete endpoints are not attempted again', async () => {
     const first = await start(10_000);

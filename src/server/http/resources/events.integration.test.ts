@@ -122,7 +122,7 @@ describe('the event stream', () => {
     if (what === 'revoked') await revokeToken(service.store, id);
     if (what === 'rotated') await rotateToken(service.store, id, null);
     if (what === 'expired') await service.store.tokens.update(id, { expires_at: new Date().toISOString() });
-    await expect.poll(() => ended, { timeout: 4000 }).toBe(true);
+    await expect.poll(() => ended).toBe(true);
     expect(parse(await text).map(({ event }) => event)).not.toContain('end');
     expect((await fetch(`${base}/api/v1/scans/${scanId}/events`, { headers: reader })).status).toBe(401);
   });
