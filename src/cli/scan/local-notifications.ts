@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { notifyScan, notifyUnstoredScan } from '../../actions/scans/notify-scan.ts';
-import { unstoredHighlights } from '../../actions/scans/scan-highlights.ts';
-import { StoredHighlights } from '../../actions/scans/stored-highlights.ts';
+import { notifyScan, notifyUnstoredScan } from '../../actions/notifications/notify-scan.ts';
+import { unstoredHighlights } from '../../actions/notifications/scan-highlights.ts';
+import { StoredHighlights } from '../../actions/notifications/stored-highlights.ts';
 import { scanPage } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { channelType, noteTry, type TriedMessage, tryMessage } from '../../actions/scans/notify-scan.ts';
-import { StoredHighlights, type StoredHighlightsInput } from '../../actions/scans/stored-highlights.ts';
+import {
+  channelType,
+  noteTry,
+  type TriedMessage,
+  tryMessage,
+} from '../../actions/notifications/notify-scan.ts';
+import {
+  StoredHighlights,
+  type StoredHighlightsInput,
+} from '../../actions/notifications/stored-highlights.ts';
 import { scanPage } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
 import type { NotificationState } from '../../domain/scan.ts';
