@@ -17,7 +17,7 @@ export interface TestPostgres {
   database(): Promise<string>;
   /** Ends the server as an operator does (fast shutdown). */
   stop(): Promise<void>;
-  /** Starts it again with the same data, on the same port. */
+  /** Starts it again with the same data, on the same port, unless it runs. */
   start(): Promise<void>;
   /** Ends it and removes its data. */
   remove(): Promise<void>;
@@ -84,6 +84,7 @@ export async function startPostgres(
   const urlOf = (name: string) => `postgres://portolan@${address}:${port}/${name}`;
 
   const start = async () => {
+    if (server !== null) return;
     const [command = '', ...args] = [
       ...prefix,
       ...asUser(prefix, user),
@@ -98,7 +99,7 @@ export async function startPostgres(
       ...(prefix.length === 0 ? user : {}),
     });
     server = child;
-    for (const until = Date.now() + 20_000; ; await sleep(50)) {
+    for (const until = Date.now() + 60_000; ; await sleep(50)) {
       if (await answers(query, urlOf('postgres'))) return;
       if (child.exitCode !== null || Date.now() > until) throw new Error('PostgreSQL did not start');
     }
@@ -138,7 +139,7 @@ async function idsOf(user: string): Promise<{ uid: number; gid: number }> {
 
 /** A port of loopback that nobody has just now. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
+  const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));

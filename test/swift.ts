@@ -152,7 +152,7 @@ user_test_tester = testing .admin
 }
 
 async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
+  const servers = Array.from({ length: count }, () => createServer((socket) => socket.destroy()));
   const ports: number[] = [];
   for (const server of servers) {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

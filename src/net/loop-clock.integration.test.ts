@@ -64,7 +64,10 @@ describe('the clock of the loop', () => {
 });
 
 it('a deadline that comes with a stall of the loop waits until what arrived was read', async () => {
-  const server = createServer((socket) => socket.end('in time')).listen(0, '127.0.0.1');
+  const server = createServer((socket) => socket.on('error', () => undefined).end('in time')).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   const loop = new LoopClock();

@@ -47,7 +47,7 @@ async function vocabulary(): Promise<Vocabulary> {
   const ended: string[] = [];
   for (const ports of ['9', '1,7']) {
     const id = await server.submit({ targets: ['127.0.0.9'], ports, options: { discover: false } });
-    await server.waitForEnd(id, 30_000);
+    await server.waitForEnd(id, 60_000);
     ended.push(id);
   }
   const waiting = await server.submit({ targets: ['127.0.0.10'], ports: '9', options: { discover: false } });

@@ -168,7 +168,7 @@ describe('T-060 bad keys', () => {
     const file = home.file('bad.yaml');
     writeFileSync(file, text);
     // Whoever tried to bind this port would be told that it is taken, and end with 4.
-    const taken = createServer();
+    const taken = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const bind = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
     const workspace = home.file('never');

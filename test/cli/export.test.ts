@@ -82,7 +82,7 @@ describe('workspace export', { concurrent: true, timeout: 60_000 }, () => {
       ports: String(port),
       options: { discover: false, timeout: '1s' },
     });
-    await server.waitForEnd(remoteId, 30_000);
+    await server.waitForEnd(remoteId, 60_000);
   }, 60_000);
 
   const exported = (place: 'here' | 'there', ...args: string[]) =>

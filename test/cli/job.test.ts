@@ -30,7 +30,7 @@ async function jobOf(id: string): Promise<Job> {
 }
 
 async function until(id: string, done: (job: Job) => boolean): Promise<Job> {
-  for (const end = performance.now() + 30_000; ; ) {
+  for (const end = performance.now() + 60_000; ; ) {
     const { body } = await server.request(`/api/v1/jobs/${id}`);
     const job = (body as { data: Job }).data;
     if (done(job)) return job;

@@ -32,7 +32,7 @@ export class Listeners {
 
 /** A port of loopback that nobody listens on. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
+  const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));

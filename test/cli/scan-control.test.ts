@@ -148,7 +148,7 @@ describe('scan diff', { timeout: 60_000 }, () => {
   it('shows what changed between two scans of a server, and the same without it', async () => {
     const before = await server.submit({ ...quick, ports: String(closed) });
     const after = await server.submit({ ...quick, ports: `${closed},${ssh}` });
-    for (const id of [before, after]) await server.waitForEnd(id, 30_000);
+    for (const id of [before, after]) await server.waitForEnd(id, 60_000);
     const json = await run('scan', 'diff', after, before, '--format', 'json');
     expect(json.code).toBe(0);
     // The port was not asked for the first time.
@@ -202,7 +202,7 @@ describe('scan diff', { timeout: 60_000 }, () => {
 
   it('is printed after a scan on a server', async () => {
     const first = await server.submit({ ...quick, ports: String(ssh) });
-    await server.waitForEnd(first, 30_000);
+    await server.waitForEnd(first, 60_000);
     const args = [
       'scan',
       '127.0.0.1',

@@ -25,7 +25,7 @@ class StartedServer {
   }
 
   async until(pattern: RegExp): Promise<RegExpExecArray> {
-    for (let tries = 0; tries < 600; tries++) {
+    for (let tries = 0; tries < 1200; tries++) {
       const match = pattern.exec(this.output);
       if (match) return match;
       if (this.child.exitCode !== null) break;
@@ -192,7 +192,7 @@ describe('a workspace that a server holds', () => {
 
 describe('server start', () => {
   it('names a port that is taken and the way out', async () => {
-    const taken = createServer();
+    const taken = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
     const other = new Home();

@@ -39,7 +39,7 @@ function runs(pid: number): boolean {
 }
 
 async function ends(pid: number): Promise<void> {
-  for (let tries = 0; runs(pid) && tries < 200; tries++) await sleep(25);
+  for (let tries = 0; runs(pid) && tries < 2400; tries++) await sleep(25);
   expect(runs(pid)).toBe(false);
 }
 
@@ -143,7 +143,7 @@ it.runIf(isInstalled('python3'))('a service manager is told of start, reload and
     said += part;
   });
   const until = async (pattern: RegExp) => {
-    for (let tries = 0; !pattern.test(said) && tries < 400; tries++) await sleep(25);
+    for (let tries = 0; !pattern.test(said) && tries < 2400; tries++) await sleep(25);
     expect(said).toMatch(pattern);
   };
   await until(/^listens/);
@@ -216,7 +216,7 @@ describe('server logs', () => {
       output += part;
     });
     const until = async (text: string) => {
-      for (let tries = 0; !output.includes(text) && tries < 200; tries++) await sleep(25);
+      for (let tries = 0; !output.includes(text) && tries < 2400; tries++) await sleep(25);
       expect(output).toContain(text);
     };
     await until('"json"');

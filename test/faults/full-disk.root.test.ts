@@ -86,7 +86,7 @@ async function startServer(): Promise<void> {
     stream?.on('data', (chunk: Buffer) => {
       log += chunk.toString();
     });
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     url = /"url":"(http[^"]+)"/.exec(log)?.[1] ?? '';
     if (url !== '') return;
     await sleep(50);
@@ -135,7 +135,7 @@ const submit = (more: object = {}) =>
   call('POST', '/api/v1/scans', { targets: ['127.0.0.1'], ports: String(port), ...more });
 
 async function ended(scanId: string): Promise<Answer['data']> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     const { body } = await call('GET', `/api/v1/scans/${scanId}`);
     if (['completed', 'failed'].includes(body.data.status)) return body.data;
     await sleep(100);

@@ -83,7 +83,7 @@ describe('T-066 the shipped configuration', () => {
       dag: 'port-scan',
       options: { discover: false },
     });
-    const { status, warnings } = await server.waitForEnd(scanId, 20_000);
+    const { status, warnings } = await server.waitForEnd(scanId, 60_000);
     expect(status).toBe('completed');
     expect(warnings.find(({ code }) => code === 'own_listener_skipped')?.message).toMatch(/^1 attempts/);
     const { body } = await server.request(`/api/v1/scans/${scanId}/results`);
@@ -105,7 +105,7 @@ describe('T-066 without configuration', () => {
       dag: 'port-scan',
       options: { discover: false },
     });
-    await plain.waitForEnd(scanId, 20_000);
+    await plain.waitForEnd(scanId, 60_000);
     const { body } = await plain.request(`/api/v1/scans/${scanId}/results`);
     expect(JSON.stringify(body)).toContain(`"port":${port},`);
   });

@@ -120,6 +120,8 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
     } finally {
       grpc.clients.close();
       await waiting.dispose();
+      // The next test needs it, whatever became of this one.
+      await postgres.start();
     }
   }, 180_000);
 

@@ -68,7 +68,7 @@ it('T-059: with umask 000 every file is 0600 and every folder 0700', async () =>
   const before = process.umask(0);
   try {
     await server.start();
-    await server.waitForEnd(await server.submit(smallScan()), 30_000);
+    await server.waitForEnd(await server.submit(smallScan()), 60_000);
     const place = ['--workspace-dir', server.workspace];
     const token = await home.run([
       'server',
@@ -166,7 +166,7 @@ it('T-079: a second server names the first and leaves; a lock left by kill -9 is
   expect(second.code).toBe(3);
   expect(second.stderr).toContain(`process ${server.pid} on ${hostname()}`);
   const scan = await server.submit(smallScan());
-  await server.waitForEnd(scan, 30_000);
+  await server.waitForEnd(scan, 60_000);
   await server.stop('SIGKILL');
   expect(await readdir(server.workspace)).toContain('workspace.lock');
   await server.start();
@@ -251,7 +251,7 @@ it('a damaged scan is skipped: the server starts, lists all and serves the other
     const events = await server.request(`/api/v1/scans/${id}/events`);
     expect(events.status, id).toBe(200);
   }
-  await server.waitForEnd(await server.submit(smallScan()), 30_000);
+  await server.waitForEnd(await server.submit(smallScan()), 60_000);
   const info = await server.request('/api/v1/workspace/info');
   expect(info.body).toMatchObject({ data: { scan_count: 17 } });
   const checked = await home.run([
@@ -309,7 +309,7 @@ it('without a workspace scans live in a temporary folder until SIGTERM', async (
     child.stdout.on('data', (chunk: Buffer) => {
       log += chunk.toString();
     });
-    for (let tries = 0; tries < 400 && !/"url":"(http[^"]+)"/.test(log); tries++) await sleep(50);
+    for (let tries = 0; tries < 1200 && !/"url":"(http[^"]+)"/.test(log); tries++) await sleep(50);
     return { child, url: /"url":"(http[^"]+)"/.exec(log)?.[1] ?? `no url in ${log}` };
   };
   const first = await start();
@@ -322,7 +322,7 @@ it('without a workspace scans live in a temporary folder until SIGTERM', async (
   const scan = `/api/v1/scans/${data.scan_id}`;
   const state = async () =>
     ((await (await fetch(first.url + scan)).json()) as { data: { status: string } }).data.status;
-  for (let tries = 0; tries < 200 && (await state()) !== 'completed'; tries++) await sleep(100);
+  for (let tries = 0; tries < 600 && (await state()) !== 'completed'; tries++) await sleep(100);
   expect(await state()).toBe('completed');
   expect(await readdir(temporary)).toHaveLength(1);
   first.child.kill('SIGTERM');

@@ -77,7 +77,7 @@ export class Wire {
     const child = spawn('ip', ['netns', 'exec', this.#target, ...command], { stdio: 'ignore' });
     this.#listeners.push(child);
     const listening = () => this.#on(this.#target, ['ss', '-Hltn']).split('\n').length > ports.length;
-    for (let tries = 0; tries < 100 && !listening(); tries++) await sleep(50);
+    for (let tries = 0; tries < 600 && !listening(); tries++) await sleep(50);
   }
 
   /** Runs a scan on the scanner's host and captures what leaves it. `during` may disturb it. */

@@ -118,7 +118,7 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
         profile: 'standard',
         pool: 'lab',
       });
-      const detail = await server.waitForEnd(scanId, 40_000);
+      const detail = await server.waitForEnd(scanId, 60_000);
       const products = (await rowsOf(server, scanId)).flatMap((row) => productsOf(row));
       expect(products).toEqual(['Somethingelse', 'Postfix']);
       const { fingerprint, scanner } = timesOf(detail);

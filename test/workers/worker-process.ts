@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf, loopbackOnly, root } from '../program.ts';
 
+/** Looks at a worker that starts, each 50 ms after the one before: a minute, for a machine that does much else. */
+const maxTries = 1200;
+
 /** A worker of this program in a process of its own. */
 export class WorkerProcess {
   readonly workspace = mkdtempSync(join(tmpdir(), 'portolan-worker-'));
@@ -48,7 +51,8 @@ export class WorkerProcess {
       this.#log = (this.#log + chunk.toString()).slice(-64 * 1024);
     });
     this.#child = child;
-    for (let tries = 0; tries < 400 && !this.#log.includes('worker started'); tries++) {
+    for (let tries = 0; !this.#log.includes('worker started'); tries++) {
+      if (tries === maxTries) throw new Error(`the worker did not start:\n${this.#log}`);
       if (child.exitCode !== null) throw new Error(`the worker ended with ${child.exitCode}:\n${this.#log}`);
       await sleep(50);
     }

@@ -79,7 +79,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const canceled = await post('cancel');
     await lab.silence(addresses);
     expect(lab.count(from)).toBeLessThan(total);
-    expect(await server.waitForEnd(scanId, 20_000)).toMatchObject({
+    expect(await server.waitForEnd(scanId, 60_000)).toMatchObject({
       status: 'failed',
       error: { code: 'canceled' },
     });

@@ -41,7 +41,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function freePort(): Promise<number> {
-  const server = createServer();
+  const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
@@ -64,7 +64,7 @@ async function serve(port: number, program: string, ...args: string[]): Promise<
       said = (said + bytes.toString()).slice(-4000);
     });
   }
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     if (await isOpen(port)) return port;
     if (child.exitCode !== null) break;
     await sleep(50);

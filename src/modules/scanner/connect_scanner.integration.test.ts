@@ -88,7 +88,7 @@ describe('connect_scanner', () => {
       gate,
     });
     const canceled = expect(run).rejects.toThrow();
-    await vi.waitFor(() => expect(gate.packetsSent).toBeGreaterThan(20), 10_000);
+    await vi.waitFor(() => expect(gate.packetsSent).toBeGreaterThan(20), 30_000);
     const sent = gate.packetsSent;
     cancel.abort();
     await canceled;
@@ -186,7 +186,7 @@ describe('connect_scanner', () => {
       gate,
       signal: stop.signal,
     }).catch(() => undefined);
-    await vi.waitFor(() => expect(gate.packetsSent).toBeGreaterThan(1000), 10_000);
+    await vi.waitFor(() => expect(gate.packetsSent).toBeGreaterThan(1000), 30_000);
     const signal = new AbortController().signal;
     const { state } = await gate.probeTcp('127.0.0.1', port, { timeoutMs: 5000, signal });
     expect(state).toBe('open');
@@ -234,7 +234,7 @@ describe('a sweep by threads', () => {
         },
       }).catch(() => undefined);
       // More than half a second at that rate: by then the sweep has reported its state.
-      await vi.waitFor(() => expect(first.packetsSent).toBeGreaterThan(2500), 10_000);
+      await vi.waitFor(() => expect(first.packetsSent).toBeGreaterThan(2500), 30_000);
       const restored = JSON.parse(JSON.stringify(probe()));
       const coverage = { ...covered };
       const kept = [...((before.get('port_counts') ?? []) as PortCounts[])];

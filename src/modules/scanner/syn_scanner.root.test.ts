@@ -17,7 +17,7 @@ type Published = Map<string, unknown[]>;
 const countsOf = (published: Published) => (published.get('port_counts') ?? []) as PortCounts[];
 const openOf = (published: Published) => (published.get('open_ports') ?? []) as Port[];
 
-const waiting = { timeout: 15_000, interval: 20 };
+const waiting = { timeout: 30_000, interval: 20 };
 
 /** How far the walk of the only piece is. */
 function counterOf(saved: unknown): number {

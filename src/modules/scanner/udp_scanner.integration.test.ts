@@ -144,7 +144,7 @@ describe('udp_scanner', () => {
       gate,
     });
     const canceled = expect(run).rejects.toThrow();
-    await vi.waitFor(() => expect(gate.packetsSent).toBeGreaterThan(100), 10_000);
+    await vi.waitFor(() => expect(gate.packetsSent).toBeGreaterThan(100), 30_000);
     const sent = gate.packetsSent;
     cancel.abort();
     await canceled;

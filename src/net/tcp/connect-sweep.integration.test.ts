@@ -105,7 +105,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
       const { stdout } = await promisify(execFile)(
         'unshare',
         ['--net', process.execPath, fixture, '127.70.4.1', '3'],
-        { timeout: 15_000 },
+        { timeout: 30_000 },
       );
       expect(JSON.parse(stdout)).toMatchObject({
         open: [],

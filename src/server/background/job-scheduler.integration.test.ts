@@ -39,7 +39,7 @@ async function overdue(service: Service, name: string): Promise<Job> {
 }
 
 async function until(service: Service, id: string, done: (job: Job) => boolean): Promise<Job> {
-  for (const end = performance.now() + 10_000; ; ) {
+  for (const end = performance.now() + 30_000; ; ) {
     const answer = await service.app.inject({ url: `/api/v1/jobs/${id}` });
     const job = answer.json<{ data: Job }>().data;
     if (done(job)) return job;

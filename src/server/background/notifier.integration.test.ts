@@ -73,7 +73,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     expect(receiver.received.map(({ body }) => (JSON.parse(body) as { text: string }).text)).toEqual([
       expect.stringContaining(`Scan ${hanging} failed: 1 live host,`),
     ]);
-    await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'slack delivered']), 10_000);
+    await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'slack delivered']), 30_000);
     expect(await service.store.outbox.ofScan(hanging)).toEqual([]);
     expect(await checks(service)).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     const file = join(service.workspace.scan(waits).path, 'status.json');
     const written = async () =>
       expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ state: 'failed', notifications });
-    await vi.waitFor(written, 10_000);
+    await vi.waitFor(written, 30_000);
     expect(JSON.parse(receiver.received[0]?.body ?? '{}')).toMatchObject({
       scan_id: waits,
       status: 'failed',
@@ -210,7 +210,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
       await service.store.scans.update(scanId, { status: 'failed' });
     }
     await service.context.notifier.start();
-    await vi.waitFor(() => expect(receiver.received).toHaveLength(tries), 10_000);
+    await vi.waitFor(() => expect(receiver.received).toHaveLength(tries), 30_000);
     await sleep(500);
     expect(receiver.received).toHaveLength(tries);
   });
@@ -326,11 +326,11 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
       await outbox.addNotice({ event, payload, channels, owner, tenant: null }, Date.now());
       service.context.notifier.wake();
       const sent = async () => expect(await outbox.owners()).toEqual([]);
-      await vi.waitFor(sent, 10_000);
+      await vi.waitFor(sent, 30_000);
     };
     await send('alert', alert, ['webhook://siem', 'email://a@b.example']);
     expect(receiver.received.map(({ body }) => JSON.parse(body) as object)).toEqual([alert]);
-    await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'webhook delivered']), 10_000);
+    await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'webhook delivered']), 30_000);
     expect(await checks(service)).toEqual([]);
 
     // What another version or a damaged file left is not sent, and does not stay.
@@ -340,7 +340,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
 
     works = false;
     await send('alert', alert);
-    await vi.waitFor(() => expect(ended.at(-1)).toBe('webhook failed'), 10_000);
+    await vi.waitFor(() => expect(ended.at(-1)).toBe('webhook failed'), 30_000);
     expect(receiver.received).toHaveLength(3);
     expect(await checks(service)).toMatchObject([{ name: 'notifications', status: 'degraded' }]);
     const log = await readFile(join(service.workspace.dir, 'logs', 'portolan.log'), 'utf8');

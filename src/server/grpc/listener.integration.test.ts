@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 /** A port of this machine that nobody listens on. */
 async function freePort(): Promise<number> {
-  const server = createServer();
+  const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
@@ -119,7 +119,7 @@ describe('the gRPC listener of a server', () => {
   });
 
   it('that cannot be bound stops the start, and leaves nothing behind', async () => {
-    const taken = createServer();
+    const taken = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
     await expect(start(port)).rejects.toMatchObject({ code: 'EADDRINUSE' });

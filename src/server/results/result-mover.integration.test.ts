@@ -83,9 +83,9 @@ describe('the mover of results', () => {
     expect(await isStored(1)).toBe(true);
     await storeScan({ store, workspace }, 3, 3);
     mover.wake();
-    await expect.poll(() => isStored(3)).toBe(true);
+    await expect.poll(() => moves).toEqual(['stored', 'stored', 'stored']);
+    expect(await isStored(3)).toBe(true);
     expect(mover.fault).toBeNull();
-    expect(moves).toEqual(['stored', 'stored', 'stored']);
   });
 
   it('tries again while the store is away, warns once, and says that it is back', async () => {
@@ -93,15 +93,14 @@ describe('the mover of results', () => {
     away = true;
     mover.start();
     await expect.poll(() => mover.fault).toBe('The result store is away.');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect.poll(() => moves.length).toBeGreaterThan(3);
     expect(told).toEqual(['warn cannot move results to the result store, retrying']);
     away = false;
-    await expect.poll(() => isStored(2)).toBe(true);
+    await expect.poll(() => moves.slice(-2)).toEqual(['stored', 'stored']);
+    expect(await isStored(2)).toBe(true);
     expect(mover.fault).toBeNull();
     expect(told.slice(1)).toEqual(['info result store available again']);
-    expect(moves.slice(0, -2)).toContain('failed');
     expect(moves.slice(0, -2)).not.toContain('stored');
-    expect(moves.slice(-2)).toEqual(['stored', 'stored']);
   });
 
   it('a scan whose folder is gone keeps nobody waiting', async () => {

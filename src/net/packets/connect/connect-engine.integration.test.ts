@@ -168,7 +168,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const stop = new AbortController();
     // The same port again and again stands for many silent ones.
     const { outcome } = sweep(engine, plan({ hosts, ports: new Uint16Array(50).fill(port) }), stop.signal);
-    await vi.waitFor(() => expect(sent()).toBe(3), 10_000);
+    await vi.waitFor(() => expect(sent()).toBe(3), 30_000);
     await new Promise((resolve) => setTimeout(resolve, 300));
     stop.abort();
     await outcome;
@@ -204,7 +204,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const hosts = Uint8Array.from([127, 92, 0, 1]);
     const ports = new Uint16Array(30).fill(port);
     const { outcome } = sweep(engine, plan({ hosts, ports, tries: 1, slow: [0], slowPatienceMs: 1500 }));
-    await vi.waitFor(() => expect(sent()).toBe(10), 10_000);
+    await vi.waitFor(() => expect(sent()).toBe(10), 30_000);
     rate.hold();
     engine.hold(true);
     await new Promise((resolve) => setTimeout(resolve, 1200));
@@ -253,7 +253,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     const hosts = Uint8Array.from([127, 92, 0, 1]);
     const slow = { slow: [0], slowPatienceMs: 3000, tries: 1 };
     const { outcome, drop } = sweep(engine, plan({ hosts, ports: Uint16Array.of(port), ...slow }));
-    await vi.waitFor(() => expect(sent()).toBe(1), 10_000);
+    await vi.waitFor(() => expect(sent()).toBe(1), 30_000);
     drop([0]);
     expect((await outcome).counts.probed[0]).toBe(0);
     expect(repeated()).toBe(0);

@@ -141,7 +141,7 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     const { state } = await sweep(engine, plan({ ports }));
     const { open, closed, rejected } = state.counts;
     await refusedDatagram('127.91.0.1');
-    await vi.waitFor(() => expect(engine.figures.foreign).toBeGreaterThan(0), 5000);
+    await vi.waitFor(() => expect(engine.figures.foreign).toBeGreaterThan(0), 30_000);
     const { received, dropped, valid, repeated, foreign } = engine.figures;
     const settled = [...open, ...closed, ...rejected].reduce((sum, count) => sum + count);
     expect([settled, valid]).toEqual([200, 200]);

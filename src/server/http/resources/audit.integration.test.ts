@@ -47,7 +47,7 @@ async function records(
   list: () => Promise<Listed[]>,
   wanted: (audit: Listed[]) => boolean,
 ): Promise<Listed[]> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const audit = await list();
     if (wanted(audit)) return audit;
     await sleep(50);

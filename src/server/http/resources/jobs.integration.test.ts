@@ -54,7 +54,7 @@ const submit = (service: Service, body: object, headers?: Record<string, string>
   ask(service, 'POST', '', body, headers);
 
 async function until(service: Service, id: string, done: (job: Job) => boolean): Promise<Job> {
-  for (const end = performance.now() + 10_000; ; ) {
+  for (const end = performance.now() + 30_000; ; ) {
     const { data } = await ask(service, 'GET', `/${id}`);
     if (done(data)) return data;
     if (performance.now() > end) throw new Error(`the job is ${JSON.stringify(data)}`);
