@@ -211,6 +211,12 @@ describe('webhook://', () => {
     const tried = await attempt({ webhooks: [{ ...entry, url: `${url}/hook-of-secret` }] }, 'webhook://siem');
     expect(tried).toEqual({ status: 'fault', reason: 'connection refused' });
   });
+
+  it('T-082 a port that HTTP clients refuse is told without the URL', async () => {
+    const webhooks = [{ ...entry, url: 'http://127.0.0.1:6000/hook-of-secret' }];
+    const tried = await attempt({ webhooks }, 'webhook://siem');
+    expect(tried).toEqual({ status: 'fault', reason: 'HTTP clients refuse to use this port' });
+  });
 });
 
 describe('a link to the scan', () => {

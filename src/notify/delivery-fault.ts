@@ -32,6 +32,9 @@ export function faultOf(error: unknown): DeliveryFault {
     .filter((code) => typeof code === 'string');
   const known = codes.find(isKnown);
   if (known !== undefined) return new DeliveryFault(`${reasons[known]}${replyOf(chain)}`);
+  // fetch rejects ports of other protocols (Fetch Standard, "bad port"), and has no code for that.
+  if (chain.some(({ message }) => message === 'bad port'))
+    return new DeliveryFault('HTTP clients refuse to use this port');
   const certificate = codes.some((code) => /CERT|SIGNATURE|^ERR_TLS|^ERR_SSL/.test(code));
   return new DeliveryFault(certificate ? 'untrusted certificate' : 'sending failed');
 }
@@ -39,6 +42,7 @@ export function faultOf(error: unknown): DeliveryFault {
 /** The used properties of an error. */
 interface Thrown {
   name?: unknown;
+  message?: unknown;
   code?: unknown;
   /** Code of the system, where a library replaced it by one of its own. */
   originalCode?: unknown;

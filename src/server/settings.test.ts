@@ -92,6 +92,15 @@ describe('a reload', () => {
     expect([ok, problems]).toEqual([false, ['part: internal error; see the log']]);
   });
 
+  it('names a setting whose file has changed, once', async () => {
+    const { settings } = open('alerts: {interval: 1m}');
+    settings.onReload('alerts', () => () => 'alerts.file');
+    settings.onReload('others', () => () => undefined);
+    expect((await settings.reload()).changed).toEqual(['alerts.file']);
+    writeFileSync(file, `alerts: {interval: 2m, file: ${dir}/a.yaml}`);
+    expect((await settings.reload()).changed.toSorted()).toEqual(['alerts.file', 'alerts.interval']);
+  });
+
   it('waits for the one before', async () => {
     const { settings } = open('{}');
     const order: string[] = [];

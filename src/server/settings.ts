@@ -18,8 +18,8 @@ export type ReloadStep = (
   changed: ReadonlySet<string>,
   alertFiles: readonly string[],
 ) => Promise<Commit> | Commit;
-/** Must not throw. */
-type Commit = (() => void) | undefined;
+/** Must not throw. May return a setting that names a file, where the file has changed and the setting has not. */
+type Commit = (() => string | undefined) | (() => void) | undefined;
 
 export interface ReloadObserver {
   begin?(): void;
@@ -89,14 +89,15 @@ export class Settings {
     for (const path of changed) setValueAt(next, path, valueAt(read, path));
     const commits = await this.#prepare(next, new Set(changed), alertFiles);
     for (const path of changed) setValueAt(this.#config, path, valueAt(read, path));
-    for (const commit of commits) commit();
+    const files = commits.flatMap((commit) => commit() ?? []);
     const waiting = different.filter((path) => !isReloadable(path));
-    return { ok: true, changed, needs_restart: waiting, warnings, problems: [] };
+    const inForce = [...new Set([...changed, ...files])];
+    return { ok: true, changed: inForce, needs_restart: waiting, warnings, problems: [] };
   }
 
   /** Every step is asked, so that all problems are told at once. */
-  async #prepare(...[next, changed, alertFiles]: Parameters<ReloadStep>): Promise<(() => void)[]> {
-    const commits: (() => void)[] = [];
+  async #prepare(...[next, changed, alertFiles]: Parameters<ReloadStep>): Promise<NonNullable<Commit>[]> {
+    const commits: NonNullable<Commit>[] = [];
     const problems: string[] = [];
     for (const [name, step] of this.#steps) {
       try {

@@ -121,6 +121,7 @@ describe('the alerts of a server', () => {
     process.kill(server.pid, 'SIGHUP');
     await until(2);
     expect(await degraded()).toBe(false);
+    expect(server.log).toMatch(/configuration reloaded.*alerts\.file/);
     expect(events()).toMatchObject([{ state: 'firing' }, { name: 'edited', state: 'firing' }]);
   }, 60_000);
 });

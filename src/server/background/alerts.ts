@@ -118,12 +118,18 @@ export class AlertEvaluator implements Component {
     }
   }
 
-  #follow(rules: AlertRules, isOtherInterval: boolean): void {
+  /** @returns the setting, where its file has other rules than before */
+  #follow(rules: AlertRules, isOtherInterval: boolean): string | undefined {
+    const isSame = JSON.stringify(rules) === JSON.stringify(this.#rules);
     this.#isRejected = false;
     this.#rules = rules;
     this.#failing = this.#failing.filter((name) => rules.rules.some((rule) => rule.name === name));
     this.#report();
-    if (!isOtherInterval) return;
+    if (isOtherInterval) this.#beginAnew();
+    return isSame ? undefined : 'alerts.file';
+  }
+
+  #beginAnew(): void {
     const ended = this.#tasks?.close();
     this.#tasks = null;
     void ended?.then(() => this.#begin());

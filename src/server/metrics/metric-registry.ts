@@ -98,7 +98,7 @@ type RenderedMetric = ReturnType<Registry['getMetricsAsArray']>[number];
 
 /**
  * The same metrics in OpenMetrics 1.0. The library renames the counters of such a registry, so it gets copies: in this
- * format a counter has its suffix in its samples only.
+ * format a counter has its suffix in its samples only, and bounds of buckets are decimal numbers.
  */
 function openMetricsOf(registry: Registry): Registry {
   const copy = new Registry(Registry.OPENMETRICS_CONTENT_TYPE);
@@ -106,8 +106,8 @@ function openMetricsOf(registry: Registry): Registry {
     const { name, type } = metric;
     const family = type === 'counter' ? name.replace(/_total$/, '') : name;
     const getForPromString = async () => {
-      const read = metric.getForPromString ? metric.getForPromString() : metric.get();
-      return { ...(await read), name: family };
+      const { values, ...read } = await (metric.getForPromString ? metric.getForPromString() : metric.get());
+      return { ...read, name: family, values: values.map(withDecimalBound) };
     };
     copy.registerMetric({ ...metric, name, type, getForPromString } as never);
   }
@@ -116,9 +116,19 @@ function openMetricsOf(registry: Registry): Registry {
 
 type Readable = RenderedMetric & {
   type: string;
-  get(): Promise<object>;
-  getForPromString?(): Promise<object>;
+  get(): Promise<Values>;
+  getForPromString?(): Promise<Values>;
 };
+
+interface Values {
+  values: { labels?: Record<string, string | number> }[];
+}
+
+/** Strict parsers of OpenMetrics take `le="60.0"` and reject `le="60"`. */
+function withDecimalBound<Value extends Values['values'][number]>(value: Value): Value {
+  const { le } = value.labels ?? {};
+  return Number.isInteger(le) ? { ...value, labels: { ...value.labels, le: `${le}.0` } } : value;
+}
 
 /** @throws Error if the value does not come in time */
 async function inTime<T>(read: () => T | Promise<T>): Promise<T> {

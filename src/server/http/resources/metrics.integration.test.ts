@@ -234,6 +234,10 @@ describe('GET /metrics', () => {
       expect(body).toContain('# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total ');
       expect(body).toContain('service_http_requests_total{route="/health",status="200"} 1\n');
       expect(body).not.toMatch(/_total_total|^# TYPE \S+_total /m);
+      // Bounds in the one form that strict parsers accept.
+      expect(body).toContain('service_scan_duration_seconds_bucket{le="60.0"} 0\n');
+      expect(body).toContain('service_scan_duration_seconds_bucket{le="+Inf"} 0\n');
+      expect(body).not.toMatch(/le="\d+"/);
       // The text format is not affected by it.
       const families = await read(service);
       expect(valueOf(families, 'service_http_requests_total{route="/health",status="200"}')).toBe(1);
