@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { type NotificationChannel, parseChannel } from '../domain/channel.ts';
 import { faultOf } from './delivery-fault.ts';
+import { mailRecipients } from './mail-recipients.ts';
 import type { OutgoingMessage } from './message.ts';
 import { sendSlack, slackMissing } from './slack.ts';
 import { sendWebhook, webhookNamed } from './webhook.ts';
@@ -62,10 +63,10 @@ async function send(
       return delivered;
     }
     case 'email': {
-      // Large, so loaded with the first mail.
-      const { mailRecipients, sendEmail } = await import('./email.ts');
       const found = mailRecipients(settings.email, name);
       if ('missing' in found) return { status: 'skipped', reason: found.missing };
+      // Large, so loaded with the first mail.
+      const { sendEmail } = await import('./email.ts');
       const refused = await sendEmail(settings.email, found.recipients, notice, id, signal);
       return refused === 0
         ? delivered

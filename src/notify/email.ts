@@ -9,7 +9,7 @@ import { DeliveryFault, faultOf } from './delivery-fault.ts';
 import { fitting, shortened } from './fitting.ts';
 import { facts, headline, type Notice, pageLink } from './message.ts';
 
-export type EmailSettings = Config['notifications']['email'];
+type EmailSettings = Config['notifications']['email'];
 
 /** A mail in wire format. */
 interface Mail {
@@ -23,21 +23,6 @@ const tlsPort = 465;
 const subjectLength = 150;
 /** Maximum response of a mail server, bytes. */
 const maxReplyBytes = 64 * 1024;
-/** One plain address: no list, no comment, no quoting. */
-const plainAddress = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/;
-
-/** Recipients of a channel: one address, or the configured ones; or why nothing is sent. */
-export function mailRecipients(
-  { smtp_server, from, to }: EmailSettings,
-  name: string,
-): { recipients: string[] } | { missing: string } {
-  if (!smtp_server) return { missing: 'notifications.email.smtp_server is not set' };
-  if (!from) return { missing: 'notifications.email.from is not set' };
-  if (name !== 'default') {
-    return plainAddress.test(name) ? { recipients: [name] } : { missing: 'not a mail address' };
-  }
-  return to.length > 0 ? { recipients: [...to] } : { missing: 'notifications.email.to is empty' };
-}
 
 /**
  * @param deliveryId the same in every attempt

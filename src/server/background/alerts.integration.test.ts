@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -126,6 +126,29 @@ describe('the evaluation of alerts', () => {
       status: 'degraded',
       message: 'cannot be evaluated: broken',
     });
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['slack', {}, 'notifications.slack.webhook_url is not set'],
+    ['email', { 'notifications.email.smtp_server': 'localhost' }, 'notifications.email.from is not set'],
+    ['webhook:ops', {}, 'no webhook of this name in notifications.webhooks'],
+    [
+      'slack',
+      {
+        'notifications.slack.webhook_url': 'http://127.0.0.1:9/',
+        'notifications.rules': JSON.stringify([{ channels: [], events: ['scan.failed'] }]),
+      },
+      'no entry of notifications.rules sends alerts to this channel',
+    ],
+  ])('says at the start that %s gets no messages with %j', async (action, flags, missing) => {
+    const rules = backlog.replace('slack,webhook:ops', action);
+    const service = await open(rules, { 'logging.output': 'file', ...flags });
+    service.context.alerts.start();
+    await opened.pop()?.close({ keep: true });
+    const [line = ''] = (await readFile(join(dir, 'ws', 'logs', 'portolan.log'), 'utf8'))
+      .split('\n')
+      .filter((text) => text.includes('alerts have a channel that gets no messages'));
+    expect(line).toContain(missing);
   });
 
   it('keeps a pending alert silent until its condition has held for long enough', async () => {

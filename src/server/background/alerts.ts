@@ -11,6 +11,8 @@ import {
 import { readAlertRules } from '../../alerts/read-rules.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseChannel } from '../../domain/channel.ts';
+import { mailRecipients } from '../../notify/mail-recipients.ts';
+import { letsAlertsThrough } from '../../notify/rules.ts';
 import { slackMissing } from '../../notify/slack.ts';
 import { webhookNamed } from '../../notify/webhook.ts';
 import type { Store } from '../../store/open.ts';
@@ -142,7 +144,7 @@ export class AlertEvaluator implements Component {
     log.info({ file, rules: rules.length }, 'alert rules in force');
     for (const channel of new Set(rules.flatMap(({ channels }) => channels))) {
       const missing = missingFor(channel, config.notifications);
-      if (missing !== null) log.warn({ channel, missing }, 'alerts have a channel that is not configured');
+      if (missing !== null) log.warn({ channel, missing }, 'alerts have a channel that gets no messages');
     }
   }
 
@@ -226,11 +228,13 @@ export class AlertEvaluator implements Component {
   }
 }
 
-/** The setting that a channel of an alert lacks, or null. */
-function missingFor(channel: string, { slack, email, webhooks }: Config['notifications']): string | null {
-  const { type, name } = parseChannel(channel) ?? {};
-  if (type === 'slack') return slackMissing(slack);
-  if (type === 'email') return email.smtp_server ? null : 'notifications.email.smtp_server is not set';
-  const found = webhookNamed(webhooks, name ?? '', 'alert');
+/** Why a channel of an alert gets no message, or null. */
+function missingFor(channel: string, settings: Config['notifications']): string | null {
+  const { type, name = '' } = parseChannel(channel) ?? {};
+  if (!letsAlertsThrough(settings, channel))
+    return 'no entry of notifications.rules sends alerts to this channel';
+  if (type === 'slack') return slackMissing(settings.slack);
+  const found =
+    type === 'email' ? mailRecipients(settings.email, name) : webhookNamed(settings.webhooks, name, 'alert');
   return 'missing' in found ? found.missing : null;
 }
