@@ -21,6 +21,7 @@ const ranks: Record<string, number> = {
   notify: 2,
   modules: 3,
   alerts: 3,
+  plugins: 3,
   'scan-run': 4,
   actions: 5,
   worker: 6,

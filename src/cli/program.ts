@@ -20,6 +20,7 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   profile: async () => (await import('./data/profile.ts')).addProfileCommand,
   module: async () => (await import('./data/module.ts')).addModuleCommand,
   fingerprint: async () => (await import('./data/fingerprint.ts')).addFingerprintCommand,
+  plugin: async () => (await import('./plugins/plugin.ts')).addPluginCommand,
   vulndb: async () => (await import('./data/vulndb.ts')).addVulndbCommand,
   config: async () => (await import('./data/config.ts')).addConfigCommand,
   alert: async () => (await import('./signals/alert.ts')).addAlertCommand,
@@ -59,19 +60,13 @@ export async function buildProgram(wiring: CliWiring, words: readonly string[] =
     .configureOutput({
       // commander repeats the input, which may contain control characters.
       writeErr: (text) => void process.stderr.write(printableLines(text)),
-      outputError: (text, write) => write(withoutWrongSuggestion(text).replace(/^error: /, 'portolan: ')),
+      outputError: (text, write) => write(text.replace(/^error: /, 'portolan: ')),
     })
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
   addGlobalOptions(program);
   program.addHelpText('after', examples);
   for (const add of await Promise.all(meantBy(words).map((load) => load()))) add(program, wiring);
   return program;
-}
-
-/** A known command that this build lacks is not a misspelling: drop the suggestion. */
-function withoutWrongSuggestion(text: string): string {
-  const [, absent] = /^error: unknown command '(plugin)'/.exec(text) ?? [];
-  return absent === undefined ? text : `error: command ${absent} is not available in this build\n`;
 }
 
 const examples = `

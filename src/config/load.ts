@@ -226,6 +226,13 @@ function absoluteWorkspace(given: string, env: NodeJS.ProcessEnv): string {
   return given === '~' || given.startsWith('~/') ? join(home(env), given.slice(1)) : resolve(given);
 }
 
+/** The directory of installed plugins, absolute. */
+export function pluginsFolder({ plugins }: Pick<Config, 'plugins'>, env = process.env): string {
+  const { dir } = plugins;
+  if (dir === '') return join(baseFolder(env, 'XDG_DATA_HOME', '.local/share'), 'portolan', 'plugins');
+  return dir === '~' || dir.startsWith('~/') ? join(home(env), dir.slice(1)) : resolve(dir);
+}
+
 /** The XDG Base Directory Specification says that a relative path is invalid and ignored. */
 function baseFolder(env: NodeJS.ProcessEnv, name: string, usual: string): string {
   const given = env[name] ?? '';

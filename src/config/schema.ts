@@ -1116,8 +1116,7 @@ export const configKeys = [
     path: 'plugins.require_signature',
     type: 'bool',
     default: false,
-    inert: true,
-    description: 'Load only plugins signed by a trusted publisher.',
+    description: 'Install and load only plugins signed by a trusted publisher.',
   },
   {
     path: 'plugins.trusted_publishers',
@@ -1134,7 +1133,6 @@ export const configKeys = [
       name: { type: 'string', description: 'name of the publisher' },
     },
     default: [],
-    inert: true,
     description: 'Publishers whose signatures are trusted.',
   },
   {
@@ -1143,22 +1141,19 @@ export const configKeys = [
     pattern: fingerprintPattern,
     form: fingerprintForm,
     default: [],
-    inert: true,
     description: 'Fingerprints of publishers that are no longer trusted.',
   },
   {
     path: 'plugins.dir',
     type: 'path',
     default: '',
-    inert: true,
     description: 'Directory of installed plugins; $XDG_DATA_HOME/portolan/plugins when not set.',
   },
   {
     path: 'plugins.manifest_url',
     type: 'url',
     default: null,
-    inert: true,
-    description: 'URL of the plugin catalog.',
+    description: 'URL of the signed plugin index.',
   },
   {
     path: 'plugins.limits.memory',

@@ -14,11 +14,6 @@ writeFileSync(
 );
 
 describe('wrong use', () => {
-  it('tells a command that is not in this build from a misspelling', async () => {
-    const { code, stderr } = await home.run(['plugin', 'list']);
-    expect([code, stderr]).toEqual([2, 'portolan: command plugin is not available in this build\n']);
-  });
-
   it.each([
     ['no command', [], 2],
     ['unknown command', ['scna', '127.0.0.1'], 2],

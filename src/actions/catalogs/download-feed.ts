@@ -14,6 +14,14 @@ export interface FeedDownload {
   published: Date | null;
 }
 
+interface DownloadLimits {
+  maxBytes: number;
+  etag: string | null;
+  signal?: AbortSignal;
+  /** Follows no redirect to another host. */
+  sameOrigin?: boolean;
+}
+
 /**
  * Downloads a complete feed.
  * @returns null if it has not changed since `etag`
@@ -21,11 +29,12 @@ export interface FeedDownload {
  */
 export async function downloadFeed(
   url: string,
-  { maxBytes, etag, signal }: { maxBytes: number; etag: string | null; signal?: AbortSignal },
+  { maxBytes, etag, signal, sameOrigin = false }: DownloadLimits,
 ): Promise<FeedDownload | null> {
   try {
     const answer = await fetchFeed(url, {
       redirects,
+      sameOrigin,
       idleMs,
       totalMs,
       signal: signal ?? new AbortController().signal,

@@ -9,6 +9,8 @@ export interface DownloadOptions {
   headers?: Record<string, string>;
   /** Maximum number of redirects; never away from https. */
   redirects: number;
+  /** Follows no redirect to another scheme, host or port. */
+  sameOrigin?: boolean;
   /** Idle timeout, milliseconds. */
   idleMs: number;
   /** Total timeout, milliseconds. */
@@ -81,6 +83,9 @@ async function follow(url: string, options: DownloadOptions, watch: Watch): Prom
     const next = new URL(location, target);
     if (next.protocol !== 'https:' && (target.protocol === 'https:' || next.protocol !== 'http:')) {
       throw new DownloadProblem('the server redirects away from https; not followed', false);
+    }
+    if (options.sameOrigin && next.origin !== target.origin) {
+      throw new DownloadProblem('the server redirects to another host; not followed', false);
     }
     // Credentials are only for the host they were given for.
     if (next.origin !== target.origin) authorization = null;

@@ -1,11 +1,16 @@
 import { Type } from 'typebox';
+import { listPlugins } from '../../../actions/plugins/list-plugins.ts';
+import { pluginKinds } from '../../../plugins/manifest.ts';
+import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
 const pluginSchema = Type.Object({
   name: Type.String(),
-  kind: Type.Enum(['native', 'grpc', 'wasm', 'rules']),
+  kind: Type.Union([Type.Enum([...pluginKinds]), Type.Null()], {
+    description: 'null if the package is damaged',
+  }),
   version: nullableText,
   path: nullableText,
   sha256: nullableText,
@@ -14,7 +19,7 @@ const pluginSchema = Type.Object({
   error: nullableText,
 });
 
-export function pluginRoutes(app: App): void {
+export function pluginRoutes(app: App, { config, license }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/plugins',
@@ -23,7 +28,6 @@ export function pluginRoutes(app: App): void {
       summary: 'List installed plugins',
       response: { 200: enveloped(Type.Object({ plugins: Type.Array(pluginSchema) })) },
     },
-    // This build does not support plugins.
-    handler: async (request) => envelope(request, { plugins: [] }),
+    handler: async (request) => envelope(request, { plugins: await listPlugins(config, license) }),
   });
 }

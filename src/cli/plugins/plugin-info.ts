@@ -1,0 +1,34 @@
+import { showPlugin } from '../../actions/plugins/list-plugins.ts';
+import { readLicense } from '../../workspace/license/read-license.ts';
+import { readConfig } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { print } from '../terminal/output.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+
+export async function showPluginInfo(name: string, format: string, global: GlobalFlags): Promise<number> {
+  const { config } = await readConfig(global);
+  const details = await showPlugin(name, config, await readLicense(config));
+  if (format === 'json') {
+    print(printableJson(details));
+    return 0;
+  }
+  const { manifest, signature, ...facts } = details;
+  const shown = Object.entries({
+    ...facts,
+    signature: signature.state,
+    publisher: signature.publisher,
+    fingerprint: signature.fingerprint,
+    entry: manifest?.entry,
+    abi: manifest?.abi,
+    permissions: manifest?.permissions.join(', '),
+    requires: manifest?.requires.join(', '),
+    files: manifest && Object.keys(manifest.files).join(', '),
+  });
+  print(shown.map(([key, value]) => `${key.padEnd(12)}  ${printable(textOf(value))}\n`).join(''));
+  return 0;
+}
+
+function textOf(value: string | number | boolean | null | undefined): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return value === null || value === undefined || value === '' ? '-' : String(value);
+}

@@ -1,0 +1,20 @@
+import { removePlugin } from '../../actions/plugins/list-plugins.ts';
+import { openWorkspace } from '../../workspace/workspace.ts';
+import { recordChange } from '../access/audit-change.ts';
+import { readConfig } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+
+export async function remove(name: string, global: GlobalFlags): Promise<number> {
+  const { config } = await readConfig(global);
+  const workspace = await openWorkspace(config.workspace.dir);
+  await recordChange(
+    { config, workspace },
+    { operation: 'plugin.remove', id: name },
+    () => removePlugin(name, config),
+    ({ current }) => ({ details: { version: current.version, sha256: current.sha256 } }),
+  );
+  if (!global.quiet) note(`plugin ${printable(name)} removed`);
+  return 0;
+}

@@ -1,0 +1,45 @@
+import type { PluginChange, PluginContext } from '../../actions/plugins/install-plugin.ts';
+import type { Config } from '../../config/schema.ts';
+import { readLicense } from '../../workspace/license/read-license.ts';
+import { openWorkspace } from '../../workspace/workspace.ts';
+import { recordChange } from '../access/audit-change.ts';
+import { readConfig } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import type { CliWiring } from '../wiring.ts';
+
+/** Runs a change of the installed plugins, records it in the audit log and tells the outcome. */
+export async function changePlugins(
+  { operation, id }: { operation: 'plugin.install' | 'plugin.update' | 'plugin.rollback'; id: string | null },
+  wiring: CliWiring,
+  global: GlobalFlags,
+  work: (context: PluginContext) => Promise<PluginChange>,
+): Promise<number> {
+  const { config } = await readConfig(global);
+  const context = { config, license: await readLicense(config), builtin: await builtinNames(wiring, config) };
+  const workspace = await openWorkspace(config.workspace.dir);
+  const done = await recordChange(
+    { config, workspace },
+    { operation, id },
+    () => work(context),
+    ({ name, current, signature }) => ({
+      id: name,
+      details: {
+        version: current.version,
+        sha256: current.sha256,
+        source: current.source,
+        signature: signature.state,
+        fingerprint: signature.fingerprint,
+      },
+    }),
+  );
+  const { name, current, signature } = done;
+  if (!global.quiet)
+    note(printable(`plugin ${name} ${current.version} installed, signature ${signature.state}`));
+  return 0;
+}
+
+async function builtinNames(wiring: CliWiring, config: Config): Promise<string[]> {
+  return (await wiring.loadRegistry(config)).names();
+}

@@ -1,0 +1,25 @@
+import { readPackageFile } from '../../actions/plugins/find-package.ts';
+import { readPackage } from '../../plugins/package-archive.ts';
+import { judgeSignature } from '../../plugins/signature.ts';
+import { readConfig } from '../session/session.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { print } from '../terminal/output.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+
+/** @returns 5 unless a trusted publisher signed it */
+export async function verifyPlugin(file: string, format: string, global: GlobalFlags): Promise<number> {
+  const { config } = await readConfig(global);
+  const { archive, signature } = await readPackageFile(file);
+  const { manifest, sha256 } = await readPackage(archive);
+  const verdict = judgeSignature(archive, signature, config.plugins);
+  const { name, version, kind } = manifest;
+  if (format === 'json') print(printableJson({ name, version, kind, sha256, signature: verdict }));
+  else {
+    const by = verdict.fingerprint ? ` by ${verdict.publisher ?? '-'} (${verdict.fingerprint})` : '';
+    const why = verdict.reason ? `: ${verdict.reason}` : '';
+    print(
+      `${name} ${version} (${kind}), sha256 ${sha256}\nsignature ${verdict.state}${printable(by + why)}\n`,
+    );
+  }
+  return verdict.state === 'trusted' ? 0 : 5;
+}

@@ -1,0 +1,80 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Home } from './command.ts';
+
+const home = new Home();
+const config = home.file('portolan.yaml');
+const plugin = (...args: string[]) => home.run(['plugin', ...args, '--config', config]);
+afterAll(() => home.remove());
+
+/** The program is started many times. */
+describe('portolan plugin', { timeout: 90_000 }, () => {
+  it('goes from a key to an installed plugin, records it, and refuses what is unsigned', async () => {
+    writeFileSync(config, '{}');
+    const made = await plugin('keygen', '-o', home.file('keys'));
+    expect([made.code, statSync(home.file('keys/plugin-private.pem')).mode & 0o777]).toEqual([0, 0o600]);
+    const audit = { enabled: true, events: ['config_change'] };
+    const trusted = [{ fingerprint: made.stdout.trim(), name: 'Acme\u202e' }];
+    const plugins = { require_signature: true, trusted_publishers: trusted };
+    writeFileSync(config, JSON.stringify({ logging: { audit }, plugins }));
+
+    mkdirSync(home.file('src'));
+    writeFileSync(
+      home.file('src/plugin.yaml'),
+      'name: hello\nversion: 1.0.0\nkind: script\nentry: main.mjs\n',
+    );
+    writeFileSync(
+      home.file('src/main.mjs'),
+      "import { writeFileSync } from 'node:fs';\nwriteFileSync('ran', '');\n",
+    );
+    const file = home.file('hello.tar.gz');
+    const packed = await plugin('pack', home.file('src'), '-o', file);
+    expect([packed.code, packed.stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)]);
+    expect((await plugin('verify', file)).code).toBe(5);
+    const refused = await plugin('install', file);
+    expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('unsigned')]);
+
+    const key = home.file('keys/plugin-private.pem');
+    expect((await plugin('sign', file, '--key', key, '--publisher', 'Acme', '--expiry', '1d')).code).toBe(0);
+    expect((await plugin('verify', file)).code).toBe(0);
+    const installed = await plugin('install', file);
+    expect([installed.code, installed.stderr]).toEqual([0, expect.stringContaining('signature trusted')]);
+
+    const listed = await plugin('list');
+    expect(listed.stdout).toMatch(/hello +script +1\.0\.0 .* trusted .* no: this build installs/);
+    expect(listed.stdout).not.toContain('\u202e');
+    const info = JSON.parse((await plugin('info', 'hello', '--format', 'json')).stdout);
+    expect(info).toMatchObject({
+      name: 'hello',
+      loaded: false,
+      sha256: packed.stdout.trim(),
+      previous: null,
+    });
+    expect((await plugin('update', 'hello', '--rollback')).code).toBe(1);
+    expect((await plugin('uninstall', 'hello')).code).toBe(0);
+    expect(JSON.parse((await plugin('list', '--format', 'json')).stdout)).toEqual({ plugins: [], total: 0 });
+
+    const folder = home.file('.local/share/portolan/audit');
+    const logs = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    const text = logs.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')).join('');
+    for (const operation of ['plugin.install', 'plugin.rollback', 'plugin.remove'])
+      expect(text).toContain(operation);
+    expect(text).not.toContain(readFileSync(key, 'utf8').split('\n')[1]);
+  });
+
+  it.each([
+    [['install', 'https://192.0.2.1/x.tar.gz'], 2],
+    [['install', 'hello'], 3],
+    [['install', './missing.tar.gz'], 1],
+    [['remove', '../x'], 2],
+    [['update', '__proto__'], 2],
+    [['info', 'absent'], 1],
+    [['pack', './missing'], 2],
+  ])('%j ends with exit code %i', async (args, code) => {
+    const ended = await plugin(...args);
+    expect([ended.code, ended.stdout]).toEqual([code, '']);
+  });
+});
