@@ -63,12 +63,12 @@ export interface ServerContext {
   audit: AuditLogs;
   /** Null = no traces. */
   traces: Tracer | null;
-  /** Of the service as a whole; nothing in them tells of a tenant. */
+  /** Of the service as a whole; they contain no data of a tenant. */
   metrics: Metrics;
   /** Monotonic milliseconds (performance.now) of the start. */
   startedAt: number;
   phase: Phase;
-  /** Aborted when long answers have to end. */
+  /** Aborted when streaming responses must end. */
   closing: AbortSignal;
 }
 

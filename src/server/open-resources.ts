@@ -102,7 +102,7 @@ function openLog(config: Config, workspace: Workspace, components: Components) {
         ({ logging }) =>
         () => {
           log.level = logging.level;
-          // Also when nothing has changed: somebody may have moved the file away.
+          // Also when nothing has changed: the file may have been moved away.
           logOutput.use(logging);
         },
     },

@@ -55,7 +55,7 @@ describe('a reload', () => {
     expect(needs_restart).toEqual(['workspace.dir', 'license.file', 'modules.x.y']);
   });
 
-  it('leaves everything as it is when the file is bad, and tells every problem', async () => {
+  it('keeps all settings if the file is invalid, and reports every problem', async () => {
     const { config, settings } = open('scanner: {blocklist: [192.0.2.1]}');
     writeFileSync(file, 'scanner: {blocklist: [192.0.2.2], rate: -1}\nlogging: {level: loud}');
     const { ok, problems } = await settings.reload();
@@ -83,7 +83,7 @@ describe('a reload', () => {
     expect([done, config.scanner.blocklist]).toEqual([['first', 'second'], ['192.0.2.1']]);
   });
 
-  it('tells no more of a fault of the program than that there was one', async () => {
+  it('reveals no details of an internal error', async () => {
     const { settings } = open('{}');
     settings.onReload('part', () => {
       throw new Error('at /secret/path');

@@ -36,7 +36,7 @@ export class Settings {
   readonly #log: ServerLog;
   readonly #steps = new Map<string, ReloadStep>();
   readonly #observers: ReloadObserver[] = [];
-  /** Reloads one after another: the one that is asked for last sees the newest files. */
+  /** Reloads run one after another: the last one requested sees the newest files. */
   #running: Promise<unknown> = Promise.resolve();
 
   /** @param read reads the settings anew from where they came; null when there is nothing to read */
@@ -73,7 +73,7 @@ export class Settings {
   async #reload(): Promise<ReloadReport> {
     for (const observer of this.#observers) observer.begin?.();
     const report = await this.#tryReload().catch((error: unknown) => refused(problemsOf(error)));
-    this.#tell(report);
+    this.#report(report);
     for (const observer of this.#observers) observer.end?.(report);
     return report;
   }
@@ -95,7 +95,7 @@ export class Settings {
     return { ok: true, changed: inForce, needs_restart: waiting, warnings, problems: [] };
   }
 
-  /** Every step is asked, so that all problems are told at once. */
+  /** Checks every step, to report all problems at once. */
   async #prepare(...[next, changed, alertFiles]: Parameters<ReloadStep>): Promise<NonNullable<Commit>[]> {
     const commits: NonNullable<Commit>[] = [];
     const problems: string[] = [];
@@ -112,7 +112,7 @@ export class Settings {
     return commits;
   }
 
-  #tell({ ok, changed, needs_restart, warnings, problems }: ReloadReport): void {
+  #report({ ok, changed, needs_restart, warnings, problems }: ReloadReport): void {
     for (const warning of warnings) this.#log.warn(warning);
     for (const problem of problems) this.#log.error(`configuration: ${problem}`);
     for (const key of needs_restart) this.#log.warn(`${key} changed, which needs a restart`);

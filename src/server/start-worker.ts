@@ -16,7 +16,7 @@ import { openWorkspace } from '../workspace/workspace.ts';
 import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './logging/log.ts';
 import { openTraces } from './logging/open-traces.ts';
 
-/** A database that cannot be reached is tried again after this time, milliseconds. */
+/** Retry delay for an unreachable database, milliseconds. */
 const retryMs = 1000;
 /** Servers that gave a sign of life since are looked at, milliseconds. */
 const presentMs = 60_000;
@@ -42,7 +42,7 @@ export interface WorkerInput extends WorkerSettings {
 }
 
 /**
- * Runs a worker of shards until it is told to stop. Gives back what runs then, within `server.shutdown_timeout`.
+ * Runs a worker of shards until it must stop. Returns running shards then, within `server.shutdown_timeout`.
  *
  * @throws PortolanError `configuration` without a PostgreSQL queue, or next to a server of another major version
  */

@@ -137,7 +137,7 @@ describe('a server', () => {
     await server.stop();
   });
 
-  it('refuses a default profile that nobody knows, before anything is written', async () => {
+  it('rejects an unknown default profile before it writes anything', async () => {
     const refused = start({ 'scanner.default_profile': 'nosuch' });
     await expect(refused).rejects.toMatchObject({
       code: 'configuration',

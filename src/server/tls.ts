@@ -126,7 +126,7 @@ async function modeWarnings(file: string): Promise<string[]> {
   return [`server.tls.key_file: every user of this machine can read ${file}; run chmod 600`];
 }
 
-/** What only the library of TLS can tell, such as a key that is too weak or a broken chain. */
+/** What only the TLS library can detect, such as a weak key or a broken chain. */
 function checkContext(context: { cert: Buffer; key: Buffer }, file: string): void {
   try {
     createSecureContext({ ...context, minVersion });

@@ -142,10 +142,10 @@ describe('opening', () => {
 describe('the lock', () => {
   it('goes to one of many that ask at once', async () => {
     const workspace = await openWorkspace(dir);
-    const asked = await Promise.allSettled(
+    const requested = await Promise.allSettled(
       Array.from({ length: 5 }, () => workspace.lock({ url: 'http://x' })),
     );
-    const got = asked.filter((answer) => answer.status === 'fulfilled');
+    const got = requested.filter((response) => response.status === 'fulfilled');
     expect(got).toHaveLength(1);
     await got[0]?.value.release();
     await got[0]?.value.release();
@@ -184,8 +184,8 @@ describe('the lock', () => {
     child.kill('SIGKILL');
     await once(child, 'close');
     expect(await workspace.lockHolder()).toBeNull();
-    const asked = await Promise.allSettled([workspace.lock({ url: '' }), workspace.lock({ url: '' })]);
-    const got = asked.filter((answer) => answer.status === 'fulfilled');
+    const requested = await Promise.allSettled([workspace.lock({ url: '' }), workspace.lock({ url: '' })]);
+    const got = requested.filter((response) => response.status === 'fulfilled');
     expect(got).toHaveLength(1);
     await got[0]?.value.release();
   });

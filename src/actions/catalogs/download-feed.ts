@@ -32,7 +32,7 @@ export async function downloadFeed(
   { maxBytes, etag, signal, sameOrigin = false }: DownloadLimits,
 ): Promise<FeedDownload | null> {
   try {
-    const answer = await fetchFeed(url, {
+    const response = await fetchFeed(url, {
       redirects,
       sameOrigin,
       idleMs,
@@ -40,10 +40,10 @@ export async function downloadFeed(
       signal: signal ?? new AbortController().signal,
       headers: etag === null ? {} : { 'if-none-match': etag },
     });
-    const claimed = Number(answer.headers.get('content-length') ?? 0);
-    const bytes = await readAll(answer.body, { maxBytes, claimed }, url);
-    if (answer.status === 304) return null;
-    const { headers } = answer;
+    const claimed = Number(response.headers.get('content-length') ?? 0);
+    const bytes = await readAll(response.body, { maxBytes, claimed }, url);
+    if (response.status === 304) return null;
+    const { headers } = response;
     return { bytes, etag: headers.get('etag'), published: dateOf(headers.get('last-modified')) };
   } catch (error) {
     if (!(error instanceof DownloadProblem)) throw error;

@@ -55,13 +55,13 @@ const reasonLimit = 200;
 export async function fetchFeed(url: string, options: DownloadOptions): Promise<Download> {
   const watch = new Watch(options);
   try {
-    const answer = await follow(url, options, watch);
-    const { status, headers } = answer;
+    const response = await follow(url, options, watch);
+    const { status, headers } = response;
     if (status !== 200 && status !== 304) {
-      void answer.body?.cancel().catch(() => undefined);
+      void response.body?.cancel().catch(() => undefined);
       throw rejection(status, headers);
     }
-    return { status, headers, body: watchedBody(answer, watch) };
+    return { status, headers, body: watchedBody(response, watch) };
   } catch (error) {
     watch.stop();
     throw problemOf(error, watch);
@@ -74,10 +74,10 @@ async function follow(url: string, options: DownloadOptions, watch: Watch): Prom
     const headers = new Headers(options.headers);
     headers.set('user-agent', 'portolan');
     if (authorization !== null) headers.set('authorization', authorization);
-    const answer = await fetch(target, { headers, redirect: 'manual', signal: watch.signal });
-    const location = answer.headers.get('location');
-    if (![301, 302, 303, 307, 308].includes(answer.status) || location === null) return answer;
-    void answer.body?.cancel().catch(() => undefined);
+    const response = await fetch(target, { headers, redirect: 'manual', signal: watch.signal });
+    const location = response.headers.get('location');
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
+    void response.body?.cancel().catch(() => undefined);
     if (hop >= options.redirects)
       throw new DownloadProblem('the server redirects to another URL; not followed', false);
     const next = new URL(location, target);
@@ -119,12 +119,12 @@ function retryAfter(text: string | null): number | null {
   return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
 }
 
-async function* watchedBody(answer: Response, watch: Watch): AsyncGenerator<Uint8Array> {
+async function* watchedBody(response: Response, watch: Watch): AsyncGenerator<Uint8Array> {
   try {
-    for await (const chunk of answer.body ?? []) {
-      watch.heard();
+    for await (const chunk of response.body ?? []) {
+      watch.received();
       yield chunk as Uint8Array;
-      watch.heard();
+      watch.received();
     }
   } catch (error) {
     throw problemOf(error, watch);
@@ -153,7 +153,7 @@ class Watch {
     return this.#outer.aborted;
   }
 
-  heard(): void {
+  received(): void {
     this.#idle.refresh();
   }
 

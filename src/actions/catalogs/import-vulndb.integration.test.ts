@@ -29,7 +29,7 @@ function file(name: string, content: unknown): string {
 const run = (paths: string[], replace = false) => importVulndb({ dir, paths, replace });
 
 describe('importVulndb', () => {
-  it('reads files of every form at once and tells what came of each', async () => {
+  it('reads files of every format at once and reports the outcome of each', async () => {
     const page = nvdPage([nvdRecord('CVE-2026-1000'), nvdRecord('CVE-2026-1001', { modified: 'never' })]);
     const paths = [
       file('nvd.json.gz', gzipSync(JSON.stringify(page))),
@@ -108,7 +108,7 @@ describe('importVulndb', () => {
     expect(readdirSync(dir).filter((name) => name.startsWith('.staging'))).toEqual([]);
   });
 
-  it('begins with nothing when asked to', async () => {
+  it('discards existing data on request', async () => {
     await run([file('one.json', nvdPage([nvdRecord('CVE-2026-1000')]))]);
     await run([file('two.json', nvdPage([nvdRecord('CVE-2026-1001')]))]);
     expect(readCurrentManifest(dir)?.counts.cves).toBe(2);

@@ -45,11 +45,11 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sync-'));
   requests = [];
   const path = ownPath();
-  const answer: RequestListener = (request, response) => {
+  const respond: RequestListener = (request, response) => {
     requests.push({ url: request.url ?? '', etag: request.headers['if-none-match'] });
     serve(request, response);
   };
-  server = createServer(respondUnder(path, answer));
+  server = createServer(respondUnder(path, respond));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
 });
@@ -63,7 +63,7 @@ const configOf = (url: string | null, ttl = 60_000) => ({
   fingerprint: { rules: [], cache: { url, ttl, auto_sync: true } },
   workspace: { dir, enabled: true } as never,
 });
-const answer = (body: string | Uint8Array) => (_: IncomingMessage, response: ServerResponse) =>
+const respond = (body: string | Uint8Array) => (_: IncomingMessage, response: ServerResponse) =>
   response.end(body);
 const inForce = async () =>
   (await loadFingerprints(configOf(null))).sets.flatMap(({ signatures }) => signatures.map(({ id }) => id));
@@ -93,7 +93,7 @@ test('what is fetched is in force, and is not fetched again before it is old', a
     set: { signatures: 1 },
   });
   expect(requests[1]?.etag).toBe('"1"');
-  serve = answer(rule('own.other'));
+  serve = respond(rule('own.other'));
   expect(await syncFingerprints(config, { force: true })).toMatchObject({ state: 'updated' });
   expect(requests[2]?.etag).toBeUndefined();
   expect(await inForce()).toEqual(['own.other']);
@@ -111,7 +111,7 @@ test('an archive gives its databases and nothing else of it', async () => {
     file('corpus-1/xml/ssh_banners.xml', recog),
     { header: { name: '../../etc/link.xml', size: 0, type: 'symlink', linkname: '/etc/passwd' } },
   ]);
-  serve = answer(gzipSync(archive));
+  serve = respond(gzipSync(archive));
   expect(await syncFingerprints(configOf(`${base}/corpus.tar.gz`), { force: false })).toMatchObject({
     state: 'updated',
   });
@@ -122,18 +122,18 @@ test('an archive gives its databases and nothing else of it', async () => {
 test.each<[string, (request: IncomingMessage, response: ServerResponse) => void, RegExp, string]>([
   [
     'a rule whose example fails',
-    answer(rule('own.gadget').replace('GADGET 7', 'WIDGET 7')),
+    respond(rule('own.gadget').replace('GADGET 7', 'WIDGET 7')),
     /rules\.json rule 1: examples "WIDGET 7" does not match/,
     'configuration',
   ],
-  ['broken JSON', answer('[{'), /rules\.json: must be JSON/, 'configuration'],
-  ['YAML', answer('- id: x'), /must be JSON/, 'configuration'],
-  ['JSON nested a million deep', answer('['.repeat(1_000_000)), /must be JSON/, 'configuration'],
-  ['broken XML', answer(recog.slice(0, 200)), /rules\.json:\d+/, 'configuration'],
-  ['no rules', answer('[]'), /no fingerprint rules/, 'configuration'],
-  ['bytes that are no text', answer(Buffer.from([0xff, 0xfe, 0x00])), /not UTF-8/, 'configuration'],
-  ['a torn archive', answer(gzipSync(Buffer.alloc(5000)).subarray(0, 20)), /damaged/, 'configuration'],
-  ['a bomb', answer(bomb()), /decompressed, is larger than \d+ bytes/, 'configuration'],
+  ['broken JSON', respond('[{'), /rules\.json: must be JSON/, 'configuration'],
+  ['YAML', respond('- id: x'), /must be JSON/, 'configuration'],
+  ['JSON nested a million deep', respond('['.repeat(1_000_000)), /must be JSON/, 'configuration'],
+  ['broken XML', respond(recog.slice(0, 200)), /rules\.json:\d+/, 'configuration'],
+  ['no rules', respond('[]'), /no fingerprint rules/, 'configuration'],
+  ['bytes that are no text', respond(Buffer.from([0xff, 0xfe, 0x00])), /not UTF-8/, 'configuration'],
+  ['a torn archive', respond(gzipSync(Buffer.alloc(5000)).subarray(0, 20)), /damaged/, 'configuration'],
+  ['a bomb', respond(bomb()), /decompressed, is larger than \d+ bytes/, 'configuration'],
   [
     'a claim of 10 GB',
     (_, response) => void response.writeHead(200, { 'content-length': 10_000_000_000 }).write('x'),
@@ -184,7 +184,7 @@ function endless(_: IncomingMessage, response: ServerResponse): void {
 test('a digest behind the address must fit', async () => {
   const text = rule('own.gadget');
   const digest = createHash('sha256').update(text).digest('hex');
-  serve = answer(text);
+  serve = respond(text);
   await expect(
     syncFingerprints(configOf(`${base}/r.json#sha256=${'0'.repeat(64)}`), { force: false }),
   ).rejects.toThrow(/rejected: its SHA-256 is/);
@@ -218,19 +218,19 @@ const stepsBack: [string, string, string | undefined, RegExp][] = [
 test.each(stepsBack)(
   'a feed with %s replaces nothing unless it is forced',
   async (_, body, time, message) => {
-    const answerOf =
+    const responseOf =
       (text: string, modified: string | undefined) =>
       (request: IncomingMessage, response: ServerResponse) => {
         if (modified !== undefined) response.setHeader('last-modified', modified);
-        answer(text)(request, response);
+        respond(text)(request, response);
       };
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-10-20T00:00:00Z') });
     try {
       const config = configOf(`${base}/rules.json`, 1);
-      serve = answerOf(rules('a.one', 'a.two'), 'Wed, 07 Oct 2026 00:00:00 GMT');
+      serve = responseOf(rules('a.one', 'a.two'), 'Wed, 07 Oct 2026 00:00:00 GMT');
       await syncFingerprints(config, { force: false });
       const before = await syncedSets(dir).read('synced');
-      serve = answerOf(body, time);
+      serve = responseOf(body, time);
       vi.setSystemTime(new Date('2026-10-21T00:00:00Z'));
       await expect(syncFingerprints(config, { force: false })).rejects.toMatchObject({
         code: 'conflict',
@@ -267,7 +267,7 @@ test('a newer feed of as many rules or more is taken, and so is a first one', as
   expect(await isSyncDue(config)).toBe(true);
 });
 
-test('a file needs no address and contacts nobody', async () => {
+test('a file needs no URL and sends no request', async () => {
   await writeFile(join(dir, 'ssh.xml'), recog);
   const report = await syncFingerprints(configOf(`${base}/rules.json`), {
     file: join(dir, 'ssh.xml'),

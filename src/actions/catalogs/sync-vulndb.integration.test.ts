@@ -14,8 +14,8 @@ import { syncVulndb, type VulndbSyncRequest } from './sync-vulndb.ts';
 
 /** A server that plays NVD, CISA and FIRST. */
 class Sources {
-  readonly asked: { path: string; query: URLSearchParams; headers: IncomingMessage['headers'] }[] = [];
-  /** Answers that come before the usual ones, by path. */
+  readonly requested: { path: string; query: URLSearchParams; headers: IncomingMessage['headers'] }[] = [];
+  /** Responses that take precedence over the usual ones, by path. */
   readonly next = new Map<string, ((response: ServerResponse) => void)[]>();
   nvd: object[] = [nvdRecord('CVE-2026-1000'), nvdRecord('CVE-2026-1001'), nvdRecord('CVE-2026-1002')];
   /** Records of one page. */
@@ -24,8 +24,8 @@ class Sources {
   readonly #server: Server;
 
   constructor() {
-    const answer = respondUnder(this.#path, (request, response) => this.#answer(request, response));
-    this.#server = createServer(answer);
+    const respond = respondUnder(this.#path, (request, response) => this.#response(request, response));
+    this.#server = createServer(respond);
   }
 
   async open(): Promise<void> {
@@ -41,17 +41,17 @@ class Sources {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  once(path: string, ...answers: ((response: ServerResponse) => void)[]): void {
-    this.next.set(path, answers);
+  once(path: string, ...responses: ((response: ServerResponse) => void)[]): void {
+    this.next.set(path, responses);
   }
 
-  questions(path: string): URLSearchParams[] {
-    return this.asked.filter((one) => one.path === path).map(({ query }) => query);
+  requests(path: string): URLSearchParams[] {
+    return this.requested.filter((one) => one.path === path).map(({ query }) => query);
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  #response(request: IncomingMessage, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
-    this.asked.push({ path: pathname, query: searchParams, headers: request.headers });
+    this.requested.push({ path: pathname, query: searchParams, headers: request.headers });
     const special = this.next.get(pathname)?.shift();
     if (special) special(response);
     else if (pathname === '/nvd') this.#page(searchParams, response);
@@ -82,10 +82,10 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-const told: string[] = [];
+const reported: string[] = [];
 
 function run(more: Partial<VulndbSyncRequest> = {}) {
-  told.length = 0;
+  reported.length = 0;
   const { url } = sources;
   return syncVulndb({
     dir,
@@ -95,7 +95,7 @@ function run(more: Partial<VulndbSyncRequest> = {}) {
     since: null,
     force: false,
     signal: new AbortController().signal,
-    onProgress: (text) => told.push(text),
+    onProgress: (text) => reported.push(text),
     ...more,
     pace: { pauseMs: 1, retryMs: 5, tries: 3, idleMs: 400, totalMs: 5000, longestWaitMs: 2000, ...more.pace },
   });
@@ -121,7 +121,7 @@ describe('syncVulndb', () => {
     ]);
     expect(manifest?.counts).toMatchObject({ cves: 3, kev: 1, epss: 1 });
     const starts = sources
-      .questions('/nvd')
+      .requests('/nvd')
       .map((query) => [query.get('startIndex'), query.get('lastModStartDate')]);
     expect(starts).toEqual([
       ['0', null],
@@ -131,36 +131,36 @@ describe('syncVulndb', () => {
     expect([mark >= begun, mark <= Date.now()]).toEqual([true, true]);
   });
 
-  it('asks only for what is new the next time, and says so when nothing is', async () => {
+  it('requests only changes the next time, and reports if there are none', async () => {
     await run();
-    sources.asked.length = 0;
+    sources.requested.length = 0;
     sources.nvd = [];
     const before = readCurrentManifest(dir);
     const { manifest, synced } = await run();
     expect(synced.map(({ status }) => status)).toEqual(['unchanged', 'unchanged', 'unchanged']);
     expect(manifest?.counts).toEqual(before?.counts);
     expect(manifest?.generation).not.toBe(before?.generation);
-    const [query] = sources.questions('/nvd');
+    const [query] = sources.requests('/nvd');
     const from = Date.parse(query?.get('lastModStartDate') ?? '');
     // Five minutes over, for clocks that differ.
     expect(Date.parse(before?.sources['nvd']?.mark ?? '') - from).toBe(300_000);
-    expect(sources.asked.filter(({ headers }) => headers['if-none-match'] === '"1"')).toHaveLength(2);
+    expect(sources.requested.filter(({ headers }) => headers['if-none-match'] === '"1"')).toHaveLength(2);
     await run({ force: true });
-    expect(sources.asked.slice(3).some(({ headers }) => headers['if-none-match'])).toBe(false);
-    expect(sources.questions('/nvd').at(-1)?.get('lastModStartDate')).toBeNull();
+    expect(sources.requested.slice(3).some(({ headers }) => headers['if-none-match'])).toBe(false);
+    expect(sources.requests('/nvd').at(-1)?.get('lastModStartDate')).toBeNull();
   });
 
-  it('asks for long times in windows of 120 days', async () => {
+  it('requests long periods in windows of 120 days', async () => {
     const since = new Date(Date.now() - 300 * 86_400_000).toISOString();
     sources.pageSize = 10;
     await run({ since, sources: ['nvd'] });
-    const asked = sources
-      .questions('/nvd')
+    const requested = sources
+      .requests('/nvd')
       .map((query) => ['lastModStartDate', 'lastModEndDate'].map((name) => query.get(name)));
-    expect(asked).toHaveLength(3);
-    expect(asked[0]?.[0]).toBe(since);
-    expect(asked[1]?.[0]).toBe(asked[0]?.[1]);
-    for (const [from, to] of asked) {
+    expect(requested).toHaveLength(3);
+    expect(requested[0]?.[0]).toBe(since);
+    expect(requested[1]?.[0]).toBe(requested[0]?.[1]);
+    for (const [from, to] of requested) {
       expect(Date.parse(to ?? '') - Date.parse(from ?? '')).toBeLessThanOrEqual(120 * 86_400_000);
     }
   });
@@ -172,20 +172,20 @@ describe('syncVulndb', () => {
     expect(later.manifest?.sources['nvd']?.mark).toBe(manifest?.sources['nvd']?.mark);
   });
 
-  it('waits as long as it is told when it is throttled, and tries again', async () => {
+  it('waits for Retry-After when throttled, and retries', async () => {
     sources.once('/nvd', status(429, { 'retry-after': '2' }), status(403), status(503));
     const { synced } = await run({ sources: ['nvd'], pace: { tries: 5 } });
     expect(synced[0]).toMatchObject({ status: 'updated', accepted: 3 });
-    expect(told.filter((text) => text.endsWith('retrying in 2 s'))).toHaveLength(1);
-    expect(sources.asked).toHaveLength(5);
+    expect(reported.filter((text) => text.endsWith('retrying in 2 s'))).toHaveLength(1);
+    expect(sources.requested).toHaveLength(5);
   });
 
-  it('does not wait longer than its patience', async () => {
+  it('does not wait longer than its limit', async () => {
     sources.once('/nvd', status(429, { 'retry-after': '86400' }));
     const { synced, manifest } = await run({ sources: ['nvd'] });
     expect(manifest).toBeNull();
     expect(synced[0]).toMatchObject({ status: 'failed', error: /429/ });
-    expect(sources.asked).toHaveLength(1);
+    expect(sources.requested).toHaveLength(1);
   });
 
   it.each([
@@ -230,15 +230,15 @@ describe('syncVulndb', () => {
       /redirects to another URL/,
     ],
   ])(
-    'keeps the old data of NVD, and the news of the others, after %s',
-    async (_, answer, reason) => {
+    'keeps the old data of NVD, and the new data of the others, after %s',
+    async (_, respond, reason) => {
       await run();
       sources.nvd = [nvdRecord('CVE-2026-5000', { modified: '2026-06-01T00:00:00.000' }), ...sources.nvd];
       const mark = readCurrentManifest(dir)?.sources['nvd']?.mark;
       // The first page comes well; what it brought must not stay.
       const page = (response: ServerResponse) =>
         response.end(JSON.stringify(nvdPage(sources.nvd.slice(0, 2), 4)));
-      sources.once('/nvd', page, answer, answer, answer);
+      sources.once('/nvd', page, respond, respond, respond);
       sources.once('/kev', (response) =>
         response.end(JSON.stringify(kevFeed(['CVE-2026-1000', 'CVE-2026-1001']))),
       );
@@ -293,11 +293,11 @@ describe('syncVulndb', () => {
       nvdApiKey: 'k-e-y',
       urls: { nvd: `${sources.url}/nvd`, kev: `${kev}/none-such?token=secret`, epss: `${sources.url}/epss` },
     });
-    const keys = sources.asked.map(({ path, headers }) => [path, headers['apikey']]);
+    const keys = sources.requested.map(({ path, headers }) => [path, headers['apikey']]);
     expect(keys.filter(([, key]) => key !== undefined).every(([path]) => path === '/nvd')).toBe(true);
     expect(keys.some(([, key]) => key === 'k-e-y')).toBe(true);
-    expect(sources.asked[0]?.headers.authorization).toBe(`Basic ${btoa('user:secret')}`);
-    expect(JSON.stringify([synced, told])).not.toContain('secret');
+    expect(sources.requested[0]?.headers.authorization).toBe(`Basic ${btoa('user:secret')}`);
+    expect(JSON.stringify([synced, reported])).not.toContain('secret');
   });
 
   it('takes no feed of another kind', async () => {

@@ -65,7 +65,7 @@ const pageSize = 2000;
 /** Maximum pages per window. */
 const maxPages = 2500;
 /** Maximum size of a response, decompressed, bytes. */
-const maxAnswerBytes: Record<SyncSource, number> = {
+const maxResponseBytes: Record<SyncSource, number> = {
   nvd: 512 * 1024 * 1024,
   kev: 64 * 1024 * 1024,
   epss: 256 * 1024 * 1024,
@@ -118,7 +118,7 @@ class Sync {
   readonly synced: SyncedSource[] = [];
   readonly states: Record<string, SourceState> = {};
   /** Time of the last NVD request, monotonic milliseconds. */
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #requestedAt = Number.NEGATIVE_INFINITY;
 
   constructor(request: VulndbSyncRequest, writer: GenerationWriter) {
     this.#request = request;
@@ -161,28 +161,28 @@ class Sync {
   /** A complete list, if it has changed since the last time. */
   async #takeFile(source: 'kev' | 'epss', outcome: SyncedSource): Promise<void> {
     const known = this.#known(source);
-    this.#tell(`requesting ${source.toUpperCase()} from ${hostOf(this.#request.urls[source])}`);
+    this.#report(`requesting ${source.toUpperCase()} from ${hostOf(this.#request.urls[source])}`);
     await this.#patiently(source, async () => {
-      const answer = await fetchFeed(this.#request.urls[source], {
+      const response = await fetchFeed(this.#request.urls[source], {
         ...this.#limits(),
         redirects: 5,
         headers: conditions(known),
       });
-      if (answer.status === 304) {
-        await drain(answer.body);
+      if (response.status === 304) {
+        await drain(response.body);
         outcome.status = 'unchanged';
         if (known) this.states[source] = { ...known, updated_at: now() };
         return;
       }
-      const report = await importFeed(answer.body, this.#writer, maxAnswerBytes[source]);
+      const report = await importFeed(response.body, this.#writer, maxResponseBytes[source]);
       expectFormat(report, source);
       add(outcome, report);
       this.states[source] = {
         updated_at: now(),
         data_date: report.date,
         mark: null,
-        etag: headerOf(answer.headers, 'etag'),
-        last_modified: headerOf(answer.headers, 'last-modified'),
+        etag: headerOf(response.headers, 'etag'),
+        last_modified: headerOf(response.headers, 'last-modified'),
       };
     });
   }
@@ -220,7 +220,7 @@ class Sync {
       date = report.date ?? date;
       const { total, count } = report.page ?? { total: 0, count: 0 };
       start += count;
-      this.#tell(`NVD: ${start} of ${total} records${window ? ` changed from ${window.from} on` : ''}`);
+      this.#report(`NVD: ${start} of ${total} records${window ? ` changed from ${window.from} on` : ''}`);
       if (start >= total) return date;
     }
     throw new DownloadProblem(`more than ${maxPages} pages`, false);
@@ -236,21 +236,21 @@ class Sync {
       url.searchParams.set('lastModEndDate', window.to);
     }
     const { nvdApiKey } = this.#request;
-    const answer = await fetchFeed(url.href, {
+    const response = await fetchFeed(url.href, {
       ...this.#limits(),
       // The key is for this host only.
       redirects: 0,
       headers: { accept: 'application/json', ...(nvdApiKey !== null && { apiKey: nvdApiKey }) },
     });
-    const report = await importFeed(answer.body, this.#writer, maxAnswerBytes.nvd);
+    const report = await importFeed(response.body, this.#writer, maxResponseBytes.nvd);
     checkPage(report, start);
     return report;
   }
 
   async #keepPace(): Promise<void> {
-    const wait = this.#askedAt + this.#pace.pauseMs - performance.now();
+    const wait = this.#requestedAt + this.#pace.pauseMs - performance.now();
     if (wait > 0) await this.#wait(wait);
-    this.#askedAt = performance.now();
+    this.#requestedAt = performance.now();
   }
 
   /** Retries temporary failures: throttling, a lost connection, a damaged response. */
@@ -263,7 +263,7 @@ class Sync {
         this.#writer.rollBack(before);
         const wait = this.#waitAfter(error, attempt);
         if (wait === null) throw error;
-        this.#tell(`${this.#messageOf(source, error)}; retrying in ${Math.ceil(wait / 1000)} s`);
+        this.#report(`${this.#messageOf(source, error)}; retrying in ${Math.ceil(wait / 1000)} s`);
         await this.#wait(wait);
       }
     }
@@ -273,8 +273,8 @@ class Sync {
   #waitAfter(error: unknown, attempt: number): number | null {
     const passing = error instanceof FeedProblem || (error instanceof DownloadProblem && error.passing);
     if (!passing || attempt >= this.#pace.tries || this.#request.signal.aborted) return null;
-    const asked = error instanceof DownloadProblem ? error.retryAfterMs : null;
-    if (asked !== null) return asked <= this.#pace.longestWaitMs ? asked : null;
+    const requested = error instanceof DownloadProblem ? error.retryAfterMs : null;
+    if (requested !== null) return requested <= this.#pace.longestWaitMs ? requested : null;
     const jitter = 0.75 + Math.random() / 2;
     return Math.min(this.#pace.longestWaitMs, this.#pace.retryMs * 2 ** (attempt - 1) * jitter);
   }
@@ -303,7 +303,7 @@ class Sync {
       : `${source}: ${host}: ${message}`;
   }
 
-  #tell(text: string): void {
+  #report(text: string): void {
     this.#request.onProgress?.(text);
   }
 }

@@ -55,9 +55,9 @@ async function startServers(engine: StoreEngine): Promise<((now: Date) => Promis
   servers.push(...children);
   await Promise.all(children.map((child) => once(child, 'message')));
   return children.map((child) => async (now) => {
-    const answer = once(child, 'message');
+    const response = once(child, 'message');
     child.send(now.toISOString());
-    const [reports] = (await answer) as [TurnReport[]];
+    const [reports] = (await response) as [TurnReport[]];
     return reports;
   });
 }
@@ -107,14 +107,14 @@ function rowsOf(node: PlanNode): number {
   return (node.Plans ?? []).reduce((sum, part) => sum + rowsOf(part), rows);
 }
 
-/** Rows that PostgreSQL visits for the questions of some work; 0 in SQLite. */
+/** Rows that PostgreSQL reads for the queries of some work; 0 in SQLite. */
 async function rowsVisited(work: () => Promise<void>): Promise<number> {
   const query = vi.spyOn(pg.Client.prototype, 'query');
   await work();
-  const asked = query.mock.calls as unknown as [text: unknown, values?: unknown[]][];
+  const requested = query.mock.calls as unknown as [text: unknown, values?: unknown[]][];
   query.mockRestore();
   let rows = 0;
-  for (const [text, values = []] of asked) {
+  for (const [text, values = []] of requested) {
     if (typeof text !== 'string' || !text.startsWith('select')) continue;
     const explained = await store.execute(`explain (analyze, format json) ${text}`, values);
     const [plan] = explained.rows as { 'QUERY PLAN': [{ Plan: PlanNode }] }[];
@@ -193,12 +193,12 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
     it('run once for each minute with three servers at the same store, and after a restart', async () => {
       const context = await contextOf();
       let job: Awaited<ReturnType<typeof submit>> = await submit(context, { schedule: '* * * * *' });
-      const obey = await startServers(engine);
+      const runDue = await startServers(engine);
       const first = Date.parse(job.next_run_at ?? '');
       let now = new Date(first);
       for (let minute = 0; minute < 10; minute++) {
         now = afterNext(job, 1000);
-        const said = await Promise.all(obey.map((server) => server(now)));
+        const said = await Promise.all(runDue.map((server) => server(now)));
         expect(said.flat()).toMatchObject([{ outcome: 'started', fire_at: job.next_run_at }]);
         await end(said.flat()[0]?.scan_id);
         job = await showJob(context, job.job_id);
@@ -259,7 +259,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect(await scans()).toBe(2);
     });
 
-    it('go on without a run whose server is away; how it ended is told when that is back', async () => {
+    it('continue without a run whose server is away and store its outcome when that returns', async () => {
       const isAbandoned = async (scanId: string) => scanId === away;
       let away = '';
       const context = { ...(await contextOf()), isAbandoned };
@@ -311,7 +311,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       // A clock that is right changes nothing.
       await restoreSchedules(context, now);
       expect(await next()).toBe(afterNext(job, day).toISOString());
-      // What was obeyed by the wrong clock does not come again, however far it was ahead.
+      // Occurrences run by a wrong clock do not run again, however far it was ahead.
       await restoreSchedules(context, afterNext(job, -500));
       expect(await next()).toBe(afterNext(job, day).toISOString());
       expect((await showJob(context, other.job_id)).run_count).toBeLessThan(2);
@@ -420,7 +420,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect((await showJob(context, job.job_id)).next_run_at).toMatch(/T02:00/);
     });
 
-    it('serve the tenants that are there and nobody else', async () => {
+    it('serve only the configured tenants', async () => {
       await workspace.makeTenants(['acme', 'gone']);
       const context = await contextOf(store, ['acme']);
       const [acme, gone, none] = [

@@ -66,7 +66,7 @@ export async function runSchedules(context: ScheduleContext, now: Date): Promise
   for (const turn of await store.jobSchedules.turns('pending', at, tenants, maxTurns)) {
     // Its other jobs would find the queue full, too.
     if (crowded.has(turn.tenant)) continue;
-    const done = await obey(context, turn, now);
+    const done = await runTurn(context, turn, now);
     if (done) reports.push(done);
     if (done?.outcome === 'crowded') crowded.add(turn.tenant);
   }
@@ -125,7 +125,7 @@ function nextTime(
 class Gone extends Error {}
 
 /** @returns null if there was nothing left to do */
-async function obey(context: ScheduleContext, turn: Turn, now: Date): Promise<TurnReport | null> {
+async function runTurn(context: ScheduleContext, turn: Turn, now: Date): Promise<TurnReport | null> {
   const store = context.store.forTenant(turn.tenant);
   const job = await store.clientJobs.get(turn.job_id);
   if (!job) return null;

@@ -103,29 +103,29 @@ function replay({ response }: KeyRecord): SubmittedJob {
 /** @throws PortolanError with all problems at once */
 async function decideJob(
   context: SubmitContext,
-  asked: JobSubmission,
+  requested: JobSubmission,
   user: string | null,
 ): Promise<Omit<Order, 'key'>> {
   const problems: FieldProblem[] = [];
-  const type = readType(asked.type, problems);
-  checkSchedule(asked.schedule, problems);
-  checkName(asked.name, problems);
-  const submission = { ...asked.params, pool: readPool(asked, problems) };
-  const refusal = await rejectionOf(context, submission, user, asked.pool !== undefined);
+  const type = readType(requested.type, problems);
+  checkSchedule(requested.schedule, problems);
+  checkName(requested.name, problems);
+  const submission = { ...requested.params, pool: readPool(requested, problems) };
+  const refusal = await rejectionOf(context, submission, user, requested.pool !== undefined);
   if (refusal && refusal.code !== 'invalid_request' && problems.length === 0) throw refusal;
   if (refusal || problems.length > 0) throw allProblems(problems, refusal);
   const createdAt = new Date();
-  const schedule = asked.schedule?.trim() ?? null;
+  const schedule = requested.schedule?.trim() ?? null;
   const zone = context.config.queue.timezone;
   const now = context.shards ? new Date(await context.shards.line.now()) : createdAt;
   const next = schedule === null ? null : new CronSchedule(schedule, zone).after(now);
   const job = {
     type,
-    params: knownParams(asked.params),
+    params: knownParams(requested.params),
     schedule,
     zone,
     pool: submission.pool,
-    name: asked.name ?? null,
+    name: requested.name ?? null,
     next_run_at: next?.toISOString() ?? null,
     created_at: createdAt.toISOString(),
     created_by: user,

@@ -24,10 +24,10 @@ interface Unusable {
 /** What a pending notification says, or why it is not sent; null if its scan is gone. */
 export async function storedNotice(
   context: NoticeContext,
-  owed: PendingNotification,
+  pending: PendingNotification,
 ): Promise<Notice | Unusable | null> {
-  const { event, payload, channel } = owed;
-  if (owed.scan_id !== null) return await storedReport(context, owed, owed.scan_id);
+  const { event, payload, channel } = pending;
+  if (pending.scan_id !== null) return await storedReport(context, pending, pending.scan_id);
   // A newer version may have left events that this one does not know.
   if (event !== 'alert') return { unusable: 'this version does not know the event' };
   if (!letsAlertsThrough(context.settings, channel))

@@ -200,7 +200,7 @@ async function* walkChanges(
     const address = pair.after?.host ?? pair.before?.host ?? '';
     if (host?.address !== address) {
       host = new HostComparison(address, after.coverage, before.coverage, pair);
-      host.tell(moves);
+      host.report(moves);
       yield* host.itself();
     }
     yield* host.compare(pair);
@@ -272,7 +272,7 @@ class HostComparison {
   }
 
   /** Adds the identity of the host, so that it is recognized under another address. */
-  tell(moves: MovedHosts | undefined): void {
+  report(moves: MovedHosts | undefined): void {
     moves?.see(this.#rows, this.#blind === null);
   }
 

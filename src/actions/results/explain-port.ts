@@ -145,8 +145,8 @@ async function rowsOf(rows: AsyncIterable<ResultRow>, place: PortEndpoint): Prom
 }
 
 function isMeant({ host, hostnames = [] }: HostRow, place: PortEndpoint): boolean {
-  const asked = place.host.toLowerCase();
-  return host === asked || hostnames.some((name) => name.toLowerCase() === asked);
+  const requested = place.host.toLowerCase();
+  return host === requested || hostnames.some((name) => name.toLowerCase() === requested);
 }
 
 interface Context {
@@ -236,8 +236,8 @@ function reasonsOf(
     .find((each) => each.id === id);
   if (record === undefined) return ['The current vulnerability data does not contain it.'];
   const others = products.filter((product) => product !== cpe);
-  const judged = assess(record, { ...claim, cpe }, { os: os ?? null, others }, atHand.vulnerabilities);
-  const verdict = allowForUpdates(id, judged, claim.confidence);
+  const evaluated = assess(record, { ...claim, cpe }, { os: os ?? null, others }, atHand.vulnerabilities);
+  const verdict = allowForUpdates(id, evaluated, claim.confidence);
   const sure = `The product has confidence ${claim.confidence}; the finding has ${confidence}.`;
   if (Math.abs(verdict.confidence - confidence) < 0.001) return [...verdict.reasons, sure];
   return [

@@ -31,9 +31,9 @@ export class PlannedCoverage {
   private constructor(input: CoverageInput, ports: PlannedPorts | null, names: TargetNames) {
     const { scan, request, config } = input;
     const excluded = parseTargets([...request.exclude, ...config.scanner.blocklist]).covered;
-    const asked = parseTargets(request.targets).addresses.minus(excluded);
+    const requested = parseTargets(request.targets).addresses.minus(excluded);
     this.scanId = scan.scan_id;
-    this.#addresses = compileScope(config.scanner.scope).split(asked).inside;
+    this.#addresses = compileScope(config.scanner.scope).split(requested).inside;
     this.#excluded = excluded;
     this.#names = names;
     this.#ports = ports;
@@ -70,8 +70,8 @@ export class PlannedCoverage {
   blindToFinding(severity: Severity): Blindness | null {
     if (this.#damaged) return 'record_damaged';
     const least = severities.indexOf(this.#minSeverity as Severity);
-    const judged = least < 0 || severities.indexOf(severity) <= least;
-    return this.#evaluated && judged ? null : 'not_evaluated';
+    const isEvaluated = least < 0 || severities.indexOf(severity) <= least;
+    return this.#evaluated && isEvaluated ? null : 'not_evaluated';
   }
 }
 
@@ -107,20 +107,20 @@ async function portsOf({ request, config, catalogue }: CoverageInput): Promise<P
 
 /** The host names among the targets of a scan, and their addresses. */
 class TargetNames {
-  readonly #asked: ReadonlySet<string>;
+  readonly #requested: ReadonlySet<string>;
   readonly #unresolved = new Set<string>();
   /** Live addresses by name. */
   readonly #addresses = new Map<string, Set<string>>();
 
-  private constructor(asked: ReadonlySet<string>) {
-    this.#asked = asked;
+  private constructor(requested: ReadonlySet<string>) {
+    this.#requested = requested;
   }
 
   static async of({ request, folder }: CoverageInput): Promise<TargetNames> {
     const excluded = new Set(parseTargets(request.exclude).hostnames);
-    const asked = parseTargets(request.targets).hostnames.filter((name) => !excluded.has(name));
-    const names = new TargetNames(new Set(asked));
-    if (asked.length > 0) await names.#read(folder);
+    const requested = parseTargets(request.targets).hostnames.filter((name) => !excluded.has(name));
+    const names = new TargetNames(new Set(requested));
+    if (requested.length > 0) await names.#read(folder);
     return names;
   }
 
@@ -130,7 +130,7 @@ class TargetNames {
         this.#unresolved.add(row.target);
       if (row.type !== 'host') continue;
       for (const name of row.hostnames ?? []) {
-        if (this.#asked.has(name))
+        if (this.#requested.has(name))
           this.#addresses.set(name, (this.#addresses.get(name) ?? new Set()).add(row.host));
       }
     }
@@ -142,7 +142,7 @@ class TargetNames {
    */
   cover(host: string, names: readonly string[]): boolean {
     return names.some((name) => {
-      if (!this.#asked.has(name) || this.#unresolved.has(name)) return false;
+      if (!this.#requested.has(name) || this.#unresolved.has(name)) return false;
       const live = this.#addresses.get(name);
       return live === undefined || live.has(host);
     });

@@ -49,27 +49,27 @@ export async function* watchScan(
   afterRow: number,
   signal: AbortSignal,
 ): AsyncGenerator<ScanEvent> {
-  const news = new ScanReport();
+  const report = new ScanReport();
   let row = afterRow;
   while (!signal.aborted) {
     // Read the state before the rows: if it is final, every row is on disk.
     const scan = await source.scan();
     if (scan === null) return;
-    yield* news.statusOf(scan);
+    yield* report.statusOf(scan);
     for await (const event of source.rowsAfter(row)) {
       row = event.id ?? row;
       yield event;
       if (signal.aborted) return;
     }
-    yield* news.warningsOf(scan);
+    yield* report.warningsOf(scan);
     if (isFinal(scan.status)) {
       const damage = await source.damageOf(scan);
       if (damage === 'deleted') return;
       if (damage) yield { event: 'warning', data: JSON.stringify(damage) };
-      yield news.end(scan, damage !== null);
+      yield report.end(scan, damage !== null);
       return;
     }
-    yield* news.progressOf(scan);
+    yield* report.progressOf(scan);
     await source.changed(signal);
   }
 }

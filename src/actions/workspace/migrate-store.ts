@@ -122,7 +122,12 @@ async function moveRows(move: StoreMove, { source, target }: Stores): Promise<Mo
       }),
     );
     await target.emptyLog();
-    return { from: shownUrl(move.source), to: shownUrl(move.target), tables, elsewhere: places.elsewhere };
+    return {
+      from: shownUrl(move.source),
+      to: shownUrl(move.target),
+      tables,
+      elsewhere: places.ofOtherServers,
+    };
   } finally {
     await dispatcher?.close();
   }
@@ -205,7 +210,7 @@ class JobPlaces {
   readonly #isToPostgres: boolean;
   /** Scans that wait for a worker. */
   readonly waiting: string[] = [];
-  elsewhere = 0;
+  ofOtherServers = 0;
 
   constructor(home: string, isToPostgres: boolean) {
     this.#home = home;
@@ -224,7 +229,7 @@ class JobPlaces {
     }
     if (row['owner_server'] !== null && row['owner_server'] !== this.#home) {
       demandEnded(row);
-      this.elsewhere += 1;
+      this.ofOtherServers += 1;
     }
     return { ...row, owner_server: null };
   }

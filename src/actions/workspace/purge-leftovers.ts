@@ -35,7 +35,7 @@ export async function purgeLeftovers(
     await wait();
     if (signal.aborted) break;
     try {
-      await tidyScan(store, workspace, scan, report);
+      await purgeScan(store, workspace, scan, report);
       report.scans++;
     } catch {
       // A damaged entry is for `workspace check`; continue with the others.
@@ -45,7 +45,7 @@ export async function purgeLeftovers(
   return report;
 }
 
-async function tidyScan(
+async function purgeScan(
   store: Store,
   workspace: Workspace,
   scan: DatedScan,

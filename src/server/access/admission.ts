@@ -61,13 +61,13 @@ export class Admission {
    *
    * @throws PortolanError `unauthorized` or `rate_limited`
    */
-  async authenticate(head: RequestHead, client: string, tell: RejectionReporter): Promise<TokenRecord> {
+  async authenticate(head: RequestHead, client: string, report: RejectionReporter): Promise<TokenRecord> {
     try {
       return await this.#authenticator.authenticate(head);
     } catch (error) {
       // A request without credentials is not an attempt.
       const cost = head.headers.authorization === undefined ? 0 : 1;
-      if (isRefusal(error)) charge(this.#failures, client, tell, cost);
+      if (isRefusal(error)) charge(this.#failures, client, report, cost);
       throw error;
     }
   }
@@ -85,11 +85,11 @@ export class Admission {
   meter(
     { head, client, token }: AdmittedClient,
     how: { wholeService: boolean; unmetered: boolean },
-    tell: RejectionReporter,
+    report: RejectionReporter,
   ): Choice {
     const choice = this.#input.tenants.choose(head, token, how.wholeService);
     const limiter = how.unmetered ? null : this.#currentLimiter();
-    if (limiter) charge(limiter, bucketOf(choice, token?.id ?? client), tell);
+    if (limiter) charge(limiter, bucketOf(choice, token?.id ?? client), report);
     return choice;
   }
 
@@ -114,12 +114,12 @@ export class Admission {
   takeSlot(
     { client, token }: Omit<AdmittedClient, 'head'>,
     onEnd: OnEnd,
-    tell: RejectionReporter,
+    report: RejectionReporter,
   ): Promise<void> | null {
     try {
       return this.#slots.enter(token?.id ?? client, onEnd);
     } catch (error) {
-      tell({ 'retry-after': slotRetrySeconds });
+      report({ 'retry-after': slotRetrySeconds });
       throw error;
     }
   }
@@ -129,11 +129,11 @@ export class Admission {
    * @returns a function to call when the stream ends
    * @throws PortolanError `rate_limited`
    */
-  openStream({ client, token }: Omit<AdmittedClient, 'head'>, tell: RejectionReporter): () => void {
+  openStream({ client, token }: Omit<AdmittedClient, 'head'>, report: RejectionReporter): () => void {
     try {
       return this.#streams.open(token?.id ?? client);
     } catch (error) {
-      tell({ 'retry-after': streamRetrySeconds });
+      report({ 'retry-after': streamRetrySeconds });
       throw error;
     }
   }
@@ -158,10 +158,10 @@ function bucketOf(choice: Choice, client: string): string {
 }
 
 /** Adds the state of the bucket to every response. @throws PortolanError `rate_limited` */
-function charge(limiter: ApiRateLimiter, client: string, tell: RejectionReporter, cost: 0 | 1 = 1): void {
+function charge(limiter: ApiRateLimiter, client: string, report: RejectionReporter, cost: 0 | 1 = 1): void {
   const state = limiter.take(client, cost);
   const headers = rateHeaders(limiter, state);
-  tell(headers);
+  report(headers);
   if (state.allowed) return;
   throw new PortolanError(
     'rate_limited',

@@ -139,7 +139,7 @@ export function checkScopes(record: TokenRecord, required: readonly TokenScope[]
 /** Does not match words such as `svc_backup`. */
 const tokenForm = /svc_[a-z0-9]{4,16}_[\w-]{43}/;
 
-/** The token of the Authorization header; null if missing, repeated or elsewhere. */
+/** The token of the Authorization header; null if missing, repeated or in another header. */
 function bearerToken(request: RequestHead): string | null {
   const headers = request.rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',

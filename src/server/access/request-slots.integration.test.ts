@@ -62,7 +62,7 @@ describe('requests of one token at the same time', () => {
     await grpc.close();
   });
 
-  /** Lists of scans that are not answered before they may be, and how many are under way. */
+  /** Scan lists whose responses are held back, and how many are under way. */
   async function start() {
     grpc = await openGrpcService({ 'server.api.auth': true });
     const proto = Object.getPrototypeOf(grpc.service.store.scans) as typeof grpc.service.store.scans;

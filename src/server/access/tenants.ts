@@ -128,7 +128,7 @@ function badHeader(reason: string): PortolanError {
   return invalidRequest(`X-Tenant-ID ${reason}.`, [{ field: 'X-Tenant-ID', reason }]);
 }
 
-/** The same message for an unknown tenant and one of somebody else. */
+/** The same message for an unknown tenant and a foreign one. */
 function forbidden(): PortolanError {
   return new PortolanError('tenant_forbidden', 'Unknown tenant, or the token is not valid for it.');
 }

@@ -48,7 +48,7 @@ function open(flags: Record<string, unknown>, from: 'feed' | 'nowhere' = 'feed')
   return { config, log, sync };
 }
 
-test('nobody is contacted while auto_sync is off, until a reload turns it on', async () => {
+test('sends no request while auto_sync is off, until a reload turns it on', async () => {
   const examples = [{ text: 'GADGET' }];
   const gadget = {
     id: 'own.gadget',
@@ -68,7 +68,7 @@ test('nobody is contacted while auto_sync is off, until a reload turns it on', a
   expect([feed.requests, log.warn.mock.calls]).toEqual([1, []]);
 });
 
-test('a feed that is not good is told, and tried again at the next look', async () => {
+test('reports an invalid feed and retries at the next interval', async () => {
   feed.body = '[';
   const { log, sync } = open({ 'fingerprint.cache.auto_sync': true, 'workspace.dir': join(dir, 'other') });
   await expect.poll(() => feed.requests).toBeGreaterThan(1);

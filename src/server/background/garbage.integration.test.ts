@@ -25,16 +25,16 @@ async function finished(service: Service, name: string): Promise<string> {
 }
 
 describe('POST /workspace/gc', () => {
-  it('deletes, keeps what waits, and tells what it did', async () => {
+  it('deletes expired data, keeps what is pending and reports both', async () => {
     const service = await serviceWith({});
     const done = await finished(service, 'a');
     const waits = await service.submit('b');
     const dry = (await gc(service, { keep_last: 0, dry_run: true })).json().data;
     expect(dry).toMatchObject({ dry_run: true, deleted_scans: [done], kept_count: 1 });
-    const answer = await gc(service, { keep_last: 0, colour: 'red' });
-    expect(answer.statusCode).toBe(200);
-    expect(answer.json().data).toEqual({ ...dry, dry_run: false });
-    expect(answer.json().meta.warnings).toEqual(['unknown field: colour']);
+    const response = await gc(service, { keep_last: 0, colour: 'red' });
+    expect(response.statusCode).toBe(200);
+    expect(response.json().data).toEqual({ ...dry, dry_run: false });
+    expect(response.json().meta.warnings).toEqual(['unknown field: colour']);
     const left = await Array.fromAsync(service.store.scanAges.newestFirst());
     expect(left.map(({ scan_id }) => scan_id)).toEqual([waits]);
   });
@@ -43,8 +43,8 @@ describe('POST /workspace/gc', () => {
     const service = await serviceWith({});
     await finished(service, 'a');
     for (const payload of [undefined, '', {}]) {
-      const answer = await gc(service, payload);
-      expect([answer.statusCode, answer.json().data?.deleted_count]).toEqual([200, 0]);
+      const response = await gc(service, payload);
+      expect([response.statusCode, response.json().data?.deleted_count]).toEqual([200, 0]);
     }
     const headers = { 'content-type': 'application/json' };
     const typed = await service.app.inject({ method: 'POST', url: '/api/v1/workspace/gc', headers });
@@ -72,13 +72,13 @@ describe('POST /workspace/gc', () => {
   ])('refuses %j', async (payload) => {
     const service = await serviceWith({});
     const scan = await finished(service, 'a');
-    const answer = await gc(service, payload);
-    expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'invalid_request']);
-    expect(answer.json().error.details.fields[0].field).toBe(Object.keys(payload)[0]);
+    const response = await gc(service, payload);
+    expect([response.statusCode, response.json().error.code]).toEqual([400, 'invalid_request']);
+    expect(response.json().error.details.fields[0].field).toBe(Object.keys(payload)[0]);
     expect(await service.store.scans.get(scan)).not.toBeNull();
   });
 
-  it('answers 409 to a second one meanwhile', async () => {
+  it('responds 409 to a concurrent second one', async () => {
     const service = await serviceWith({});
     const gate = Promise.withResolvers<void>();
     const space = { tenant: null, store: service.store.forTenant(null), workspace: service.workspace };
@@ -95,7 +95,7 @@ describe('POST /workspace/gc', () => {
     expect((await gc(service, { keep_last: 0 })).statusCode).toBe(200);
   });
 
-  it('asks for workspace:write or scan:write', async () => {
+  it('requires workspace:write or scan:write', async () => {
     const service = await serviceWith({ 'server.api.auth': true });
     const status = async (scope: string) => {
       const headers = { authorization: `Bearer ${await service.token(scope)}` };
@@ -163,7 +163,7 @@ describe('the configured retention', () => {
     ]);
   });
 
-  it('calls for free disk in the health answer', async () => {
+  it('reports a full disk in the health response', async () => {
     const service = await serviceWith({ 'workspace.retention.min_free_space': '900TB' });
     const { checks } = (await service.app.inject({ url: '/api/v1/health' })).json().data;
     expect(checks).toContainEqual(expect.objectContaining({ name: 'disk_space', status: 'degraded' }));

@@ -24,15 +24,15 @@ async function startClock(service: Service): Promise<void> {
 
 async function submitNow(service: Service, name: string): Promise<Job> {
   const payload = { type: 'scan', params: { targets: ['127.0.0.1'], name } };
-  const answer = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
-  return answer.json<{ data: Job }>().data;
+  const response = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
+  return response.json<{ data: Job }>().data;
 }
 
 /** A job every night whose time came an hour ago. */
 async function overdue(service: Service, name: string): Promise<Job> {
   const payload = { type: 'scan', params: { targets: ['127.0.0.1'], name }, schedule: '0 2 * * *' };
-  const answer = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
-  const job = answer.json<{ data: Job }>().data;
+  const response = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
+  const job = response.json<{ data: Job }>().data;
   const past = new Date(Date.now() - 3_600_000).toISOString();
   await service.store.jobSchedules.skip(job.job_id, job.next_run_at ?? '', past);
   return job;
@@ -40,8 +40,8 @@ async function overdue(service: Service, name: string): Promise<Job> {
 
 async function until(service: Service, id: string, done: (job: Job) => boolean): Promise<Job> {
   for (const end = performance.now() + 30_000; ; ) {
-    const answer = await service.app.inject({ url: `/api/v1/jobs/${id}` });
-    const job = answer.json<{ data: Job }>().data;
+    const response = await service.app.inject({ url: `/api/v1/jobs/${id}` });
+    const job = response.json<{ data: Job }>().data;
     if (done(job)) return job;
     if (performance.now() > end) throw new Error(`the job is ${JSON.stringify(job)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -70,7 +70,7 @@ describe('the clock of jobs', () => {
     await until(service, job_id, ({ run_count }) => run_count === 1);
   });
 
-  it('waits for room in the queue, tells so once, and then runs', async () => {
+  it('waits for room in the queue, logs that once, and then runs', async () => {
     const service = await start({ 'queue.max_jobs': 1, 'logging.output': 'file' }, false);
     const waiting = await service.submit('rows 1');
     const { job_id } = await overdue(service, 'rows 1');
@@ -83,7 +83,7 @@ describe('the clock of jobs', () => {
     expect(log.match(/job run delayed/g)).toHaveLength(1);
   });
 
-  it('tells a canceled job how its run ended when the server before died while it stopped the scan', async () => {
+  it('stores the outcome of a canceled job if the previous server died while it stopped the scan', async () => {
     const first = await openService({}, { working: false });
     const { job_id, scan_id } = await submitNow(first, 'rows 1');
     await first.store.transaction(async (inside) => {

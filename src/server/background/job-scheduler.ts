@@ -13,7 +13,7 @@ import { choicesOf } from '../installed.ts';
 /** Poll interval of schedules, which is the maximum delay of a run, milliseconds. */
 const tickMs = 1000;
 /** Interval of looking for expired jobs and for jobs without the outcome of their last run. */
-const tidyMs = 60_000;
+const purgeIntervalMs = 60_000;
 /** A clock that goes back by more than this was set back, milliseconds. */
 const setBackMs = 60_000;
 
@@ -23,7 +23,7 @@ export class JobClock {
   #timer: NodeJS.Timeout | null = null;
   #tick: Promise<void> | null = null;
   /** Monotonic milliseconds. */
-  #tidiedAt = Number.NEGATIVE_INFINITY;
+  #purgedAt = Number.NEGATIVE_INFINITY;
   /** Delayed runs that were logged. */
   #waiting = new Set<string>();
   #failing = false;
@@ -56,8 +56,8 @@ export class JobClock {
   async #round(): Promise<void> {
     const { log } = this.#context;
     try {
-      await this.#obey();
-      if (performance.now() - this.#tidiedAt >= tidyMs) await this.#tidy();
+      await this.#runDue();
+      if (performance.now() - this.#purgedAt >= purgeIntervalMs) await this.#purge();
       this.#failing = false;
     } catch (err) {
       if (!this.#failing) log.error({ err }, 'cannot run schedules, retrying');
@@ -71,10 +71,10 @@ export class JobClock {
     return new Date(shards ? await shards.line.now() : Date.now());
   }
 
-  async #obey(): Promise<void> {
+  async #runDue(): Promise<void> {
     const context = this.#context;
     const now = await this.#now();
-    // At the start there is no previous time.
+    // The first round has no previous time.
     if (now.getTime() < this.#said - setBackMs) await restoreSchedules(context, now);
     this.#said = now.getTime();
     const { config, workers, installed, shards } = context;
@@ -92,13 +92,13 @@ export class JobClock {
       },
       now,
     );
-    for (const report of reports) this.#tell(report);
+    for (const report of reports) this.#log(report);
     this.#waiting = new Set(
       reports.filter(({ outcome }) => outcome === 'crowded' || outcome === 'broken').map(turnOf),
     );
   }
 
-  #tell(report: TurnReport): void {
+  #log(report: TurnReport): void {
     const { log } = this.#context;
     const { outcome, ...facts } = report;
     if (outcome === 'detached') log.warn(facts, 'job continues without its last run');
@@ -111,8 +111,8 @@ export class JobClock {
     else log.error(facts, 'cannot start a job run, retrying');
   }
 
-  async #tidy(): Promise<void> {
-    this.#tidiedAt = performance.now();
+  async #purge(): Promise<void> {
+    this.#purgedAt = performance.now();
     await finalizeCanceledJobs(this.#context.store);
     if (this.#context.shards) await finalizeDetachedRuns(this.#context.store);
     const jobs = await expireJobs(this.#context, await this.#now());

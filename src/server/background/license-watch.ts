@@ -6,14 +6,15 @@ const lookMs = 3_600_000;
 
 /** Logs notices about the license at the start and when a new one is due. */
 export function watchLicense(license: License, log: ServerLog, now = Date.now): () => void {
-  let told: string | null = null;
-  const tell = () => {
+  let reported: string | null = null;
+  const report = () => {
     const notice = license.notice(now());
-    if (notice && notice.stage !== told) log.warn({ plan: license.plan(now()) }, `license: ${notice.text}`);
-    told = notice?.stage ?? null;
+    if (notice && notice.stage !== reported)
+      log.warn({ plan: license.plan(now()) }, `license: ${notice.text}`);
+    reported = notice?.stage ?? null;
   };
-  tell();
-  const timer = setInterval(tell, lookMs);
+  report();
+  const timer = setInterval(report, lookMs);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -48,7 +48,7 @@ async function manager(path: string): Promise<string[]> {
 
 describe('service manager', () => {
   it.runIf(isInstalled('python3')).each(['path', 'abstract'])(
-    'is told of start, reload, end, and that the server lives (%s socket)',
+    'receives start, reload, stop and watchdog messages (%s socket)',
     async (kind) => {
       const path = kind === 'path' ? join(dir, 'notify') : `@portolan-${process.pid}-${Date.now()}`;
       const said = await manager(path);

@@ -47,10 +47,10 @@ export function openServiceNotifier(
 
 /** Sends one datagram per message through a system call: Node.js has no Unix datagram sockets. */
 function sender(path: string, onFault: (message: string) => void): (message: string) => void {
-  let told = false;
+  let reported = false;
   const fail = (reason: string) => {
-    if (!told) onFault(`cannot notify the service manager: ${reason}`);
-    told = true;
+    if (!reported) onFault(`cannot notify the service manager: ${reason}`);
+    reported = true;
   };
   return (message) => {
     try {

@@ -45,7 +45,7 @@ export async function openWhenReachable<T>(open: () => Promise<T>, input: WaitIn
         if (!isUnavailable(error) || input.stopping?.aborted) throw error;
         if (responder === null) {
           input.log.warn({ err: error }, 'store unreachable, waiting to continue the start');
-          responder = await answerUnavailable(input);
+          responder = await respondUnavailable(input);
         }
         await sleep(retryMs, undefined, { signal: input.stopping }).catch(() => undefined);
       }
@@ -69,8 +69,8 @@ interface Responder {
 }
 
 /** Listens for both APIs. @throws the system error when an address cannot be bound */
-async function answerUnavailable({ bind, grpcBind, tls }: WaitInput): Promise<Responder> {
-  const http = await answerHttp(bind, tls);
+async function respondUnavailable({ bind, grpcBind, tls }: WaitInput): Promise<Responder> {
+  const http = await respondHttp(bind, tls);
   if (grpcBind === null) return { close: () => closed(http) };
   try {
     const { WaitingListener } = await import('../grpc/waiting-listener.ts');
@@ -82,9 +82,9 @@ async function answerUnavailable({ bind, grpcBind, tls }: WaitInput): Promise<Re
   }
 }
 
-async function answerHttp(bind: string, tls: TlsMaterial | null): Promise<Server> {
+async function respondHttp(bind: string, tls: TlsMaterial | null): Promise<Server> {
   const { host, port } = parseEndpoint(bind) ?? { host: '127.0.0.1', port: 8080 };
-  const answer = (request: IncomingMessage, response: ServerResponse) => {
+  const respond = (request: IncomingMessage, response: ServerResponse) => {
     const alive = aliveUrls.has(request.url ?? '');
     const refusal = storeAway();
     const body = alive ? { status: 'healthy', data: { status: 'healthy' } } : errorShape(refusal, {});
@@ -97,8 +97,8 @@ async function answerHttp(bind: string, tls: TlsMaterial | null): Promise<Server
     response.end(JSON.stringify(body));
   };
   const server = tls
-    ? createHttpsServer({ cert: tls.cert, key: tls.key, minVersion: tls.minVersion }, answer)
-    : createHttpServer(answer);
+    ? createHttpsServer({ cert: tls.cert, key: tls.key, minVersion: tls.minVersion }, respond)
+    : createHttpServer(respond);
   server.requestTimeout = 10_000;
   server.maxConnections = 256;
   await new Promise<void>((resolve, reject) => {

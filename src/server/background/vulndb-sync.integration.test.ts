@@ -15,22 +15,22 @@ import { VulndbSync } from './vulndb-sync.ts';
 let dir: string;
 let server: Server;
 const path = ownPath();
-let asked: number;
+let requested: number;
 let silent: boolean;
 const pace = { firstMs: 1, betweenMs: 20, retryMs: 60_000 };
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-auto-sync-'));
-  asked = 0;
+  requested = 0;
   silent = false;
-  const answer: RequestListener = ({ url = '' }, response) => {
-    asked++;
+  const respond: RequestListener = ({ url = '' }, response) => {
+    requested++;
     if (silent) return;
     if (url.startsWith('/nvd')) response.end(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
     else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
     else response.end(epssFeed([['CVE-2026-1000', 0.5, 0.9]]));
   };
-  server = createServer(respondUnder(path, answer));
+  server = createServer(respondUnder(path, respond));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterEach(async () => {
@@ -62,18 +62,18 @@ function start(flags: Record<string, unknown>) {
 const manifest = () => readCurrentManifest(join(dir, 'ws/cache/vulndb'));
 
 describe('VulndbSync', () => {
-  it('contacts nobody unless vulndb.auto_sync is set', async () => {
+  it('sends no request unless vulndb.auto_sync is set', async () => {
     const sync = start({});
     await sleep(200);
     await sync.close();
-    expect([asked, manifest()]).toEqual([0, null]);
+    expect([requested, manifest()]).toEqual([0, null]);
   });
 
-  it('contacts nobody where nothing would be kept', async () => {
+  it('sends no request where data would not be stored', async () => {
     const sync = start({ 'vulndb.auto_sync': true, 'workspace.enabled': false });
     await sleep(200);
     await sync.close();
-    expect(asked).toBe(0);
+    expect(requested).toBe(0);
   });
 
   it('fetches what is missing, and nothing more while it is young', async () => {
@@ -82,13 +82,13 @@ describe('VulndbSync', () => {
     await sleep(100);
     await sync.close();
     expect(manifest()?.counts).toMatchObject({ cves: 1, kev: 1, epss: 1 });
-    expect(asked).toBe(3);
+    expect(requested).toBe(3);
   });
 
   it('is broken off by a stop', async () => {
     silent = true;
     const sync = start({ 'vulndb.auto_sync': true });
-    await expect.poll(() => asked).toBe(1);
+    await expect.poll(() => requested).toBe(1);
     // The feed is silent: whoever waits for it waits longer than a test may take.
     await sync.close();
     expect(manifest()).toBeNull();

@@ -86,7 +86,7 @@ describe('tokens (T-043)', () => {
     client.close();
   });
 
-  it('are asked for before a method is looked for', async () => {
+  it('are required before a method is looked up', async () => {
     const client = new GrpcClient(
       {
         'x.Y': {
@@ -111,7 +111,7 @@ describe('tokens (T-043)', () => {
     client.close();
   });
 
-  it('are not needed to ask for the health', async () => {
+  it('are not required for a health request', async () => {
     const health = new GrpcClient(
       fromProto('grpc/health/v1/health.proto'),
       'grpc.health.v1.Health',
@@ -150,7 +150,7 @@ describe('rates', () => {
 });
 
 describe('tenants', () => {
-  it('T-047 see their own scans only, and another one answers as one that does not exist', async () => {
+  it('T-047 see only their own scans; a foreign one gets the response of a missing one', async () => {
     const grpc = await start({
       'server.api.auth': true,
       'multi_tenant.enabled': true,
@@ -193,7 +193,7 @@ describe('without tokens', () => {
   it('a listener on an outside address serves this machine only', async () => {
     const grpc = await start({ 'server.api.auth': false, 'server.grpc.bind': '0.0.0.0:0' });
     expect((await grpc.scans().call('ListScans')).error).toBeNull();
-    // A client behind a proxy of this machine is elsewhere.
+    // A client behind a proxy of this machine is remote.
     const proxied = await start({
       'server.api.auth': false,
       'server.grpc.bind': '0.0.0.0:0',
@@ -203,7 +203,7 @@ describe('without tokens', () => {
     expect(outcome(ended)).toEqual([status.PERMISSION_DENIED, 'forbidden_origin']);
   });
 
-  it('a listener on an outside address demands tokens unless it is told not to', async () => {
+  it('a listener on an outside address requires tokens unless configured otherwise', async () => {
     const grpc = await start({ 'server.grpc.bind': '0.0.0.0:0' });
     expect(codeOf(await grpc.scans().call('ListScans'))).toBe('unauthorized');
   });
@@ -220,7 +220,7 @@ describe('without tokens', () => {
 });
 
 describe('licenses', () => {
-  it('are asked for jobs where they are enforced', async () => {
+  it('are required for jobs where they are enforced', async () => {
     const { publicKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>
       generateKeyPairSync('ed25519'),
     );

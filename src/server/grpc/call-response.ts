@@ -6,10 +6,10 @@ import { connectError, errorCodeTrailer, sentTrailers } from './status.ts';
 
 /** A client that takes nothing for so long is given up. */
 const stallMs = 120_000;
-/** A client that still sends may read the answer for so long; what it sends meanwhile is dropped. */
+/** Time that a client that still sends has to read the response; what it sends meanwhile is dropped. */
 const lingerMs = 500;
 
-/** The answer to one call on its stream of HTTP/2. It ends once, whoever ends it first. */
+/** The response to one call on its HTTP/2 stream. It ends once, whoever ends it first. */
 export class CallResponse {
   readonly #stream: ServerHttp2Stream;
   readonly #headers: Record<string, string>;
@@ -78,7 +78,7 @@ export class CallResponse {
     this.#letGo();
   }
 
-  /** For what is no call of gRPC at all. */
+  /** For requests that are not gRPC calls. */
   refuseHttp(status: number): void {
     if (this.ended) return;
     this.#ended = true;

@@ -6,7 +6,7 @@ import type { TenantContext } from '../access/tenants.ts';
 import type { MethodRule } from './method-rules.ts';
 import { connectError, rejectionOf } from './status.ts';
 
-/** One call of a method, from its headers to the end of its answer. */
+/** One call of a method, from its headers to the end of its response. */
 export interface Call {
   readonly id: string;
   /** `/<service>/<method>` */
@@ -18,16 +18,16 @@ export interface Call {
   readonly client: string;
   /** Monotonic milliseconds. */
   readonly startedAt: number;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
-  /** Headers of the answer, in lower case. */
+  /** Response headers, in lower case. */
   readonly headers: Record<string, string>;
   /** Its first message was read. */
   reached: boolean;
   token: TokenRecord | null;
   /** Store and workspace as the tenant of the call has them; open methods have none. */
   space: TenantContext | null;
-  /** What a submission comes to in the fields of the REST API, for the audit log. */
+  /** A submission in the fields of the REST API, for the audit log. */
   body: unknown;
   resource: { type: string; id: string | null } | null;
   /** Why it was refused. */
@@ -67,20 +67,20 @@ export function unary<I, O>(
   return async (message, context) => {
     const call = callOf(context);
     try {
-      const answer = await work(message, call);
+      const response = await work(message, call);
       if (call.rule?.changes) await call.record();
-      return answer;
+      return response;
     } catch (cause) {
       throw await refused(call, cause, isSubmission);
     }
   };
 }
 
-/** A method with many answers, which are made as fast as they are taken. */
+/** A method with a stream of responses, produced as fast as the client reads them. */
 export function streaming<I, O>(
   work: (message: I, call: AdmittedCall) => AsyncIterable<O>,
 ): (message: I, context: HandlerContext) => AsyncIterable<O> {
-  return async function* answers(message, context) {
+  return async function* responses(message, context) {
     const call = callOf(context);
     try {
       yield* work(message, call);

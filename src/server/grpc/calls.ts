@@ -50,7 +50,7 @@ type Checked = 'admitted' | 'rejected';
 /** Timers take no longer times. */
 const maxTimerMs = 2_147_483_647;
 
-/** Answers calls: the checks in the order of the REST API, then the method, then status, log, audit and metrics. */
+/** Handles calls: the checks in the order of the REST API, then the method, then status, log, audit and metrics. */
 export class Calls {
   readonly #context: ServerContext;
   readonly #handlers: ReadonlyMap<string, UniversalHandler>;
@@ -106,23 +106,23 @@ export class Calls {
     const gone = new AbortController();
     stream.once('close', () => gone.abort());
     const call = this.#begin(head, gone.signal);
-    const answer = new CallResponse(stream, call.headers);
-    const stopDeadline = this.#startDeadline(call, answer, gone);
+    const response = new CallResponse(stream, call.headers);
+    const stopDeadline = this.#startDeadline(call, response, gone);
     let outcome: Checked = 'rejected';
     try {
       await this.#admit(call);
       // An open method shows no token: nothing is known of a client that cancels it at once.
       if (call.rule?.access !== 'open') outcome = 'admitted';
       if (outcome === 'admitted') onChecked(outcome);
-      await this.#run(call, answer, stream);
+      await this.#run(call, response, stream);
     } catch (cause) {
       call.refusal ??= rejectionOf(cause);
-      answer.refuse(call.refusal);
+      response.refuse(call.refusal);
     }
     stopDeadline();
     if (outcome === 'rejected' && (isUntrusted(call) || gone.signal.aborted)) onChecked(outcome);
     gone.abort();
-    this.#tell(call);
+    this.#log(call);
     await call.record();
   }
 
@@ -161,16 +161,16 @@ export class Calls {
    *
    * @returns ends the wait
    */
-  #startDeadline(call: Call, answer: CallResponse, gone: AbortController): () => void {
+  #startDeadline(call: Call, response: CallResponse, gone: AbortController): () => void {
     const end = (limit: number) => {
-      if (answer.ended) return;
+      if (response.ended) return;
       call.refusal = new PortolanError('timeout', `The response took longer than ${limit / 1000} s.`);
-      answer.refuse(call.refusal);
+      response.refuse(call.refusal);
       gone.abort();
     };
-    const asked = timeoutOf(call.head.headers['grpc-timeout']);
+    const clientLimit = timeoutOf(call.head.headers['grpc-timeout']);
     const timers = [
-      asked <= maxTimerMs ? setTimeout(() => end(asked), asked) : undefined,
+      clientLimit <= maxTimerMs ? setTimeout(() => end(clientLimit), clientLimit) : undefined,
       setTimeout(() => {
         if (!call.rule?.streams || !call.reached) end(handlerTimeoutMs);
       }, handlerTimeoutMs),
@@ -190,18 +190,18 @@ export class Calls {
     }
     this.#checkBrowser(head, access);
     if (access === 'open') return;
-    const tell = (headers: Record<string, string>) => void Object.assign(call.headers, headers);
-    if (this.#tokensDemanded) call.token = await admission.authenticate(head, client, tell);
+    const setHeaders = (headers: Record<string, string>) => void Object.assign(call.headers, headers);
+    if (this.#tokensDemanded) call.token = await admission.authenticate(head, client, setHeaders);
     const how = { wholeService: rule?.wholeService ?? false, unmetered: false };
-    const choice = admission.meter({ head, client, token: call.token }, how, tell);
+    const choice = admission.meter({ head, client, token: call.token }, how, setHeaders);
     if (rule === null) throw new PortolanError('not_implemented', 'Unknown method.');
     if ('space' in choice) call.space = choice.space;
     admission.enter(choice, call.token, access, rule.feature);
     if (phase === 'draining' && rule.changes) {
       throw new PortolanError('unavailable', 'The server is shutting down.');
     }
-    if (rule.eventStream) whenAborted(call.signal, admission.openStream(call, tell));
-    if (!rule.streams) await admission.takeSlot(call, (work) => whenAborted(call.signal, work), tell);
+    if (rule.eventStream) whenAborted(call.signal, admission.openStream(call, setHeaders));
+    if (!rule.streams) await admission.takeSlot(call, (work) => whenAborted(call.signal, work), setHeaders);
   }
 
   /** Where no tokens are demanded, a page in a browser of this network must not drive the service. */
@@ -216,7 +216,7 @@ export class Calls {
     );
   }
 
-  async #run(call: Call, answer: CallResponse, stream: ServerHttp2Stream): Promise<void> {
+  async #run(call: Call, reply: CallResponse, stream: ServerHttp2Stream): Promise<void> {
     const handler = this.#handlers.get(call.path);
     if (!handler) throw new PortolanError('not_implemented', 'Unknown method.');
     const { head, signal } = call;
@@ -235,10 +235,10 @@ export class Calls {
       signal,
       contextValues: createContextValues().set(callKey, call),
     });
-    await send(call, answer, response);
+    await send(call, reply, response);
   }
 
-  #tell(call: Call): void {
+  #log(call: Call): void {
     const { log, metrics } = this.#context;
     const { path, rule, refusal, startedAt } = call;
     const milliseconds = performance.now() - startedAt;
@@ -291,32 +291,32 @@ function checkSize({ rawHeaders }: RequestHead): void {
   }
 }
 
-/** Hands the answer on as fast as the client takes it. */
-async function send(call: Call, answer: CallResponse, response: UniversalServerResponse): Promise<void> {
+/** Sends the response as fast as the client reads it. */
+async function send(call: Call, reply: CallResponse, response: UniversalServerResponse): Promise<void> {
   const { status, header = new Headers(), body, trailer = new Headers() } = response;
   if (status !== 200) {
     call.refusal = new PortolanError('unsupported_media_type', 'Not a gRPC call.');
-    answer.refuseHttp(status);
+    reply.refuseHttp(status);
     return;
   }
   const messages = body?.[Symbol.asyncIterator]();
   try {
     for (let next = await messages?.next(); next && !next.done; next = await messages?.next()) {
-      answer.begin(header);
-      await answer.write(next.value);
-      if (answer.ended) break;
+      reply.begin(header);
+      await reply.write(next.value);
+      if (reply.ended) break;
     }
   } finally {
     void messages?.return?.().catch(() => undefined);
   }
-  if (answer.ended) return;
+  if (reply.ended) return;
   const failure = trailer.get('grpc-status') ?? '0';
   if (failure !== '0') {
     const error = new ConnectError(messageOf(trailer), Number(failure) as Code);
     call.refusal ??= rejectionOf(error, !call.reached);
   }
-  answer.begin(header);
-  answer.end(withErrorCode(trailer, call.refusal));
+  reply.begin(header);
+  reply.end(withErrorCode(trailer, call.refusal));
 }
 
 /** The words of a status. */

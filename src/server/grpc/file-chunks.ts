@@ -25,7 +25,7 @@ export async function* pinnedChunks(
   }
 }
 
-/** A scan as a file, the same bytes that the REST API sends. The first piece tells what file it is. */
+/** A scan as a file, the same bytes that the REST API sends. The first chunk names the file. */
 async function* fileChunks(
   scan: Scan,
   folder: ScanFolder,

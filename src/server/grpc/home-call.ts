@@ -9,11 +9,11 @@ import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
 type Homes = Pick<RouteContext, 'shards'>;
 
 /**
- * Asks the server in whose workspace a scan lies, by the REST API and with the token of the call.
+ * Forwards a call to the owner of a scan, by the REST API and with the token of the call.
  *
  * @param url path and query
  * @returns null when the scan lies here
- * @throws PortolanError what the other server answers, or `unavailable`
+ * @throws PortolanError the error of the other server, or `unavailable`
  */
 export async function callOwner(
   { shards }: Homes,
@@ -31,9 +31,9 @@ export async function callOwner(
     ...(authorization !== undefined && { authorization }),
     ...(typeof tenant === 'string' && { 'x-tenant-id': tenant }),
   };
-  const answer = await shards.homes.ask(scanId, { method, url, headers, signal: call.signal });
-  if (!answer || answer.ok) return answer;
-  throw await rejectionOf(answer);
+  const response = await shards.homes.ask(scanId, { method, url, headers, signal: call.signal });
+  if (!response || response.ok) return response;
+  throw await rejectionOf(response);
 }
 
 /** A file of the REST API as messages. */
@@ -50,10 +50,10 @@ export async function* forwardChunks({ headers, body }: Response): AsyncGenerato
 }
 
 /** The event stream of the REST API as events. */
-export async function* forwardEvents(answer: Response | null): AsyncGenerator<ScanEvent> {
+export async function* forwardEvents(response: Response | null): AsyncGenerator<ScanEvent> {
   let rest = '';
   const decoder = new TextDecoder();
-  for await (const bytes of bytesOf(answer?.body ?? null)) {
+  for await (const bytes of bytesOf(response?.body ?? null)) {
     const blocks = (rest + decoder.decode(bytes, { stream: true })).split('\n\n');
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
@@ -80,13 +80,13 @@ function readEvent(block: string): ScanEvent | null {
   return { event: event as ScanEvent['event'], data, ...(id !== undefined && { id: Number(id) }) };
 }
 
-async function rejectionOf(answer: Response): Promise<PortolanError> {
-  const body = (await answer.json().catch(() => null)) as {
+async function rejectionOf(response: Response): Promise<PortolanError> {
+  const body = (await response.json().catch(() => null)) as {
     error?: { code?: unknown; message?: unknown };
   } | null;
   const { code, message } = body?.error ?? {};
   return new PortolanError(
     isErrorCode(code) ? code : 'unavailable',
-    typeof message === 'string' ? message : `The other server responded with ${answer.status}.`,
+    typeof message === 'string' ? message : `The other server responded with ${response.status}.`,
   );
 }

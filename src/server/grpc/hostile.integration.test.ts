@@ -43,16 +43,16 @@ async function call(
     ...headers,
   });
   return await new Promise((resolve, reject) => {
-    let told: Record<string, unknown> = {};
-    const take = (more: Record<string, unknown>) => (told = { ...told, ...more });
+    let reported: Record<string, unknown> = {};
+    const take = (more: Record<string, unknown>) => (reported = { ...reported, ...more });
     request.on('response', take).on('trailers', take).on('error', reject).resume();
     request.on('close', () => {
-      const status = told['grpc-status'];
+      const status = reported['grpc-status'];
       resolve({
-        http: Number(told[':status']),
+        http: Number(reported[':status']),
         grpc: status === undefined ? null : Number(status),
-        code: (told['service-error-code'] as string | undefined) ?? null,
-        text: JSON.stringify(told),
+        code: (reported['service-error-code'] as string | undefined) ?? null,
+        text: JSON.stringify(reported),
       });
     });
     request.end(body ?? undefined);
@@ -61,7 +61,7 @@ async function call(
 
 const submit = '/service.api.v1.ScanService/SubmitScan';
 
-/** @param flags 1 = compressed @param length told instead of the true one */
+/** @param flags 1 = compressed @param length declared instead of the true one */
 function framed(message: Uint8Array, flags = 0, length = message.length): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags);
@@ -125,7 +125,7 @@ describe('hostile bytes over gRPC', () => {
     expect([unknown.grpc, unknown.code]).toEqual([12, 'not_implemented']);
   });
 
-  it('of a question for the health, which needs no token, are few', async () => {
+  it('of a health request, which needs no token, are few', async () => {
     for (const method of ['Check', 'Watch']) {
       const request = session.request({
         ':method': 'POST',
@@ -133,12 +133,12 @@ describe('hostile bytes over gRPC', () => {
         'content-type': 'application/grpc',
         te: 'trailers',
       });
-      const answered = new Promise<IncomingHttpHeaders>((resolve) =>
+      const responded = new Promise<IncomingHttpHeaders>((resolve) =>
         request.once('trailers', resolve).resume(),
       );
       // The rest never comes.
       request.write(framed(Buffer.alloc(10), 0, 2000));
-      expect((await answered)['service-error-code']).toBe('payload_too_large');
+      expect((await responded)['service-error-code']).toBe('payload_too_large');
       request.close();
     }
   });
@@ -159,7 +159,7 @@ describe('hostile bytes over gRPC', () => {
     expect(({} as { rate?: number }).rate).toBeUndefined();
   });
 
-  it('that are no call of gRPC get an answer of HTTP', async () => {
+  it('that are not gRPC calls get an HTTP response', async () => {
     const json = await call(submit, Buffer.from('{}'), { 'content-type': 'application/json' });
     expect([json.http, json.grpc]).toEqual([415, null]);
     const get = await call(submit, null, { ':method': 'GET' });
@@ -182,7 +182,7 @@ describe('hostile bytes over gRPC', () => {
     }
   });
 
-  it('of no HTTP/2, or of many streams that are given up, harm nobody else', async () => {
+  it('without HTTP/2, or with many abandoned streams, do not affect other clients', async () => {
     const [host = '', port] = grpc.address.split(':');
     for (const text of [
       'GET / HTTP/1.1\r\n\r\n',

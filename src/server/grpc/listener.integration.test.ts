@@ -41,7 +41,7 @@ beforeAll(async () => {
   library = await GraphLibrary.load(source('../../../profiles'), 'builtin', registry);
 });
 
-/** A port of this machine that nobody listens on. */
+/** A port of this machine without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -87,7 +87,7 @@ function scans(port: number, channel = credentials.createInsecure()): GrpcClient
 }
 
 describe('the gRPC listener of a server', () => {
-  it('is not there unless it is asked for', async () => {
+  it('is off unless configured', async () => {
     const port = await freePort();
     await start(port, { 'server.grpc.enabled': false });
     const ended = await scans(port).call('ListScans');
@@ -162,7 +162,7 @@ describe('the gRPC listener of a server', () => {
   });
 });
 
-/** A clock that stands, and tells when the connections were looked after some more times. */
+/** A stopped clock that reports further checks of the connections. */
 function standingClock() {
   const clock = { ms: 0, reads: 0 };
   return {
@@ -180,7 +180,7 @@ function standingClock() {
   };
 }
 
-/** Whether there is a PING that asks for an answer among the frames (RFC 9113, section 6.7). */
+/** Whether the frames contain a PING without ACK (RFC 9113, section 6.7). */
 function hasPing(bytes: Buffer): boolean {
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     if (bytes[at + 3] === 6 && bytes[at + 4] === 0) return true;
@@ -189,7 +189,7 @@ function hasPing(bytes: Buffer): boolean {
 }
 
 describe('connections', () => {
-  it('whose client does not answer any more are given up', async () => {
+  it('whose client no longer responds are closed', async () => {
     const clock = standingClock();
     const care = { lookMs: 10, idleMs: 60_000, pingTimeoutMs: 300, now: clock.now };
     const grpc = await openGrpcService({}, {}, care);
@@ -216,20 +216,20 @@ describe('connections', () => {
     }
   });
 
-  /** Makes so many calls without a token, one after the other, and counts those that were answered. */
+  /** Makes so many calls without a token, one after the other, and counts the responses. */
   const reject = async (session: ClientHttp2Session, calls: number): Promise<number> => {
-    let answered = 0;
+    let responded = 0;
     for (let n = 0; n < calls && !session.closed && !session.destroyed; n++) {
       const stream = session.request({
         ':method': 'POST',
         ':path': '/service.api.v1.ScanService/ListScans',
         'content-type': 'application/grpc',
       });
-      stream.on('response', () => (answered += 1)).on('error', () => undefined);
+      stream.on('response', () => (responded += 1)).on('error', () => undefined);
       stream.end();
       await new Promise((resolve) => stream.resume().once('close', resolve));
     }
-    return answered;
+    return responded;
   };
 
   it('that make too many calls without a token are closed', async () => {
@@ -327,7 +327,7 @@ describe('connections', () => {
     }
   });
 
-  it('that nobody uses are closed', async () => {
+  it('that are idle are closed', async () => {
     const clock = standingClock();
     const care = { lookMs: 10, idleMs: 300, pingTimeoutMs: Number.POSITIVE_INFINITY, now: clock.now };
     const grpc = await openGrpcService({}, {}, care);
@@ -348,7 +348,7 @@ describe('connections', () => {
       await expect.poll(() => events.length).toBeGreaterThan(0);
       clock.advance(3_600_000);
       await clock.looks();
-      // A quiet call keeps its connection: its client answers.
+      // A quiet call keeps its connection: its client responds to pings.
       await busy.get('CancelScan', { scan_id });
       await new Promise((resolve) => watch.once('end', resolve));
       expect(events.at(-1)).toMatchObject({ type: 'end' });

@@ -21,7 +21,7 @@ export interface ConnectionLimits {
   lookMs: number;
   /** One without a call is closed after this. */
   idleMs: number;
-  /** A client has to answer a ping within this, else it is gone. */
+  /** Time limit for a ping response; then the client counts as gone. */
   pingTimeoutMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -54,7 +54,7 @@ interface Session {
   calls: number;
   /** Monotonic milliseconds of the last end of a call. */
   quietSince: number;
-  /** When the ping was sent that is not answered. */
+  /** When the pending ping was sent. */
   pingedAt: number | null;
   /** A call of it was admitted. */
   trusted: boolean;
@@ -194,7 +194,7 @@ export class GrpcListener implements SecureListener {
     if (!state.trusted) setTimeout(() => session.destroy(), rejectedLingerMs).unref();
   }
 
-  /** Ends connections that nobody uses, and those whose client does not answer any more. */
+  /** Closes idle connections and those whose client no longer responds. */
   #look(): void {
     const { idleMs, pingTimeoutMs } = this.#care;
     const now = this.#care.now();
@@ -237,7 +237,7 @@ export function grpcEndpoint(bind: string): { host: string; port: number } {
 export function http2Server(tls: TlsMaterial | null): Http2Server | Http2SecureServer {
   const options = {
     maxSessionMemory: maxSessionMegabytes,
-    // What is a little too much gets an answer; of more, the library ends the stream.
+    // Headers slightly above the limit get a response; beyond that the library ends the stream.
     maxHeaderListPairs: 2 * maxHeaderFields,
     streamResetBurst: maxResetBurst,
     streamResetRate: maxResetsPerSecond,

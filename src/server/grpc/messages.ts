@@ -21,8 +21,8 @@ function wellFormed(value: JsonValue): JsonValue {
 }
 
 /**
- * The message of what the REST API would answer. Names are the same in both; what a message does not have is left out.
- * @param value data of an answer, e.g. the detail of a scan
+ * Converts a response of the REST API to a message. Names are the same in both; unknown fields are dropped.
+ * @param value data of a response, e.g. the detail of a scan
  */
 export function messageOf<Desc extends DescMessage>(desc: Desc, value: unknown): MessageShape<Desc> {
   return fromJson(desc, asJson(value), { ignoreUnknownFields: true });

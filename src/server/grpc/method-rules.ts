@@ -4,11 +4,11 @@ import type { RouteAccess } from '../access/auth.ts';
 /** What holds for a method before its message is read; the same as for its route of the REST API. */
 export interface MethodRule {
   access: RouteAccess;
-  /** It changes something: refused while the server drains, and in the audit log before it is answered. */
+  /** It changes something: refused while the server drains, and in the audit log before the response. */
   changes?: boolean;
   /** It may take longer than the usual limit. */
   streams?: boolean;
-  /** The answer is a stream of events, of which a client may have so many open. */
+  /** The response is an event stream; the number of open ones per client is limited. */
   eventStream?: boolean;
   /** It speaks of the service as a whole, so a call needs to name no tenant. */
   wholeService?: boolean;

@@ -21,15 +21,19 @@ afterEach(() => {
   for (const client of clients.splice(0)) client.close();
 });
 
-interface Answer {
+interface Response {
   file_descriptor_response?: { file_descriptor_proto: Buffer[] };
   list_services_response?: { service: { name: string }[] };
   all_extension_numbers_response?: { base_type_name: string };
   error_response?: { error_code: number; error_message: string };
 }
 
-/** Asks on one stream, one question after the other. */
-async function ask(version: string, questions: object[], bearer: string | null = token): Promise<Answer[]> {
+/** Sends requests on one stream, one after the other. */
+async function request(
+  version: string,
+  requests: object[],
+  bearer: string | null = token,
+): Promise<Response[]> {
   const definition = fromProto(`grpc/reflection/${version}/reflection.proto`);
   const client = new GrpcClient(
     definition,
@@ -41,19 +45,19 @@ async function ask(version: string, questions: object[], bearer: string | null =
   const call = client.both('ServerReflectionInfo') as unknown as NodeJS.ReadWriteStream & {
     write(message: object): void;
   };
-  const answers: Answer[] = [];
+  const responses: Response[] = [];
   return await new Promise((resolve, reject) => {
-    call.on('data', (answer) => answers.push(answer as Answer));
+    call.on('data', (response) => responses.push(response as Response));
     call.on('error', reject);
-    call.on('end', () => resolve(answers));
-    for (const question of questions) call.write(question);
+    call.on('end', () => resolve(responses));
+    for (const request of requests) call.write(request);
     call.end();
   });
 }
 
 describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   it('lists the services and gives their files, from which a client calls them', async () => {
-    const [list, file] = await ask(version, [
+    const [list, file] = await request(version, [
       { list_services: '' },
       { file_containing_symbol: 'service.api.v1.ScanService' },
     ]);
@@ -88,13 +92,13 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
       'grpc.health.v1.HealthCheckResponse.ServingStatus',
       'google.protobuf.Struct',
     ];
-    const good = await ask(version, [
+    const good = await request(version, [
       ...symbols.map((symbol) => ({ file_containing_symbol: symbol })),
       { file_by_filename: 'service.proto' },
       { file_by_filename: 'google/protobuf/timestamp.proto' },
     ]);
     expect(good.map(({ error_response }) => error_response ?? null)).toEqual(Array(7).fill(null));
-    const bad = await ask(version, [
+    const bad = await request(version, [
       { file_containing_symbol: 'no.Such' },
       { file_by_filename: '../../../etc/passwd' },
       { file_containing_extension: { containing_type: 'service.api.v1.Scan', extension_number: 1 } },
@@ -105,7 +109,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   });
 
   it('needs a token where the API needs one', async () => {
-    const refused = await ask(version, [{ list_services: '' }], null).catch((error: unknown) => error);
+    const refused = await request(version, [{ list_services: '' }], null).catch((error: unknown) => error);
     expect(codeOf({ error: refused as never })).toBe('unauthorized');
   });
 });

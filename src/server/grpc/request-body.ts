@@ -7,7 +7,7 @@ import { compileValidator, unknownFields } from '../http/request/validation.ts';
 import type { AdmittedCall } from './call.ts';
 import { asJson } from './messages.ts';
 
-/** Header of an answer that names fields which no schema knows; one for each. */
+/** Response header that names an unknown field; one per field. */
 const warningHeader = 'service-warning';
 /** It goes with a refusal too, and many clients take 8 KiB of headers together. */
 const maxWarningBytes = 1024;

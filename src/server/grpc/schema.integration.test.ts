@@ -85,8 +85,8 @@ describe('messages', () => {
     const service = await openService();
     try {
       const api = (await service.app.inject('/api/v1/openapi.json')).json();
-      const answer = api.paths[path][method.toLowerCase()].responses[status];
-      const data = answer.content['application/json'].schema.properties.data as RestSchema;
+      const response = api.paths[path][method.toLowerCase()].responses[status];
+      const data = response.content['application/json'].schema.properties.data as RestSchema;
       expect(Object.keys(data.properties ?? {}).length).toBeGreaterThan(2);
       expect(missing(message, data)).toEqual([]);
       expect(surplus(message, data)).toEqual([]);

@@ -163,7 +163,7 @@ describe('scans over gRPC', () => {
     }
   });
 
-  it('tell no more of a refusal than clients take', async () => {
+  it('limit the details of an error to what clients accept', async () => {
     const grpc = await start();
     const unknown = Array.from({ length: 30 }, (_, i) => [`${i} ${'é'.repeat(200)}`, 1] as const);
     for (const message of [
@@ -257,7 +257,7 @@ describe('jobs over gRPC', () => {
 });
 
 describe('the workspace over gRPC', () => {
-  it('tells its size and collects garbage', async () => {
+  it('reports its size and collects garbage', async () => {
     const grpc = await start();
     const { scan_id } = await grpc.scans().get<Accepted>('SubmitScan', target);
     await grpc.scans().get('CancelScan', { scan_id });
@@ -279,7 +279,7 @@ describe('the workspace over gRPC', () => {
 });
 
 describe('calls of gRPC', () => {
-  it('have their record in the audit log, changes before they are answered', async () => {
+  it('have their record in the audit log, changes before the response', async () => {
     const grpc = await start({ 'logging.audit.enabled': true, 'server.api.auth': true });
     const token = await grpc.service.token('scan:write');
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';

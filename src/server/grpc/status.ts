@@ -43,7 +43,7 @@ const protocolErrors: Partial<Record<Code, ErrorCode>> = {
   [Code.Unimplemented]: 'not_implemented',
   [Code.DeadlineExceeded]: 'timeout',
   [Code.Unavailable]: 'unavailable',
-  // A client that went away hears nothing of it.
+  // A client that went away does not receive it.
   [Code.Canceled]: 'timeout',
   [Code.Aborted]: 'timeout',
 };
@@ -73,7 +73,7 @@ export function connectError(refusal: PortolanError, isSubmission = false, wait?
   return error;
 }
 
-/** As many items of each list as there is room for; null when there is none, or nothing to tell. */
+/** As many items of each list as there is room for; null if none fits or there are none. */
 function fittingDetails(details: JsonObject): Struct | null {
   const entries = Object.entries(details);
   if (entries.length === 0) return null;
@@ -135,7 +135,7 @@ export function rejectionOf(cause: unknown, isReading = false): PortolanError {
   return new PortolanError(code, wordsOf(cause, code), {});
 }
 
-/** The message of the library is about bytes and fields only; it is cut and never shown where it could tell more. */
+/** The message of the library is about bytes and fields only; it is truncated, and not shown where it could reveal more. */
 function wordsOf(cause: ConnectError, code: ErrorCode): string {
   if (code !== 'invalid_request' && code !== 'not_implemented') return errorCatalog[code].meaning;
   return `The request is malformed: ${cause.rawMessage.slice(0, 200)}`;

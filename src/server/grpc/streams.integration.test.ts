@@ -59,7 +59,7 @@ async function message(
 }
 
 describe('WatchScan', () => {
-  it('tells everything until the end, and goes on after a sequence without a gap', async () => {
+  it('sends all events until the end and resumes after a sequence without a gap', async () => {
     const grpc = await start({}, { working: true });
     const scan_id = await submit(grpc, 'rows 50');
     const { messages, error } = await grpc.scans().all<Event>('WatchScan', { scan_id });
@@ -113,7 +113,7 @@ describe('WatchScan', () => {
     const doomed = grpc.scans(admin).all('WatchScan', { scan_id: first });
     await sleep(200);
     await grpc.scans(admin).get('DeleteScan', { scan_id: first });
-    // Its last state may still be told before it is gone.
+    // Its last state may still be sent before it is gone.
     const { error, messages } = await doomed;
     expect(error === null ? messages.at(-1) : error.code).toEqual(
       error === null ? expect.objectContaining({ type: 'end' }) : status.NOT_FOUND,
@@ -234,10 +234,10 @@ describe('GetResults and ExportScan', () => {
       });
       const request = create(GetResultsRequestSchema, { scanId: scan_id, format: 'jsonl' });
       call.end(framed(toBinary(GetResultsRequestSchema, request)));
-      const answered = `route="${path}"`;
+      const responded = `route="${path}"`;
       await sleep(1000);
       // Nothing was read: the service stands still in the middle of the file, and serves others.
-      expect((await grpc.service.context.metrics.render('text')).text).not.toContain(answered);
+      expect((await grpc.service.context.metrics.render('text')).text).not.toContain(responded);
       await grpc.scans().get('GetScan', { scan_id });
       const bytes: Buffer[] = [];
       let trailers: Record<string, unknown> = {};
@@ -249,7 +249,7 @@ describe('GetResults and ExportScan', () => {
       const file = Buffer.concat(messages.map((one) => fromBinary(ChunkSchema, one).data)).toString();
       expect(file.trimEnd().split('\n')).toHaveLength(20_001);
       await sleep(50);
-      expect((await grpc.service.context.metrics.render('text')).text).toContain(answered);
+      expect((await grpc.service.context.metrics.render('text')).text).toContain(responded);
     } finally {
       session.close();
     }
@@ -286,7 +286,7 @@ describe('deadlines', () => {
     session.close();
   });
 
-  it('of the service end a stream whose message does not come, and one whose last answer is not taken', async () => {
+  it('of the service end a stream without a request message, and one whose last response is not read', async () => {
     const grpc = await start();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const session = connect(`http://${grpc.address}`, { settings: { initialWindowSize: 0 } });
@@ -318,11 +318,11 @@ describe('deadlines', () => {
 });
 
 describe('a scan that lies with another server', () => {
-  /** @param answer of the other server */
-  const ask = async (answer: () => Response, method: string) => {
+  /** @param response of the other server */
+  const request = async (response: () => Response, method: string) => {
     const grpc = await start();
     const scan_id = await submit(grpc, 'a');
-    const shards = { homes: { ask: async () => answer() } };
+    const shards = { homes: { ask: async () => response() } };
     Object.assign(grpc.service.context, { shards });
     return await grpc.scans().all<Event & Piece>(method, { scan_id });
   };
@@ -340,14 +340,14 @@ describe('a scan that lies with another server', () => {
     ['WatchScan', () => new Response(null)],
     ['WatchScan', broken(row)],
     ['GetResults', broken('{')],
-  ])('is not told to be gone when that server stops in the middle: %s', async (method, answer) => {
-    const { error } = await ask(answer, method);
+  ])('is not reported as gone when that server stops halfway: %s', async (method, response) => {
+    const { error } = await request(response, method);
     expect([error?.code, error && codeOf({ error })]).toEqual([status.UNAVAILABLE, 'unavailable']);
   });
 });
 
 describe('health', () => {
-  it('tells of services by name, and of the end', async () => {
+  it('reports services by name, and the shutdown', async () => {
     const grpc = await start();
     const health = new GrpcClient(
       fromProto('grpc/health/v1/health.proto'),
@@ -367,8 +367,8 @@ describe('health', () => {
     watch.on('data', (got: { status: string }) => states.push(got.status));
     const unknownWatch = health.stream('Watch', { service: 'x.Y' });
     unknownWatch.on('error', () => undefined);
-    const told = await new Promise<{ status: string }>((resolve) => unknownWatch.once('data', resolve));
-    expect(told.status).toBe('SERVICE_UNKNOWN');
+    const reported = await new Promise<{ status: string }>((resolve) => unknownWatch.once('data', resolve));
+    expect(reported.status).toBe('SERVICE_UNKNOWN');
     unknownWatch.cancel();
     await sleep(100);
     grpc.service.context.phase = 'draining';

@@ -10,7 +10,7 @@ import {
 } from './gen/grpc/health/v1/health_pb.ts';
 import { grpcEndpoint, http2Server } from './listener.ts';
 
-/** Connections at a time: nobody has shown a token. */
+/** Concurrent connections: clients are not authenticated. */
 const maxConnections = 256;
 /** What is under way has so long to be read, milliseconds. */
 const closingMs = 500;
@@ -44,7 +44,7 @@ export class WaitingListener {
       session.on('error', () => undefined);
       session.once('close', () => this.#sessions.delete(session));
     });
-    server.on('stream', (stream, headers) => this.#answer(stream, headers[':path'] ?? ''));
+    server.on('stream', (stream, headers) => this.#respond(stream, headers[':path'] ?? ''));
     server.on('sessionError', () => undefined);
   }
 
@@ -71,17 +71,17 @@ export class WaitingListener {
     });
   }
 
-  #answer(stream: ServerHttp2Stream, path: string): void {
+  #respond(stream: ServerHttp2Stream, path: string): void {
     stream.on('error', () => undefined);
-    const answer = new CallResponse(stream, {});
+    const response = new CallResponse(stream, {});
     const method = path.split('/').at(-1);
-    if (path !== `/${Health.typeName}/${method}`) return answer.refuse(this.#refusal);
-    if (method !== 'Check' && method !== 'Watch') return answer.refuse(this.#refusal);
-    answer.begin(new Headers({ 'content-type': 'application/grpc+proto' }));
-    void answer.write(notServing);
-    if (method === 'Check') return answer.end(new Headers({ 'grpc-status': '0' }));
-    this.#watchers.add(answer);
-    stream.once('close', () => this.#watchers.delete(answer));
+    if (path !== `/${Health.typeName}/${method}`) return response.refuse(this.#refusal);
+    if (method !== 'Check' && method !== 'Watch') return response.refuse(this.#refusal);
+    response.begin(new Headers({ 'content-type': 'application/grpc+proto' }));
+    void response.write(notServing);
+    if (method === 'Check') return response.end(new Headers({ 'grpc-status': '0' }));
+    this.#watchers.add(response);
+    stream.once('close', () => this.#watchers.delete(response));
   }
 }
 

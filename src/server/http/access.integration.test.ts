@@ -16,7 +16,7 @@ afterAll(() => service.close());
 const make = async (expiry: string | null = '1h') =>
   await createToken(service.store, { name: 'test', scopes: ['admin'], expiry });
 
-/** Every cause for which a token is no good. */
+/** Every cause for which a token is invalid. */
 async function badTokens(): Promise<Record<string, string | null>> {
   const [expired, revoked, rotated, good] = [await make(), await make(), await make(), await make()];
   await service.store.tokens.update(expired.record.id, { expires_at: '2020-01-01T00:00:00.000Z' });
@@ -44,7 +44,7 @@ function nextAddress(): string {
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 describe('every method of every route', () => {
-  it('T-043 answers 401 with the same body for every cause, unless the route is open', async () => {
+  it('T-043 responds 401 with the same body for every cause, unless the route is open', async () => {
     const causes = await badTokens();
     const paths = [
       ...new Set(routes.map(({ url }) => url)),
@@ -59,12 +59,12 @@ describe('every method of every route', () => {
         for (const [cause, token] of Object.entries(causes)) {
           const url = path.replace(/:\w+/, '20261006-143022-abcdef');
           const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-          const answer = await service.app.inject({ method, url, headers, remoteAddress: nextAddress() });
-          if (answer.statusCode !== 401) {
+          const response = await service.app.inject({ method, url, headers, remoteAddress: nextAddress() });
+          if (response.statusCode !== 401) {
             open.add(path);
             // The UI is open, and there is none without its files.
             const expected = path.startsWith('/ui') ? [404, 405] : [200, 405];
-            expect([method, path, cause, expected.includes(answer.statusCode)]).toEqual([
+            expect([method, path, cause, expected.includes(response.statusCode)]).toEqual([
               method,
               path,
               cause,
@@ -72,11 +72,11 @@ describe('every method of every route', () => {
             ]);
             continue;
           }
-          expect(answer.headers['www-authenticate']).toBe(
+          expect(response.headers['www-authenticate']).toBe(
             token === null ? 'Bearer' : 'Bearer error="invalid_token"',
           );
           if (method !== 'HEAD')
-            bodies.add(answer.body.replace(String(answer.headers['x-request-id']), 'ID'));
+            bodies.add(response.body.replace(String(response.headers['x-request-id']), 'ID'));
         }
       }
     }
@@ -100,16 +100,16 @@ describe('every method of every route', () => {
     expect(() => fastify.get('/open-door', () => '')).toThrow('GET /open-door declares no access');
   });
 
-  it('answers with 403 to a good token that has none of its scopes', async () => {
+  it('responds 403 to a valid token without its scopes', async () => {
     const { token } = await createToken(service.store, { name: 'm', scopes: ['metrics:read'], expiry: '1h' });
     const anyToken = new Set<string>();
     for (const { method, url } of routes.filter((route) => route.url.startsWith('/api/v1/'))) {
       const path = url.replace(/:\w+/, '20261006-143022-abcdef');
       const headers = { authorization: `Bearer ${token}` };
-      const answer = await service.app.inject({ method, url: path, headers });
-      if (answer.statusCode !== 403) anyToken.add(url);
+      const response = await service.app.inject({ method, url: path, headers });
+      if (response.statusCode !== 403) anyToken.add(url);
       else if (method !== 'HEAD') {
-        expect(answer.json().error.details.required_scopes.length).toBeGreaterThan(0);
+        expect(response.json().error.details.required_scopes.length).toBeGreaterThan(0);
       }
     }
     expect([...anyToken].filter((path) => !path.startsWith('/api/v1/docs')).toSorted()).toEqual([

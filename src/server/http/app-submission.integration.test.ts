@@ -27,15 +27,15 @@ const post = (payload: unknown, headers: Record<string, string> = {}) =>
   });
 
 describe('submission', () => {
-  it('answers exactly three fields, with Location, and is durable', async () => {
-    const answer = await post({ targets: ['127.0.0.1'], name: 'a', tags: ['x'], ports: [80, 443] });
-    expect(answer.statusCode).toBe(201);
-    const { data, meta } = answer.json();
+  it('responds with exactly three fields and Location, and is durable', async () => {
+    const response = await post({ targets: ['127.0.0.1'], name: 'a', tags: ['x'], ports: [80, 443] });
+    expect(response.statusCode).toBe(201);
+    const { data, meta } = response.json();
     expect(Object.keys(data)).toEqual(['scan_id', 'status', 'created_at']);
     expect(data.status).toBe('queued');
     expect(data.scan_id).toMatch(/^\d{8}-\d{6}-[0-9a-f]{6}$/);
     expect(meta.warnings).toBeUndefined();
-    expect(answer.headers['location']).toBe(`/api/v1/scans/${data.scan_id}`);
+    expect(response.headers['location']).toBe(`/api/v1/scans/${data.scan_id}`);
     expect(await service.workspace.scan(data.scan_id).request()).toMatchObject({
       profile: 'standard',
       ports: '80,443',
@@ -46,7 +46,7 @@ describe('submission', () => {
     expect((await service.store.scans.get(data.scan_id))?.status).toBe('pending');
   });
 
-  it('decides aliases, and turns vuln on for deep unless told otherwise', async () => {
+  it('resolves aliases, and turns vuln on for deep unless set otherwise', async () => {
     const request = async (body: object) => {
       const { data } = (await post({ targets: ['127.0.0.1'], ...body })).json();
       return await service.workspace.scan(data.scan_id).request();
@@ -59,16 +59,16 @@ describe('submission', () => {
   });
 
   it('names unknown parameters of a query and ignores them', async () => {
-    const answer = await service.app.inject({ url: '/api/v1/scans?staus=running&limit=1' });
-    expect([answer.statusCode, answer.json().meta.warnings]).toEqual([200, ['unknown parameter: staus']]);
+    const response = await service.app.inject({ url: '/api/v1/scans?staus=running&limit=1' });
+    expect([response.statusCode, response.json().meta.warnings]).toEqual([200, ['unknown parameter: staus']]);
     const known = await service.app.inject({ url: '/api/v1/scans?status=running' });
     expect(known.json().meta.warnings).toBeUndefined();
   });
 
   it('names unknown fields and ignores them', async () => {
-    const answer = await post({ targets: ['127.0.0.1'], colour: 1, options: { speed: 2 } });
-    expect(answer.statusCode).toBe(201);
-    expect(answer.json().meta.warnings).toEqual(['unknown field: colour', 'unknown field: options.speed']);
+    const response = await post({ targets: ['127.0.0.1'], colour: 1, options: { speed: 2 } });
+    expect(response.statusCode).toBe(201);
+    expect(response.json().meta.warnings).toEqual(['unknown field: colour', 'unknown field: options.speed']);
   });
 
   it('reports all problems at once', async () => {
@@ -80,9 +80,9 @@ describe('submission', () => {
       pool: 'no name',
       notifications: ['nope'],
     };
-    const answer = await post(bad);
-    expect(answer.statusCode).toBe(400);
-    const { error } = answer.json();
+    const response = await post(bad);
+    expect(response.statusCode).toBe(400);
+    const { error } = response.json();
     expect(error.code).toBe('invalid_request');
     expect(error.details.fields.map(({ field }: { field: string }) => field).sort()).toEqual([
       'notifications',
@@ -150,9 +150,9 @@ describe('submission', () => {
     ['option', { targets: ['-oN /tmp/x'] }],
   ])('refuses %s with 400 and stores nothing', async (_rule, payload) => {
     const before = (await service.store.scans.totals()).scan_count;
-    const answer = await post(payload);
-    expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'invalid_request']);
-    expect(answer.json().error.details.fields.length).toBeGreaterThan(0);
+    const response = await post(payload);
+    expect([response.statusCode, response.json().error.code]).toEqual([400, 'invalid_request']);
+    expect(response.json().error.details.fields.length).toBeGreaterThan(0);
     expect((await service.store.scans.totals()).scan_count).toBe(before);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
@@ -179,16 +179,16 @@ describe('submission', () => {
   it('refuses the whole internet without counting through it, with limit and count (T-028)', async () => {
     // Whoever expands the larger ones does not end within the time of a test.
     for (const target of ['0.0.0.0/0', '::/0', '10.0.0.0/8', '2001:db8::/64']) {
-      const answer = await post({ targets: [target] });
-      expect(answer.statusCode).toBe(400);
-      if (target === '10.0.0.0/8') expect(answer.json().error.message).toContain('the limit is 65536');
+      const response = await post({ targets: [target] });
+      expect(response.statusCode).toBe(400);
+      if (target === '10.0.0.0/8') expect(response.json().error.message).toContain('the limit is 65536');
     }
   });
 
   it('reports a few of a million wrong items', async () => {
-    const answer = await post(`{"targets":[${'1,'.repeat(900_000)}1]}`);
-    expect(answer.statusCode).toBe(400);
-    expect(answer.body.length).toBeLessThan(2000);
+    const response = await post(`{"targets":[${'1,'.repeat(900_000)}1]}`);
+    expect(response.statusCode).toBe(400);
+    expect(response.body.length).toBeLessThan(2000);
   });
 
   it('refuses a target that is wholly out of scope, with a hint, and takes one that is partly inside', async () => {
@@ -232,25 +232,25 @@ describe('submission', () => {
     expect((await submit(configured, '192.0.2.1')).error.details.targets[0].reason).toBe('out_of_scope');
   });
 
-  it('answers 503 with Retry-After when the queue is full', async () => {
+  it('responds 503 with Retry-After when the queue is full', async () => {
     const small = await another({ 'queue.max_jobs': 1 });
     await small.submit('rows 1');
-    const answer = await small.app.inject({
+    const response = await small.app.inject({
       method: 'POST',
       url: '/api/v1/scans',
       payload: { targets: ['127.0.0.1'] },
     });
-    expect([answer.statusCode, answer.json().error.code]).toEqual([503, 'queue_full']);
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect([response.statusCode, response.json().error.code]).toEqual([503, 'queue_full']);
+    expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
   });
 
   it('takes no more than queue.max_jobs from any number of clients at once', async () => {
     const small = await another({ 'queue.max_jobs': 3 });
     const submit = () =>
       small.app.inject({ method: 'POST', url: '/api/v1/scans', payload: { targets: ['127.0.0.1'] } });
-    const answers = await Promise.all(Array.from({ length: 20 }, submit));
-    expect(answers.filter(({ statusCode }) => statusCode === 201)).toHaveLength(3);
-    expect(answers.filter(({ statusCode }) => statusCode === 503)).toHaveLength(17);
+    const responses = await Promise.all(Array.from({ length: 20 }, submit));
+    expect(responses.filter(({ statusCode }) => statusCode === 201)).toHaveLength(3);
+    expect(responses.filter(({ statusCode }) => statusCode === 503)).toHaveLength(17);
     expect(await readdir(join(small.workspace.dir, 'scans'))).toHaveLength(3);
   });
 });

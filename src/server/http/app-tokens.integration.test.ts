@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe('tokens', () => {
-  it('asks for a good one on every closed route, with one text for every cause (T-043)', async () => {
+  it('requires a valid one on every closed route, with one text for every cause (T-043)', async () => {
     const closed = await another({ 'server.api.auth': true });
     const expired = await closed.token('admin');
     await closed.store.tokens.update(expired.split('_')[1] as string, {
@@ -27,17 +27,17 @@ describe('tokens', () => {
       const remoteAddress = `127.0.1.${index}`;
       for (const [method, url] of closedRoutes) {
         const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-        const answer = await closed.app.inject({ method, url, headers, remoteAddress });
-        expect([method, url, answer.statusCode, answer.json().error.code]).toEqual([
+        const response = await closed.app.inject({ method, url, headers, remoteAddress });
+        expect([method, url, response.statusCode, response.json().error.code]).toEqual([
           method,
           url,
           401,
           'unauthorized',
         ]);
-        expect(answer.headers['www-authenticate']).toBe(
+        expect(response.headers['www-authenticate']).toBe(
           token === null ? 'Bearer' : 'Bearer error="invalid_token"',
         );
-        messages.add(answer.json().error.message);
+        messages.add(response.json().error.message);
       }
     }
     expect(messages.size).toBe(1);
@@ -74,14 +74,14 @@ describe('tokens', () => {
       ['POST', '/api/v1/workspace/gc'],
     ] as const;
     for (const [method, url] of writes) {
-      const answer = await closed.app.inject({
+      const response = await closed.app.inject({
         method,
         url,
         headers,
         ...(method === 'POST' && { payload: '{' }),
       });
-      expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'insufficient_scope']);
-      expect(answer.json().error.details.required_scopes).toContain('scan:write');
+      expect([response.statusCode, response.json().error.code]).toEqual([403, 'insufficient_scope']);
+      expect(response.json().error.details.required_scopes).toContain('scan:write');
     }
     expect((await closed.store.scans.totals()).scan_count).toBe(before);
     const admin = { authorization: `Bearer ${await closed.token('admin')}` };

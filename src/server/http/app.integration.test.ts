@@ -90,11 +90,11 @@ describe('list', () => {
     'since=2026-01-01T25:00:00Z',
     'since=1700000000',
   ])('refuses ?%s with the field named (T-034)', async (query) => {
-    const answer = await get(`?${query}`);
-    if (query === 'limit[]=1') return expect(answer.statusCode).toBe(200);
-    expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'invalid_request']);
+    const response = await get(`?${query}`);
+    if (query === 'limit[]=1') return expect(response.statusCode).toBe(200);
+    expect([response.statusCode, response.json().error.code]).toEqual([400, 'invalid_request']);
     const field = query === 'offset=0&cursor=abc' ? 'cursor' : query.split(/[=[]/)[0];
-    expect(answer.json().error.details.fields[0].field).toBe(field);
+    expect(response.json().error.details.fields[0].field).toBe(field);
   });
 });
 
@@ -110,7 +110,7 @@ describe('paths', () => {
     '20261006-143022-abcdef',
     '%ff',
     '%',
-  ])('answers 404 for the id %s without touching the disk (T-027)', async (id) => {
+  ])('responds 404 for the id %s without touching the disk (T-027)', async (id) => {
     for (const [method, tail] of [
       ['GET', ''],
       ['DELETE', ''],
@@ -118,15 +118,15 @@ describe('paths', () => {
       ['POST', '/cancel'],
       ['GET', '/events'],
     ] as const) {
-      const answer = await service.app.inject({ method, url: `/api/v1/scans/${id}${tail}` });
-      expect([answer.statusCode, answer.json().error.code]).toEqual(
-        answer.statusCode === 405 ? [405, 'method_not_allowed'] : [404, 'not_found'],
+      const response = await service.app.inject({ method, url: `/api/v1/scans/${id}${tail}` });
+      expect([response.statusCode, response.json().error.code]).toEqual(
+        response.statusCode === 405 ? [405, 'method_not_allowed'] : [404, 'not_found'],
       );
-      expect(answer.headers['x-content-type-options']).toBe('nosniff');
+      expect(response.headers['x-content-type-options']).toBe('nosniff');
     }
   });
 
-  it('answers 404 for an unknown path and 405 with Allow for a wrong method', async () => {
+  it('responds 404 for an unknown path and 405 with Allow for a wrong method', async () => {
     expect((await service.app.inject({ url: '/api/v1/nothing' })).json().error.code).toBe('not_found');
     const wrong = await service.app.inject({ method: 'PUT', url: '/api/v1/scans' });
     expect([wrong.statusCode, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, POST']);
@@ -134,7 +134,7 @@ describe('paths', () => {
     expect([detail.statusCode, detail.headers['allow']]).toEqual([405, 'DELETE, GET, HEAD']);
   });
 
-  it('answers HEAD where GET does', async () => {
+  it('responds to HEAD where it does to GET', async () => {
     const scanId = await service.submit('head');
     for (const url of [
       '/health',
@@ -143,8 +143,8 @@ describe('paths', () => {
       `/api/v1/scans/${scanId}/results`,
       `/api/v1/scans/${scanId}/events`,
     ]) {
-      const answer = await service.app.inject({ method: 'HEAD', url });
-      expect([url, answer.statusCode, answer.body]).toEqual([url, 200, '']);
+      const response = await service.app.inject({ method: 'HEAD', url });
+      expect([url, response.statusCode, response.body]).toEqual([url, 200, '']);
     }
     const url = `/api/v1/scans/${scanId}/results`;
     const { headers } = await service.app.inject({ method: 'HEAD', url });
@@ -159,13 +159,13 @@ describe('paths', () => {
     expect(replaced.json().error.details.request_id).toBe(replaced.headers['x-request-id']);
   });
 
-  it('gives RFC 9457 members to who asks for them', async () => {
-    const answer = await service.app.inject({
+  it('sends RFC 9457 members to clients that accept them', async () => {
+    const response = await service.app.inject({
       url: '/nothing',
       headers: { accept: 'application/problem+json' },
     });
-    expect(answer.headers['content-type']).toContain('application/problem+json');
-    expect(answer.json()).toMatchObject({ type: 'about:blank', status: 404, error: { code: 'not_found' } });
+    expect(response.headers['content-type']).toContain('application/problem+json');
+    expect(response.json()).toMatchObject({ type: 'about:blank', status: 404, error: { code: 'not_found' } });
   });
 });
 
@@ -209,7 +209,7 @@ describe('results', () => {
 });
 
 describe('limits of a connection (T-036)', () => {
-  it('answers 414, 431 and 413 in the error shape and stays alive', async () => {
+  it('responds 414, 431 and 413 in the error shape and stays alive', async () => {
     const limited = await another({});
     const base = await limited.listen();
     const get = (path: string, head = '') =>
@@ -245,14 +245,14 @@ describe('the host of a request', () => {
   it('is that of a target in absolute form, whatever the Host header says', async () => {
     const one = await another({});
     const base = await one.listen();
-    const ask = (line: string, host = 'localhost') =>
+    const request = (line: string, host = 'localhost') =>
       sendRaw(base, `${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    expect(await ask('GET http://localhost/api/v1/version', 'evil.example')).toMatch(/^HTTP\/1.1 200 /);
+    expect(await request('GET http://localhost/api/v1/version', 'evil.example')).toMatch(/^HTTP\/1.1 200 /);
     for (const scheme of ['http', 'HTTPS'])
-      expect(await ask(`GET ${scheme}://evil.example/api/v1/version`)).toMatch(/^HTTP\/1.1 403 /);
-    expect(await ask('PUT http://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 405 [\s\S]*allow: GET/i);
-    expect(await ask('GET http://localhost')).toMatch(/^HTTP\/1.1 404 /);
-    expect(await ask('GET ftp://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 404 /);
+      expect(await request(`GET ${scheme}://evil.example/api/v1/version`)).toMatch(/^HTTP\/1.1 403 /);
+    expect(await request('PUT http://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 405 [\s\S]*allow: GET/i);
+    expect(await request('GET http://localhost')).toMatch(/^HTTP\/1.1 404 /);
+    expect(await request('GET ftp://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 404 /);
   });
 });
 
@@ -293,8 +293,8 @@ describe('numbers beyond every range', () => {
 
   it.each(bodies)('%s %j is 400', async (url, body) => {
     for (const number of ['1e999', '-1e999', '1.5', '-1']) {
-      const answer = await send(url, body, number);
-      expect([number, answer.statusCode, answer.json().error?.code]).toEqual([
+      const response = await send(url, body, number);
+      expect([number, response.statusCode, response.json().error?.code]).toEqual([
         number,
         400,
         'invalid_request',
@@ -309,10 +309,10 @@ describe('faults', () => {
   it('show nothing of their cause (T-040)', async () => {
     const broken = await another({});
     await broken.store.close();
-    const answer = await broken.app.inject({ url: '/api/v1/scans' });
-    expect(answer.statusCode).toBeGreaterThanOrEqual(500);
-    expect(Object.keys(errorCatalog)).toContain(answer.json().error.code);
-    expect(answer.body).not.toMatch(/sqlite|select|node_modules|\.ts|\/tmp/i);
+    const response = await broken.app.inject({ url: '/api/v1/scans' });
+    expect(response.statusCode).toBeGreaterThanOrEqual(500);
+    expect(Object.keys(errorCatalog)).toContain(response.json().error.code);
+    expect(response.body).not.toMatch(/sqlite|select|node_modules|\.ts|\/tmp/i);
     const health = await broken.app.inject({ url: '/api/v1/health' });
     expect([health.statusCode, health.json().status]).toEqual([503, 'unhealthy']);
     broken.store.close = async () => undefined;
@@ -320,7 +320,7 @@ describe('faults', () => {
 });
 
 describe('the description of the API', () => {
-  it('lists every route with every status, and answers keep to it', async () => {
+  it('lists every route with every status, and responses conform', async () => {
     const working = await another({ 'queue.max_jobs': 1, 'server.workers': 1 }, { working: true });
     const running = await working.submit('hang');
     await working.until(running, ({ status }) => status === 'running');
@@ -330,8 +330,8 @@ describe('the description of the API', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const scan = '/api/v1/scans/{scan_id}';
     const nightly = { type: 'scan', params: { targets: ['127.0.0.1'] }, schedule: '0 2 * * *' };
-    const jobAnswer = await working.app.inject({ method: 'POST', url: '/api/v1/jobs', payload: nightly });
-    const job = jobAnswer.json().data.job_id as string;
+    const jobResponse = await working.app.inject({ method: 'POST', url: '/api/v1/jobs', payload: nightly });
+    const job = jobResponse.json().data.job_id as string;
     const calls: [method: string, path: string, status: number, wish?: InjectOptions][] = [
       ['GET', '/health', 200],
       ['GET', '/livez', 200],
@@ -390,10 +390,10 @@ describe('the description of the API', () => {
     ];
     for (const [method, path, status, wish] of calls) {
       const url = path.replace('{scan_id}', running).replace('{job_id}', job);
-      const answer = await working.app.inject({ method: method as 'GET', url, ...wish });
-      const told = document.paths[path][method.toLowerCase()].responses[String(status)];
-      const valid = ajv.validate(told?.content['application/json'].schema ?? false, answer.json());
-      expect([method, path, answer.statusCode, ajv.errors, valid]).toEqual([
+      const response = await working.app.inject({ method: method as 'GET', url, ...wish });
+      const reported = document.paths[path][method.toLowerCase()].responses[String(status)];
+      const valid = ajv.validate(reported?.content['application/json'].schema ?? false, response.json());
+      expect([method, path, response.statusCode, ajv.errors, valid]).toEqual([
         method,
         path,
         status,
@@ -403,7 +403,7 @@ describe('the description of the API', () => {
       // Room for the submission that comes later.
       if (method === 'DELETE') await expect.poll(async () => (await working.queue.counts()).pending).toBe(0);
     }
-    // The one answer that is no JSON.
+    // The only response that is not JSON.
     expect(document.paths['/metrics'].get.responses['200'].content).toHaveProperty('text/plain');
     expect(Object.keys(document.paths).toSorted()).toEqual(
       [...new Set(calls.map(([, path]) => path)), '/metrics'].toSorted(),

@@ -72,12 +72,12 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
     routerOptions: { maxParamLength: maxHeaderBytes },
     ...listenerOptions(tls),
     clientErrorHandler: (error, socket) => {
-      const answer = answerBrokenRequest(error, socket);
-      if (answer) audited.recordBroken(error, socket, answer);
+      const response = rejectBrokenRequest(error, socket);
+      if (response) audited.recordBroken(error, socket, response);
     },
     frameworkErrors: (error, request, reply) => {
       audited.follow(request as FastifyRequest, reply as FastifyReply);
-      answerBadUrl(check, error, request as FastifyRequest, reply as FastifyReply);
+      rejectBadUrl(check, error, request as FastifyRequest, reply as FastifyReply);
     },
   }) as unknown as App;
   // Ignores unknown expectations, as RFC 9110, 10.1.1 permits.
@@ -114,7 +114,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
-    logAnswer(context, request, reply);
+    logResponse(context, request, reply);
     done();
   });
   measureResponses(app, context);
@@ -193,29 +193,29 @@ function acceptJsonOnly(app: App): void {
 }
 
 /** Paths that cannot be decoded never reach the hooks, so the checks run here. */
-function answerBadUrl(check: RequestCheck, error: Error, request: FastifyRequest, reply: FastifyReply): void {
+function rejectBadUrl(check: RequestCheck, error: Error, request: FastifyRequest, reply: FastifyReply): void {
   check(request, reply, (refusal) => {
     if (!reply.sent) sendError(refusal ?? error, request, reply);
   });
 }
 
 /** Sockets whose malformed request got its response; further data is dropped. */
-const answered = new WeakSet<Socket>();
+const responded = new WeakSet<Socket>();
 
 /** node:http passes the bytes as a Buffer; fastify declares them as their JSON form. */
 type BrokenRequest = Error & { code?: string; rawPacket?: unknown };
 
 /** Requests that node:http cannot parse: headers too long or too late, or not HTTP at all. */
-function answerBrokenRequest(
+function rejectBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
 ): { refusal: PortolanError; id: string } | null {
-  if (answered.has(socket)) return null;
+  if (responded.has(socket)) return null;
   if (error.code === 'ECONNRESET' || !socket.writable || isTlsFailure(error)) {
     socket.destroy();
     return null;
   }
-  answered.add(socket);
+  responded.add(socket);
   // Closing a socket with unread bytes resets the connection, and the client loses the response.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   const refusal = rejectionOf(error);
@@ -249,7 +249,7 @@ function rejectionOf(error: BrokenRequest): PortolanError {
 }
 
 /** The path without its query, which may contain secrets. */
-function logAnswer({ log }: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
+function logResponse({ log }: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const quiet =
     request.method === 'GET' || request.method === 'HEAD' || pathOf(request).startsWith('/internal/');
   const level = quiet ? 'debug' : 'info';

@@ -154,9 +154,9 @@ describe.each(damages)('a record that is %s', (name, damage) => {
   });
 
   it('is an error as CSV, which has no place for a warning', async () => {
-    const answer = await get(resultsUrl(scanId, 'csv'));
-    expect(answer.statusCode).toBe(500);
-    expect(answer.json().error).toMatchObject({ code: 'internal_error' });
+    const response = await get(resultsUrl(scanId, 'csv'));
+    expect(response.statusCode).toBe(500);
+    expect(response.json().error).toMatchObject({ code: 'internal_error' });
   });
 
   it('says so in every export', async () => {
@@ -283,15 +283,15 @@ describe('a scan that is being deleted', () => {
     },
   );
 
-  it('answers every reader with all its rows or 404, never with fewer', async () => {
+  it('sends every reader all its rows or 404, never fewer', async () => {
     const scanIds = await Promise.all(Array.from({ length: 20 }, completedScan));
-    const answers = scanIds.flatMap((scanId) => {
+    const responses = scanIds.flatMap((scanId) => {
       const reads = ['json', 'jsonl', 'csv'].map((format) => get(resultsUrl(scanId, format)));
       const gone = service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
       const late = ['json', 'jsonl'].map((format) => get(resultsUrl(scanId, format)));
       return [...reads, ...late, gone.then(() => get(resultsUrl(scanId, 'json')))];
     });
-    for (const { statusCode, body } of await Promise.all(answers)) {
+    for (const { statusCode, body } of await Promise.all(responses)) {
       if (statusCode === 404) continue;
       expect(statusCode).toBe(200);
       expect(body).not.toContain('record_damaged');

@@ -30,9 +30,9 @@ export function forwardToHome(app: App, { shards }: ServerContext): void {
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const { method, url } = request;
-    const asked = { method, url, headers: headersOf(request), signal: gone.signal };
-    const answer = await shards.homes.ask(scanId, asked);
-    if (answer) return sendOn(reply, answer);
+    const requested = { method, url, headers: headersOf(request), signal: gone.signal };
+    const response = await shards.homes.ask(scanId, requested);
+    if (response) return sendOn(reply, response);
   });
 }
 
@@ -44,8 +44,8 @@ function headersOf({ headers }: FastifyRequest): Record<string, string> {
   return { ...Object.fromEntries(known), 'accept-encoding': 'identity' };
 }
 
-function sendOn(reply: FastifyReply, answer: Response): FastifyReply {
-  reply.code(answer.status);
-  for (const [name, value] of answer.headers) if (!ownHeaders.has(name)) reply.header(name, value);
-  return reply.send(answer.body ? Readable.fromWeb(answer.body as ReadableStream) : null);
+function sendOn(reply: FastifyReply, response: Response): FastifyReply {
+  reply.code(response.status);
+  for (const [name, value] of response.headers) if (!ownHeaders.has(name)) reply.header(name, value);
+  return reply.send(response.body ? Readable.fromWeb(response.body as ReadableStream) : null);
 }

@@ -15,7 +15,7 @@ async function start(flags: Record<string, unknown> = {}, dir?: string): Promise
 }
 
 async function submit(service: Service, key: string, payload: unknown, token?: string) {
-  const answer = await service.app.inject({
+  const response = await service.app.inject({
     method: 'POST',
     url: '/api/v1/scans',
     headers: {
@@ -26,10 +26,10 @@ async function submit(service: Service, key: string, payload: unknown, token?: s
     payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
   });
   return {
-    status: answer.statusCode,
-    replayed: answer.headers['idempotency-replayed'],
-    location: answer.headers['location'],
-    ...answer.json(),
+    status: response.statusCode,
+    replayed: response.headers['idempotency-replayed'],
+    location: response.headers['location'],
+    ...response.json(),
   };
 }
 
@@ -39,10 +39,10 @@ const scans = async (service: Service) => (await service.store.scans.totals()).s
 describe('Idempotency-Key', () => {
   it('makes one scan of 100 equal submissions, also after a restart (T-038)', async () => {
     const first = await start({ 'queue.max_jobs': 1 });
-    const answers = await Promise.all(Array.from({ length: 100 }, () => submit(first, 'key', body)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    expect(answers.filter(({ replayed }) => replayed === undefined)).toHaveLength(1);
-    const [data, ...others] = new Set(answers.map(({ data }) => JSON.stringify(data)));
+    const responses = await Promise.all(Array.from({ length: 100 }, () => submit(first, 'key', body)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(responses.filter(({ replayed }) => replayed === undefined)).toHaveLength(1);
+    const [data, ...others] = new Set(responses.map(({ data }) => JSON.stringify(data)));
     expect(others).toEqual([]);
     expect(await scans(first)).toBe(1);
     expect(await first.queue.counts()).toMatchObject({ pending: 1 });
@@ -77,8 +77,8 @@ describe('Idempotency-Key', () => {
   it('decides between parallel submissions with different bodies', async () => {
     const service = await start();
     const bodies = Array.from({ length: 20 }, (_, index) => ({ ...body, name: String(index % 2) }));
-    const answers = await Promise.all(bodies.map((one) => submit(service, 'key', one)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([
+    const responses = await Promise.all(bodies.map((one) => submit(service, 'key', one)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([
       ...Array(10).fill(201),
       ...Array(10).fill(409),
     ]);
@@ -91,7 +91,7 @@ describe('Idempotency-Key', () => {
     expect(await submit(service, 'key', { ...body, ports: '0' })).toMatchObject({ status: 400 });
     await submit(service, 'full', body);
     expect(await submit(service, 'key', body)).toMatchObject({ status: 503 });
-    // What was accepted is answered again, though there is no room for more.
+    // An accepted key gets its response again, even if the queue is full.
     expect(await submit(service, 'full', body)).toMatchObject({ status: 201, replayed: 'true' });
     const [scan] = (await service.store.scans.list({ limit: 1, offset: 0 })).scans;
     await service.queue.cancel(scan?.scan_id ?? '');
@@ -133,9 +133,9 @@ describe('Idempotency-Key', () => {
     ['longest', '~!'.repeat(127) + 'x', 201],
   ])('that is %s: %s', async (_name, key, status) => {
     const service = await start();
-    const answer = await submit(service, key, body);
-    expect(answer.status).toBe(status);
-    if (status === 400) expect(answer.error.details.fields[0].field).toBe('idempotency-key');
+    const response = await submit(service, key, body);
+    expect(response.status).toBe(status);
+    if (status === 400) expect(response.error.details.fields[0].field).toBe('idempotency-key');
   });
 
   it('stands in the description of the API', async () => {

@@ -71,13 +71,13 @@ describe('server.api.rate_limit', () => {
     stopClocks();
     const headers = bearer(await service.token('job:read'));
     expect(await statuses(service, 1, { url: '/api/v1/scans', headers })).toEqual([403]);
-    const asks: InjectOptions[] = [
+    const requests: InjectOptions[] = [
       { url: '/api/v1/nothing', headers },
       { url: '/api/v1/%', headers },
       { method: 'PUT', url: '/api/v1/scans', headers },
       { method: 'POST', url: '/api/v1/scans', headers, payload: '{' },
     ];
-    for (const ask of asks) expect((await service.app.inject(ask)).statusCode).toBe(429);
+    for (const request of requests) expect((await service.app.inject(request)).statusCode).toBe(429);
     expect((await service.app.inject({ url: '/api/v1/scans', headers: bearer('x') })).statusCode).toBe(401);
   });
 
@@ -96,19 +96,19 @@ describe('server.api.rate_limit', () => {
     expect([await from('127.0.0.1'), await from('127.0.0.2')]).toEqual([429, 200]);
   });
 
-  it('tells the state with every answer, and nothing when unlimited', async () => {
+  it('sends the state with every response, and nothing when unlimited', async () => {
     const service = await start({ 'server.api.rate_limit': 50 });
     stopClocks();
     const now = Date.now();
-    const asks: InjectOptions[] = [
+    const requests: InjectOptions[] = [
       { url: '/api/v1/scans' },
       { url: '/api/v1/nothing' },
       { method: 'PUT', url: '/api/v1/scans' },
       { method: 'POST', url: '/api/v1/scans', payload: '{' },
       { method: 'HEAD', url: '/api/v1/version' },
     ];
-    for (const ask of asks) {
-      const { headers } = await service.app.inject(ask);
+    for (const request of requests) {
+      const { headers } = await service.app.inject(request);
       expect(rateNames(headers).sort()).toEqual(five);
     }
     const reset = Number((await service.app.inject({ url: '/api/v1/scans' })).headers['x-ratelimit-reset']);

@@ -44,7 +44,7 @@ export class KnownPaths {
     return this.#matching(path).some(({ open }) => open);
   }
 
-  /** Methods of a path, in alphabetical order; empty when there is no such path. */
+  /** Methods of a path, in alphabetical order; empty for an unknown path. */
   methodsOf(path: string): string[] {
     return [...new Set(this.#matching(path).flatMap(({ methods }) => [...methods]))].sort();
   }

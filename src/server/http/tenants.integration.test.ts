@@ -41,24 +41,31 @@ function call(who: string, tenant: string | null, options: InjectOptions): Promi
 
 async function submit(tenant: string, name: string, more: InjectOptions['headers'] = {}): Promise<string> {
   const payload = { targets: ['127.0.0.1'], name };
-  const answer = await call(tenant, tenant, { method: 'POST', url: '/api/v1/scans', payload, headers: more });
-  expect([answer.statusCode, answer.body]).toEqual([201, expect.any(String)]);
-  return answer.json().data.scan_id;
+  const response = await call(tenant, tenant, {
+    method: 'POST',
+    url: '/api/v1/scans',
+    payload,
+    headers: more,
+  });
+  expect([response.statusCode, response.body]).toEqual([201, expect.any(String)]);
+  return response.json().data.scan_id;
 }
 
 async function done(scanId: string): Promise<void> {
   await service.until(scanId, ({ status }) => status === 'completed' || status === 'failed');
 }
 
-/** What a client can tell two answers apart by. */
-function visible(answer: LightMyRequestResponse) {
-  const { date: _date, 'x-request-id': _id, ...headers } = answer.headers;
-  const body = answer.body.replaceAll(/req_[0-9a-f]+/g, 'req').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'now');
-  return { status: answer.statusCode, headers, body };
+/** What a client can distinguish two responses by. */
+function visible(response: LightMyRequestResponse) {
+  const { date: _date, 'x-request-id': _id, ...headers } = response.headers;
+  const body = response.body
+    .replaceAll(/req_[0-9a-f]+/g, 'req')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'now');
+  return { status: response.statusCode, headers, body };
 }
 
 describe("another tenant's ids", () => {
-  it('T-047 answer on every route with an id as an unknown id does, and nothing changes', async () => {
+  it('T-047 respond on every route with an id as for an unknown id, and nothing changes', async () => {
     const theirs = await submit('acme', 'rows 3');
     const own = await submit('globex', 'rows 2');
     await Promise.all([done(theirs), done(own)]);
@@ -66,16 +73,16 @@ describe("another tenant's ids", () => {
     const unknown = '20200101-000000-abcdef';
     const routes = routeTable(service.app).filter(({ url }) => url.includes(':'));
     expect(routes.length).toBeGreaterThan(8);
-    const questions = routes.flatMap((route) => idQuestions(route, own));
-    for (const { method, url, payload } of questions) {
-      const ask = async (who: string, scanId: string) =>
+    const requests = routes.flatMap((route) => idRequests(route, own));
+    for (const { method, url, payload } of requests) {
+      const request = async (who: string, scanId: string) =>
         visible(await call(who, 'globex', { method, url: url.replace('ID', scanId), ...payload }));
-      const [foreign, missing] = [await ask('globex', theirs), await ask('globex', unknown)];
-      // An unknown id is part of what the answer is compared by only where the client itself named it.
+      const [foreign, missing] = [await request('globex', theirs), await request('globex', unknown)];
+      // The response may contain an unknown id only where the client named it.
       expect([method, url, foreign.status]).toEqual([method, url, 404]);
       expect(foreign).toEqual(missing);
       // A token of the operator that acts for globex does not see further.
-      expect(await ask('admin', theirs)).toEqual(await ask('admin', unknown));
+      expect(await request('admin', theirs)).toEqual(await request('admin', unknown));
     }
     expect((await call('acme', 'acme', { url: `/api/v1/scans/${theirs}` })).json().data).toEqual(
       before.json().data,
@@ -84,7 +91,7 @@ describe("another tenant's ids", () => {
   });
 
   /** The route with `ID` in place of its parameter; a comparison takes two ids, and both are tried. */
-  function idQuestions({ method, url }: RouteEntry, own: string) {
+  function idRequests({ method, url }: RouteEntry, own: string) {
     const place = url.replace(/:\w+/, 'ID');
     const payload = method === 'POST' ? { payload: {} } : {};
     if (!url.endsWith('/diff')) return [{ method, url: place, payload }];
@@ -201,8 +208,8 @@ describe("another tenant's ids", () => {
     const first = await openService({ ...tenants, 'server.workers': 1 }, { working: true });
     const headers = { 'x-tenant-id': 'globex' };
     const payload = { targets: ['127.0.0.1'], name: 'hang' };
-    const answer = await first.app.inject({ method: 'POST', url: '/api/v1/scans', payload, headers });
-    const scanId = answer.json().data.scan_id;
+    const response = await first.app.inject({ method: 'POST', url: '/api/v1/scans', payload, headers });
+    const scanId = response.json().data.scan_id;
     await first.until(scanId, ({ results }) => results.live_hosts > 0);
     await first.close({ keep: true });
     const second = await openService(tenants, { dir: first.dir, working: true });
@@ -220,8 +227,8 @@ describe("another tenant's ids", () => {
 
 describe('X-Tenant-ID', () => {
   const listAs = async (who: string, tenant: string | null) => {
-    const answer = await call(who, tenant, { url: '/api/v1/scans' });
-    return [answer.statusCode, answer.json().error?.code];
+    const response = await call(who, tenant, { url: '/api/v1/scans' });
+    return [response.statusCode, response.json().error?.code];
   };
 
   it.each([
@@ -244,25 +251,25 @@ describe('X-Tenant-ID', () => {
 
   it('T-048 sent twice is refused, also with one value', async () => {
     const base = new URL(await service.listen());
-    const ask = (...lines: string[]) =>
+    const request = (...lines: string[]) =>
       new Promise<string>((resolve, reject) => {
         const head = ['GET /api/v1/scans HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines];
         const socket = connect(Number(base.port), base.hostname, () =>
           socket.end(`${head.join('\r\n')}\r\n\r\n`),
         );
-        let answer = '';
-        socket.on('data', (bytes) => (answer += bytes)).on('error', reject);
-        socket.on('close', () => resolve(answer.split(' ')[1] ?? ''));
+        let response = '';
+        socket.on('data', (bytes) => (response += bytes)).on('error', reject);
+        socket.on('close', () => resolve(response.split(' ')[1] ?? ''));
       });
     const token = `Authorization: Bearer ${keys['acme']}`;
-    expect(await ask(token, 'X-Tenant-ID: acme')).toBe('200');
-    expect(await ask(token, 'X-Tenant-ID:   acme  ')).toBe('200');
-    expect(await ask(token, 'X-Tenant-ID: acme', 'x-tenant-id: globex')).toBe('400');
-    expect(await ask(token, 'X-Tenant-ID: acme', 'X-TENANT-ID: acme')).toBe('400');
-    expect(await ask(token, 'X-Tenant-ID: acme\x00')).toBe('400');
+    expect(await request(token, 'X-Tenant-ID: acme')).toBe('200');
+    expect(await request(token, 'X-Tenant-ID:   acme  ')).toBe('200');
+    expect(await request(token, 'X-Tenant-ID: acme', 'x-tenant-id: globex')).toBe('400');
+    expect(await request(token, 'X-Tenant-ID: acme', 'X-TENANT-ID: acme')).toBe('400');
+    expect(await request(token, 'X-Tenant-ID: acme\x00')).toBe('400');
   });
 
-  it('tells an unknown tenant and a foreign one in the same words', async () => {
+  it('rejects an unknown and a foreign tenant with the same text', async () => {
     const refusal = async (tenant: string) => visible(await call('acme', tenant, { url: '/api/v1/scans' }));
     expect(await refusal('initech')).toEqual(await refusal('globex'));
   });
@@ -312,8 +319,8 @@ describe('X-Tenant-ID', () => {
     const free = new Set<string>();
     for (const { method, url } of routeTable(service.app)) {
       const path = url.replace(/:\w+/, '20200101-000000-abcdef');
-      const answer = await call('acme', null, { method, url: path });
-      if (answer.statusCode !== 400 || !answer.body.includes('X-Tenant-ID')) {
+      const response = await call('acme', null, { method, url: path });
+      if (response.statusCode !== 400 || !response.body.includes('X-Tenant-ID')) {
         if (method !== 'HEAD') free.add(`${method} ${url}`);
       }
     }
@@ -363,18 +370,18 @@ describe('graphs and profiles of a tenant', () => {
     await put('globex', 'profiles', 'dag: port-scan\nscanner: {rate: 9}\n');
     await put('globex', 'dags', 'nodes: nonsense\n');
     const one = await openService(tenants, { dir });
-    const ask = async (tenant: string, method: 'GET' | 'POST', path: string, payload?: object) => {
+    const request = async (tenant: string, method: 'GET' | 'POST', path: string, payload?: object) => {
       const headers = { 'x-tenant-id': tenant };
       const url = `/api/v1/${path}`;
-      const answer = await one.app.inject({ method, url, headers, ...(payload && { payload }) });
-      return { status: answer.statusCode, ...answer.json() };
+      const response = await one.app.inject({ method, url, headers, ...(payload && { payload }) });
+      return { status: response.statusCode, ...response.json() };
     };
     const sources = async (tenant: string, kind: 'dags' | 'profiles') =>
-      (await ask(tenant, 'GET', kind)).data[kind]
+      (await request(tenant, 'GET', kind)).data[kind]
         .filter(({ source }: { source: string }) => source !== 'builtin')
         .map(({ name, source }: { name: string; source: string }) => `${source}:${name}`);
     const plan = (tenant: string, more: object) =>
-      ask(tenant, 'POST', 'scans/plan', { targets: ['127.0.0.1'], ...more });
+      request(tenant, 'POST', 'scans/plan', { targets: ['127.0.0.1'], ...more });
     try {
       expect([await sources('acme', 'dags'), await sources('acme', 'profiles')]).toEqual([
         ['tenant:nightly'],
@@ -401,9 +408,9 @@ describe('graphs and profiles of a tenant', () => {
 });
 
 describe('POST /session', () => {
-  it('tells what the token may do, with or without a tenant named', async () => {
-    const answer = await call('acme', null, { method: 'POST', url: '/api/v1/session' });
-    expect(answer.json().data).toEqual({
+  it('returns the permissions of the token, with or without a tenant', async () => {
+    const response = await call('acme', null, { method: 'POST', url: '/api/v1/session' });
+    expect(response.json().data).toEqual({
       token_id: keys['acme']?.split('_')[1],
       name: 'test',
       scopes: ['scan:read', 'scan:write'],
@@ -414,11 +421,11 @@ describe('POST /session', () => {
     expect((await service.app.inject({ method: 'POST', url: '/api/v1/session' })).statusCode).toBe(401);
   });
 
-  it('names nobody where no tokens are demanded', async () => {
+  it('names no client where no tokens are required', async () => {
     const open = await openService();
     try {
-      const answer = await open.app.inject({ method: 'POST', url: '/api/v1/session' });
-      expect(answer.json().data).toEqual({
+      const response = await open.app.inject({ method: 'POST', url: '/api/v1/session' });
+      expect(response.json().data).toEqual({
         token_id: null,
         name: null,
         scopes: ['admin'],

@@ -32,7 +32,7 @@ describe('the deadlines of a connection (T-035)', () => {
       'requestTimeout',
       'POST /api/v1/scans HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{',
     ],
-  ] as const)('end %s with an answer', async (_case, deadline, begin) => {
+  ] as const)('end %s with a response', async (_case, deadline, begin) => {
     service = await openService();
     const { hostname, port } = new URL(await service.listen());
     const { server } = service.app as unknown as { server: Server };
@@ -40,62 +40,62 @@ describe('the deadlines of a connection (T-035)', () => {
     server.headersTimeout = 500;
     server[deadline] = 500;
     const socket = connect(Number(port), hostname).on('error', () => undefined);
-    let answer = '';
-    socket.on('data', (chunk) => (answer += chunk));
+    let response = '';
+    socket.on('data', (chunk) => (response += chunk));
     socket.write(begin);
     const drip = setInterval(() => socket.write('x'), 100);
     await once(socket, 'close');
     clearInterval(drip);
-    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*Timeout while receiving the request/);
+    expect(response).toMatch(/^HTTP\/1.1 400 [\s\S]*Timeout while receiving the request/);
   });
 });
 
-describe('answers that ask to come again later', () => {
-  async function answerTo(error: unknown) {
+describe('responses with Retry-After', () => {
+  async function responseTo(error: unknown) {
     const app = Fastify();
     app.setErrorHandler((cause, request, reply) => sendError(cause, request, reply));
     app.get('/', async () => {
       throw error;
     });
-    const answer = await app.inject({ url: '/' });
+    const response = await app.inject({ url: '/' });
     await app.close();
-    return answer;
+    return response;
   }
 
   it.each([
     ['queue_full', 503],
     ['unavailable', 503],
   ] as const)('%s says when', async (code, status) => {
-    const { statusCode, headers } = await answerTo(new PortolanError(code, 'x'));
+    const { statusCode, headers } = await responseTo(new PortolanError(code, 'x'));
     expect([statusCode, Number(headers['retry-after']) >= 1]).toEqual([status, true]);
   });
 });
 
 describe('a handler that takes too long', () => {
-  /** Makes a request; a handler that awaits `answered` ends after the client has its answer. */
-  const slow = async (register: (app: App, answered: Promise<string>) => void) => {
-    const { promise: answered, resolve: end } = Promise.withResolvers<string>();
+  /** Makes a request; a handler that awaits `responded` ends after the client has its response. */
+  const slow = async (register: (app: App, responded: Promise<string>) => void) => {
+    const { promise: responded, resolve: end } = Promise.withResolvers<string>();
     const app = Fastify() as unknown as App;
     app.setErrorHandler((cause, request, reply) => sendError(cause, request, reply));
-    register(app, answered);
+    register(app, responded);
     const { statusCode, body } = await app.inject({ url: '/' });
     end('late');
     await app.close();
     return { statusCode, body };
   };
 
-  it('is answered with 504', async () => {
-    const { statusCode, body } = await slow((app, answered) => {
+  it('gets a 504', async () => {
+    const { statusCode, body } = await slow((app, responded) => {
       new ResponseDeadline(50).addHooks(app);
-      app.get('/', { config: { access: 'open' } }, () => answered);
+      app.get('/', { config: { access: 'open' } }, () => responded);
     });
     expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
   });
 
   it('is aborted where it can be', async () => {
-    const { statusCode, body } = await slow((app, answered) => {
+    const { statusCode, body } = await slow((app, responded) => {
       new ResponseDeadline(60_000).addHooks(app);
-      app.get('/', { handlerTimeout: 50, config: { access: 'open', abortable: true } }, () => answered);
+      app.get('/', { handlerTimeout: 50, config: { access: 'open', abortable: true } }, () => responded);
     });
     expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
   });
@@ -114,7 +114,7 @@ describe('a handler that takes too long', () => {
     expect(statusCode).toBe(200);
   });
 
-  it('has 30 s in earnest, and is forgotten once it has answered', async () => {
+  it('is 30 s in production and is cleared by the response', async () => {
     expect(handlerTimeoutMs).toBe(30_000);
     let now = 0;
     const deadline = new ResponseDeadline(handlerTimeoutMs, () => now);

@@ -6,7 +6,7 @@ import type { ServerLog } from '../logging/log.ts';
 /** Damaged records that are remembered for the health check; the log has each. */
 const maxDamagedRecords = 1000;
 
-/** Which records turned out to be damaged or missing when somebody read them: one log line each, and a health check. */
+/** Records found damaged or missing on reading: one log line each, and a health check. */
 export class DamagedRecords {
   readonly #log: ServerLog;
   readonly #scans = new Set<string>();
@@ -22,13 +22,13 @@ export class DamagedRecords {
         if (warning === null) this.#scans.delete(scan_id);
         else if (!this.#scans.has(scan_id)) {
           if (this.#scans.size < maxDamagedRecords) this.#scans.add(scan_id);
-          void this.#tell(scans, scan_id, warning.message);
+          void this.#report(scans, scan_id, warning.message);
         }
       },
     };
   }
 
-  async #tell(scans: Store['scans'], scanId: string, reason: string): Promise<void> {
+  async #report(scans: Store['scans'], scanId: string, reason: string): Promise<void> {
     const fields = await scans.logFieldsOf(scanId).catch(() => scanLogFields(scanId, null));
     this.#log.warn({ ...fields, reason }, 'scan record damaged');
   }

@@ -23,7 +23,7 @@ describe('the mover of results', () => {
   let away: boolean;
   let mover: ResultMover;
   /** Lines of the log. */
-  let told: string[];
+  let reported: string[];
   /** Outcomes of attempts. */
   let moves: string[];
 
@@ -35,7 +35,7 @@ describe('the mover of results', () => {
     await mkdir(join(dir, 'results'));
     objects = new DirectoryStore(join(dir, 'results'));
     await objects.check();
-    [away, told] = [false, []];
+    [away, reported] = [false, []];
     mover = moverOn(passing);
   });
 
@@ -65,8 +65,8 @@ describe('the mover of results', () => {
     const { config } = loadConfig({ env: { HOME: dir }, systemFile: join(dir, 'none.yaml') });
     const log = createServerLog(config.logging, openLogOutput(config.logging, workspace.dir));
     log.level = 'silent';
-    const warn = (_facts: unknown, text: string) => void told.push(`warn ${text}`);
-    const watched = Object.assign(log, { warn, info: (text: string) => void told.push(`info ${text}`) });
+    const warn = (_facts: unknown, text: string) => void reported.push(`warn ${text}`);
+    const watched = Object.assign(log, { warn, info: (text: string) => void reported.push(`info ${text}`) });
     const fetched = new FetchedScans(results, workspace);
     const onMove = (status: string) => void moves.push(status);
     return new ResultMover({ store, workspace, results, fetched, log: watched, onMove, pace });
@@ -94,16 +94,16 @@ describe('the mover of results', () => {
     mover.start();
     await expect.poll(() => mover.fault).toBe('The result store is away.');
     await expect.poll(() => moves.length).toBeGreaterThan(3);
-    expect(told).toEqual(['warn cannot move results to the result store, retrying']);
+    expect(reported).toEqual(['warn cannot move results to the result store, retrying']);
     away = false;
     await expect.poll(() => moves.slice(-2)).toEqual(['stored', 'stored']);
     expect(await isStored(2)).toBe(true);
     expect(mover.fault).toBeNull();
-    expect(told.slice(1)).toEqual(['info result store available again']);
+    expect(reported.slice(1)).toEqual(['info result store available again']);
     expect(moves.slice(0, -2)).not.toContain('stored');
   });
 
-  it('a scan whose folder is gone keeps nobody waiting', async () => {
+  it('a scan whose folder is gone blocks no other', async () => {
     for (const number of [1, 2]) await storeScan({ store, workspace }, number, 3);
     await workspace.scan(storedScanId(1)).remove();
     mover.start();
@@ -131,7 +131,7 @@ describe('the mover of results', () => {
     const removed = mover.remove(placeOf(1));
     go.resolve();
     await removed;
-    // Its row goes a moment later, and until then nobody stores it anew.
+    // Its row is deleted a moment later; until then it is not stored again.
     mover.wake();
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await there()).toEqual([]);
@@ -173,7 +173,7 @@ describe('the mover of results', () => {
     await reached.promise;
     await mover.close();
     expect(await isStored(1)).toBe(false);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(moves).toEqual([]);
     mover = moverOn(passing);
     mover.start();

@@ -9,7 +9,7 @@ import type { ServerLog } from '../logging/log.ts';
 
 /** Times in milliseconds. */
 export interface MoverIntervals {
-  /** Between two looks for what is to be stored, when nobody says that a scan has ended. */
+  /** Poll interval for results to store, in case the end of a scan is not reported. */
   lookMs: number;
   /** Pause after a failure, doubled with each further one. */
   retryMs: number;
@@ -119,7 +119,7 @@ export class ResultMover {
     }
   }
 
-  /** Until the time is over, or somebody wakes it; who did so during the round is heard too. */
+  /** Resolves after the interval or on a wake call, including one during the round. */
   #sleep(ms: number): Promise<void> {
     if (this.#closing.signal.aborted || (this.#woken && this.#failures === 0)) return Promise.resolve();
     return new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@ import type { Workspace } from '../../workspace/workspace.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
 
-/** Time between two looks for fetched scans that nobody reads any more. */
+/** Interval between checks for fetched scans without readers. */
 const pace = { firstMs: 60_000, betweenMs: 60_000 };
 
 export interface ScanFoldersInput {

@@ -67,9 +67,9 @@ describe('a scan that only the result store has', () => {
     for (const [name, path] of Object.entries(reads)) before.set(name, stable((await get(path)).body));
     await lose();
     for (const [name, path] of Object.entries(reads)) {
-      const answer = await get(path);
-      expect(answer.statusCode, name).toBe(200);
-      expect(stable(answer.body), name).toBe(before.get(name));
+      const response = await get(path);
+      expect(response.statusCode, name).toBe(200);
+      expect(stable(response.body), name).toBe(before.get(name));
     }
     const archive = await get(`workspace/scans/${scanId}/export?format=tar.gz`);
     const banners = await readdir(join(service.workspace.dir, 'cache/results', scanId, 'artifacts/banners'));
@@ -84,11 +84,11 @@ describe('a scan that only the result store has', () => {
   it('503 with Retry-After while the store is away, by gRPC too, and nothing half-written', async () => {
     await lose();
     await rename(results, `${results}-away`);
-    const answer = await get(reads.records);
-    expect(answer.statusCode).toBe(503);
-    expect(answer.headers['retry-after']).toBe('5');
-    expect(answer.json().error).toMatchObject({ code: 'unavailable' });
-    expect(answer.body).not.toContain(results);
+    const response = await get(reads.records);
+    expect(response.statusCode).toBe(503);
+    expect(response.headers['retry-after']).toBe('5');
+    expect(response.json().error).toMatchObject({ code: 'unavailable' });
+    expect(response.body).not.toContain(results);
     expect((await get(reads.events)).statusCode).toBe(503);
     expect(codeOf(await grpc.scans().all('GetResults', { scan_id: scanId }))).toBe('unavailable');
     expect(await readdir(join(service.workspace.dir, 'cache/results')).catch(() => [])).toEqual([]);
@@ -96,12 +96,12 @@ describe('a scan that only the result store has', () => {
     expect((await get(reads.records)).statusCode).toBe(200);
   });
 
-  it('500 when what is stored is damaged, and the cause is not told', async () => {
+  it('500 when stored results are damaged, without revealing the cause', async () => {
     await lose();
     await writeFile(join(results, '_', scanId, 'results.jsonl.gz'), 'other');
-    const answer = await get(reads.jsonl);
-    expect(answer.statusCode).toBe(500);
-    expect(answer.json().error.code).toBe('internal_error');
+    const response = await get(reads.jsonl);
+    expect(response.statusCode).toBe(500);
+    expect(response.json().error.code).toBe('internal_error');
     await rm(join(results, '_', scanId, 'manifest.json'));
     expect((await get(reads.jsonl)).statusCode).toBe(500);
   });

@@ -3,7 +3,7 @@ import type { Blackout } from './blackout.ts';
 import type { PoolCapacity } from './pool-capacity.ts';
 import type { PoolContext } from './pool-context.ts';
 
-/** Poll interval in case nobody reports that a scan waits, milliseconds. */
+/** Poll interval in case a NOTIFY is lost, milliseconds. */
 const pollMs = 2000;
 
 /** Claims waiting scans as long as there is room for them. */

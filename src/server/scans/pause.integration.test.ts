@@ -16,9 +16,9 @@ async function start(flags: Record<string, unknown> = {}, options: Parameters<ty
 
 async function control(service: Service, scanId: string, verb: string, method = 'POST') {
   const url = `/api/v1/scans/${scanId}${verb && `/${verb}`}`;
-  const answer = await service.app.inject({ method: method as 'POST', url });
-  const body = answer.json<{ data: Scan; error: { code: string } }>();
-  return { status: answer.statusCode, data: body.data, code: body.error?.code };
+  const response = await service.app.inject({ method: method as 'POST', url });
+  const body = response.json<{ data: Scan; error: { code: string } }>();
+  return { status: response.statusCode, data: body.data, code: body.error?.code };
 }
 
 const detail = async (service: Service, scanId: string) => (await control(service, scanId, '', 'GET')).data;
@@ -91,8 +91,8 @@ describe('pause', () => {
     const scanId = await service.submit('rows 1');
     await service.until(scanId, ({ status }) => isFinal(status));
     for (const verb of ['pause', 'resume']) {
-      const answer = await control(service, scanId, verb);
-      expect([answer.status, answer.code]).toEqual([409, 'conflict']);
+      const response = await control(service, scanId, verb);
+      expect([response.status, response.code]).toEqual([409, 'conflict']);
     }
   });
 
@@ -128,7 +128,7 @@ describe('pause', () => {
     const base = await service.listen();
     const scanId = await service.submit('hang');
     await service.until(scanId, ({ results }) => results.live_hosts === 1);
-    const events = fetch(`${base}/api/v1/scans/${scanId}/events`).then((answer) => answer.text());
+    const events = fetch(`${base}/api/v1/scans/${scanId}/events`).then((response) => response.text());
     await sleep(400);
     await control(service, scanId, 'pause');
     await sleep(400);

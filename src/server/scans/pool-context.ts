@@ -38,7 +38,7 @@ export interface WorkerPoolInput {
 /** What the parts of a worker pool share. */
 export interface PoolContext extends WorkerPoolInput {
   readonly slots: ScanSlots;
-  /** Emits the ID of a scan when there is news of it. */
+  /** Emits the ID of a scan that has changed. */
   readonly news: EventEmitter;
   /** Aborted when the server stops: no scan begins, and those that run are left to the next start. */
   readonly stopping: AbortSignal;

@@ -11,7 +11,7 @@ const deadCommandLine: ScanFailure = {
 };
 
 /**
- * Puts the scans of the server before back into the queue and ends those that nobody goes on with. Called before any
+ * Puts the scans of the server before back into the queue and ends those that cannot continue. Called before any
  * scan runs: what is stored as running belongs to a process that is gone, or to a command line.
  */
 export async function recoverScans(context: PoolContext, ends: ScanEnds): Promise<void> {

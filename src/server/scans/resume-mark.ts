@@ -10,7 +10,7 @@ export interface ResumeMark {
   reached: number;
   /** Resumes in a row without new progress. */
   stalled: number;
-  /** The server stopped the scan in order, so the next start is no sign of trouble. */
+  /** The server stopped the scan cleanly, so the next start does not count as a failure. */
   orderly: boolean;
 }
 

@@ -14,7 +14,7 @@ import { removeResumeMark } from './resume-mark.ts';
 import { type ScanSlot, slotFields } from './scan-slot.ts';
 import { traceScan } from './trace-scan.ts';
 
-/** A scan without a lease, such as one that nobody runs. */
+/** A scan without a lease, such as one without a worker. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
 
 /** Pause before the end of a scan that could not be stored is stored again, milliseconds. */
@@ -60,7 +60,7 @@ export class ScanEnds {
     await this.report(slot);
   }
 
-  /** Finalizes the record of a scan that nobody runs and stores the scan as failed. */
+  /** Finalizes the record of a scan without a worker and stores the scan as failed. */
   async finalize({ scanId, tenant }: ScanKey, error: ScanFailure): Promise<void> {
     const { store, workspace, config } = this.#context;
     await interruptScan({ store, workspace: workspace.forTenant(tenant), config }, scanId, error);
@@ -121,7 +121,7 @@ export class ScanEnds {
     }
   }
 
-  /** Gives up the reserve for the end of a scan: its client does not wait for somebody to clear the disk. */
+  /** Gives up the reserve for the end of a scan: its client does not wait until disk space is freed. */
   async #madeRoom(error: unknown): Promise<boolean> {
     if (!(error instanceof PortolanError && error.code === 'insufficient_storage')) return false;
     const { workspace, store } = this.#context;

@@ -5,10 +5,10 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { TenantContext } from '../access/tenants.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
-/** A scan that another process runs sends no news; it is looked at this often, milliseconds. */
+/** Poll interval for a scan of another process, which sends no events, milliseconds. */
 const lookMs = 1000;
 
-/** One feed for each scan that somebody follows, by REST or gRPC. */
+/** One feed for each scan with followers, by REST or gRPC. */
 export class ScanFeeds {
   readonly #workers: WorkerPool;
   readonly #feeds = new Map<string, ScanFeed>();

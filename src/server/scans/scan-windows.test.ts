@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What the gate was told, each time that it was another state. */
+/** The state changes that the gate received. */
 function follow(flags: Record<string, unknown>, now: string) {
   vi.setSystemTime(new Date(now));
   const { config } = loadConfig({ env: { HOME: '/none' }, systemFile: '/none/c.yaml', flags });

@@ -18,17 +18,18 @@ async function start(options: Parameters<typeof openService>[1] = {}) {
 
 const freeze = { reason: 'a freeze is active: holidays', until: Date.parse('2199-01-01T00:00:00Z') };
 
-async function ask<T>(service: Service, url: string, method: 'GET' | 'POST' = 'GET') {
-  const answer = await service.app.inject({ method, url: `/api/v1/${url}` });
-  const body = answer.json<{ data: T; error: { code: string; message: string; details: object } }>();
-  return { status: answer.statusCode, ...body };
+async function request<T>(service: Service, url: string, method: 'GET' | 'POST' = 'GET') {
+  const response = await service.app.inject({ method, url: `/api/v1/${url}` });
+  const body = response.json<{ data: T; error: { code: string; message: string; details: object } }>();
+  return { status: response.statusCode, ...body };
 }
 
-const detail = async (service: Service, scanId: string) => (await ask<Scan>(service, `scans/${scanId}`)).data;
+const detail = async (service: Service, scanId: string) =>
+  (await request<Scan>(service, `scans/${scanId}`)).data;
 const codes = ({ warnings }: Pick<Scan, 'warnings'>) => warnings.map(({ code }) => code);
 
 describe('while no scan may send', () => {
-  it('a running one is paused and a waiting one waits; both go on by themselves and tell why they wait', async () => {
+  it('a running one pauses and a queued one waits; both report why and continue by themselves', async () => {
     const service = await start();
     const running = await service.submit('hang');
     await service.until(running, ({ results }) => results.live_hosts === 1);
@@ -59,7 +60,7 @@ describe('while no scan may send', () => {
     expect((await detail(service, waiting)).warnings).toEqual([]);
   });
 
-  it('nobody can resume a scan, but cancel it; what somebody paused stays paused after it', async () => {
+  it('clients can cancel a scan but not resume it; one paused by a client stays paused afterwards', async () => {
     const service = await start();
     const [paused, resumed, doomed] = [
       await service.submit('hang'),
@@ -68,20 +69,20 @@ describe('while no scan may send', () => {
     ];
     await service.until(resumed, ({ results }) => results.live_hosts === 1);
     service.workers.setClosure(freeze);
-    expect((await ask(service, `scans/${paused}/pause`, 'POST')).status).toBe(200);
-    const refused = await ask(service, `scans/${paused}/resume`, 'POST');
+    expect((await request(service, `scans/${paused}/pause`, 'POST')).status).toBe(200);
+    const refused = await request(service, `scans/${paused}/resume`, 'POST');
     expect([refused.status, refused.error.code]).toEqual([409, 'conflict']);
     expect(refused.error.message).toContain('a freeze is active: holidays; scans resume at 2199');
     expect(refused.error.details).toMatchObject({ reason: freeze.reason, until: '2199-01-01T00:00:00.000Z' });
-    expect((await ask<Scan>(service, `scans/${doomed}/cancel`, 'POST')).data.status).toBe('failed');
-    const over = await ask(service, `scans/${doomed}/resume`, 'POST');
+    expect((await request<Scan>(service, `scans/${doomed}/cancel`, 'POST')).data.status).toBe('failed');
+    const over = await request(service, `scans/${doomed}/resume`, 'POST');
     expect(over.error.message).toContain('already ended');
 
     service.workers.setClosure(null);
     await expect.poll(async () => (await detail(service, resumed)).progress.paused).toBe(false);
     await sleep(200);
     expect((await detail(service, paused)).progress.paused).toBe(true);
-    expect((await ask<Scan>(service, `scans/${paused}/resume`, 'POST')).data.progress.paused).toBe(false);
+    expect((await request<Scan>(service, `scans/${paused}/resume`, 'POST')).data.progress.paused).toBe(false);
   });
 
   it('a server that starts begins nothing, and goes on afterwards', async () => {
@@ -107,27 +108,27 @@ describe('while no scan may send', () => {
     expect(pausedMs).toBeGreaterThanOrEqual(resumedFrom - heldBy);
   });
 
-  it('a job tells that its run waits', async () => {
+  it('a job reports that its run waits', async () => {
     const service = await start();
     service.workers.setClosure(freeze);
-    const answer = await service.app.inject({
+    const response = await service.app.inject({
       method: 'POST',
       url: '/api/v1/jobs',
       payload: { type: 'scan', params: { targets: ['127.0.0.1'], name: 'rows 1' } },
     });
-    const { job_id } = answer.json<{ data: Job }>().data;
-    expect((await ask<Job>(service, `jobs/${job_id}`)).data).toMatchObject({
+    const { job_id } = response.json<{ data: Job }>().data;
+    expect((await request<Job>(service, `jobs/${job_id}`)).data).toMatchObject({
       status: 'pending',
       warnings: [{ code: 'outside_window' }],
     });
     service.workers.setClosure(null);
     await expect
-      .poll(async () => (await ask<Job>(service, `jobs/${job_id}`)).data)
+      .poll(async () => (await request<Job>(service, `jobs/${job_id}`)).data)
       .toMatchObject({ status: 'completed' });
-    expect((await ask<Job>(service, `jobs/${job_id}`)).data).not.toHaveProperty('warnings');
+    expect((await request<Job>(service, `jobs/${job_id}`)).data).not.toHaveProperty('warnings');
   });
 
-  it('the events of a scan tell it once, and lose no warning that comes later', async () => {
+  it('the events of a scan report it once and lose no later warning', async () => {
     const service = await start();
     const base = await service.listen();
     const scanId = await service.submit('hang');
@@ -137,14 +138,14 @@ describe('while no scan may send', () => {
     const read = (async () => {
       for await (const chunk of body ?? []) text += Buffer.from(chunk).toString();
     })();
-    const heard = (part: string) => expect.poll(() => text).toContain(part);
-    await heard('"paused":false,"started_at"');
+    const received = (part: string) => expect.poll(() => text).toContain(part);
+    await received('"paused":false,"started_at"');
     service.workers.setClosure(freeze);
-    await heard('"code":"outside_window"');
+    await received('"code":"outside_window"');
     text = text.replaceAll('"paused":false,"started_at"', '');
     service.workers.setClosure(null);
-    await heard('"paused":false,"started_at"');
-    await ask(service, `scans/${scanId}/cancel`, 'POST');
+    await received('"paused":false,"started_at"');
+    await request(service, `scans/${scanId}/cancel`, 'POST');
     await read;
     expect(text.match(/"code":"outside_window"/g)).toHaveLength(1);
     expect(text.match(/"paused":true,"started_at"/g)).toHaveLength(1);

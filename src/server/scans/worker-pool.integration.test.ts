@@ -53,25 +53,25 @@ describe('cancel', () => {
   it('reaches a scan that a worker is just claiming', async () => {
     const service = await start();
     const { queue, app } = service;
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const claim = queue.claim.bind(queue);
     const cancel = queue.cancel.bind(queue);
-    const answers: Promise<{ statusCode: number }>[] = [];
+    const responses: Promise<{ statusCode: number }>[] = [];
     queue.claim = async (...input) => {
       const claimed = await claim(...input);
-      if (claimed === null || answers.length > 0) return claimed;
-      answers.push(app.inject({ method: 'POST', url: `/api/v1/scans/${claimed.scanId}/cancel` }));
-      await asked.promise;
+      if (claimed === null || responses.length > 0) return claimed;
+      responses.push(app.inject({ method: 'POST', url: `/api/v1/scans/${claimed.scanId}/cancel` }));
+      await requested.promise;
       return claimed;
     };
     queue.cancel = async (scanId) => {
       const was = await cancel(scanId);
-      setImmediate(asked.resolve);
+      setImmediate(requested.resolve);
       return was;
     };
     const scanId = await service.submit('hang');
-    await expect.poll(() => answers.length).toBe(1);
-    expect((await answers[0])?.statusCode).toBe(200);
+    await expect.poll(() => responses.length).toBe(1);
+    expect((await responses[0])?.statusCode).toBe(200);
     expect(service.workers.counts().active).toBe(0);
     expect(await service.store.scans.get(scanId)).toMatchObject({
       status: 'failed',
@@ -80,13 +80,13 @@ describe('cancel', () => {
     });
   });
 
-  it('may be asked for by many at once, and while the scan is deleted', async () => {
+  it('may be requested by many at once, and while the scan is deleted', async () => {
     const service = await openService();
     open.push(service);
     const scanId = await service.submit('waits');
     const cancel = (id: string) => service.app.inject({ method: 'POST', url: `/api/v1/scans/${id}/cancel` });
-    const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(scanId)));
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(5).fill(200));
+    const responses = await Promise.all(Array.from({ length: 5 }, () => cancel(scanId)));
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual(Array(5).fill(200));
     expect(await recordSummary(service.workspace.scan(scanId))).toMatchObject({ status: 'failed' });
 
     for (let round = 0; round < 5; round++) {
@@ -102,9 +102,9 @@ describe('cancel', () => {
     const service = await start();
     const scanId = await service.submit('hang');
     await service.until(scanId, ({ results }) => results.live_hosts === 1);
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
-    expect(answer.statusCode).toBe(200);
-    expect(answer.json().data).toMatchObject({
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(response.statusCode).toBe(200);
+    expect(response.json().data).toMatchObject({
       status: 'failed',
       error: { code: 'canceled' },
       results: { live_hosts: 1 },
@@ -118,8 +118,8 @@ describe('cancel', () => {
     const service = await start();
     const scanId = await service.submit('deaf');
     await service.until(scanId, ({ results }) => results.live_hosts === 1);
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
-    expect(answer.json().data).toMatchObject({
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(response.json().data).toMatchObject({
       status: 'failed',
       error: { code: 'canceled' },
       results: { live_hosts: 1 },
@@ -136,8 +136,8 @@ describe('cancel', () => {
     const first = await service.submit('hang');
     await service.until(first, ({ status }) => status === 'running');
     const waiting = await service.submit('rows 1');
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${waiting}/cancel` });
-    expect(answer.json().data).toMatchObject({
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${waiting}/cancel` });
+    expect(response.json().data).toMatchObject({
       status: 'failed',
       started_at: null,
       error: { code: 'canceled' },
@@ -148,8 +148,8 @@ describe('cancel', () => {
     const service = await start();
     const scanId = await service.submit('rows 1');
     await service.until(scanId, ({ status }) => status === 'completed');
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
-    expect([answer.statusCode, answer.json().error.code]).toEqual([409, 'conflict']);
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect([response.statusCode, response.json().error.code]).toEqual([409, 'conflict']);
   });
 });
 
@@ -185,8 +185,8 @@ describe('a process that dies', () => {
     const scanId = await service.submit('crash after row');
     await service.until(scanId, ({ progress }) => progress.resumes >= 2);
     expect(await hostsOf(service, scanId)).toEqual(expect.arrayContaining(['127.0.0.1', '127.0.0.2']));
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
-    expect(answer.json().data.error.code).toBe('canceled');
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(response.json().data.error.code).toBe('canceled');
   });
 
   it('counts resumes without new progress, but not those after an orderly stop', () => {
@@ -208,8 +208,8 @@ describe('a lease', () => {
     await expect
       .poll(() => service.store.scanQueue.extend({ scanId, attempt: 2 }, Date.now() + 30_000))
       .toBe(true);
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
-    expect(answer.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(response.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
     expect(await hostsOf(service, scanId)).toEqual(['127.0.0.1']);
     expect(await service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
   });
@@ -226,12 +226,12 @@ describe('a lease', () => {
       await taken.promise;
       return await heartbeat.apply(service.queue, beat);
     });
-    vi.spyOn(service.queue, 'claim').mockImplementationOnce(async (...asked) => {
+    vi.spyOn(service.queue, 'claim').mockImplementationOnce(async (...requested) => {
       await called.promise;
       await service.store.scanQueue.extend({ scanId, attempt: 1 }, 0);
-      const claimed = await claim.apply(service.queue, asked);
+      const claimed = await claim.apply(service.queue, requested);
       taken.resolve();
-      // The answer of a database may take its time.
+      // The response of a database may take a while.
       await sleep(200);
       return claimed;
     });
@@ -240,8 +240,8 @@ describe('a lease', () => {
     await sleep(500);
     expect(service.workers.counts().active).toBe(1);
     expect(await service.store.scanQueue.extend({ scanId, attempt: 2 }, Date.now() + 30_000)).toBe(true);
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
-    expect(answer.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(response.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
   });
 });
 
@@ -255,8 +255,8 @@ describe('a full disk', () => {
     const scanId = await service.submit('hang');
     await service.until(scanId, ({ results }) => results.live_hosts === 1);
     service.store.transaction = (work) => (refused++ < 2 ? full() : transaction(work));
-    const answer = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
-    expect(answer.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(response.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
     expect(refused).toBeGreaterThanOrEqual(3);
     expect(service.workers.counts().active).toBe(0);
   });
@@ -269,8 +269,8 @@ describe('a full disk', () => {
     const remove = scans.delete.bind(scans);
     const folder = service.workspace.scan(scanId);
     scans.delete = async (id) => ((await folder.exists()) ? full() : remove(id));
-    const answer = await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
-    expect(answer.statusCode).toBe(200);
+    const response = await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
+    expect(response.statusCode).toBe(200);
     expect(await scans.get(scanId)).toBeNull();
   });
 });

@@ -223,7 +223,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     return scanOutsideWindow(shown, window);
   }
 
-  /** Resolves at the next news of a scan, after `ms`, or on abort. */
+  /** Resolves at the next event of a scan, after `ms`, or on abort. */
   async changed(scanId: string, signal: AbortSignal, ms: number): Promise<void> {
     if (signal.aborted) return;
     const { news } = this.#context;

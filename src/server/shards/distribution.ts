@@ -29,11 +29,11 @@ export interface Distribution {
   readonly homes: HomeServers;
   /** Which workers and servers are present. */
   readonly presence: Presence;
-  /** Whether the database answers. */
+  /** Whether the database responds. */
   readonly reachable: boolean;
-  /** The way to this server for its own workers; null for a scan that lies elsewhere. */
+  /** The way to this server for its own workers; null for a remote scan. */
   ownHome(homeId: string, shard: QueuedShard): ShardHome | null;
-  /** Tells workers where this server is, from now on. */
+  /** Announces the address of this server to workers. */
   announce(url: string, version: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -98,7 +98,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   };
 }
 
-/** Of failures that follow each other the first is told. */
+/** Reports only the first of consecutive failures. */
 function toldOnce(sign: () => Promise<void>, log: ServerLog): () => Promise<void> {
   let failing = false;
   return async () => {

@@ -16,7 +16,7 @@ describe('the shards of a scan', () => {
     expect(shardCount(addresses, most, ports)).toBe(count);
   });
 
-  it('hold fewer addresses where each is asked for many ports', () => {
+  it('hold fewer addresses where each has many ports', () => {
     expect(shardCount(4096n, 4096, 2048)).toBe(2);
     expect(shardCount(256n, 4096, 65_535)).toBe(4);
     expect(shardCount(256n, 4096, 131_070)).toBe(8);
@@ -44,7 +44,7 @@ describe('the shards of a scan', () => {
     );
   });
 
-  it('are told as the targets that they are of', () => {
+  it('are written as targets', () => {
     const all = setOf('10.0.0.3', '10.0.0.0/29', '2001:db8::/64', 'fe80::1%lo');
     expect(asTargets(all)).toEqual([
       '10.0.0.1-10.0.0.6',

@@ -2,9 +2,9 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Store } from '../../store/open.ts';
 import type { RemoteScans } from './remote-scans.ts';
 
-/** The other server sends the head of its answer by then, milliseconds. */
+/** Time limit for the response headers of the other server, milliseconds. */
 const answerMs = 30_000;
-/** A request that carries it is answered from what is here: it does not go round in circles. */
+/** Marks a forwarded request: it is handled locally, so it cannot loop. */
 export const forwardedHeader = 'x-portolan-forwarded';
 
 /** A request as it is handed on. */
@@ -13,7 +13,7 @@ export interface ForwardedRequest {
   /** Path and query. */
   url: string;
   headers: Record<string, string>;
-  /** Aborted when nobody waits for the answer. */
+  /** Aborted when the client no longer waits for the response. */
   signal: AbortSignal;
 }
 

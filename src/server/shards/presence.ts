@@ -87,7 +87,7 @@ export class Presence {
     if (more) this.#onServed();
   }
 
-  /** Looks for scans that wait for somebody who is not present; workers are to be known already. */
+  /** Finds scans that wait for an absent worker; the workers must be known already. */
   async lookForScans(): Promise<void> {
     const now = await this.#now();
     const unfinished = await this.#store.scanQueue.unfinishedByOwner();

@@ -44,7 +44,7 @@ export class RemoteScans {
     this.#times = times;
   }
 
-  /** Id of the other server in whose workspace a scan lies; null for one of this server, and for one that nobody has. */
+  /** ID of the server that owns a scan; null for this server and for a scan without owner. */
   async homeOf(scanId: string): Promise<string | null> {
     const home = await this.#store.scans.ownerOf(scanId);
     return home === this.#home ? null : home;

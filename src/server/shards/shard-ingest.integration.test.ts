@@ -124,7 +124,7 @@ describe('the intake of shards', () => {
     expect(rows).toEqual([]);
   });
 
-  it('has everything after a restart, and tells it again', async () => {
+  it('has everything after a restart, and reports it again', async () => {
     const sender = await claim('a');
     await intake.append(sender, 0, lines(1, 2));
     await intake.keepCheckpoint(sender, Buffer.from('{"nodes":{}}'));

@@ -8,13 +8,13 @@ const shard = (number: number, attempt: number, sent: number | null, over = fals
   return { shard: number, attempt, live: over ? '{}' : text, outcome: over ? text : null } as ShardState;
 };
 
-it('counts the packets of every attempt, and none that somebody counted before', () => {
+it('counts the packets of every attempt, and none twice', () => {
   const reports = new ShardReports();
   const traffic = new ShardTraffic();
   const since = (...shards: ShardState[]) => traffic.since(shards, reports).sent;
   expect(since(shard(0, 1, 100), shard(1, 1, null))).toBe(0);
   expect(since(shard(0, 1, 130), shard(1, 1, 5))).toBe(35);
-  // Somebody else has the first one and has said nothing yet.
+  // Another worker has the first one and has not reported yet.
   expect(since(shard(0, 2, 130), shard(1, 1, 5))).toBe(0);
   expect(since(shard(0, 2, 20), shard(1, 1, 9, true))).toBe(24);
   expect(since(shard(0, 2, 20), shard(1, 1, 9, true))).toBe(0);

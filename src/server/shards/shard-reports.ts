@@ -2,7 +2,7 @@ import { addTraffic, noTraffic, type Traffic, trafficGrowth } from '../../domain
 import type { ShardState } from '../../store/shards.ts';
 import type { ShardOutcome, ShardReport } from '../../worker/shard-report.ts';
 
-/** Reads what workers tell about their shards; each text once. */
+/** Reads the reports of workers about their shards; each text once. */
 export class ShardReports {
   readonly #read = new Map<number, { text: string; report: ShardReport }>();
 
@@ -18,7 +18,7 @@ export class ShardReports {
     );
   }
 
-  /** Null when it has told nothing. */
+  /** Null without a report. */
   newest({ shard, outcome, live }: ShardState): ShardReport | null {
     const text = outcome ?? live;
     if (text === null) return null;

@@ -92,7 +92,7 @@ export class ShardedScan implements RunningScan {
   /** What the shards are to be told as soon as there are any and the store can be reached; null = they know it. */
   #command: ShardCommand | null;
   #rules: ScopeRules | null = null;
-  /** One after the other: what is wanted last is told last. */
+  /** One after the other, so that the last command is sent last. */
   #telling: Promise<void> = Promise.resolve();
   #ofNames: ScanWarning[] = [];
   /** Before this time, performance.now(), no worker is taken for dead. */
@@ -258,7 +258,7 @@ export class ShardedScan implements RunningScan {
     return false;
   }
 
-  /** What cannot be planned any more is told by the workers. */
+  /** Reported by the workers if it can no longer be planned. */
   async #portsPerAddress(): Promise<number> {
     const { process, catalogue } = this.#input;
     const { request, config } = process.start;

@@ -16,7 +16,7 @@ function watch() {
   return { watching, state, lines };
 }
 
-it('a store that refuses is not reachable until it answers, and the log says so once', async () => {
+it('a store with errors is unreachable until it responds, and the log says so once', async () => {
   const { watching, state, lines } = watch();
   expect(watching.reachable).toBe(true);
   state.answer = () => Promise.reject(new Error('gone'));
@@ -28,7 +28,7 @@ it('a store that refuses is not reachable until it answers, and the log says so 
   expect(lines).toEqual(['store unreachable, retrying', 'store reachable again']);
 });
 
-it('a store that says nothing for long is not reachable, and is asked one thing at a time', async () => {
+it('a silent store is unreachable and gets one query at a time', async () => {
   const { watching, state } = watch();
   let asked = 0;
   let answer = () => {};

@@ -1,8 +1,8 @@
 import type { ServerLog } from '../logging/log.ts';
 
-/** The database is asked this often, milliseconds. */
+/** Poll interval of the database, milliseconds. */
 const askMs = 1000;
-/** One that has not answered for so long cannot be reached, milliseconds. */
+/** A database without a response for this long counts as unreachable, milliseconds. */
 const silentMs = 10_000;
 
 /** Knows whether the database answers, and tells the log when that changes. */
@@ -43,7 +43,7 @@ export class StoreWatch {
     clearInterval(this.#timer);
   }
 
-  /** Asks once, unless the answer to the question before is still awaited. */
+  /** Sends one query, unless the previous one is pending. */
   async look(): Promise<void> {
     if (this.#asking) return;
     this.#asking = true;

@@ -9,7 +9,7 @@ import type { QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 const skip = postgresObstacle();
-/** Scans of one pool at a time whose shards are laid out. */
+/** Concurrent scans per pool with planned shards. */
 const mostOfPool = 64;
 const hour = 3_600_000;
 
@@ -79,11 +79,11 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     return found.map(({ name }: { name: string }) => name);
   };
 
-  it('in a pool that nobody serves say so, and take no place', async () => {
+  it('in a pool without workers report that and occupy no slot', async () => {
     const scanId = await service.submit('waits', { pool: 'nowhere' });
     await see('lab');
     await claimed(await service.submit('rows 1', { pool: 'lab' }), 'lab');
-    // Nobody would take a shard of it, so there is none.
+    // No worker could run a shard of it, so it has none.
     expect(await service.store.shards.ofScan(scanId)).toEqual([]);
     await presence().lookForScans();
     const shown = await detail(scanId);

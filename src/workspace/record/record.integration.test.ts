@@ -97,12 +97,12 @@ describe('a growing record', () => {
   it('makes its caller wait while the disk is behind', async () => {
     const writer = await openRecord(folder);
     const banner = 'x'.repeat(1024 * 1024);
-    const answers = Array.from({ length: 7 }, (_, i) =>
+    const responses = Array.from({ length: 7 }, (_, i) =>
       writer.append(openPortRow('10.0.0.1', i, { banner })),
     );
-    expect(answers[0]).toBeUndefined();
-    expect(answers.at(-1)).toBeInstanceOf(Promise);
-    await Promise.all(answers);
+    expect(responses[0]).toBeUndefined();
+    expect(responses.at(-1)).toBeInstanceOf(Promise);
+    await Promise.all(responses);
     await writer.close();
     expect(await collectItems(mergedRows(folder))).toHaveLength(7);
   });

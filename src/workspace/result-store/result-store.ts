@@ -48,12 +48,12 @@ export class ResultStore {
     const names = new Set(files.map(({ name }) => name));
     // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
     const earlier = await this.#contents(place, signal);
-    const strays = earlier.filter((name) => !names.has(name));
-    await this.#put(place, contentsName, contentsText([...names, ...strays]), signal);
+    const leftovers = earlier.filter((name) => !names.has(name));
+    await this.#put(place, contentsName, contentsText([...names, ...leftovers]), signal);
     await eachOf(files, (file) =>
       this.#objects.put(pathOf(place, file.name), contentOf(join(folder, file.name), file), signal),
     );
-    await eachOf(strays, (name) => this.#objects.remove(pathOf(place, name), signal));
+    await eachOf(leftovers, (name) => this.#objects.remove(pathOf(place, name), signal));
     await this.#put(place, manifestName, manifestText(place.scanId, files), signal);
   }
 

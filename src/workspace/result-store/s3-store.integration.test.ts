@@ -99,10 +99,10 @@ describe('a result store behind a service that misbehaves', () => {
     }
   });
 
-  const storeAt = async (answer: RequestListener): Promise<S3Store> => {
+  const storeAt = async (respond: RequestListener): Promise<S3Store> => {
     // Not what the scan of another test asks of the port.
     const opened = createServer((request, response) => {
-      if (request.url?.startsWith('/s3/')) answer(request, response);
+      if (request.url?.startsWith('/s3/')) respond(request, response);
       else response.writeHead(404).end();
     });
     servers.push(opened);
@@ -166,8 +166,8 @@ describe('a result store behind a service that misbehaves', () => {
     ],
   ] satisfies [string, RequestListener][])(
     'is away when it %s',
-    async (_what, answer) => {
-      const store = await storeAt(answer);
+    async (_what, response) => {
+      const store = await storeAt(response);
       await expect(textOf(store, 'a')).rejects.toMatchObject({ code: 'unavailable' });
     },
     10_000,
@@ -194,13 +194,13 @@ describe('a result store behind a service that misbehaves', () => {
   });
 
   it('follows no redirect, and repeats nothing of an answer but its code', async () => {
-    let asked = 0;
+    let requested = 0;
     const store = await storeAt((_request, response) => {
-      asked++;
+      requested++;
       response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end('<Code>a\u001b[31m</Code>secret');
     });
     await expect(store.read('a', 0)).rejects.toThrow(/^The result store responded 307\.$/);
-    expect(asked).toBe(1);
+    expect(requested).toBe(1);
   });
 
   it('ends when it is told to', async () => {

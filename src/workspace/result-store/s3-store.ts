@@ -28,7 +28,7 @@ export interface S3Timeouts {
   triesMs: number;
 }
 
-const patience: S3Timeouts = { idleMs: 15_000, requestMs: 60_000, pausesMs: [200, 1000], triesMs: 10_000 };
+const timeouts: S3Timeouts = { idleMs: 15_000, requestMs: 60_000, pausesMs: [200, 1000], triesMs: 10_000 };
 /** Slowest accepted transfer, bytes per millisecond. */
 const slowestTransfer = 64;
 /** Largest object of one PUT (Amazon S3, "Uploading objects"). */
@@ -41,7 +41,7 @@ const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 const passing = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** A request to the service. */
-interface Question {
+interface ObjectRequest {
   method: 'GET' | 'PUT' | 'DELETE';
   /** Of the object. */
   name: string;
@@ -58,50 +58,50 @@ interface Question {
  */
 export class S3Store implements ObjectStore {
   readonly #place: S3Location;
-  readonly #patience: S3Timeouts;
+  readonly #timeouts: S3Timeouts;
 
-  constructor(place: S3Location, wait = patience) {
+  constructor(place: S3Location, wait = timeouts) {
     this.#place = place;
-    this.#patience = wait;
+    this.#timeouts = wait;
   }
 
   async put(name: string, content: ObjectContent, signal?: AbortSignal): Promise<void> {
     if (content.size > maxObjectBytes) throw storeAway('rejects files above 5 GiB');
-    const answer = await this.#send({ method: 'PUT', name, content, size: content.size, signal });
-    if (answer) await discard(answer);
+    const response = await this.#send({ method: 'PUT', name, content, size: content.size, signal });
+    if (response) await discard(response);
   }
 
   async read(name: string, size: number, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array> | null> {
-    const answer = await this.#send({ method: 'GET', name, content: null, size, signal });
-    return answer && bodyOf(answer);
+    const response = await this.#send({ method: 'GET', name, content: null, size, signal });
+    return response && bodyOf(response);
   }
 
   async remove(name: string, signal?: AbortSignal): Promise<void> {
-    const answer = await this.#send({ method: 'DELETE', name, content: null, size: 0, signal });
-    if (answer) await discard(answer);
+    const response = await this.#send({ method: 'DELETE', name, content: null, size: 0, signal });
+    if (response) await discard(response);
   }
 
   /** @returns a successful response with an unread body; null if there is no such object */
-  async #send(question: Question): Promise<IncomingMessage | null> {
-    const lastTry = performance.now() + this.#patience.triesMs;
-    for (const pause of this.#patience.pausesMs) {
+  async #send(request: ObjectRequest): Promise<IncomingMessage | null> {
+    const lastTry = performance.now() + this.#timeouts.triesMs;
+    for (const pause of this.#timeouts.pausesMs) {
       try {
-        return await this.#try(question);
+        return await this.#try(request);
       } catch (error) {
-        const isOver = question.signal?.aborted || performance.now() > lastTry;
-        if (isOver || !(error instanceof PassingFault)) throw told(error);
+        const isOver = request.signal?.aborted || performance.now() > lastTry;
+        if (isOver || !(error instanceof PassingFault)) throw reported(error);
         await sleep(pause);
       }
     }
-    return await this.#try(question).catch((error: unknown) => {
-      throw told(error);
+    return await this.#try(request).catch((error: unknown) => {
+      throw reported(error);
     });
   }
 
-  async #try(question: Question): Promise<IncomingMessage | null> {
-    const { method, content, size, signal } = question;
-    const { idleMs, requestMs } = this.#patience;
-    const { url, headers } = await this.#signed(question);
+  async #try(request: ObjectRequest): Promise<IncomingMessage | null> {
+    const { method, content, size, signal } = request;
+    const { idleMs, requestMs } = this.#timeouts;
+    const { url, headers } = await this.#signed(request);
     const deadline = AbortSignal.timeout(requestMs + Math.ceil(size / slowestTransfer));
     const options = {
       method,
@@ -113,18 +113,18 @@ export class S3Store implements ObjectStore {
       timeout: idleMs,
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     };
-    const answer = await exchange(url, options, content).catch((error: unknown) => {
+    const response = await exchange(url, options, content).catch((error: unknown) => {
       signal?.throwIfAborted();
       throw brokenOff(error);
     });
-    const { statusCode = 0 } = answer;
-    if (statusCode >= 200 && statusCode < 300) return answer;
-    const code = await errorCode(answer);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 200 && statusCode < 300) return response;
+    const code = await errorCode(response);
     if (code === 'NoSuchKey' && method !== 'PUT') return null;
     throw rejection(statusCode, code);
   }
 
-  #signed({ method, name, content }: Question) {
+  #signed({ method, name, content }: ObjectRequest) {
     const { region, accessKey, secretKey } = this.#place;
     return new AwsV4Signer({
       method,
@@ -164,13 +164,13 @@ async function exchange(
 ): Promise<IncomingMessage> {
   const outgoing = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options);
   outgoing.on('timeout', () => outgoing.destroy(new Error('timed out: no data')));
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+  const responded = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve);
     outgoing.once('error', reject);
   });
   if (content === null) {
     outgoing.end();
-    return await answered;
+    return await responded;
   }
   const source = Readable.from(content.bytes(), { objectMode: false });
   // A file that became unreadable or has changed: the request must not end as if it were complete.
@@ -178,9 +178,9 @@ async function exchange(
   source.pipe(outgoing);
   try {
     // A response before the end of the content is a rejection: do not send the rest.
-    return await Promise.race([answered, unread]);
+    return await Promise.race([responded, unread]);
   } catch (error) {
-    answered.catch(() => undefined);
+    responded.catch(() => undefined);
     outgoing.destroy();
     throw error;
   } finally {
@@ -190,30 +190,30 @@ async function exchange(
 }
 
 /** The bytes of a response; an early end of the connection means that the store is down. */
-async function* bodyOf(answer: IncomingMessage): AsyncGenerator<Uint8Array> {
+async function* bodyOf(response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
-    for await (const piece of answer) yield piece as Uint8Array;
+    for await (const piece of response) yield piece as Uint8Array;
   } catch (error) {
-    throw told(brokenOff(error));
+    throw reported(brokenOff(error));
   }
 }
 
-async function discard(answer: IncomingMessage): Promise<void> {
-  for await (const _piece of bodyOf(answer));
+async function discard(response: IncomingMessage): Promise<void> {
+  for await (const _piece of bodyOf(response));
 }
 
 /** The error code (`<Code>` of the response), empty if there is none that may be shown. */
-async function errorCode(answer: IncomingMessage): Promise<string> {
+async function errorCode(response: IncomingMessage): Promise<string> {
   let text = '';
   try {
-    for await (const piece of answer) {
+    for await (const piece of response) {
       text += String(piece);
       if (text.length > maxErrorCharacters) break;
     }
   } catch {
     // Cut off: use what has arrived.
   } finally {
-    answer.destroy();
+    response.destroy();
   }
   return /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? '';
 }
@@ -234,6 +234,6 @@ function brokenOff(error: unknown): unknown {
   return new PassingFault(`is not reachable (${reason})`, { cause: error });
 }
 
-function told(error: unknown): unknown {
+function reported(error: unknown): unknown {
   return error instanceof PassingFault ? storeAway(error.message, error.cause) : error;
 }

@@ -15,19 +15,19 @@ import {
 import { JobService, ScanService, WorkspaceService } from '../gen/service_pb.ts';
 import { connectError } from '../status.ts';
 
-/** A change is told at the latest after so long. */
+/** Maximum delay before a change is reported. */
 const lookMs = 1000;
 
 /** Clients that watch at once; they need no token. */
 const maxWatchers = 1000;
 
-/** Of a question, which is the name of a service; nobody has shown a token. */
-const maxQuestionBytes = 1024;
+/** Bytes of a request, which is the name of a service; clients are not authenticated. */
+const maxRequestBytes = 1024;
 
-/** What can be asked for; the empty name stands for the service as a whole. */
+/** Names of services; the empty name stands for the service as a whole. */
 const known = new Set(['', ...[ScanService, JobService, WorkspaceService, Health].map((s) => s.typeName)]);
 
-/** The standard health protocol: whether the service takes work, as `/readyz` tells it. */
+/** The standard health protocol: whether the service takes work, as `/readyz` reports it. */
 export function addHealth(router: ConnectRouter, context: RouteContext): void {
   const status = ({ service }: HealthCheckRequest): HealthCheckResponse['status'] => {
     if (!known.has(service)) return Status.SERVICE_UNKNOWN;
@@ -47,7 +47,7 @@ export function addHealth(router: ConnectRouter, context: RouteContext): void {
     watch: async function* changes(request, handling: HandlerContext) {
       markReached(handling);
       const ended = AbortSignal.any([handling.signal, context.closing]);
-      let told: HealthCheckResponse['status'] | null = null;
+      let reported: HealthCheckResponse['status'] | null = null;
       if (watchers >= maxWatchers) {
         throw connectError(
           new PortolanError('unavailable', `Too many watchers: the limit is ${maxWatchers}.`),
@@ -57,8 +57,8 @@ export function addHealth(router: ConnectRouter, context: RouteContext): void {
       try {
         for (;;) {
           const now = status(request);
-          if (now !== told) yield create(HealthCheckResponseSchema, { status: now });
-          told = now;
+          if (now !== reported) yield create(HealthCheckResponseSchema, { status: now });
+          reported = now;
           if (ended.aborted) break;
           await sleep(lookMs, undefined, { signal: ended }).catch(() => undefined);
         }
@@ -68,5 +68,5 @@ export function addHealth(router: ConnectRouter, context: RouteContext): void {
       throw connectError(new PortolanError('unavailable', 'The server is shutting down.'));
     },
   };
-  router.service(Health, methods, { readMaxBytes: maxQuestionBytes });
+  router.service(Health, methods, { readMaxBytes: maxRequestBytes });
 }

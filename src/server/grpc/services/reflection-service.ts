@@ -34,13 +34,13 @@ const services: readonly DescService[] = [
   AlphaReflection,
 ];
 
-/** Characters of an unknown name that are told back. */
-const maxToldName = 200;
+/** Characters of an unknown name that the error repeats. */
+const maxEchoedName = 200;
 
-type Question = ServerReflectionRequest['messageRequest'] | AlphaRequest['messageRequest'];
+type Request = ServerReflectionRequest['messageRequest'] | AlphaRequest['messageRequest'];
 
 /** The same in both versions of the protocol. */
-type Answer =
+type Response =
   | { case: 'fileDescriptorResponse'; value: { fileDescriptorProto: Uint8Array[] } }
   | { case: 'allExtensionNumbersResponse'; value: { baseTypeName: string } }
   | { case: 'listServicesResponse'; value: { service: { name: string }[] } }
@@ -51,26 +51,26 @@ export function addReflection(router: ConnectRouter): void {
   const descriptors = new Descriptors();
 
   router.service(ServerReflection, {
-    serverReflectionInfo: streaming(async function* answers(
+    serverReflectionInfo: streaming(async function* responses(
       requests: AsyncIterable<ServerReflectionRequest>,
     ) {
       for await (const request of requests) {
         yield create(ServerReflectionResponseSchema, {
           validHost: request.host,
           originalRequest: request,
-          messageResponse: descriptors.answer(request.messageRequest),
+          messageResponse: descriptors.respond(request.messageRequest),
         });
       }
     }),
   });
 
   router.service(AlphaReflection, {
-    serverReflectionInfo: streaming(async function* answers(requests: AsyncIterable<AlphaRequest>) {
+    serverReflectionInfo: streaming(async function* responses(requests: AsyncIterable<AlphaRequest>) {
       for await (const request of requests) {
         yield create(AlphaResponseSchema, {
           validHost: request.host,
           originalRequest: request,
-          messageResponse: descriptors.answer(request.messageRequest),
+          messageResponse: descriptors.respond(request.messageRequest),
         });
       }
     }),
@@ -86,21 +86,21 @@ class Descriptors {
     for (const { file } of services) this.#add(file);
   }
 
-  answer(asked: Question): Answer {
-    switch (asked.case) {
+  respond(request: Request): Response {
+    switch (request.case) {
       case 'listServices':
         return {
           case: 'listServicesResponse',
           value: { service: services.map(({ typeName }) => ({ name: typeName })) },
         };
       case 'fileByFilename':
-        return fileAnswer(this.#files.get(asked.value), asked.value);
+        return fileResponse(this.#files.get(request.value), request.value);
       case 'fileContainingSymbol':
-        return fileAnswer(this.#symbols.get(asked.value), asked.value);
+        return fileResponse(this.#symbols.get(request.value), request.value);
       case 'allExtensionNumbersOfType':
-        return this.#symbols.has(asked.value)
-          ? { case: 'allExtensionNumbersResponse', value: { baseTypeName: asked.value } }
-          : unknown(asked.value);
+        return this.#symbols.has(request.value)
+          ? { case: 'allExtensionNumbersResponse', value: { baseTypeName: request.value } }
+          : unknown(request.value);
       case 'fileContainingExtension':
         return failure(Code.NotFound, 'There are no extensions.');
       default:
@@ -133,7 +133,7 @@ function symbolsOf(type: DescMessage | DescEnum | DescExtension | DescService): 
 }
 
 /** A file together with those that it needs. */
-function fileAnswer(file: DescFile | undefined, name: string): Answer {
+function fileResponse(file: DescFile | undefined, name: string): Response {
   if (!file) return unknown(name);
   const files = [...closureOf(file)].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: files } };
@@ -146,10 +146,10 @@ function closureOf(file: DescFile, found = new Set<DescFile>()): Set<DescFile> {
   return found;
 }
 
-function unknown(name: string): Answer {
-  return failure(Code.NotFound, `Unknown name ${JSON.stringify(name.slice(0, maxToldName))}.`);
+function unknown(name: string): Response {
+  return failure(Code.NotFound, `Unknown name ${JSON.stringify(name.slice(0, maxEchoedName))}.`);
 }
 
-function failure(errorCode: Code, errorMessage: string): Answer {
+function failure(errorCode: Code, errorMessage: string): Response {
   return { case: 'errorResponse', value: { errorCode, errorMessage } };
 }

@@ -72,8 +72,8 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
 
     deleteScan: unary(async (message, call) => {
       const { scan_id } = await showScan(call.space.store, idOf(message, call));
-      const elsewhere = await callOwner(context, call, scan_id, 'DELETE', `/api/v1/scans/${scan_id}`);
-      if (!elsewhere) await deleteScan({ ...context, ...call.space }, scan_id);
+      const remote = await callOwner(context, call, scan_id, 'DELETE', `/api/v1/scans/${scan_id}`);
+      if (!remote) await deleteScan({ ...context, ...call.space }, scan_id);
       return messageOf(DeleteScanResponseSchema, { scan_id, deleted: true });
     }),
 
@@ -102,8 +102,8 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
       const scan = workers.freshen(await showScan(store, id));
       const { scan_id } = scan;
       const url = `/api/v1/scans/${scan_id}/results?format=${format}`;
-      const elsewhere = await callOwner(context, call, scan_id, 'GET', url);
-      yield* elsewhere ? forwardChunks(elsewhere) : pinnedChunks(scan, format, call);
+      const remote = await callOwner(context, call, scan_id, 'GET', url);
+      yield* remote ? forwardChunks(remote) : pinnedChunks(scan, format, call);
     }),
 
     watchScan: streaming((message, call) => watch(context, message, call)),
@@ -144,15 +144,15 @@ async function* watch(
   const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
   const url = `/api/v1/scans/${scan_id}/events`;
   const since = { 'last-event-id': String(afterRow) };
-  const elsewhere = await callOwner(context, { ...call, signal }, scan_id, 'GET', url, since);
-  const held = elsewhere ? null : await space.holdFolder(scan);
+  const remote = await callOwner(context, { ...call, signal }, scan_id, 'GET', url, since);
+  const held = remote ? null : await space.holdFolder(scan);
   const tokenLook = setInterval(() => {
     if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
   }, tokenCheckMs);
   const source = held && context.feeds.follow(space, scan_id, held.folder);
   let sequence = afterRow;
   try {
-    const events = source ? watchScan(source, afterRow, signal) : forwardEvents(elsewhere);
+    const events = source ? watchScan(source, afterRow, signal) : forwardEvents(remote);
     for await (const event of events) {
       sequence = event.id ?? sequence;
       yield eventMessage(event, sequence);
@@ -167,7 +167,7 @@ async function* watch(
   }
   if (revoked.signal.aborted) throw new PortolanError('unauthorized', 'The token is no longer valid.');
   if (context.closing.aborted) throw new PortolanError('unavailable', 'The server is shutting down.');
-  if (elsewhere && (await space.store.scans.get(scan_id)) !== null) {
+  if (remote && (await space.store.scans.get(scan_id)) !== null) {
     throw new PortolanError('unavailable', 'The server that has the scan closed the stream.');
   }
   throw new PortolanError('not_found', `The scan ${scan_id} no longer exists.`);

@@ -38,8 +38,8 @@ export function addWorkspace(
       const scan = workers.freshen(await showScan(store, id));
       const { scan_id } = scan;
       const url = `/api/v1/workspace/scans/${scan_id}/export?format=${format}`;
-      const elsewhere = await callOwner({ shards }, call, scan_id, 'GET', url);
-      yield* elsewhere ? forwardChunks(elsewhere) : pinnedChunks(scan, format, call, partOf(format));
+      const remote = await callOwner({ shards }, call, scan_id, 'GET', url);
+      yield* remote ? forwardChunks(remote) : pinnedChunks(scan, format, call, partOf(format));
     }),
   });
 }

@@ -14,8 +14,8 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
   const ranges = accept.split(',').map(rangeOf);
   const best = (fits: (range: MediaRange) => boolean) =>
     Math.max(0, ...ranges.filter(fits).map(({ quality }) => quality));
-  const asked = best(({ type, version }) => openMetrics.test(type) && (version ?? '1.0.0') === '1.0.0');
-  return asked > 0 && asked >= best(({ type }) => plainText.test(type));
+  const requested = best(({ type, version }) => openMetrics.test(type) && (version ?? '1.0.0') === '1.0.0');
+  return requested > 0 && requested >= best(({ type }) => plainText.test(type));
 }
 
 interface MediaRange {

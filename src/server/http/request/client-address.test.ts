@@ -31,7 +31,7 @@ describe('the address of a client', () => {
     expect(clients.of(from(remote, forwarded))).toBe(expected);
   });
 
-  it('trusts nobody unless told to', () => {
+  it('trusts no proxy unless configured', () => {
     expect(new ClientAddresses([]).of(from('127.0.0.1', '198.51.100.7'))).toBe('127.0.0.1');
   });
 

@@ -38,26 +38,27 @@ const strangers = [
 describe('pages of other origins (T-042)', () => {
   it('get no header at all while CORS is off', async () => {
     const service = await start();
-    const asks: InjectOptions[] = [
+    const requests: InjectOptions[] = [
       { url: '/api/v1/scans', headers: { origin: listed } },
       { url: '/health', headers: { origin: listed } },
       preflight(listed),
     ];
-    for (const ask of asks) expect(corsNames((await service.app.inject(ask)).headers)).toEqual([]);
+    for (const request of requests)
+      expect(corsNames((await service.app.inject(request)).headers)).toEqual([]);
     expect((await service.app.inject(preflight(listed))).statusCode).toBe(405);
   });
 
-  it('read answers and refusals when they are listed', async () => {
+  it('read responses and errors when they are listed', async () => {
     const service = await start({ ...crossOrigin, 'server.api.auth': true });
     const authorization = `Bearer ${await service.token('scan:read')}`;
-    const asks: [InjectOptions, number][] = [
+    const requests: [InjectOptions, number][] = [
       [{ url: '/api/v1/scans', headers: { origin: listed, authorization } }, 200],
       [{ url: '/api/v1/scans', headers: { origin: listed } }, 401],
       [{ url: '/api/v1/nothing', headers: { origin: listed, authorization } }, 404],
       [{ url: '/api/v1/%', headers: { origin: listed, authorization } }, 404],
     ];
-    for (const [ask, status] of asks) {
-      const { statusCode, headers } = await service.app.inject(ask);
+    for (const [request, status] of requests) {
+      const { statusCode, headers } = await service.app.inject(request);
       expect([statusCode, headers['vary']]).toEqual([status, 'Origin']);
       expect(headers['access-control-allow-origin']).toBe(listed);
       expect(headers['access-control-expose-headers']).toMatch(
@@ -67,7 +68,7 @@ describe('pages of other origins (T-042)', () => {
     }
   });
 
-  it('have their preflight answered before the token, the rate and the path are looked at', async () => {
+  it('get their preflight response before token, rate and path are checked', async () => {
     const service = await start({ ...crossOrigin, 'server.api.auth': true, 'server.api.rate_limit': 1 });
     for (const url of ['/api/v1/scans', '/api/v1/scans', '/api/v1/nothing', '/api/v1/%', '/health']) {
       const { statusCode, headers, body } = await service.app.inject(preflight(listed, url));
@@ -92,8 +93,8 @@ describe('pages of other origins (T-042)', () => {
 
   it.each(strangers)('learn nothing as %s', async (origin) => {
     const service = await start(crossOrigin);
-    const asked = await service.app.inject(preflight(origin));
-    expect([asked.statusCode, corsNames(asked.headers)]).toEqual([204, ['vary']]);
+    const requested = await service.app.inject(preflight(origin));
+    expect([requested.statusCode, corsNames(requested.headers)]).toEqual([204, ['vary']]);
     const read = await service.app.inject({ url: '/api/v1/scans', headers: { origin } });
     expect([read.statusCode, corsNames(read.headers)]).toEqual([200, ['vary']]);
   });
@@ -108,8 +109,8 @@ describe('pages of other origins (T-042)', () => {
         payload: { targets: ['127.0.0.1'] },
       });
     for (const origin of strangers) {
-      const answer = await submit({ origin });
-      expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'forbidden_origin']);
+      const response = await submit({ origin });
+      expect([response.statusCode, response.json().error.code]).toEqual([403, 'forbidden_origin']);
     }
     expect((await service.store.scans.totals()).scan_count).toBe(0);
     expect((await submit({ origin: listed })).statusCode).toBe(201);
@@ -206,7 +207,7 @@ describe('clients behind a trusted proxy (T-037)', () => {
     expect(await status('127.0.0.1', '127.0.0.5')).toBe(200);
     expect(await status('127.0.0.1', '192.0.2.1')).toBe(403);
     expect(await status('192.0.2.1', '127.0.0.1')).toBe(403);
-    // A proxy elsewhere is no client of this machine, whoever it speaks for.
+    // A remote proxy is not a local client, whoever it forwards for.
     expect(await status('10.0.0.1', '127.0.0.1')).toBe(403);
   });
 });

@@ -53,16 +53,16 @@ export function requestCheck(context: ServerContext, paths: KnownPaths): Request
     } = routeOf(request).config ?? {};
     if (token && streams) request.tokenHolds = () => admission.holds(request.raw);
     const entry = { head: request.raw, client: request.clientAddress, token };
-    const tell = (headers: Record<string, string>) => void reply.headers(headers);
-    const choice = admission.meter(entry, { wholeService, unmetered }, tell);
+    const setHeaders = (headers: Record<string, string>) => void reply.headers(headers);
+    const choice = admission.meter(entry, { wholeService, unmetered }, setHeaders);
     if (request.is404) refuseUnknown(paths, request, reply);
     // Also for a rejected request: its audit record names the tenant.
     if ('space' in choice) request.space = choice.space;
     admission.enter(choice, token, access, feature);
     checkPhase(context, request);
-    if (eventStream && request.method !== 'HEAD') whenClosed(reply, admission.openStream(entry, tell));
+    if (eventStream && request.method !== 'HEAD') whenClosed(reply, admission.openStream(entry, setHeaders));
     if (streams || unmetered) return null;
-    return admission.takeSlot(entry, (work) => whenClosed(reply, work), tell);
+    return admission.takeSlot(entry, (work) => whenClosed(reply, work), setHeaders);
   };
 
   const admitWithToken = async (
@@ -225,8 +225,8 @@ async function authenticated(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<TokenRecord> {
-  const tell = (headers: Record<string, string>) => void reply.headers(headers);
-  const record = await admission.authenticate(request.raw, request.clientAddress, tell);
+  const setHeaders = (headers: Record<string, string>) => void reply.headers(headers);
+  const record = await admission.authenticate(request.raw, request.clientAddress, setHeaders);
   request.tokenId = record.id;
   request.token = record;
   return record;

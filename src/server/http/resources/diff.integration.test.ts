@@ -18,7 +18,7 @@ async function finished(rows: number, more: object = {}): Promise<string> {
 }
 
 describe('GET /api/v1/scans/{scan_id}/diff', () => {
-  it('answers with what changed since the baseline', async () => {
+  it('returns the changes since the baseline', async () => {
     const before = await finished(2, { targets: ['127.0.0.0/24'] });
     const after = await finished(3, { targets: ['127.0.0.0/24'] });
     const response = await get(`/api/v1/scans/${after}/diff?against=${before}`);

@@ -119,11 +119,11 @@ export function diffRoutes(app: App, context: RouteContext): void {
 
 function send(comparison: Comparison, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.header('content-type', 'application/json; charset=utf-8');
-  const body = request.method === 'HEAD' ? [] : answer(comparison, request);
+  const body = request.method === 'HEAD' ? [] : response(comparison, request);
   return reply.send(Readable.from(body, { objectMode: false }));
 }
 
-async function* answer(comparison: Comparison, request: FastifyRequest): AsyncIterable<string> {
+async function* response(comparison: Comparison, request: FastifyRequest): AsyncIterable<string> {
   yield '{"data":';
   yield* renderComparison(comparison);
   yield `,"meta":${JSON.stringify(metaOf(request))}}\n`;

@@ -52,8 +52,8 @@ describe('the page about the API', () => {
   it('is served under the allowed host names only (T-042)', async () => {
     for (const host of ['evil.example', 'scan.example.net.evil.example', 'localhost', '127.0.0.1']) {
       for (const url of ['/api/v1/docs', '/api/v1/docs/page.js']) {
-        const answer = await get(url, host);
-        expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'forbidden_origin']);
+        const response = await get(url, host);
+        expect([response.statusCode, response.json().error.code]).toEqual([403, 'forbidden_origin']);
       }
     }
     const usual = await openService();
@@ -66,7 +66,7 @@ describe('the page about the API', () => {
   });
 
   it('leaves errors below it to the API', async () => {
-    const answer = await get('/api/v1/docs/nothing');
-    expect([answer.statusCode, answer.json().error.code]).toEqual([401, 'unauthorized']);
+    const response = await get('/api/v1/docs/nothing');
+    expect([response.statusCode, response.json().error.code]).toEqual([401, 'unauthorized']);
   });
 });

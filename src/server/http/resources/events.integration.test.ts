@@ -39,7 +39,7 @@ async function follow(base: string, scanId: string, lastId?: string): Promise<Ev
 }
 
 describe('the event stream', () => {
-  it('tells a scan from its start to its end, each row once', async () => {
+  it('streams a scan from start to end, each row once', async () => {
     const { service, base } = await start();
     const scanId = await service.submit('hang');
     const following = follow(base, scanId);
@@ -91,7 +91,7 @@ describe('the event stream', () => {
     await Promise.all([service.close(), two]);
   });
 
-  it('asks for a token as everything does', async () => {
+  it('requires a token', async () => {
     const { service, base } = await start({ 'server.api.auth': true });
     expect((await fetch(`${base}/api/v1/scans/20261006-143022-abcdef/events`)).status).toBe(401);
     const headers = { authorization: `Bearer ${await service.token('scan:read')}` };
@@ -148,10 +148,10 @@ describe('the event stream', () => {
       return await get.call(this, id);
     };
     const leaving = new AbortController();
-    const answer = fetch(`${base}/api/v1/scans/${scanId}/events`, { signal: leaving.signal });
+    const response = fetch(`${base}/api/v1/scans/${scanId}/events`, { signal: leaving.signal });
     await met.promise;
     leaving.abort();
-    await answer.catch(() => undefined);
+    await response.catch(() => undefined);
     await new Promise((resolve) => setTimeout(resolve, 200));
     proto.get = get;
     go.resolve();

@@ -15,7 +15,7 @@ async function start(
   return service;
 }
 
-interface Answer {
+interface Response {
   status: number;
   headers: Record<string, unknown>;
   data: Job;
@@ -24,23 +24,23 @@ interface Answer {
   warnings: string[] | undefined;
 }
 
-async function ask(
+async function request(
   service: Service,
   method: 'GET' | 'POST',
   path: string,
   payload?: object,
   headers: Record<string, string> = {},
-): Promise<Answer> {
-  const answer = await service.app.inject({
+): Promise<Response> {
+  const response = await service.app.inject({
     method,
     url: `/api/v1/jobs${path}`,
     headers,
     ...(payload && { payload }),
   });
-  const body = answer.json();
+  const body = response.json();
   return {
-    status: answer.statusCode,
-    headers: answer.headers,
+    status: response.statusCode,
+    headers: response.headers,
     data: body.data,
     list: body.data,
     error: body.error,
@@ -51,11 +51,11 @@ async function ask(
 const now = { type: 'scan', params: { targets: ['127.0.0.1'] } };
 const nightly = { ...now, schedule: '0 2 * * *' };
 const submit = (service: Service, body: object, headers?: Record<string, string>) =>
-  ask(service, 'POST', '', body, headers);
+  request(service, 'POST', '', body, headers);
 
 async function until(service: Service, id: string, done: (job: Job) => boolean): Promise<Job> {
   for (const end = performance.now() + 30_000; ; ) {
-    const { data } = await ask(service, 'GET', `/${id}`);
+    const { data } = await request(service, 'GET', `/${id}`);
     if (done(data)) return data;
     if (performance.now() > end) throw new Error(`the job is ${JSON.stringify(data)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -63,7 +63,7 @@ async function until(service: Service, id: string, done: (job: Job) => boolean):
 }
 
 describe('POST /api/v1/jobs', () => {
-  it('takes a job with a schedule and tells its next three times', async () => {
+  it('accepts a job with a schedule and returns its next three times', async () => {
     const service = await start();
     const { status, headers, data } = await submit(service, { ...nightly, name: 'nightly' });
     expect(status).toBe(201);
@@ -94,7 +94,7 @@ describe('POST /api/v1/jobs', () => {
       created_by: null,
     });
     expect(Date.parse(data.next_runs[0] ?? '')).toBeGreaterThan(Date.now());
-    expect((await ask(service, 'GET', `/${data.job_id}`)).data).toEqual(data);
+    expect((await request(service, 'GET', `/${data.job_id}`)).data).toEqual(data);
     expect((await service.store.scans.totals()).scan_count).toBe(0);
   });
 
@@ -114,8 +114,8 @@ describe('POST /api/v1/jobs', () => {
     });
     const scan = await service.store.scans.get(data.scan_id ?? '');
     expect([ended.started_at, ended.completed_at]).toEqual([scan?.started_at, scan?.completed_at]);
-    expect((await ask(service, 'POST', `/${data.job_id}/cancel`)).error.code).toBe('conflict');
-    expect((await ask(service, 'GET', `/${data.job_id}`)).data).toEqual(ended);
+    expect((await request(service, 'POST', `/${data.job_id}/cancel`)).error.code).toBe('conflict');
+    expect((await request(service, 'GET', `/${data.job_id}`)).data).toEqual(ended);
   });
 
   it('looks for vulnerabilities where the graph does and the job is silent', async () => {
@@ -146,7 +146,7 @@ describe('POST /api/v1/jobs', () => {
       ]);
     }
     expect((await submit(service, { ...now, schedule: 5 })).status).toBe(400);
-    expect((await ask(service, 'GET', '')).list.total).toBe(0);
+    expect((await request(service, 'GET', '')).list.total).toBe(0);
   });
 
   it('checks params as a scan, and says which field of them is wrong', async () => {
@@ -209,25 +209,27 @@ describe('POST /api/v1/jobs', () => {
     expect([status, error.code]).toEqual([503, 'queue_full']);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect((await submit(service, nightly)).status).toBe(201);
-    expect((await ask(service, 'GET', '')).list.total).toBe(2);
+    expect((await request(service, 'GET', '')).list.total).toBe(2);
   });
 
   it('T-038 makes one job of 100 equal submissions with one key, also after a restart', async () => {
     for (const body of [now, nightly]) {
       const first = await openService({ 'queue.max_jobs': 1 });
       const key = { 'idempotency-key': 'k' };
-      const answers = await Promise.all(Array.from({ length: 100 }, () => submit(first, body, key)));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-      expect(new Set(answers.map(({ data }) => JSON.stringify(data))).size).toBe(1);
-      expect(answers.filter(({ headers }) => headers['idempotency-replayed'] === undefined)).toHaveLength(1);
-      expect((await ask(first, 'GET', '')).list.total).toBe(1);
+      const responses = await Promise.all(Array.from({ length: 100 }, () => submit(first, body, key)));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
+      expect(new Set(responses.map(({ data }) => JSON.stringify(data))).size).toBe(1);
+      expect(responses.filter(({ headers }) => headers['idempotency-replayed'] === undefined)).toHaveLength(
+        1,
+      );
+      expect((await request(first, 'GET', '')).list.total).toBe(1);
       expect((await first.store.scans.totals()).scan_count).toBe(body === now ? 1 : 0);
       await first.close({ keep: true });
 
       const second = await start({}, { dir: first.dir });
       const again = await submit(second, body, key);
       expect([again.status, again.headers['idempotency-replayed']]).toEqual([201, 'true']);
-      expect(again.data).toEqual(answers[0]?.data);
+      expect(again.data).toEqual(responses[0]?.data);
       expect((await submit(second, { ...body, name: 'other' }, key)).error.code).toBe('conflict');
       const scan = await second.app.inject({
         method: 'POST',
@@ -250,13 +252,13 @@ describe('GET /api/v1/jobs', () => {
     made.unshift(hanging.data.job_id);
     await until(service, hanging.data.job_id, ({ status }) => status === 'running');
     const ids = async (query: string) =>
-      (await ask(service, 'GET', query)).list.jobs.map(({ job_id }) => job_id);
-    const ordered = (await ask(service, 'GET', '')).list.jobs.map(
+      (await request(service, 'GET', query)).list.jobs.map(({ job_id }) => job_id);
+    const ordered = (await request(service, 'GET', '')).list.jobs.map(
       ({ created_at, job_id }) => created_at + job_id,
     );
     expect(ordered).toEqual(ordered.toSorted().toReversed());
 
-    const first = await ask(service, 'GET', '?limit=2');
+    const first = await request(service, 'GET', '?limit=2');
     expect(first.list).toMatchObject({ total: 4, limit: 2, offset: 0, next_cursor: expect.any(String) });
     expect(String(first.headers['link'])).toMatch(/rel="first".*rel="next".*rel="last"/);
     const second = await ids(`?limit=2&cursor=${first.list.next_cursor}`);
@@ -280,23 +282,23 @@ describe('GET /api/v1/jobs', () => {
       'limit=1e3',
       'cursor=x',
     ])
-      expect([bad, (await ask(service, 'GET', `?${bad}`)).status]).toEqual([bad, 400]);
+      expect([bad, (await request(service, 'GET', `?${bad}`)).status]).toEqual([bad, 400]);
   });
 
   it('shows a hundred of very many targets', async () => {
     const service = await start();
     const targets = Array.from({ length: 9000 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
     const { data } = await submit(service, { ...nightly, params: { targets } });
-    const { list } = await ask(service, 'GET', '');
+    const { list } = await request(service, 'GET', '');
     expect(list.jobs[0]?.params).toEqual({ targets: targets.slice(0, 100), targets_total: 9000 });
-    expect((await ask(service, 'GET', `/${data.job_id}`)).data.params).toEqual({ targets });
+    expect((await request(service, 'GET', `/${data.job_id}`)).data.params).toEqual({ targets });
   });
 
-  it('answers 404 for what is no job', async () => {
+  it('responds 404 for an unknown job', async () => {
     const service = await start();
     for (const id of ['job-ffffffff', 'job-', 'JOB-FFFF', '..%2f', 'x'.repeat(500)]) {
-      expect((await ask(service, 'GET', `/${id}`)).status).toBe(404);
-      expect((await ask(service, 'POST', `/${id}/cancel`)).status).toBe(404);
+      expect((await request(service, 'GET', `/${id}`)).status).toBe(404);
+      expect((await request(service, 'POST', `/${id}/cancel`)).status).toBe(404);
     }
   });
 });
@@ -306,13 +308,13 @@ describe('a long page of jobs', () => {
     const service = await start();
     const made: string[] = [];
     for (let n = 0; n < 210; n++) made.push((await submit(service, nightly)).data.job_id);
-    const whole = await ask(service, 'GET', '?limit=1000');
+    const whole = await request(service, 'GET', '?limit=1000');
     expect(whole.list).toMatchObject({ total: 210, limit: 1000, next_cursor: null });
     const ids = whole.list.jobs.map(({ job_id }) => job_id);
     expect(ids.toSorted()).toEqual(made.toSorted());
-    const some = await ask(service, 'GET', '?limit=150&offset=30');
+    const some = await request(service, 'GET', '?limit=150&offset=30');
     expect(some.list.jobs.map(({ job_id }) => job_id)).toEqual(ids.slice(30, 180));
-    const rest = await ask(service, 'GET', `?limit=150&cursor=${some.list.next_cursor}`);
+    const rest = await request(service, 'GET', `?limit=150&cursor=${some.list.next_cursor}`);
     expect(rest.list.jobs.map(({ job_id }) => job_id)).toEqual(ids.slice(180));
   });
 });
@@ -321,26 +323,26 @@ describe('POST /api/v1/jobs/{job_id}/cancel', () => {
   it('ends a job that waits for its time', async () => {
     const service = await start();
     const { data } = await submit(service, nightly);
-    const canceled = await ask(service, 'POST', `/${data.job_id}/cancel`);
+    const canceled = await request(service, 'POST', `/${data.job_id}/cancel`);
     expect([canceled.status, canceled.data]).toMatchObject([
       200,
       { status: 'canceled', next_run_at: null, next_runs: [], completed_at: expect.any(String) },
     ]);
-    expect((await ask(service, 'POST', `/${data.job_id}/cancel`)).data).toEqual(canceled.data);
+    expect((await request(service, 'POST', `/${data.job_id}/cancel`)).data).toEqual(canceled.data);
   });
 
   it('stops the scan that runs, and keeps what it found', async () => {
     const service = await start({}, { working: true });
     const { data } = await submit(service, { ...now, params: { ...now.params, name: 'hang' } });
     await service.until(data.scan_id ?? '', ({ results }) => results.live_hosts === 1);
-    const canceled = await ask(service, 'POST', `/${data.job_id}/cancel`);
+    const canceled = await request(service, 'POST', `/${data.job_id}/cancel`);
     expect([canceled.status, canceled.data]).toMatchObject([
       200,
       { status: 'canceled', last_status: 'failed', runs: [{ scan_id: data.scan_id, status: 'failed' }] },
     ]);
     const scan = await service.store.scans.get(data.scan_id ?? '');
     expect(scan).toMatchObject({ status: 'failed', error: { code: 'canceled' }, results: { live_hosts: 1 } });
-    expect(await ask(service, 'POST', `/${data.job_id}/cancel`)).toMatchObject({
+    expect(await request(service, 'POST', `/${data.job_id}/cancel`)).toMatchObject({
       status: 200,
       data: canceled.data,
     });
@@ -349,7 +351,7 @@ describe('POST /api/v1/jobs/{job_id}/cancel', () => {
   it('takes a scan that waits out of the queue', async () => {
     const service = await start();
     const { data } = await submit(service, now);
-    expect((await ask(service, 'POST', `/${data.job_id}/cancel`)).data.status).toBe('canceled');
+    expect((await request(service, 'POST', `/${data.job_id}/cancel`)).data.status).toBe('canceled');
     expect((await service.store.scans.get(data.scan_id ?? ''))?.error?.code).toBe('canceled');
     expect(await service.queue.counts()).toMatchObject({ pending: 0, running: 0 });
   });
@@ -364,7 +366,7 @@ describe('POST /api/v1/jobs/{job_id}/cancel', () => {
     await first.close({ keep: true });
     const second = await start({}, { dir: first.dir, working: true });
     await second.until(data.scan_id ?? '', ({ status }) => status === 'failed');
-    const shown = (await ask(second, 'GET', `/${data.job_id}`)).data;
+    const shown = (await request(second, 'GET', `/${data.job_id}`)).data;
     expect(shown).toMatchObject({ status: 'canceled', runs: [{ status: 'failed' }] });
   });
 });
@@ -375,12 +377,12 @@ describe('a job', () => {
     const { data } = await submit(service, { ...now, params: { ...now.params, name: 'rows 1' } });
     await until(service, data.job_id, ({ status }) => status === 'completed');
     await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${data.scan_id}` });
-    const { data: kept } = await ask(service, 'GET', `/${data.job_id}`);
+    const { data: kept } = await request(service, 'GET', `/${data.job_id}`);
     expect(kept).toMatchObject({ status: 'completed', scan_id: data.scan_id });
     const hanging = await submit(service, { ...now, params: { ...now.params, name: 'hang' } });
     await until(service, hanging.data.job_id, ({ status }) => status === 'running');
     await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${hanging.data.scan_id}` });
-    expect((await ask(service, 'GET', `/${hanging.data.job_id}`)).data).toMatchObject({
+    expect((await request(service, 'GET', `/${hanging.data.job_id}`)).data).toMatchObject({
       status: 'failed',
       last_status: 'failed',
       error: { code: expect.stringMatching(/deleted|canceled/) },
@@ -392,7 +394,7 @@ describe('a job', () => {
     const { data } = await submit(service, { ...now, params: { ...now.params, name: 'hang' } });
     await until(service, data.job_id, ({ status }) => status === 'running');
     await service.app.inject({ method: 'POST', url: `/api/v1/scans/${data.scan_id}/cancel` });
-    expect((await ask(service, 'GET', `/${data.job_id}`)).data).toMatchObject({
+    expect((await request(service, 'GET', `/${data.job_id}`)).data).toMatchObject({
       status: 'failed',
       error: { code: 'canceled' },
     });
@@ -411,24 +413,24 @@ describe('a job', () => {
     expect((await submit(service, nightly, reader)).error.code).toBe('insufficient_scope');
     const { data } = await submit(service, nightly, writer);
     expect(writer.authorization).toContain(`svc_${data.created_by}_`);
-    expect((await ask(service, 'GET', '', undefined, reader)).list.total).toBe(1);
-    expect((await ask(service, 'GET', '', undefined, writer)).status).toBe(403);
-    expect((await ask(service, 'GET', `/${data.job_id}`, undefined, other)).status).toBe(403);
-    expect((await ask(service, 'POST', `/${data.job_id}/cancel`, undefined, reader)).status).toBe(403);
+    expect((await request(service, 'GET', '', undefined, reader)).list.total).toBe(1);
+    expect((await request(service, 'GET', '', undefined, writer)).status).toBe(403);
+    expect((await request(service, 'GET', `/${data.job_id}`, undefined, other)).status).toBe(403);
+    expect((await request(service, 'POST', `/${data.job_id}/cancel`, undefined, reader)).status).toBe(403);
     expect((await submit(service, nightly, await bearer('scan:write'))).status).toBe(201);
-    expect((await ask(service, 'GET', '', undefined, await bearer('scan:read'))).list.total).toBe(2);
+    expect((await request(service, 'GET', '', undefined, await bearer('scan:read'))).list.total).toBe(2);
   });
 
   it('T-047 of another tenant is not there', async () => {
     const service = await start({ 'multi_tenant.enabled': true, 'multi_tenant.tenants': ['acme', 'globex'] });
     const [acme, globex] = [{ 'x-tenant-id': 'acme' }, { 'x-tenant-id': 'globex' }];
     const { data } = await submit(service, nightly, acme);
-    const foreign = await ask(service, 'GET', `/${data.job_id}`, undefined, globex);
-    const unknown = await ask(service, 'GET', '/job-ffffffff', undefined, globex);
+    const foreign = await request(service, 'GET', `/${data.job_id}`, undefined, globex);
+    const unknown = await request(service, 'GET', '/job-ffffffff', undefined, globex);
     expect([foreign.status, foreign.error.message]).toEqual([404, unknown.error.message]);
-    expect((await ask(service, 'POST', `/${data.job_id}/cancel`, undefined, globex)).status).toBe(404);
-    expect((await ask(service, 'GET', '', undefined, globex)).list.total).toBe(0);
-    expect((await ask(service, 'GET', `/${data.job_id}`, undefined, acme)).data.status).toBe('pending');
+    expect((await request(service, 'POST', `/${data.job_id}/cancel`, undefined, globex)).status).toBe(404);
+    expect((await request(service, 'GET', '', undefined, globex)).list.total).toBe(0);
+    expect((await request(service, 'GET', `/${data.job_id}`, undefined, acme)).data.status).toBe('pending');
   });
 });
 
@@ -442,9 +444,9 @@ describe('workers.pools', () => {
     const [first, second] = [(await hang('dmz')).data, (await hang('dmz')).data];
     const other = (await hang('default')).data;
     await until(service, other.job_id, ({ status }) => status === 'running');
-    expect((await ask(service, 'GET', `/${first.job_id}`)).data.status).toBe('running');
-    expect((await ask(service, 'GET', `/${second.job_id}`)).data.status).toBe('pending');
-    await ask(service, 'POST', `/${first.job_id}/cancel`);
+    expect((await request(service, 'GET', `/${first.job_id}`)).data.status).toBe('running');
+    expect((await request(service, 'GET', `/${second.job_id}`)).data.status).toBe('pending');
+    await request(service, 'POST', `/${first.job_id}/cancel`);
     await until(service, second.job_id, ({ status }) => status === 'running');
   });
 });

@@ -51,16 +51,16 @@ async function enforced(
 }
 
 describe('GET /license', () => {
-  it('tells what may be used and never the license itself', async () => {
+  it('reports the licensed features and never the license itself', async () => {
     const service = await enforced('business', ['jobs']);
-    const answer = await service.app.inject({ url: '/api/v1/license' });
-    const { data } = answer.json();
+    const response = await service.app.inject({ url: '/api/v1/license' });
+    const { data } = response.json();
     expect(Object.keys(data).toSorted()).toEqual(
       ['enforced', 'expires_at', 'features', 'grace_until', 'plan', 'valid'].toSorted(),
     );
     expect(data).toMatchObject({ enforced: true, plan: 'business', valid: true, features: ['jobs'] });
     expect(Date.parse(data.grace_until) - Date.parse(data.expires_at)).toBe(7 * 86_400_000);
-    expect(answer.body).not.toContain('eyJ');
+    expect(response.body).not.toContain('eyJ');
   });
 
   it('says that everything works where licenses are not enforced', async () => {
@@ -103,9 +103,9 @@ describe('a feature', () => {
     const config = { access: ['job:write'] as const, feature: 'jobs' as const };
     app.route({ method: 'POST', url: '/jobs', config, handler: async () => 'done' });
     const headers = { authorization: `Bearer ${await service.token(scopes)}` };
-    const answer = await app.inject({ method: 'POST', url: '/jobs', headers });
+    const response = await app.inject({ method: 'POST', url: '/jobs', headers });
     await app.close();
-    return [answer.statusCode, answer.statusCode === 200 ? null : answer.json().error];
+    return [response.statusCode, response.statusCode === 200 ? null : response.json().error];
   }
   const auth = { 'server.api.auth': true };
 
@@ -133,9 +133,9 @@ describe('a feature', () => {
     app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
     const config = { access: 'open' as const, feature: 'metrics' as const };
     app.route({ method: 'GET', url: '/figures', config, handler: async () => 'done' });
-    const answer = await app.inject({ url: '/figures' });
+    const response = await app.inject({ url: '/figures' });
     await app.close();
-    expect([answer.statusCode, answer.json().error.details.feature]).toEqual([403, 'metrics']);
+    expect([response.statusCode, response.json().error.details.feature]).toEqual([403, 'metrics']);
   });
 
   it('jobs: every route is refused without a license for them', async () => {
@@ -147,8 +147,8 @@ describe('a feature', () => {
       ['GET', '/api/v1/jobs/job-ffffffff'],
       ['POST', '/api/v1/jobs/job-ffffffff/cancel'],
     ] as const) {
-      const answer = await service.app.inject({ method, url, ...(method === 'POST' && { payload }) });
-      expect([answer.statusCode, answer.json().error.details.feature]).toEqual([403, 'jobs']);
+      const response = await service.app.inject({ method, url, ...(method === 'POST' && { payload }) });
+      expect([response.statusCode, response.json().error.details.feature]).toEqual([403, 'jobs']);
     }
     const licensed = await enforced('business', ['jobs']);
     expect((await licensed.app.inject({ url: '/api/v1/jobs' })).statusCode).toBe(200);
@@ -194,8 +194,8 @@ nodes:
     const libraries = { service: library, tenants: new Map() };
     Object.assign(service.context.installed, { registry, libraries });
     const payload = { targets: ['127.0.0.1'], profile: 'standard', ...more };
-    const answer = await service.app.inject({ method: 'POST', url: '/api/v1/scans', payload });
-    return [answer.statusCode, answer.json().error?.details.feature];
+    const response = await service.app.inject({ method: 'POST', url: '/api/v1/scans', payload });
+    return [response.statusCode, response.json().error?.details.feature];
   }
 
   it('is refused at submission; nodes that will not run need nothing', async () => {
@@ -211,8 +211,8 @@ nodes:
 
   it('is refused as the format of an export too, before anything is said about the scan', async () => {
     const url = '/api/v1/workspace/scans/20261006-143022-a1b2c3/export?format=pdf';
-    const answer = await (await enforced(null)).app.inject({ url });
-    expect([answer.statusCode, answer.json().error.details.feature]).toEqual([403, 'pdf_reporter']);
+    const response = await (await enforced(null)).app.inject({ url });
+    expect([response.statusCode, response.json().error.details.feature]).toEqual([403, 'pdf_reporter']);
     const allowed = await enforced('team', ['pdf_reporter']);
     expect((await allowed.app.inject({ url })).json().error.code).toBe('not_implemented');
   });
@@ -235,14 +235,14 @@ describe('an end that comes near', () => {
     exp: Math.floor((Date.now() + left) / 1000),
   });
 
-  it('is in the health answer where licenses are enforced', async () => {
+  it('is in the health response where licenses are enforced', async () => {
     const service = await openService({}, { working: true });
     own.push(service);
     const checks = async (license: License) => {
       service.context.license = license;
-      const answer = await service.app.inject({ url: '/api/v1/health' });
-      expect(answer.statusCode).toBe(200);
-      return answer.json().checks.filter(({ name }: { name: string }) => name === 'license').length;
+      const response = await service.app.inject({ url: '/api/v1/health' });
+      expect(response.statusCode).toBe(200);
+      return response.json().checks.filter(({ name }: { name: string }) => name === 'license').length;
     };
     expect(await checks(new License(true, claims(5 * day), null))).toBe(1);
     expect(await checks(new License(true, claims(60 * day), null))).toBe(0);

@@ -168,8 +168,8 @@ describe('GET /metrics', () => {
     const head = await service.app.inject({ method: 'HEAD', url: '/metrics' });
     expect([head.statusCode, head.body]).toEqual([200, '']);
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'] as const) {
-      const answer = await service.app.inject({ method, url: '/metrics' });
-      expect([method, answer.statusCode, answer.headers['allow']]).toEqual([method, 405, 'GET, HEAD']);
+      const response = await service.app.inject({ method, url: '/metrics' });
+      expect([method, response.statusCode, response.headers['allow']]).toEqual([method, 405, 'GET, HEAD']);
     }
   });
 
@@ -181,13 +181,13 @@ describe('GET /metrics', () => {
         'server.api.auth': auth,
         'server.api.rate_limit': 3,
       });
-      const ask = async (...scopes: string[]) => {
+      const request = async (...scopes: string[]) => {
         const authorization = `Bearer ${await service.token(...scopes)}`;
         return (await service.app.inject({ url: '/metrics', headers: { authorization } })).statusCode;
       };
       expect((await service.app.inject({ url: '/metrics' })).statusCode).toBe(401);
       expect((await service.app.inject({ method: 'HEAD', url: '/metrics' })).statusCode).toBe(401);
-      expect([await ask('scan:read'), await ask('metrics:read'), await ask('admin')]).toEqual([
+      expect([await request('scan:read'), await request('metrics:read'), await request('admin')]).toEqual([
         403, 200, 200,
       ]);
       const headers = { authorization: `Bearer ${await service.token('metrics:read')}` };
@@ -216,14 +216,14 @@ describe('GET /metrics', () => {
   it('serves OpenMetrics to those who prefer it, with the same values', async () => {
     const service = await start();
     await service.app.inject({ url: '/health' });
-    const ask = async (accept: string) =>
+    const request = async (accept: string) =>
       (await service.app.inject({ url: '/metrics', headers: { accept } })) as {
         body: string;
         headers: object;
       };
     const accepts = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
     for (let times = 0; times < 2; times++) {
-      const { body, headers } = await ask(accepts);
+      const { body, headers } = await request(accepts);
       expect(headers).toMatchObject({
         'content-type': 'application/openmetrics-text; version=1.0.0; charset=utf-8',
         vary: expect.stringContaining('Accept'),
@@ -242,13 +242,13 @@ describe('GET /metrics', () => {
       const families = await read(service);
       expect(valueOf(families, 'service_http_requests_total{route="/health",status="200"}')).toBe(1);
     }
-    const types = async (accept: string) => (await ask(accept)).headers;
+    const types = async (accept: string) => (await request(accept)).headers;
     const plain = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
     for (const accept of ['*/*', 'text/plain', 'application/openmetrics-text;q=0', 'nonsense;;=,', ''])
       expect(await types(accept)).toMatchObject(plain);
   });
 
-  it('leaves out what cannot be read and tells the rest', async () => {
+  it('omits what cannot be read and reports the rest', async () => {
     const service = await start();
     await service.store.close();
     const families = await read(service);

@@ -14,7 +14,7 @@ function post(payload: object, url = '/api/v1/scans/plan') {
 }
 
 describe('POST /api/v1/scans/plan', () => {
-  it('tells what a submission would do, and does nothing', async () => {
+  it('returns what a submission would do, and does nothing', async () => {
     const response = await post({
       targets: ['10.0.0.0/24', 'db-1.example.net'],
       exclude: ['10.0.0.1-5'],
@@ -53,7 +53,7 @@ describe('POST /api/v1/scans/plan', () => {
     expect(await readdir(join(service.workspace.dir, 'scans'))).toEqual([]);
   });
 
-  it('obeys the options that choose the nodes', async () => {
+  it('applies the options that choose the nodes', async () => {
     const options = { discover_profile: 'tcp', fingerprint: false, max_protocols: 2 };
     const { data } = (await post({ targets: ['10.0.0.1'], profile: 'quick', options })).json();
     const states = data.nodes.map((node: { module_type: string; skipped: string | null }) => [
@@ -76,7 +76,7 @@ describe('POST /api/v1/scans/plan', () => {
     expect(off.nodes[0].skipped).toBe('discovery is off');
   });
 
-  it('refuses what a submission refuses, with the same answer', async () => {
+  it('rejects what a submission rejects, with the same response', async () => {
     for (const body of [
       {},
       { targets: [] },

@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 async function list(query: string, id = scanId) {
-  const answer = await service.app.inject({ url: `/api/v1/scans/${id}/records${query}` });
-  return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
+  const response = await service.app.inject({ url: `/api/v1/scans/${id}/records${query}` });
+  return { status: response.statusCode, headers: response.headers, body: response.json() };
 }
 
 describe('the records of a scan', () => {

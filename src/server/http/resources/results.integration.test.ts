@@ -41,31 +41,31 @@ describe('export', () => {
     ['artifacts', 'application/gzip', 'tar.gz', /^\x1f/],
   ])('gives %s as %s with a safe name', async (format, type, extension, beginning) => {
     const scanId = await finishedScan([port(22)]);
-    const answer = await service.app.inject({ url: exportUrl(scanId, format) });
-    expect(answer.statusCode).toBe(200);
-    expect(answer.headers).toMatchObject({
+    const response = await service.app.inject({ url: exportUrl(scanId, format) });
+    expect(response.statusCode).toBe(200);
+    expect(response.headers).toMatchObject({
       'content-type': type,
       'content-disposition': `attachment; filename="${scanId}.${extension}"`,
       'x-scan-status': 'completed',
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     });
-    expect(answer.body).toMatch(beginning);
+    expect(response.body).toMatch(beginning);
     const head = await service.app.inject({ method: 'HEAD', url: exportUrl(scanId, format) });
     expect({ type: head.headers['content-type'], body: head.body }).toEqual({ type, body: '' });
   });
 
   it('sends the page for people with a policy that lets nothing run', async () => {
-    const answer = await service.app.inject({ url: exportUrl(await finishedScan([port(22)]), 'html') });
-    expect(answer.headers['content-security-policy']).toBe(
+    const response = await service.app.inject({ url: exportUrl(await finishedScan([port(22)]), 'html') });
+    expect(response.headers['content-security-policy']).toBe(
       "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     );
   });
 
   it('holds the whole folder of the scan in the archive', async () => {
     const scanId = await finishedScan([port(22)]);
-    const answer = await service.app.inject({ url: exportUrl(scanId, 'tar.gz') });
-    const names = (await unpackTar(gunzipSync(answer.rawPayload))).map(({ header }) => header.name);
+    const response = await service.app.inject({ url: exportUrl(scanId, 'tar.gz') });
+    const names = (await unpackTar(gunzipSync(response.rawPayload))).map(({ header }) => header.name);
     expect(names).toEqual(expect.arrayContaining([`${scanId}/request.json`, `${scanId}/results.jsonl`]));
     expect(names.every((name) => name.startsWith(`${scanId}/`))).toBe(true);
   });
@@ -74,9 +74,9 @@ describe('export', () => {
     'gives what is there of a waiting scan as %s',
     async (format) => {
       const scanId = await service.submit('waiting');
-      const answer = await service.app.inject({ url: exportUrl(scanId, format) });
-      expect([answer.statusCode, answer.headers['x-scan-status']]).toEqual([200, 'pending']);
-      expect(answer.rawPayload.length).toBeGreaterThan(20);
+      const response = await service.app.inject({ url: exportUrl(scanId, format) });
+      expect([response.statusCode, response.headers['x-scan-status']]).toEqual([200, 'pending']);
+      expect(response.rawPayload.length).toBeGreaterThan(20);
     },
   );
 
@@ -102,14 +102,14 @@ describe('export', () => {
 
   it('T-025 takes nothing of a scan name into a header', async () => {
     const name = '../../x"\r\nSet-Cookie: a=b';
-    const answer = await service.app.inject({
+    const response = await service.app.inject({
       method: 'POST',
       url: '/api/v1/scans',
       payload: { targets: ['127.0.0.1'], name },
     });
     // A name with line breaks may be refused; what is taken is harmless.
     const scanIds = [await finishedScan([port(22)], '../../x" Set-Cookie: a=b')];
-    if (answer.statusCode === 201) scanIds.push(answer.json().data.scan_id);
+    if (response.statusCode === 201) scanIds.push(response.json().data.scan_id);
     for (const scanId of scanIds) {
       for (const format of ['json', 'jsonl', 'csv', 'html', 'nmap', 'sarif', 'tar.gz']) {
         const file = await service.app.inject({ url: exportUrl(scanId, format) });
@@ -122,7 +122,7 @@ describe('export', () => {
   });
 
   it.each(['<img src=x onerror=alert(1)>', '=cmd()', '\x1b[2J\x1b]0;x\x07', 'x'.repeat(255)])(
-    'T-018 gives the name %j of a host back in JSON and harmless elsewhere',
+    'T-018 returns the host name %j in JSON and escapes it in other formats',
     async (name) => {
       const scanId = await finishedScan(hostileRows(name));
       const [json, jsonl, csv, html, nmap] = await Promise.all(
@@ -142,18 +142,18 @@ describe('export', () => {
 /** Opens a download and stops reading after its first bytes. */
 function begin(url: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    get(base + url, (answer) => {
-      answer.once('readable', () => {
-        answer.read(1);
-        resolve(answer);
+    get(base + url, (response) => {
+      response.once('readable', () => {
+        response.read(1);
+        resolve(response);
       });
     }).on('error', reject);
   });
 }
 
-async function rest(answer: IncomingMessage): Promise<Buffer> {
+async function rest(response: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for await (const piece of answer) pieces.push(piece as Buffer);
+  for await (const piece of response) pieces.push(piece as Buffer);
   return Buffer.concat(pieces);
 }
 
@@ -169,11 +169,11 @@ describe('a scan that is deleted during its export', () => {
     'T-039 ends %s cleanly',
     async (format) => {
       const scanId = await finishedScan(manyPorts(20_000));
-      const answer = await begin(exportUrl(scanId, format));
+      const response = await begin(exportUrl(scanId, format));
       const deleted = await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
       expect(deleted.statusCode).toBe(200);
-      const bytes = await rest(answer);
-      expect(answer.complete).toBe(true);
+      const bytes = await rest(response);
+      expect(response.complete).toBe(true);
       if (format === 'tar.gz') {
         // Its first byte was read by itself.
         expect((await unpackTar(gunzipSync(Buffer.concat([Buffer.of(0x1f), bytes])))).length).toBeGreaterThan(

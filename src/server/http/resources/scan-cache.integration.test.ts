@@ -4,7 +4,7 @@ import { openStore } from '../../../store/open.ts';
 import { openService, type Service } from '../../fixtures/service.ts';
 import { ScanCache } from './scan-cache.ts';
 
-describe('answers of the list and the detail', () => {
+describe('responses of the list and the detail', () => {
   let service: Service;
   let scanId = '';
   beforeEach(async () => {

@@ -73,8 +73,8 @@ it.each([
   expect(await statusOf(path, sender('wrong', type, 900 * mebibyte))).toBe(401);
   expect(await statusOf(path, { 'content-type': type, 'content-length': mebibyte })).toBe(401);
   expect(await statusOf(path, sender('right', type, mebibyte, '2'))).toBe(409);
-  const elsewhere = `20261006-143022-zzzzzz/0/${kind}`;
-  expect(await statusOf(elsewhere, sender('right', type, mebibyte))).toBe(503);
+  const remote = `20261006-143022-zzzzzz/0/${kind}`;
+  expect(await statusOf(remote, sender('right', type, mebibyte))).toBe(503);
   expect(await statusOf(path, sender('right', type, 65 * mebibyte))).toBe(413);
 });
 

@@ -41,60 +41,64 @@ afterAll(async () => {
 });
 
 /** Sends a path exactly as it stands. */
-async function ask(path: string, method = 'GET', headers = ''): Promise<{ status: number; text: string }> {
+async function request(
+  path: string,
+  method = 'GET',
+  headers = '',
+): Promise<{ status: number; text: string }> {
   const { hostname, port } = new URL(url);
   const text = await new Promise<string>((resolve, reject) => {
     const socket = connect(Number(port), hostname, () =>
       socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`),
     );
-    let answer = '';
-    socket.on('data', (bytes) => (answer += bytes));
-    socket.on('error', reject).on('close', () => resolve(answer));
+    let response = '';
+    socket.on('data', (bytes) => (response += bytes));
+    socket.on('error', reject).on('close', () => resolve(response));
   });
   return { status: Number(text.split(' ')[1]), text };
 }
 
 describe('server.ui.static_dir', () => {
   it('serves its files to everybody, with their types, outside of the rate', async () => {
-    for (let times = 0; times < 10; times++) expect((await ask('/ui/')).status).toBe(200);
-    const page = await ask('/ui/');
+    for (let times = 0; times < 10; times++) expect((await request('/ui/')).status).toBe(200);
+    const page = await request('/ui/');
     expect(page.text).toContain('<title>the UI</title>');
     expect(page.text).toMatch(/^content-type: text\/html; charset=utf-8\r$/im);
     expect(page.text).toMatch(/^content-security-policy: default-src 'none'/im);
     expect(page.text).toMatch(/^cache-control: no-cache\r$/im);
     expect(page.text).toMatch(/^x-content-type-options: nosniff\r$/im);
-    const script = await ask('/ui/assets/app.js');
+    const script = await request('/ui/assets/app.js');
     expect([script.status, /^content-type: (.*)\r$/im.exec(script.text)?.[1]]).toEqual([
       200,
       'application/javascript; charset=utf-8',
     ]);
-    expect((await ask('/ui/assets/look%20me.css?v=1')).text).toMatch(/^content-type: text\/css/im);
-    expect((await ask('/ui/parts/app.js')).status).toBe(200);
-    const moved = await ask('/ui?token=x');
+    expect((await request('/ui/assets/look%20me.css?v=1')).text).toMatch(/^content-type: text\/css/im);
+    expect((await request('/ui/parts/app.js')).status).toBe(200);
+    const moved = await request('/ui?token=x');
     expect([moved.status, /^location: (.*)\r$/im.exec(moved.text)?.[1]]).toEqual([308, '/ui/']);
   });
 
-  it('says when nothing has changed, and answers HEAD without a body', async () => {
-    const { text } = await ask('/ui/index.html');
+  it('responds 304 if nothing has changed, and to HEAD without a body', async () => {
+    const { text } = await request('/ui/index.html');
     const tag = /^etag: (.*)\r$/im.exec(text)?.[1];
-    expect((await ask('/ui/index.html', 'GET', `If-None-Match: ${tag}\r\n`)).status).toBe(304);
-    const head = await ask('/ui/assets/app.js', 'HEAD');
+    expect((await request('/ui/index.html', 'GET', `If-None-Match: ${tag}\r\n`)).status).toBe(304);
+    const head = await request('/ui/assets/app.js', 'HEAD');
     expect([head.status, head.text.split('\r\n\r\n')[1]]).toEqual([200, '']);
     for (const method of ['POST', 'PUT', 'DELETE']) {
-      const { status, text: answer } = await ask('/ui/assets/app.js', method);
+      const { status, text: response } = await request('/ui/assets/app.js', method);
       expect([method, status]).toEqual([method, 405]);
-      expect(answer).toMatch(/^allow: GET, HEAD\r$/im);
+      expect(response).toMatch(/^allow: GET, HEAD\r$/im);
     }
   });
 
   it('gives the pages that the UI makes by itself its index.html', async () => {
     for (const path of ['/ui/scans', '/ui/scans/20260101-000000-abcdef', '/ui/scans/', '/ui/assets']) {
-      const { status, text } = await ask(path);
+      const { status, text } = await request(path);
       expect([path, status, text.includes('the UI')]).toEqual([path, 200, true]);
     }
-    expect((await ask('/ui/missing.js')).status).toBe(404);
+    expect((await request('/ui/missing.js')).status).toBe(404);
     for (const path of ['/', '/api/v1/nothing', '/health/nothing', '/metrics/nothing', '/uix', '/scans']) {
-      const { status, text } = await ask(path);
+      const { status, text } = await request(path);
       expect([path, status, text.includes('the UI')]).toEqual([path, 401, false]);
     }
   });
@@ -131,7 +135,7 @@ describe('server.ui.static_dir', () => {
     `/ui/${'a'.repeat(300)}`,
     `/ui/${'a/'.repeat(3000)}b.js`,
   ])('T-062 has nothing at %s', async (path) => {
-    const { status, text } = await ask(path);
+    const { status, text } = await request(path);
     expect(status).toBe(404);
     expect(text).not.toMatch(/root:x:|SECRET|the UI/);
     expect(text).toContain('"not_found"');
@@ -139,8 +143,8 @@ describe('server.ui.static_dir', () => {
   });
 
   it('serves under the allowed host names only', async () => {
-    const answer = await service.app.inject({ url: '/ui/', headers: { host: 'evil.example' } });
-    expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'forbidden_origin']);
+    const response = await service.app.inject({ url: '/ui/', headers: { host: 'evil.example' } });
+    expect([response.statusCode, response.json().error.code]).toEqual([403, 'forbidden_origin']);
   });
 
   it('is 404 without a folder, and no path at all when the UI is off', async () => {
@@ -155,7 +159,7 @@ describe('server.ui.static_dir', () => {
     await off.close();
   });
 
-  it('may lie elsewhere', async () => {
+  it('may lie in another folder', async () => {
     const other = await openService({
       'server.ui.path': '/console/v2',
       'server.ui.static_dir': folder,

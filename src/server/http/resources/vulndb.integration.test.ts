@@ -39,7 +39,7 @@ const checksOf = async ({ app }: Service) => {
 };
 
 describe('GET /vulndb', () => {
-  it('tells of the builtin catalogue, then of what was imported, with the notice that NVD asks for', async () => {
+  it('reports the builtin catalog, then imported data, with the notice that NVD requires', async () => {
     const running = await start();
     expect((await stateOf(running)).data).toEqual({
       catalogue_version: builtinCves.version,
@@ -65,9 +65,9 @@ describe('GET /vulndb', () => {
     await fill();
     writeFileSync(join(dir, 'db', 'current'), 'nonsense');
     const running = await start();
-    const answer = await running.app.inject({ url: '/api/v1/vulndb' });
-    expect([answer.statusCode, answer.json().error.code]).toEqual([409, 'conflict']);
-    expect(answer.body).not.toContain(dir);
+    const response = await running.app.inject({ url: '/api/v1/vulndb' });
+    expect([response.statusCode, response.json().error.code]).toEqual([409, 'conflict']);
+    expect(response.body).not.toContain(dir);
     expect(await checksOf(running)).toEqual([
       { name: 'vulndb', status: 'degraded', message: expect.stringContaining('damaged') },
     ]);
@@ -82,7 +82,7 @@ describe('the health check of the data', () => {
     expect(await checksOf(running)).toEqual([]);
   });
 
-  it('tells of old data, and of data that was never fetched although it should be', async () => {
+  it('reports outdated data, and data that was never fetched although auto_sync is on', async () => {
     const running = await start({ 'vulndb.ttl': '1s', 'vulndb.auto_sync': true });
     expect(await checksOf(running)).toMatchObject([{ message: expect.stringContaining('never fetched') }]);
     await fill();

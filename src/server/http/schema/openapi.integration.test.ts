@@ -37,7 +37,7 @@ describe('the description of the API', () => {
     }
   });
 
-  it('says what every answer means', () => {
+  it('describes every response', () => {
     for (const [place, { responses }] of operations) {
       for (const [status, { description }] of Object.entries(responses)) {
         expect(`${place} ${status}: ${description}`).not.toMatch(/: (?:Default Response|undefined)?$/);

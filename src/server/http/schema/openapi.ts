@@ -75,11 +75,11 @@ function described(schema: FastifySchema, route: RouteOptions): FastifySchema {
 
 function withErrors(schema: FastifySchema, route: RouteOptions): FastifySchema {
   const byStatus = Object.groupBy(errorsOf(route), (code) => errorCatalog[code].status ?? 500);
-  const refusals = Object.entries(byStatus).map(([status, codes]) => [status, errorAnswer(codes ?? [])]);
-  const answers = Object.entries((schema.response ?? {}) as Record<string, object>);
-  const successes = answers.map(([status, answer]) => [
+  const refusals = Object.entries(byStatus).map(([status, codes]) => [status, errorResponse(codes ?? [])]);
+  const responses = Object.entries((schema.response ?? {}) as Record<string, object>);
+  const successes = responses.map(([status, response]) => [
     status,
-    { description: STATUS_CODES[status], ...answer },
+    { description: STATUS_CODES[status], ...response },
   ]);
   return { ...schema, response: { ...Object.fromEntries(refusals), ...Object.fromEntries(successes) } };
 }
@@ -110,7 +110,7 @@ function when(applies: boolean, ...codes: ErrorCode[]): ErrorCode[] {
 }
 
 /** The error object of every 4xx and 5xx response. */
-function errorAnswer(codes: ErrorCode[]) {
+function errorResponse(codes: ErrorCode[]) {
   const error = Type.Object({
     code: Type.Enum(codes),
     message: Type.String({ description: 'human-readable message' }),

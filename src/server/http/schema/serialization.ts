@@ -8,8 +8,8 @@ const compile = SerializerSelector()();
 /** Serializers of responses by schema, compiled at the first response for a faster start. */
 export const compileSerializer: FastifySerializerCompiler<unknown> = (route) => {
   let serialize: ReturnType<SerializerCompiler> | undefined;
-  return (answer) => {
+  return (response) => {
     serialize ??= compile(route as RouteDefinition);
-    return serialize(answer);
+    return serialize(response);
   };
 };

@@ -8,7 +8,7 @@ const maxNamedHosts = 50;
 /** Maximum length of a title, a reason or a description, characters. */
 const shownLength = 300;
 
-interface JudgedControl {
+interface EvaluatedControl {
   framework: string;
   control: string;
   title: string;
@@ -22,7 +22,7 @@ interface JudgedControl {
 
 /** Evaluated frameworks: each control with the number of hosts that pass, and those that fail. */
 export class ComplianceTable {
-  readonly #controls = new Map<string, JudgedControl>();
+  readonly #controls = new Map<string, EvaluatedControl>();
   #left = 0;
 
   add(row: ComplianceRow): void {
@@ -33,7 +33,7 @@ export class ComplianceTable {
       this.#left += 1;
       return;
     }
-    const judged = known ?? {
+    const evaluated = known ?? {
       framework,
       control,
       title,
@@ -43,12 +43,12 @@ export class ComplianceTable {
       reason: null,
       broken: [],
     };
-    this.#controls.set(key, judged);
-    if (host === null) judged.reason = description;
-    else judged[status] += 1;
-    if (status !== 'fail' || judged.broken.length >= maxNamedHosts) return;
+    this.#controls.set(key, evaluated);
+    if (host === null) evaluated.reason = description;
+    else evaluated[status] += 1;
+    if (status !== 'fail' || evaluated.broken.length >= maxNamedHosts) return;
     const place = port === null ? host : `${host}, port ${port}`;
-    judged.broken.push(`${place}: ${shortenedHtml(description, shownLength)}`);
+    evaluated.broken.push(`${place}: ${shortenedHtml(description, shownLength)}`);
   }
 
   /** Empty if nothing was evaluated. */
@@ -61,12 +61,12 @@ export class ComplianceTable {
 <thead><tr><th scope="col">Control</th><th scope="col">Requirement</th><th scope="col" class="num">Failed</th>
 <th scope="col" class="num">Passed</th><th scope="col" class="num">Not assessed</th></tr></thead><tbody>
 `;
-    for (const judged of this.#controls.values()) yield controlLine(judged);
+    for (const evaluated of this.#controls.values()) yield controlLine(evaluated);
     yield '</tbody></table></div>\n</section>\n';
   }
 }
 
-function controlLine({ framework, control, title, reason, broken, ...counts }: JudgedControl): string {
+function controlLine({ framework, control, title, reason, broken, ...counts }: EvaluatedControl): string {
   const { fail, pass, not_assessed } = counts;
   const named = broken.map((text) => `<li>${htmlText(text)}</li>`).join('');
   const others = fail > broken.length ? `<li>and ${fail - broken.length} more</li>` : '';

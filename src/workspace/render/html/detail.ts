@@ -38,10 +38,10 @@ export function hostHeading(row: HostRow): string {
     ['Device by', evidenceText(row.device_evidence, ({ device_type }) => device_type)],
     ['Identity', row.identity?.map(({ kind, value }) => `${kind.replaceAll('_', ' ')} ${value}`).join(', ')],
   ];
-  const liar = row.all_ports_open
+  const tarpit = row.all_ports_open
     ? '<p><strong>This host accepts connections on nearly every port:</strong> open ports are no evidence of services here.</p>'
     : '';
-  return `<header><h3 class="mono">${htmlText(row.host)}${anchor}</h3>${pairs(facts)}${liar}</header>\n`;
+  return `<header><h3 class="mono">${htmlText(row.host)}${anchor}</h3>${pairs(facts)}${tarpit}</header>\n`;
 }
 
 /** Maximum amount of evidence shown for a verdict. */
@@ -55,8 +55,8 @@ function evidenceText<E extends { source: string; weight: number; evidence: stri
   says: (item: E) => string,
 ): string {
   const items = (evidence ?? []).map((item) => {
-    const proof = shortenedHtml(item.evidence, shownEvidenceLength);
-    return `${says(item)} ${confidenceText(item.weight)} by ${item.source}: ${proof}`;
+    const evidence = shortenedHtml(item.evidence, shownEvidenceLength);
+    return `${says(item)} ${confidenceText(item.weight)} by ${item.source}: ${evidence}`;
   });
   const more = items.length - shownEvidenceLimit;
   return items.slice(0, shownEvidenceLimit).join('; ') + (more > 0 ? `; and ${more} more` : '');

@@ -122,16 +122,16 @@ function dataNotice(catalogue: string): string {
 
 function summarySection(head: ReportHead): string {
   const { live_hosts, open_ports, vulnerabilities, severity_counts } = head.summary;
-  const judged = (head.evaluated ?? true) || vulnerabilities > 0;
+  const evaluated = (head.evaluated ?? true) || vulnerabilities > 0;
   const tiles: [string, string][] = [
     ['Hosts up', countText(live_hosts)],
     ['Open ports', countText(open_ports)],
-    judged ? ['Findings', countText(vulnerabilities)] : ['Findings: not looked for', '–'],
+    evaluated ? ['Findings', countText(vulnerabilities)] : ['Findings: not looked for', '–'],
   ];
   return `<section id="summary" aria-labelledby="summary-title">
 <h2 id="summary-title">Summary</h2>
 ${partialNotice(head)}<div class="tiles">${tiles.map(([name, count]) => `<div class="card tile"><b>${count}</b>${name}</div>`).join('')}</div>
-${judged ? `<div class="card">${severityBar(severity_counts)}</div>\n` : ''}</section>
+${evaluated ? `<div class="card">${severityBar(severity_counts)}</div>\n` : ''}</section>
 `;
 }
 
