@@ -397,6 +397,22 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect(runs.slice(0, 2).map(({ status }) => status)).toEqual(['completed', 'failed']);
     });
 
+    it('remember the last completed run behind any number of failed ones', async () => {
+      const context = await contextOf();
+      const job = await submit(context, { schedule: '* * * * *' });
+      const scanIds: string[] = [];
+      for (let run = 0, next = job; run < 24; run++) {
+        const [done] = await runSchedules(context, afterNext(next, 0));
+        scanIds.push(done?.scan_id ?? '');
+        await end(done?.scan_id, run < 2 ? 'completed' : 'failed');
+        next = await showJob(context, job.job_id);
+      }
+      expect(await context.store.jobRuns.lastCompletedBefore(scanIds[23] ?? '')).toBe(scanIds[1]);
+      expect((await showJob(context, job.job_id)).runs.map(({ scan_id }) => scan_id)).toEqual(
+        scanIds.slice(4).toReversed(),
+      );
+    });
+
     it('follow the time zone of the settings, also a changed one', async () => {
       const context = await contextOf();
       const job = await submit(context);

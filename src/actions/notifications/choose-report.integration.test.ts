@@ -249,6 +249,19 @@ describe('a report of changes', () => {
     });
   });
 
+  it('compares with the run before one that was deleted', async () => {
+    const job = 'job-00000006';
+    const first = await scanned({ '10.0.0.1': ['a high'] }, { job });
+    const second = await scanned({ '10.0.0.1': ['a high', 'b low'] }, { job });
+    const third = await scanned({ '10.0.0.1': ['a high', 'b low'] }, { job });
+    await store.scans.delete(second.scan_id);
+    expect(await report(third, onlyChanges)).toMatchObject({
+      changes: { against: first.scan_id, new_count: 1, fixed_count: 0, new_findings: [{ id: 'b' }] },
+    });
+    await store.scans.delete(first.scan_id);
+    expect(await report(third, onlyChanges)).toMatchObject({ changes: { against: null, new_count: 2 } });
+  });
+
   it('says everything when the earlier record is lost', async () => {
     const job = 'job-00000005';
     const first = await scanned({ '10.0.0.1': ['a high'] }, { job });

@@ -40,7 +40,7 @@ export class JobRunTable {
     this.#view = view;
   }
 
-  /** Runs of jobs, newest first, as last stored. */
+  /** The newest runs of jobs, newest first, as last stored. */
   async runs(jobIds: readonly string[]): Promise<Map<string, JobRun[]>> {
     const runs = new Map<string, JobRun[]>(jobIds.map((id) => [id, []]));
     if (jobIds.length === 0) return runs;
@@ -50,7 +50,10 @@ export class JobRunTable {
       .where('job_id', 'in', jobIds)
       .orderBy('fire_at', 'desc')
       .execute();
-    for (const row of rows) runs.get(row.job_id)?.push(runFromRow(row));
+    for (const row of rows) {
+      const newest = runs.get(row.job_id);
+      if (newest && newest.length < maxRuns) newest.push(runFromRow(row));
+    }
     return runs;
   }
 
@@ -147,6 +150,11 @@ export class JobRunTable {
         completed_at: completedAt,
       })
       .execute();
+    await this.#deleteOldRuns(jobId);
+  }
+
+  /** The last completed run stays however many failed since: later runs report changes against it. */
+  async #deleteOldRuns(jobId: string): Promise<void> {
     await this.#db
       .deleteFrom('job_runs')
       .where('job_id', '=', jobId)
@@ -157,6 +165,15 @@ export class JobRunTable {
           .where('job_id', '=', jobId)
           .orderBy('fire_at', 'desc')
           .limit(maxRuns),
+      )
+      .where('fire_at', 'not in', (e) =>
+        e
+          .selectFrom('job_runs')
+          .select('fire_at')
+          .where('job_id', '=', jobId)
+          .where('status', '=', 'completed')
+          .orderBy('fire_at', 'desc')
+          .limit(1),
       )
       .execute();
   }
