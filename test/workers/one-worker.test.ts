@@ -34,6 +34,8 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
       SERVICE_SERVER__WORKERS: '1',
       SERVICE_WORKERS__MAX: '3',
       SERVICE_WORKERS__AUTO_SCALE: 'true',
+      // One test waits for its end; in the others a machine that stands still for seconds takes no shard away.
+      SERVICE_WORKERS__LEASE: '10s',
     });
     server = cluster.server;
   }, 60_000);
