@@ -136,9 +136,13 @@ describe('the layout', () => {
     expect(openers.map((file) => relative(src, file))).toEqual([]);
   });
 
-  it('calls foreign functions in one file only', () => {
+  it('calls foreign functions in two files only', () => {
     const callers = files.filter((file) => /['"]koffi['"]/.test(readFileSync(file, 'utf8')));
-    expect(callers.map((file) => relative(src, file))).toEqual(['net/packets/linux/sys.ts']);
+    expect(callers.map((file) => relative(src, file)).sort()).toEqual([
+      'net/packets/linux/sys.ts',
+      // Runs where the rest of the program may not be read.
+      'plugins/sandbox/kernel.ts',
+    ]);
   });
 
   it('gives every scan module a test beside it', () => {

@@ -42,6 +42,7 @@ export function machineChecks(): Promise<CheckResult[]> {
     interfaces: async () => interfaces(),
     routes,
     clock,
+    plugin_sandbox: pluginSandbox,
   });
 }
 
@@ -139,6 +140,16 @@ async function clock(): Promise<Verdict> {
     return fail(`${time} is before this program was installed`, 'set the clock');
   const synchronized = await exists('/run/systemd/timesync/synchronized');
   return ok(synchronized ? `${time}, synchronized by NTP` : time);
+}
+
+async function pluginSandbox(): Promise<Verdict> {
+  const { testSandbox } = await import('../../plugins/sandbox/self-test.ts');
+  const { failure, missing, attempts } = await testSandbox();
+  if (failure === null) return ok(`holds against ${attempts} attempts to break out`);
+  return warn(
+    `${missing ? 'missing: ' : ''}${failure}; plugins that need it cannot run`,
+    'use Linux 5.19 or newer with Landlock and seccomp (lsm=landlock at boot), and the Node.js of this program',
+  );
 }
 
 function openFiles({ scanner, server }: Config): Verdict {

@@ -11,7 +11,7 @@ import type { CheckResult } from './doctor-checks.ts';
 
 const help = `
 Checks privileges, interfaces, routes, the limit of open files, free space, the clock, the
-workspace, its server and the resolver. Changes nothing and sends a single packet, a DNS query
+sandbox of plugins, the workspace, its server and the resolver. Changes nothing and sends a single packet, a DNS query
 to the resolver. Exit code 0 if no check fails, else 1.
 `;
 

@@ -1,0 +1,185 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { extname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { encodeFrame, type Frame, FrameReader } from './frames.ts';
+import type { LauncherSettings } from './launcher.ts';
+
+export interface SandboxOptions {
+  /** Bytes that a plugin may take (`plugins.limits.memory`). */
+  memory: number;
+  /** Bytes of a frame from the host (`plugins.limits.output`). */
+  output: number;
+  /** Files and folders that the plugin may read. */
+  readable?: string[];
+  /** Highest ABI of Landlock to use. */
+  landlockAbi?: number;
+}
+
+/** Why a host ended. `missing`: the kernel or Node.js lacks a part of the sandbox. */
+export type SandboxCause = 'missing' | 'signal' | 'exit' | 'memory' | 'deadline' | 'output' | 'closed';
+
+export class SandboxFailure extends Error {
+  readonly reason: SandboxCause;
+
+  constructor(reason: SandboxCause, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+const startMs = 20_000;
+/** Of stderr, kept to tell a lack of memory from other aborts. */
+const stderrBytes = 8192;
+const stderrShown = 1000;
+const outOfMemory = /out of memory|allocation failed|bad_alloc|MemoryChunk/i;
+const newestLandlock = 6;
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+interface Call {
+  resolve(frame: Frame): void;
+  reject(error: SandboxFailure): void;
+  timer: NodeJS.Timeout;
+}
+
+/** One confined process. */
+export class HostProcess {
+  readonly #child: Child;
+  readonly #calls = new Map<number, Call>();
+  readonly #memory: number;
+  readonly #ended: Promise<void>;
+  #last = 0;
+  #stderr = '';
+  #failure: SandboxFailure | null = null;
+
+  private constructor(child: Child, { memory, output }: SandboxOptions) {
+    this.#child = child;
+    this.#memory = memory;
+    const reader = new FrameReader(output);
+    child.stdout.on('data', (chunk: Buffer) => this.#receive(reader, chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString('latin1')).slice(-stderrBytes);
+    });
+    // Writing to a host that has just ended; its end says why.
+    child.stdin.on('error', () => {});
+    this.#ended = new Promise((resolve) => {
+      child.once('error', (error) =>
+        this.#fail(new SandboxFailure('exit', `cannot start: ${error.message}`), resolve),
+      );
+      child.once('close', (code, signal) => this.#fail(this.#causeOf(code, signal), resolve));
+    });
+  }
+
+  /** @throws SandboxFailure */
+  static async start(options: SandboxOptions): Promise<HostProcess> {
+    const extension = extname(import.meta.filename);
+    const settings: LauncherSettings = {
+      host: join(import.meta.dirname, `host${extension}`),
+      memory: options.memory,
+      readable: options.readable ?? [],
+      parent: process.pid,
+      landlockAbi: options.landlockAbi ?? newestLandlock,
+    };
+    const launcher = join(import.meta.dirname, `launcher${extension}`);
+    const child = spawn(process.execPath, ['--no-warnings', launcher, JSON.stringify(settings)], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: {},
+      cwd: '/',
+    });
+    const host = new HostProcess(child, options);
+    // Id 0 is the first frame, which the host sends unasked.
+    await host.#wait(0, startMs);
+    return host;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Why it has ended, or null. */
+  get failure(): SandboxFailure | null {
+    return this.#failure;
+  }
+
+  /** @throws SandboxFailure; a call that outlives its deadline ends the host, and with it all calls */
+  call(message: object, deadlineMs: number, bytes?: Uint8Array): Promise<Frame> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    this.#last += 1;
+    const result = this.#wait(this.#last, deadlineMs);
+    this.#child.stdin.write(encodeFrame({ ...message, id: this.#last }, bytes));
+    return result;
+  }
+
+  /** Ends the host. Returns once it is gone. */
+  async close(): Promise<void> {
+    this.#end(new SandboxFailure('closed', 'the plugin host was closed'));
+    await this.#ended;
+  }
+
+  #wait(id: number, deadlineMs: number): Promise<Frame> {
+    return new Promise((resolve, reject) => {
+      const late = () => this.#end(new SandboxFailure('deadline', `no response within ${deadlineMs} ms`));
+      this.#calls.set(id, { resolve, reject, timer: setTimeout(late, deadlineMs) });
+    });
+  }
+
+  #receive(reader: FrameReader, chunk: Buffer): void {
+    if (this.#failure) return;
+    try {
+      for (const frame of reader.push(chunk)) this.#settle(frame);
+    } catch (error) {
+      this.#end(new SandboxFailure('output', (error as Error).message));
+    }
+  }
+
+  #settle(frame: Frame): void {
+    const { id, missing, reason } = (frame.message ?? {}) as Record<string, unknown>;
+    if (typeof missing === 'string' && this.#calls.has(0)) {
+      this.#end(new SandboxFailure('missing', `${missing}: ${String(reason)}`));
+      return;
+    }
+    const key = this.#calls.has(0) ? 0 : id;
+    const call = typeof key === 'number' ? this.#calls.get(key) : undefined;
+    if (!call) {
+      this.#end(new SandboxFailure('output', 'a response without a request'));
+      return;
+    }
+    clearTimeout(call.timer);
+    this.#calls.delete(key as number);
+    call.resolve(frame);
+  }
+
+  /** The calls are rejected once the process is gone. */
+  #end(failure: SandboxFailure): void {
+    this.#failure ??= failure;
+    this.#child.kill('SIGKILL');
+  }
+
+  #fail(failure: SandboxFailure, done: () => void): void {
+    this.#failure ??= failure;
+    for (const { timer, reject } of this.#calls.values()) {
+      clearTimeout(timer);
+      reject(this.#failure);
+    }
+    this.#calls.clear();
+    done();
+  }
+
+  #causeOf(code: number | null, signal: string | null): SandboxFailure {
+    // V8 aborts where it gets no memory.
+    if (signal !== null && signal !== 'SIGSEGV' && outOfMemory.test(this.#stderr)) {
+      const limit = Math.floor(this.#memory / 1024 ** 2);
+      return new SandboxFailure(
+        'memory',
+        `the plugin host reached its memory limit of ${limit} MiB (${signal})`,
+      );
+    }
+    if (signal !== null) return new SandboxFailure('signal', `the plugin host was ended by ${signal}`);
+    // What it said last, such as an uncaught error.
+    const said = this.#stderr.trim().slice(-stderrShown);
+    return new SandboxFailure(
+      'exit',
+      `the plugin host exited with code ${code}${said === '' ? '' : `: ${said}`}`,
+    );
+  }
+}

@@ -1,0 +1,39 @@
+/** Runs inside the sandbox: `host MEMORY`. Frames come on stdin and go to stdout. Today it answers the self-test only. */
+import { readFileSync, writeSync } from 'node:fs';
+import { type AttemptRequest, attempt } from './attempts.ts';
+import { hostFilter } from './filter.ts';
+import { encodeFrame, type Frame, FrameReader } from './frames.ts';
+import { loadKernel } from './kernel.ts';
+import type { Architecture } from './syscalls.ts';
+
+/** Of a frame from the parent, which is trusted. */
+const inputBytes = 1024 ** 3;
+const giant = 1024 ** 3;
+
+type Request = { id: number } & ({ echo: unknown } | { flood: true } | AttemptRequest);
+
+const kernel = loadKernel();
+const status = readFileSync('/proc/self/status', 'utf8');
+const dataBytes = Number(/^VmData:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
+kernel.limit('data', dataBytes + Number(process.argv[2]));
+kernel.installFilter(hostFilter(process.arch as Architecture));
+
+const reader = new FrameReader(inputBytes);
+process.stdin.on('data', (chunk: Buffer) => {
+  for (const frame of reader.push(chunk)) answer(frame);
+});
+process.stdin.on('end', () => process.exit(0));
+process.stdout.write(encodeFrame({ ready: true }));
+
+function answer({ message, bytes }: Frame): void {
+  const request = message as Request;
+  if ('echo' in request) {
+    process.stdout.write(encodeFrame({ id: request.id, value: request.echo }, bytes));
+  } else if ('flood' in request) {
+    const head = Buffer.alloc(8);
+    head.writeUInt32LE(giant, 4);
+    writeSync(1, head);
+  } else {
+    process.stdout.write(encodeFrame({ id: request.id, value: attempt(kernel, request) }));
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Confines itself and becomes the plugin host: `launcher SETTINGS`, as JSON. libuv opens an io_uring at the start of
+ * Node.js, so the filter stands before the host starts, not after.
+ */
+import { writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { launchFilter } from './filter.ts';
+import { encodeFrame } from './frames.ts';
+import { foreignLibrary, loadKernel } from './kernel.ts';
+
+export interface LauncherSettings {
+  /** Script that runs confined. */
+  host: string;
+  /** Bytes that a plugin may take in addition to those of the host. */
+  memory: number;
+  /** Files and folders that the plugin may read. */
+  readable: string[];
+  /** Id of the process that waits for the host. */
+  parent: number;
+  /** Highest ABI of Landlock to use. */
+  landlockAbi: number;
+}
+
+const openFiles = 64;
+/** The first ABI that keeps a file from being moved out of its folder. */
+const minLandlockAbi = 2;
+const devices = ['/dev/null', '/dev/urandom', '/proc/self'];
+const systemLibraries = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/etc/ld.so.cache'];
+const mebibyte = 1024 ** 2;
+
+const settings = JSON.parse(process.argv[2] ?? '') as LauncherSettings;
+let step = 'Node.js';
+try {
+  launch();
+} catch (error) {
+  writeSync(1, encodeFrame({ missing: step, reason: (error as Error).message }));
+  process.exitCode = 1;
+}
+
+function launch(): void {
+  if (typeof process.execve !== 'function') throw new Error(`${process.version} has no process.execve`);
+  const { arch } = process;
+  if (arch !== 'x64' && arch !== 'arm64') throw new Error(`no filter for ${arch}`);
+  const kernel = loadKernel();
+  kernel.endWithParent();
+  // The parent may have ended before that.
+  if (process.ppid !== settings.parent) throw new Error('the parent process has ended');
+  step = 'no_new_privs';
+  kernel.dropPrivileges();
+  step = 'resource limits';
+  kernel.limit('fileSize', 0);
+  kernel.limit('core', 0);
+  kernel.limit('openFiles', openFiles);
+  step = 'Landlock';
+  const abi = Math.min(kernel.landlockAbi(), settings.landlockAbi);
+  if (abi < minLandlockAbi) throw new Error(`ABI ${minLandlockAbi} is needed, this kernel has ${abi}`);
+  kernel.restrictFiles(abi, [...settings.readable, ...runtime(), ...devices, ...systemLibraries]);
+  step = 'seccomp';
+  kernel.installFilter(launchFilter(arch, process.pid));
+  step = 'start of the host';
+  const heap = Math.max(16, Math.floor(settings.memory / mebibyte));
+  const flags = ['--no-warnings', `--max-old-space-size=${heap}`];
+  const args = [process.execPath, ...flags, settings.host, String(settings.memory)];
+  process.execve(process.execPath, args, { OPENSSL_CONF: '/dev/null' });
+}
+
+/** Node.js, the programs of the sandbox and the library for foreign function calls. */
+function runtime(): string[] {
+  const own = import.meta.dirname;
+  // Node.js learns the kind of a module from the package file above it.
+  return [process.execPath, own, resolve(own, '../../../package.json'), ...foreignLibrary()];
+}
