@@ -6,7 +6,7 @@ import { nearest } from '../domain/text/nearest.ts';
 import { SafeYaml } from '../engine/safe-yaml.ts';
 
 /** File name of the manifest, at the root of a package. */
-export const manifestName = 'plugin.yaml';
+export const manifestFile = 'plugin.yaml';
 
 export const pluginKinds = ['native', 'script', 'wasm', 'rules', 'templates', 'grpc'] as const;
 export type PluginKind = (typeof pluginKinds)[number];
@@ -79,7 +79,7 @@ export function parseManifest(text: string, { draft = false } = {}): PluginManif
 }
 
 function bad(reason: string): PortolanError {
-  return new PortolanError('configuration', `${manifestName}: ${reason}`);
+  return new PortolanError('configuration', `${manifestFile}: ${reason}`);
 }
 
 class ManifestReader {
@@ -167,7 +167,7 @@ class ManifestReader {
     for (const { key, value } of node.items) {
       const path = isScalar(key) ? String(key.value) : '';
       const hash = isScalar(value) ? String(value.value) : '';
-      const problem = path === manifestName ? 'is the manifest itself' : pathProblem(path);
+      const problem = path === manifestFile ? 'is the manifest itself' : pathProblem(path);
       if (problem) throw this.#wrong(key, `files: "${path.slice(0, 80)}" ${problem}`);
       if (!/^[0-9a-f]{64}$/.test(hash)) throw this.#wrong(value, `files: ${path}: not a SHA-256 in hex`);
       files.set(path, hash);

@@ -4,7 +4,7 @@ import { gunzip, gzip } from 'node:zlib';
 import { packTar, unpackTar } from 'modern-tar';
 import { stringify } from 'yaml';
 import { PortolanError } from '../domain/errors.ts';
-import { manifestName, maxPluginFiles, type PluginManifest, parseManifest, pathProblem } from './manifest.ts';
+import { manifestFile, maxPluginFiles, type PluginManifest, parseManifest, pathProblem } from './manifest.ts';
 
 /** Maximum size of a package, packed and unpacked, bytes. */
 export const maxPackageBytes = 64 * 1024 * 1024;
@@ -28,8 +28,8 @@ export function sha256Of(bytes: Uint8Array): string {
 export async function readPackage(bytes: Buffer): Promise<PluginPackage> {
   if (bytes.length > maxPackageBytes) throw tooLarge();
   const files = await readEntries(await decompressed(bytes));
-  const text = files.get(manifestName);
-  if (!text) throw refused(`it has no ${manifestName} at its root`);
+  const text = files.get(manifestFile);
+  if (!text) throw refused(`it has no ${manifestFile} at its root`);
   const manifest = parseManifest(decoded(text));
   compareFiles(manifest, files);
   return { manifest, sha256: sha256Of(bytes), files };
@@ -37,14 +37,14 @@ export async function readPackage(bytes: Buffer): Promise<PluginPackage> {
 
 /** A package of these files; the manifest gets the hash of each. @throws PortolanError `configuration` */
 export async function writePackage(files: ReadonlyMap<string, Buffer>): Promise<Buffer> {
-  const text = files.get(manifestName);
-  if (!text) throw refused(`it has no ${manifestName} at its root`);
+  const text = files.get(manifestFile);
+  if (!text) throw refused(`it has no ${manifestFile} at its root`);
   const draft = parseManifest(decoded(text), { draft: true });
-  const contents = [...files].filter(([path]) => path !== manifestName).sort(([a], [b]) => (a < b ? -1 : 1));
+  const contents = [...files].filter(([path]) => path !== manifestFile).sort(([a], [b]) => (a < b ? -1 : 1));
   const hashes = Object.fromEntries(contents.map(([path, bytes]) => [path, sha256Of(bytes)]));
   const manifest = Buffer.from(stringify({ ...draft, files: hashes }));
   // The same files give the same package.
-  const entries = [[manifestName, manifest] as const, ...contents].map(([name, data]) => ({
+  const entries = [[manifestFile, manifest] as const, ...contents].map(([name, data]) => ({
     header: { name, size: data.length, mode: 0o600, mtime: new Date(0) },
     body: new Uint8Array(data),
   }));
@@ -118,13 +118,13 @@ class EntryNames {
 
 function compareFiles({ files: listed }: PluginManifest, files: ReadonlyMap<string, Buffer>): void {
   for (const path of files.keys()) {
-    if (path !== manifestName && !listed.has(path))
-      throw refused(`"${path}" is not listed in ${manifestName}`);
+    if (path !== manifestFile && !listed.has(path))
+      throw refused(`"${path}" is not listed in ${manifestFile}`);
   }
   for (const [path, hash] of listed) {
     const bytes = files.get(path);
-    if (!bytes) throw refused(`"${path}" is listed in ${manifestName} but missing`);
-    if (sha256Of(bytes) !== hash) throw refused(`"${path}" does not match its SHA-256 in ${manifestName}`);
+    if (!bytes) throw refused(`"${path}" is listed in ${manifestFile} but missing`);
+    if (sha256Of(bytes) !== hash) throw refused(`"${path}" does not match its SHA-256 in ${manifestFile}`);
   }
 }
 
@@ -132,7 +132,7 @@ function decoded(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw refused(`${manifestName} is not UTF-8 text`);
+    throw refused(`${manifestFile} is not UTF-8 text`);
   }
 }
 

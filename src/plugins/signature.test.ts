@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSigningKeys, judgeSignature, requireTrust, signFile } from './signature.ts';
+import { createSigningKeys, evaluateSignature, requireTrust, signFile } from './signature.ts';
 
 const keys = createSigningKeys();
 const bytes = Buffer.from('a package');
@@ -12,7 +12,7 @@ const rules = (more = {}) => ({
   ...more,
 });
 const judge = (change: object = {}, more = {}, content = bytes) =>
-  judgeSignature(content, JSON.stringify({ ...signature, ...change }), rules(more));
+  evaluateSignature(content, JSON.stringify({ ...signature, ...change }), rules(more));
 
 describe('a signature', () => {
   it('of a trusted publisher holds, with the configured name', () => {
@@ -33,9 +33,9 @@ describe('a signature', () => {
     const other = signFile(Buffer.from('other'), keys.privateKey, order);
     expect(judge({ signature: other.signature }).state).toBe('invalid');
     // A correct sum beside the signature of another file.
-    expect(judgeSignature(bytes, JSON.stringify({ ...other, sha256: signature.sha256 }), rules()).state).toBe(
-      'invalid',
-    );
+    expect(
+      evaluateSignature(bytes, JSON.stringify({ ...other, sha256: signature.sha256 }), rules()).state,
+    ).toBe('invalid');
   });
 
   it('of another key is not trusted, and cannot borrow the trusted key', () => {
@@ -47,8 +47,8 @@ describe('a signature', () => {
 
   it('expires and is revoked', () => {
     const short = signFile(bytes, keys.privateKey, { publisher: 'Acme', expiresAt: new Date(1000) });
-    expect(judgeSignature(bytes, JSON.stringify(short), rules(), 999).state).toBe('trusted');
-    expect(judgeSignature(bytes, JSON.stringify(short), rules(), 1000).state).toBe('expired');
+    expect(evaluateSignature(bytes, JSON.stringify(short), rules(), 999).state).toBe('trusted');
+    expect(evaluateSignature(bytes, JSON.stringify(short), rules(), 1000).state).toBe('expired');
     expect(judge({}, { revoked_publishers: [keys.fingerprint.toUpperCase()] }).state).toBe('revoked');
   });
 
@@ -62,7 +62,7 @@ describe('a signature', () => {
   ])('with %j is malformed', (change) => {
     expect(judge(change).state).toBe('invalid');
     for (const text of ['', 'null', '[]', '{'])
-      expect(judgeSignature(bytes, text, rules()).state).toBe('invalid');
+      expect(evaluateSignature(bytes, text, rules()).state).toBe('invalid');
   });
 });
 
@@ -84,13 +84,15 @@ describe('trust', () => {
       message: expect.stringContaining(keys.fingerprint),
       details: { state: 'revoked', fingerprint: keys.fingerprint },
     });
-    expect(refusal(judgeSignature(bytes, null, rules()))).toMatchObject({ details: { state: 'unsigned' } });
+    expect(refusal(evaluateSignature(bytes, null, rules()))).toMatchObject({
+      details: { state: 'unsigned' },
+    });
     expect(refusal(judge({}, { trusted_publishers: [] }))).toMatchObject({ details: { state: 'untrusted' } });
   });
 
   it('is not required unless configured, but a broken signature is refused always', () => {
     const free = { require_signature: false };
-    expect(refusal(judgeSignature(bytes, null, rules()), free)).toBeNull();
+    expect(refusal(evaluateSignature(bytes, null, rules()), free)).toBeNull();
     expect(refusal(judge({}, { trusted_publishers: [] }), free)).toBeNull();
     expect(refusal(judge({ sha256: '0'.repeat(64) }), free)).toMatchObject({ details: { state: 'invalid' } });
   });

@@ -89,7 +89,7 @@ function rawKey(key: KeyObject): Buffer {
 }
 
 /** @param signature text of the signature file; null = unsigned */
-export function judgeSignature(
+export function evaluateSignature(
   bytes: Uint8Array,
   signature: string | null,
   rules: PublisherRules,

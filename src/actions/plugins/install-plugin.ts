@@ -4,7 +4,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { checkPluginName } from '../../plugins/manifest.ts';
 import { readPackage } from '../../plugins/package-archive.ts';
 import { type InstalledPlugin, PluginStore } from '../../plugins/plugin-store.ts';
-import { judgeSignature, requireTrust, type SignatureVerdict } from '../../plugins/signature.ts';
+import { evaluateSignature, requireTrust, type SignatureVerdict } from '../../plugins/signature.ts';
 import type { License } from '../../workspace/license/read-license.ts';
 import { findPackage, type PackageOrder } from './find-package.ts';
 
@@ -31,7 +31,7 @@ export async function installPlugin(
   const store = new PluginStore(pluginsFolder(config));
   const found = await findPackage(order, rules, store);
   // The bytes that are judged are the bytes that are parsed and stored.
-  const signature = judgeSignature(found.archive, found.signature, rules);
+  const signature = evaluateSignature(found.archive, found.signature, rules);
   requireTrust('plugin package', signature, rules);
   const content = await readPackage(found.archive);
   const { name } = content.manifest;
@@ -70,7 +70,7 @@ export async function rollBackPlugin(
   const { previous } = await store.get(name);
   if (!previous) throw new PortolanError('conflict', `${name} has no previous version`);
   const stored = await store.load(name, previous);
-  const signature = judgeSignature(stored.archive, stored.signature, rules);
+  const signature = evaluateSignature(stored.archive, stored.signature, rules);
   requireTrust(`${name} ${previous.version}`, signature, rules);
   return { ...(await store.rollBack(name)), signature };
 }

@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { PluginKind, PluginManifest } from '../../plugins/manifest.ts';
 import { type InstalledPlugin, PluginStore } from '../../plugins/plugin-store.ts';
-import { judgeSignature, requireTrust, type SignatureVerdict } from '../../plugins/signature.ts';
+import { evaluateSignature, requireTrust, type SignatureVerdict } from '../../plugins/signature.ts';
 import type { License } from '../../workspace/license/read-license.ts';
 
 /** An installed plugin as it is now: hashes and signature are checked anew. */
@@ -93,7 +93,7 @@ async function examine(
     const { manifest } = stored.package;
     details.kind = manifest.kind;
     details.manifest = { ...manifest, files: Object.fromEntries(manifest.files) };
-    const verdict = judgeSignature(stored.archive, stored.signature, config.plugins);
+    const verdict = evaluateSignature(stored.archive, stored.signature, config.plugins);
     details.signature = {
       state: verdict.state,
       publisher: verdict.publisher,

@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { PluginStore } from '../../plugins/plugin-store.ts';
-import { judgeSignature, maxSignatureBytes, type PublisherRules } from '../../plugins/signature.ts';
+import { evaluateSignature, maxSignatureBytes, type PublisherRules } from '../../plugins/signature.ts';
 import { urlWithoutSecret } from '../catalogs/download-feed.ts';
 import { downloadPart, signatureUrl } from './download-part.ts';
 
@@ -35,7 +35,7 @@ export async function fetchPluginIndex(rules: IndexRules, store: PluginStore): P
   const place = urlWithoutSecret(url);
   const bytes = await downloadPart(url, maxIndexBytes);
   const signature = await downloadPart(signatureUrl(url), maxSignatureBytes);
-  const { state, reason, fingerprint } = judgeSignature(bytes, signature.toString(), rules);
+  const { state, reason, fingerprint } = evaluateSignature(bytes, signature.toString(), rules);
   if (state !== 'trusted') {
     const by = fingerprint === null ? '' : ` (publisher ${fingerprint})`;
     throw new PortolanError('permission', `the plugin index is refused, signature ${state}: ${reason}${by}`, {

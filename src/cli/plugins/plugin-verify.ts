@@ -1,6 +1,6 @@
 import { readPackageFile } from '../../actions/plugins/find-package.ts';
 import { readPackage } from '../../plugins/package-archive.ts';
-import { judgeSignature } from '../../plugins/signature.ts';
+import { evaluateSignature } from '../../plugins/signature.ts';
 import { readConfig } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
@@ -11,7 +11,7 @@ export async function verifyPlugin(file: string, format: string, global: GlobalF
   const { config } = await readConfig(global);
   const { archive, signature } = await readPackageFile(file);
   const { manifest, sha256 } = await readPackage(archive);
-  const verdict = judgeSignature(archive, signature, config.plugins);
+  const verdict = evaluateSignature(archive, signature, config.plugins);
   const { name, version, kind } = manifest;
   if (format === 'json') print(printableJson({ name, version, kind, sha256, signature: verdict }));
   else {

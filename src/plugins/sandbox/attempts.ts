@@ -13,7 +13,7 @@ export interface AttemptRequest {
 const invalidClone = 0x800;
 
 /** Tries what a plugin must not do. @returns the error, or what it got */
-export function attempt(kernel: Kernel, { attempt: name, argument }: AttemptRequest): string | number {
+export function tryToEscape(kernel: Kernel, { attempt: name, argument }: AttemptRequest): string | number {
   const act = acts[name];
   if (!act) throw new Error(`no such attempt: ${name}`);
   return act(kernel, argument ?? 0);

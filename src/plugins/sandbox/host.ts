@@ -1,6 +1,6 @@
 /** Runs inside the sandbox: `host MEMORY`. Frames come on stdin and go to stdout. Today it answers the self-test only. */
 import { readFileSync, writeSync } from 'node:fs';
-import { type AttemptRequest, attempt } from './attempts.ts';
+import { type AttemptRequest, tryToEscape } from './attempts.ts';
 import { hostFilter } from './filter.ts';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
 import { loadKernel } from './kernel.ts';
@@ -34,6 +34,6 @@ function answer({ message, bytes }: Frame): void {
     head.writeUInt32LE(giant, 4);
     writeSync(1, head);
   } else {
-    process.stdout.write(encodeFrame({ id: request.id, value: attempt(kernel, request) }));
+    process.stdout.write(encodeFrame({ id: request.id, value: tryToEscape(kernel, request) }));
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SandboxFailure, type SandboxOptions } from './host-process.ts';
 import { Sandbox } from './sandbox.ts';
 
-export interface SelfTest {
+export interface SandboxTest {
   /** Null: everything that a plugin must not do is denied. */
   failure: string | null;
   /** The sandbox cannot be built at all: a part of the kernel or of Node.js is missing. */
@@ -20,7 +20,7 @@ const loopMs = 200;
 const denied = 1;
 
 /** Starts the sandbox of plugins and tries to break out of it. Leaves nothing behind. */
-export async function testSandbox(options: Partial<SandboxOptions> = {}): Promise<SelfTest> {
+export async function testSandbox(options: Partial<SandboxOptions> = {}): Promise<SandboxTest> {
   const target = join(tmpdir(), `portolan-sandbox-${process.pid}`);
   const attempts: [string, string | number, (value: unknown) => boolean][] = [
     ...['socket', 'connect', 'io_uring', 'fork', 'execve'].map(
