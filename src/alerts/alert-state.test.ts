@@ -69,12 +69,12 @@ describe('the state of an alert', () => {
     const pending: AlertState = {
       state: 'pending',
       since: '2026-10-06T14:00:00.000Z',
-      heldMs: 4000,
+      pendingMs: 4000,
       quietMs: 0,
       error: null,
     };
     expect(stepAlert(pending, on, 5000, clock)).toMatchObject({ next: pending, notice: null });
-    const firing: AlertState = { ...pending, state: 'firing', heldMs: 0, quietMs: 1000 };
+    const firing: AlertState = { ...pending, state: 'firing', pendingMs: 0, quietMs: 1000 };
     expect(stepAlert(firing, on, 5000, clock)).toMatchObject({ next: firing, notice: null });
     expect(stepAlert(firing, off, 5000, clock).notice).toEqual({ state: 'resolved', firedAt: firing.since });
   });

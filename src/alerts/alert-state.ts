@@ -12,7 +12,7 @@ export interface AlertState {
   /** Since when, ISO 8601 UTC. */
   readonly since: string;
   /** Time for which the condition of a pending alert has held, milliseconds. */
-  readonly heldMs: number;
+  readonly pendingMs: number;
   /** Time since the last notice of a firing alert, milliseconds. */
   readonly quietMs: number;
   /** Why the last evaluation failed; null when it did not. */
@@ -62,7 +62,7 @@ export function stepAlert(
 type Step = Omit<AlertStep, 'beganToFail'>;
 
 function inactive(now: string): AlertState {
-  return { state: 'inactive', since: now, heldMs: 0, quietMs: 0, error: null };
+  return { state: 'inactive', since: now, pendingMs: 0, quietMs: 0, error: null };
 }
 
 function raise(known: AlertState, forMs: number, { elapsedMs, now }: AlertClock): Step {
@@ -74,13 +74,13 @@ function raise(known: AlertState, forMs: number, { elapsedMs, now }: AlertClock)
       notice: { state: 'firing', firedAt: known.since },
     };
   }
-  const heldMs = known.state === 'pending' ? known.heldMs + elapsedMs : 0;
-  if (heldMs >= forMs) {
-    const next: AlertState = { state: 'firing', since: now, heldMs: 0, quietMs: 0, error: null };
+  const pendingMs = known.state === 'pending' ? known.pendingMs + elapsedMs : 0;
+  if (pendingMs >= forMs) {
+    const next: AlertState = { state: 'firing', since: now, pendingMs: 0, quietMs: 0, error: null };
     return { next, notice: { state: 'firing', firedAt: now } };
   }
   const since = known.state === 'pending' ? known.since : now;
-  return { next: { state: 'pending', since, heldMs, quietMs: 0, error: null }, notice: null };
+  return { next: { state: 'pending', since, pendingMs, quietMs: 0, error: null }, notice: null };
 }
 
 function clear(known: AlertState, { now }: AlertClock): Step {

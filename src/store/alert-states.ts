@@ -14,7 +14,11 @@ export class AlertStateTable {
 
   async all(): Promise<AlertStateTableRow[]> {
     const rows = await this.#db.selectFrom('alert_states').selectAll().orderBy('name').execute();
-    return rows.map((row) => ({ ...row, held_ms: Number(row.held_ms), quiet_ms: Number(row.quiet_ms) }));
+    return rows.map((row) => ({
+      ...row,
+      pending_ms: Number(row.pending_ms),
+      quiet_ms: Number(row.quiet_ms),
+    }));
   }
 
   /** One statement, so that a round of many rules holds up nobody. */
@@ -27,7 +31,7 @@ export class AlertStateTable {
         conflict.columns(['name', 'condition_digest']).doUpdateSet((e) => ({
           state: e.ref('excluded.state'),
           since: e.ref('excluded.since'),
-          held_ms: e.ref('excluded.held_ms'),
+          pending_ms: e.ref('excluded.pending_ms'),
           quiet_ms: e.ref('excluded.quiet_ms'),
           error: e.ref('excluded.error'),
         })),

@@ -178,7 +178,7 @@ describe('a list among 5000 scans of each of two tenants', () => {
     const copy = raw.prepare(
       `insert into scans select printf('20261006-143022-%06d', :n) scan_id, printf('2026-01-%02dT00:00:00.%03dZ', 1 + :n % 28, :n % 1000),
        status, executor, :n, started_at, completed_at, profile, vuln, name, pool, live_hosts, open_ports, vulnerabilities, tags,
-       progress, severity_counts, error, notifications, warnings, stages, targets, searchable, request, :tenant, stored_at
+       progress, severity_counts, error, notifications, warnings, stages, targets, searchable, request, :tenant, stored_at, request_id, traceparent
        from scans where scan_id = :first`,
     );
     raw.exec('begin');

@@ -11,7 +11,7 @@ import { residentBytes, ServerProcess } from '../program.ts';
 const scans = 5000;
 const mebibyte = 1_048_576;
 /** Read calls that the start and the first list may take beyond those of an empty workspace; a visit to each scan is more. */
-const startReads = scans / 2;
+const startReads = 0.8 * scans;
 /** The same of a page of 50 scans, which may ask for the files of these. */
 const pageReads = 500;
 

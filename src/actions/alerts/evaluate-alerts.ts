@@ -96,16 +96,16 @@ export function alertId({ name, condition_digest }: AlertKey): string {
   return `${name} ${condition_digest}`;
 }
 
-function stateOf({ state, since, held_ms, quiet_ms, error }: AlertStateTableRow): AlertState {
-  return { state, since, heldMs: held_ms, quietMs: quiet_ms, error };
+function stateOf({ state, since, pending_ms, quiet_ms, error }: AlertStateTableRow): AlertState {
+  return { state, since, pendingMs: pending_ms, quietMs: quiet_ms, error };
 }
 
-function rowOf(rule: AlertRule, { state, since, heldMs, quietMs, error }: AlertState): AlertStateTableRow {
+function rowOf(rule: AlertRule, { state, since, pendingMs, quietMs, error }: AlertState): AlertStateTableRow {
   return {
     ...alertKey(rule),
     state,
     since,
-    held_ms: Math.round(heldMs),
+    pending_ms: Math.round(pendingMs),
     quiet_ms: Math.round(quietMs),
     error,
   };
@@ -115,7 +115,7 @@ function isSame(a: AlertStateTableRow, b: AlertStateTableRow): boolean {
   return (
     a.state === b.state &&
     a.since === b.since &&
-    a.held_ms === b.held_ms &&
+    a.pending_ms === b.pending_ms &&
     a.quiet_ms === b.quiet_ms &&
     a.error === b.error
   );

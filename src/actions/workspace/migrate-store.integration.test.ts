@@ -61,7 +61,7 @@ async function fill(store: Store): Promise<void> {
       condition_digest: 'aa',
       state: 'firing',
       since: at(1),
-      held_ms: 0,
+      pending_ms: 0,
       quiet_ms: 1234,
       error: strange,
     },

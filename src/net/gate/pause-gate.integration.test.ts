@@ -24,10 +24,10 @@ describe('Hold', () => {
     hold.hold();
     await sleep(30);
     hold.release();
-    const { heldMs } = hold;
-    expect(heldMs).toBeGreaterThan(25);
+    const { pendingMs } = hold;
+    expect(pendingMs).toBeGreaterThan(25);
     await sleep(20);
-    expect(hold.heldMs).toBe(heldMs);
+    expect(hold.pendingMs).toBe(pendingMs);
     expect(hold.times).toBe(1);
   });
 

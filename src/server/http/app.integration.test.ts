@@ -348,6 +348,7 @@ describe('the description of the API', () => {
       ['GET', '/api/v1/plugins', 200],
       ['GET', '/api/v1/vulndb', 200],
       ['GET', '/api/v1/alerts', 200],
+      ['GET', '/api/v1/audit', 200],
       ['POST', '/api/v1/notifications/test', 200, { payload: { channel: 'slack://x' } }],
       ['POST', '/api/v1/notifications/test', 400, { payload: { channel: 'x' } }],
       ['GET', '/api/v1/workspace/info', 200],

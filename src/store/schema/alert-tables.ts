@@ -8,7 +8,7 @@ export async function createAlerts(db: Kysely<unknown>): Promise<void> {
     .addColumn('condition_digest', 'text', (column) => column.notNull())
     .addColumn('state', 'text', (column) => column.notNull())
     .addColumn('since', 'text', (column) => column.notNull())
-    .addColumn('held_ms', 'bigint', (column) => column.notNull())
+    .addColumn('pending_ms', 'bigint', (column) => column.notNull())
     .addColumn('quiet_ms', 'bigint', (column) => column.notNull())
     .addColumn('error', 'text')
     .addPrimaryKeyConstraint('alert_states_key', ['name', 'condition_digest'])

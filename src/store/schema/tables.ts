@@ -247,7 +247,7 @@ export interface AlertStateTableRow {
   condition_digest: string;
   state: 'inactive' | 'pending' | 'firing';
   since: string;
-  held_ms: number;
+  pending_ms: number;
   quiet_ms: number;
   error: string | null;
 }
