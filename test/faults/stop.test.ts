@@ -111,11 +111,14 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
     const running = await server.submit(longScan);
     await expect.poll(() => server.scanProcesses().length).toBe(1);
     const [child] = server.scanProcesses();
+    const { pid } = server;
     const download = await beginDownload(server, scanId);
     const stopped = server.stop();
     await expect.poll(async () => (await server.request('/readyz')).status).toBe(503);
-    process.kill(server.pid, 'SIGTERM');
+    // One that comes within a moment of the first counts as the same.
+    const second = setInterval(() => isAlive(pid) && process.kill(pid, 'SIGTERM'), 500);
     expect(await stopped).toBe(1);
+    clearInterval(second);
     // Its scan process follows.
     await expect.poll(() => isAlive(child ?? 0)).toBe(false);
     download.destroy();
