@@ -169,6 +169,13 @@ export class Chunk {
     return ((sentTick(now) - (this.sentAt[endpoint] as number)) & 0xff) * 8;
   }
 
+  /** Bytes of a state. */
+  get stateBytes(): number {
+    const { open, closed, rejected, unsent, probed } = this.counts;
+    const copied = [this.settled, open, closed, rejected, unsent, probed, this.late];
+    return copied.reduce((bytes, { byteLength }) => bytes + byteLength, 0);
+  }
+
   state(): ChunkState {
     const copy = (counts: Uint32Array) => Uint32Array.from(counts);
     const { probed, open, closed, rejected, unsent } = this.counts;
