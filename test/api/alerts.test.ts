@@ -116,12 +116,14 @@ describe('the alerts of a server', () => {
       return (body as { checks: { name: string }[] }).checks.some(({ name }) => name === 'alerts');
     };
     await expect.poll(degraded, { timeout: 30_000 }).toBe(true);
-    expect(server.log).toContain(`${rules}:1:40: condition: unexpected end of the condition`);
+    await expect
+      .poll(() => server.log)
+      .toContain(`${rules}:1:40: condition: unexpected end of the condition`);
     writeFileSync(rules, firing.replace('name: idle', 'name: edited'));
     process.kill(server.pid, 'SIGHUP');
     await until(2);
     expect(await degraded()).toBe(false);
-    expect(server.log).toMatch(/configuration reloaded.*alerts\.file/);
+    await expect.poll(() => server.log).toMatch(/configuration reloaded.*alerts\.file/);
     expect(events()).toMatchObject([{ state: 'firing' }, { name: 'edited', state: 'firing' }]);
   }, 60_000);
 });
