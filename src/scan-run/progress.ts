@@ -73,7 +73,7 @@ export class ProgressMeter {
     this.#percentAtFirst ??= this.#percent;
     const gained = this.#percent - this.#percentAtFirst;
     if (gained < 2) return null;
-    const elapsed = (performance.now() - this.#startedAt - this.#hold.pendingMs) / 1000;
+    const elapsed = (performance.now() - this.#startedAt - this.#hold.pausedMs) / 1000;
     return Math.round((elapsed * (100 - this.#percent)) / gained);
   }
 

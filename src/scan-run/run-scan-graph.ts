@@ -77,7 +77,7 @@ export class ScanGraph {
     const graph = this.#begin();
     this.#graph = graph;
     const live = setInterval(() => this.#reportLive(), liveIntervalMs);
-    const timeSoFar = () => time.save(control.hold.pendingMs);
+    const timeSoFar = () => time.save(control.hold.pausedMs);
     const sealAll = () => this.#sealAll();
     const stopCheckpoints = saveCheckpoint(input.folder, graph, sealAll, timeSoFar, input.log);
     try {

@@ -20,7 +20,7 @@ export class PauseGate {
   }
 
   /** Total paused time, milliseconds. */
-  get pendingMs(): number {
+  get pausedMs(): number {
     return this.#heldBefore + (this.#heldSince === null ? 0 : performance.now() - this.#heldSince);
   }
 
@@ -33,7 +33,7 @@ export class PauseGate {
 
   release(): void {
     if (!this.held) return;
-    this.#heldBefore = this.pendingMs;
+    this.#heldBefore = this.pausedMs;
     this.#heldSince = null;
     this.#notify(false);
   }

@@ -39,7 +39,7 @@ export async function dial(
 ): Promise<Dialed> {
   const { synMs, signal, again, onRepeat, door } = options;
   const releaseClock = loopClock.use();
-  const startedAt = loopClock.now() - door.pendingMs;
+  const startedAt = loopClock.now() - door.pausedMs;
   const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
   const outcome = await attempt(host, port, { timeoutMs, synMs, signal, again, onRepeat, door, readAhead });
   if ('failure' in outcome) {
@@ -55,7 +55,7 @@ export async function dial(
   const forget = door.onChange((held) => held && resetSocket(socket));
   void closed.then(forget);
   if (door.held) resetSocket(socket);
-  const deadline = startedAt + door.pendingMs + options.deadlineMs;
+  const deadline = startedAt + door.pausedMs + options.deadlineMs;
   const { maxBytes, onError } = options;
   const budget: Budget = { deadline, bytesLeft: maxBytes, exchanges: [], signal, onError };
   return { connection: new SocketConnection(socket, socket, latencyMs, budget), closed };
