@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { storeEngines } from '../../test/store-engines.ts';
-import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from './open.ts';
 
 let store: Store;
@@ -55,32 +54,5 @@ describe.each(storeEngines())('a lease in $name', (engine) => {
     });
     await expect(broken).rejects.toThrow('rolled back');
     expect(await store.leases.holder('alerts')).toBeNull();
-  });
-});
-
-describe.each(storeEngines())('scans that ended lately and wait, in $name,', (engine) => {
-  if (engine.skip !== null) return void it.skip(engine.skip, () => {});
-
-  beforeAll(() => engine.begin(), 60_000);
-  afterAll(() => engine.end());
-
-  it('are counted by how they ended', async () => {
-    store = await engine.empty();
-    const { scanQueue } = store;
-    for (const [number, state] of (['done', 'failed', 'done', 'failed'] as const).entries()) {
-      await store.scans.insert(scanRequest({ scan_id: `scan-${number}` }));
-      await scanQueue.insert(`scan-${number}`, 'default', 1000);
-      const claim = await scanQueue.claim('worker', 1000, 9000);
-      await scanQueue.finish(
-        { scanId: `scan-${number}`, attempt: claim?.attempt ?? 0 },
-        state,
-        2000 + number,
-      );
-    }
-    await store.scans.insert(scanRequest({ scan_id: 'scan-9' }));
-    await scanQueue.insert('scan-9', 'default', 1000);
-    expect(await scanQueue.endedSince(new Date(0).toISOString())).toEqual({ failed: 2, total: 4 });
-    expect(await scanQueue.endedSince(new Date(2001).toISOString())).toEqual({ failed: 2, total: 3 });
-    expect(await scanQueue.endedSince(new Date(2004).toISOString())).toEqual({ failed: 0, total: 0 });
   });
 });

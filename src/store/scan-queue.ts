@@ -273,14 +273,8 @@ export class ScanQueueTable {
     return {
       pending: count('waiting') + unbegun,
       running: count('running') - unbegun,
-      failed: await this.#endedSince('failed', failedSince),
+      failed: await this.endedSince('failed', failedSince),
     };
-  }
-
-  /** @param time ISO 8601; scans that ended before it do not count */
-  async endedSince(time: string): Promise<{ failed: number; total: number }> {
-    const failed = await this.#endedSince('failed', time);
-    return { failed, total: failed + (await this.#endedSince('done', time)) };
   }
 
   /** When the scan was submitted that waits longest, ISO 8601 UTC, without those that are paused; null when none waits. */
@@ -297,8 +291,12 @@ export class ScanQueueTable {
     return row?.oldest ?? null;
   }
 
-  /** A statement of its own: together with other states no index serves. */
-  async #endedSince(state: 'done' | 'failed', time: string): Promise<number> {
+  /**
+   * How many scans ended so. A statement of its own: together with other states no index serves.
+   *
+   * @param time ISO 8601; scans that ended before it do not count
+   */
+  async endedSince(state: 'done' | 'failed', time: string): Promise<number> {
     const row = await this.#db
       .selectFrom('scan_queue')
       .select((e) => e.fn.countAll().as('scans'))

@@ -133,6 +133,27 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(await oldest()).toBe(1000);
     });
 
+    it('that ended since a time are counted by how they ended', async () => {
+      const { scans, scanQueue } = store;
+      for (const [number, state] of (['done', 'failed', 'done', 'failed'] as const).entries()) {
+        const scanId = numberedScanId(number);
+        await scans.insert(numberedScanRequest(number));
+        await scanQueue.insert(scanId, 'default', 1000);
+        const claim = await scanQueue.claim('worker', 1000, 9000);
+        await scanQueue.finish({ scanId, attempt: claim?.attempt ?? 0 }, state, 2000 + number);
+      }
+      await scans.insert(numberedScanRequest(9));
+      await scanQueue.insert(numberedScanId(9), 'default', 1000);
+      const ended = async (time: number) => {
+        const since = new Date(time).toISOString();
+        const [done, failed] = [await scanQueue.endedSince('done', since), await scanQueue.counts(since)];
+        return { done, failed: failed.failed };
+      };
+      expect(await ended(0)).toEqual({ done: 2, failed: 2 });
+      expect(await ended(2001)).toEqual({ done: 1, failed: 2 });
+      expect(await ended(2004)).toEqual({ done: 0, failed: 0 });
+    });
+
     it('with very many or long targets are listed with the first ones', async () => {
       const many = Array.from({ length: 10_000 }, (_, index) => `host-${index}.${'x'.repeat(150)}.example`);
       const commas = Array(100).fill('192.0.2.1,'.repeat(1000));

@@ -28,18 +28,18 @@ const dayMs = 86_400_000;
 export async function readAlertValues(source: AlertValueSource, now: number): Promise<AlertValues> {
   const { scanQueue } = source.store;
   const since = new Date(now - recentMs).toISOString();
-  const ended = await scanQueue.endedSince(since);
-  const { pending } = await scanQueue.counts(since);
+  const { pending, failed } = await scanQueue.counts(since);
+  const ended = failed + (await scanQueue.endedSince('done', since));
   const oldest = pending === 0 ? null : await scanQueue.oldestWaiting();
   const { active, total } = source.workers.counts();
   return {
-    error_rate: ended.total === 0 ? 0 : ended.failed / ended.total,
+    error_rate: ended === 0 ? 0 : failed / ended,
     queue_length: pending,
     free_space_mb: (await source.freeBytes().catch(() => Number.NaN)) / mebibyte,
     worker_utilization: total === 0 ? Number.NaN : active / total,
     workers_alive: total,
     oldest_queued_seconds: oldest === null ? 0 : Math.max(0, now - Date.parse(oldest)) / 1000,
-    scans_failed_15m: ended.failed,
+    scans_failed_15m: failed,
     vulndb_age_days: vulndbDays(source, now),
   };
 }
