@@ -1,4 +1,5 @@
 import type { Host, Port, PortCoverage, Protocol } from '../domain/host.ts';
+import type { Producer } from '../domain/producer.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { AddressSet } from '../domain/targets/address-set.ts';
@@ -142,6 +143,10 @@ export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
    */
   prepare?(config: Readonly<Record<string, unknown>>, addresses: AddressSet): void;
   create(): Module;
+  /** Releases what `prepare` started. Called once when the scan has ended, also if no node of this type ran. */
+  endScan?(): Promise<void>;
+  /** The plugin behind it; its items are checked before they are published, and its records name it. */
+  producer?: Producer;
 }
 
 interface ModuleSource<O extends OptionDefs> {

@@ -1,0 +1,42 @@
+import type { ModuleType } from '../engine/module.ts';
+import type { OptionDefs } from '../engine/options.ts';
+import type { PluginKind } from './manifest.ts';
+
+/** A plugin whose bytes were read and verified: what a scan may load. Travels to scan processes as JSON. */
+export interface PluginFile {
+  /** Name of the package; of a bare file its name without the extension. */
+  name: string;
+  version: string;
+  kind: PluginKind;
+  /** Of the archive, or of the bare file, hex. */
+  sha256: string;
+  /** Folder that holds exactly the verified files; the plugin may read it. */
+  folder: string;
+  /** File that is loaded, relative to the folder; `host:port` for kind grpc. */
+  entry: string;
+  /** Granted by the manifest; a bare file has none. */
+  permissions: PluginPermission[];
+  /** Where it comes from: `installed`, `file <path>`, `configuration`. */
+  source: string;
+}
+
+export type PluginPermission = 'network';
+
+/** What a plugin says about the module that it adds; checked, because it comes from the plugin. */
+export interface PluginMetadata {
+  /** Unique name of the module type. */
+  name: string;
+  type: ModuleType;
+  version: string;
+  description: string;
+  options: OptionDefs;
+  /** DataContext keys; `a|b` = at least one. */
+  requires: string[];
+  provides: string[];
+}
+
+/** A plugin and the module that it adds. */
+export interface DescribedPlugin {
+  file: PluginFile;
+  metadata: PluginMetadata;
+}
