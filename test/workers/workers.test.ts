@@ -7,7 +7,7 @@ import { makeCertificate } from '../../src/server/fixtures/certificates.ts';
 import { isAlive } from '../../src/workspace/process-identity.ts';
 import { postgresObstacle } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
-import { type Cluster, Lab, leaseMs, rowsOf, slackMs, sweep, until } from './cluster.ts';
+import { type Cluster, Lab, leaseMs, longLease, rowsOf, slackMs, sweep, until } from './cluster.ts';
 
 const addresses = [1, 2, 3].map((last) => `127.86.0.${last}`);
 const [first, second, third] = addresses.map((address) => [address]) as [string[], string[], string[]];
@@ -34,9 +34,9 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
   }, 60_000);
 
   /** The scan has come to its end, and has each port of these hosts once. */
-  const foundAll = async (scanId: string, hosts: readonly string[]) => {
-    expect(await server.waitForEnd(scanId, 60_000)).toMatchObject({ status: 'completed', warnings: [] });
-    const ports = (await rowsOf(server, scanId)).filter(({ type }) => type === 'port');
+  const foundAll = async (scanId: string, hosts: readonly string[], at = server) => {
+    expect(await at.waitForEnd(scanId, 60_000)).toMatchObject({ status: 'completed', warnings: [] });
+    const ports = (await rowsOf(at, scanId)).filter(({ type }) => type === 'port');
     expect(ports.map(({ host, port }) => `${host}:${port}`).sort()).toEqual(lab.pairs(hosts));
   };
   /** Connections that a scan of this rate makes in a time, with those that were under way. */
@@ -150,7 +150,10 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     onTestFinished,
   }) => {
     const two = addresses.slice(0, 2);
-    const pool = shared.pool(lab.field, onTestFinished);
+    const cluster = await lab.cluster(longLease);
+    const { server } = cluster;
+    onTestFinished(() => cluster.dispose());
+    const pool = cluster.pool(lab.field, onTestFinished);
     await pool.worker(['--concurrency', '2']);
     const from = performance.now();
     const scanId = await pool.sweep(two, 100);
@@ -158,7 +161,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     await server.stop('SIGKILL');
     await lab.begun(performance.now(), 100);
     await server.start();
-    await foundAll(scanId, two);
+    await foundAll(scanId, two, server);
     expect(lab.probedAgain(from, two, Number.POSITIVE_INFINITY, 0)).toEqual([]);
   }, 120_000);
 
