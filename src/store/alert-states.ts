@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { AlertStateTableRow, Tables } from './schema/tables.ts';
 
-/** Identifies an alert: an edited condition is another one. */
+/** Identifies an alert: editing the condition makes it a new one. */
 export type AlertKey = Pick<AlertStateTableRow, 'name' | 'condition_digest'>;
 
-/** What is remembered of the alerts of the whole service. */
+/** Alert states of the whole service. */
 export class AlertStateTable {
   readonly #db: Kysely<Tables>;
 
@@ -21,7 +21,7 @@ export class AlertStateTable {
     }));
   }
 
-  /** One statement, so that a round of many rules holds up nobody. */
+  /** Saves all rows in one statement: saving many rules one by one would block other writers. */
   async save(rows: readonly AlertStateTableRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.#db

@@ -1,24 +1,24 @@
 import { type Kysely, PostgresAdapter } from 'kysely';
 
-/** An open database, whatever its kind. */
+/** An open database, SQLite or PostgreSQL. */
 export interface Database<Tables> {
   db: Kysely<Tables>;
-  /** Whose scans these are that this process makes: `server`, or `server:<id>` where several share the database. */
+  /** Executor of the scans that this process creates: `server`, or `server:<id>` if several share the database. */
   executor: string;
-  /** Text that is another one after every change; where changes cannot be told cheaply, at every call. */
+  /** Changes after every write; at every call where writes cannot be detected cheaply. */
   version(): string;
   /**
-   * Runs `work` in a write transaction. Transactions of all processes run one after another, so what is read inside
-   * holds until the end.
+   * Runs `work` in a write transaction. Transactions of all processes are serialized: what `work` reads holds until
+   * the end.
    */
   transaction<T>(work: (transaction: Kysely<Tables>) => Promise<T>): Promise<T>;
-  /** Gives so many unused pages of a file back to the disk; to be called while nothing else uses the database. */
+  /** Releases up to `most` free pages of the file to the disk. Call it while nothing else uses the database. */
   releasePages(most: number): Promise<void>;
-  /** Writes what waits in a file's log to its place. */
+  /** Checkpoints the write-ahead log of a file. */
   emptyLog(): Promise<void>;
 }
 
-/** The other kind is SQLite, whose statements run on the event loop. */
+/** Otherwise SQLite, whose statements run on the event loop. */
 export function isPostgres<Tables>(db: Kysely<Tables>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }

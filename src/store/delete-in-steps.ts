@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Rows that one statement deletes: more would hold up the event loop, or other writers, for longer than some 10 ms. */
+/** Maximum rows deleted per statement: more would block the event loop or other writers for over 10 ms. */
 const rowsAtOnce = 500;
 
 /**
- * Deletes rows step by step, until a step finds fewer than it may delete.
+ * Deletes rows in steps, until a step deletes fewer than its limit.
  *
- * @param step deletes so many rows at most, and returns how many it did
- * @returns how many rows are gone
+ * @param step deletes at most `limit` rows and returns how many
+ * @returns number of deleted rows
  */
 export async function deleteInSteps(step: (limit: number) => Promise<number>): Promise<number> {
   for (let sum = 0; ; await setImmediate()) {

@@ -1,16 +1,16 @@
 import type { Kysely } from 'kysely';
 import type { ServerTableRow, Tables, WorkerTableRow } from './schema/tables.ts';
 
-/** A worker as others see it. */
+/** A worker with its JSON columns parsed. */
 export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {
   pools: string[];
   tags: string[];
 }
 
-/** What a server says of itself. */
+/** A server's own heartbeat. */
 type SeenServer = Omit<ServerTableRow, 'free_bytes'> & Partial<Pick<ServerTableRow, 'free_bytes'>>;
 
-/** The servers and workers that share the store, each with its last heartbeat. */
+/** Servers and workers that share the store, each with its last heartbeat. */
 export class HostTable {
   readonly #db: Kysely<Tables>;
 
@@ -37,7 +37,7 @@ export class HostTable {
     return row ? serverOf(row) : null;
   }
 
-  /** @param since epoch milliseconds; servers that were seen then or later */
+  /** Servers seen since a time. @param since epoch milliseconds, inclusive */
   async servers(since: number): Promise<ServerTableRow[]> {
     const rows = await this.#db
       .selectFrom('servers')
@@ -58,7 +58,7 @@ export class HostTable {
       .execute();
   }
 
-  /** @param since epoch milliseconds; workers that were seen then or later */
+  /** Workers seen since a time. @param since epoch milliseconds, inclusive */
   async workers(since: number): Promise<WorkerRecord[]> {
     const rows = await this.#db
       .selectFrom('workers')
@@ -85,7 +85,7 @@ export class HostTable {
   }
 }
 
-/** PostgreSQL gives whole numbers as text. */
+/** The PostgreSQL client returns bigint as text. */
 function serverOf(row: ServerTableRow): ServerTableRow {
   const { last_seen, free_bytes } = row;
   return {

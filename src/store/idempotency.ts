@@ -5,13 +5,13 @@ import type { TenantView } from './tenant-view.ts';
 /** Lifetime of a key, milliseconds. */
 export const idempotencyKeyTtlMs = 24 * 3_600_000;
 
-/** What a client's key stands for: the first body sent with it and the scan or the job that came of it. */
+/** A client's key, with the first body sent with it and the resulting scan or job. */
 export type KeyRecord = IdempotencyTableRow;
 
-/** Without `response` the columns hold all that a response needs. */
+/** Without `response`, the columns hold everything that the response needs. */
 export type NewKey = Omit<KeyRecord, 'response'> & { response?: string };
 
-/** The keys by which clients repeat a submission safely. Not bound to the scan: a deleted one is not made again. */
+/** Idempotency keys of submissions. They outlive a deleted scan, which is not created again. */
 export class IdempotencyTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -21,7 +21,7 @@ export class IdempotencyTable {
     this.#view = view;
   }
 
-  /** @param owner id of a token, or '' for clients without */
+  /** @param owner id of a token; '' for clients without one */
   async find(owner: string, key: string, now: number): Promise<KeyRecord | null> {
     const row = await this.#db
       .selectFrom('idempotency_keys')
@@ -33,7 +33,7 @@ export class IdempotencyTable {
     return row ?? null;
   }
 
-  /** Stores a key and sweeps those that are too old, so that the table holds a day of keys at most. */
+  /** Stores a key and deletes expired ones: the table holds the keys of one day. */
   async insert(record: NewKey, now: number): Promise<void> {
     await this.#db.deleteFrom('idempotency_keys').where('created_at', '<=', oldestKept(now)).execute();
     const owner = this.#ownerInView(record.owner);
@@ -43,7 +43,7 @@ export class IdempotencyTable {
       .execute();
   }
 
-  /** Neither a tenant nor the id of a token has a slash in it. */
+  /** Neither tenants nor token ids contain a slash. */
   #ownerInView(owner: string): string {
     return this.#view ? `${this.#view}/${owner}` : owner;
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Faults of a store file that SQLite finds, in its words; none when it is sound or not there. Nothing is changed. */
+/** Faults that SQLite reports for a store file; empty if it is sound or missing. Read-only. */
 export function storeFaults(file: string): string[] {
   if (!existsSync(file)) return [];
   const database = new DatabaseSync(file, { timeout: 5000 });

@@ -19,7 +19,7 @@ describe.each(storeEngines())('a lease in $name', (engine) => {
     expect(await leases.claim('alerts', 'a', 1000, 500)).toBe(true);
     expect(await leases.claim('alerts', 'b', 1499, 500)).toBe(false);
     expect(await leases.claim('other', 'b', 1499, 500)).toBe(true);
-    // Each claim of the holder renews it.
+    // A claim by the holder renews the lease.
     expect(await leases.claim('alerts', 'a', 1400, 500)).toBe(true);
     expect(await leases.claim('alerts', 'b', 1501, 500)).toBe(false);
     expect(await leases.claim('alerts', 'b', 1901, 500)).toBe(true);

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Tables } from './schema/tables.ts';
 
-/** Work that one of many servers does at a time: whoever holds its lease. */
+/** Leases on work that only one server may do at a time. */
 export class LeaseTable {
   readonly #db: Kysely<Tables>;
 
@@ -10,9 +10,9 @@ export class LeaseTable {
   }
 
   /**
-   * Takes or renews a lease, unless somebody else holds one that has not expired.
+   * Takes or renews a lease, unless another holder has one that has not expired.
    *
-   * @param now by the clock of the database, epoch milliseconds
+   * @param now by the database clock, epoch milliseconds
    * @returns whether the caller holds it now
    */
   async claim(name: string, holder: string, now: number, leaseMs: number): Promise<boolean> {
@@ -31,7 +31,7 @@ export class LeaseTable {
     return row !== undefined;
   }
 
-  /** The holder of a lease, expired or not; null when nobody ever had it. */
+  /** Holder of a lease, expired or not; null if nobody ever held it. */
   async holder(name: string): Promise<string | null> {
     const row = await this.#db
       .selectFrom('leases')
@@ -41,7 +41,7 @@ export class LeaseTable {
     return row?.holder ?? null;
   }
 
-  /** Lets go of a lease, so that others need not wait for its end. */
+  /** Releases a lease before it expires, for others to take. */
   async release(name: string, holder: string): Promise<void> {
     await this.#db
       .updateTable('leases')

@@ -6,9 +6,9 @@ import type { Store } from './open.ts';
 import { newestOfAll } from './scans/age-windows.ts';
 import type { TableRow } from './schema/table-rows.ts';
 
-/** More than any statement may read or delete. */
+/** More rows than any statement may read or delete. */
 const many = 1300;
-/** Rows that one statement of SQLite may hold up the event loop for. */
+/** Maximum rows of one SQLite statement, which blocks the event loop. */
 const mostRows = 500;
 const start = Date.UTC(2026, 0, 1);
 
@@ -56,7 +56,7 @@ describe.each(storeEngines())('in $name', (engine) => {
   });
   afterEach(() => vi.restoreAllMocks());
 
-  /** The most rows that one statement read meanwhile; of PostgreSQL, which blocks nobody, none are counted. */
+  /** Most rows that one statement of `work` read; not counted for PostgreSQL, which does not block the event loop. */
   async function rowsReadBy<T>(work: () => Promise<T>): Promise<T> {
     most = 0;
     const all = StatementSync.prototype.all;

@@ -23,7 +23,7 @@ import { openDatabase } from './sqlite/sqlite-dialect.ts';
 import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
 
-/** What the service remembers beside the results themselves. Results are files, never rows. */
+/** The service's database. Results are files, never rows. */
 export interface Store {
   readonly scans: ScanTable;
   readonly scanAges: ScanAges;
@@ -36,60 +36,60 @@ export interface Store {
   readonly jobSchedules: JobScheduleTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
-  /** Parts of scans that workers on many hosts share; what stands there is never shown to clients. */
+  /** Parts of scans that workers on many hosts share; never shown to clients. */
   readonly shards: ShardTable;
   readonly hosts: HostTable;
-  /** Of the whole service, as are leases. */
+  /** Global to the service, as are leases. */
   readonly alertStates: AlertStateTable;
   readonly leases: LeaseTable;
-  /** Everything that is stored, whoever's it is, as rows; see there. */
+  /** Raw rows of all tenants, see `TableRows`. */
   readonly rows: TableRows;
   /**
-   * The same store as one tenant sees it, or, with null, as clients of a service without tenants do: nothing else can
-   * be read or changed through it, and what is stored through it is theirs. What `openStore` gives sees everything.
+   * The same store as seen by one tenant, or with null by clients of a service without tenants: it reads and writes
+   * only their rows. The store that `openStore` returns sees all rows.
    */
   forTenant(tenant: string | null): Store;
   /**
-   * Runs `work` in one write transaction; an exception rolls everything back. Transactions run one after another.
-   * Inside, only the given store may be used: a call to the outer one would wait for this transaction for ever.
-   * Called on the given store, `work` joins the running transaction.
+   * Runs `work` in one write transaction; an exception rolls everything back. Transactions are serialized. Inside,
+   * use only the given store: a call to the outer one would deadlock. If called on the given store, `work` joins the
+   * running transaction.
    */
   transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
   /**
-   * Text that is another one after every change of anything stored, by this process at once, by another one after
-   * 10 ms: what was read after it was asked for holds for as long as it stays the same.
+   * Changes after every write: of this process at once, of another one within 10 ms. Data that was read after this
+   * call is current while it stays the same.
    */
   version(): string;
   /**
-   * Writes what waits in the write-ahead log to its place and gives the disk its room back (https://www.sqlite.org/wal.html).
-   * On a full disk changes may be possible after it that were not before.
+   * Checkpoints the write-ahead log and returns its space to the disk (https://www.sqlite.org/wal.html). On a full
+   * disk this can make room for writes.
    */
   emptyLog(): Promise<void>;
-  /** Gives pages of the file that hold nothing any more back to the disk, 4 MiB at the most. */
+  /** Releases free pages of the file to the disk, at most 4 MiB. */
   releasePages(): Promise<void>;
   /**
-   * Runs a statement of a library that keeps tables of its own in the same database, as part of this store's
-   * transaction. `text` has `$1` for the first of `values`.
+   * Runs a statement of a library that has its own tables in the same database, within this store's transaction.
+   * `text` has `$1` for the first of `values`.
    */
   execute(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
-  /** What `executor` says of the scans that this process makes. */
+  /** `executor` of the scans that this process creates. */
   readonly executor: string;
   close(): Promise<void>;
 }
 
-/** Pages of 4 KiB that one call gives back: more would hold up other writers for longer than some milliseconds. */
+/** Pages of 4 KiB released per call: more would block other writers for several milliseconds. */
 const maxReleasedPages = 1024;
 
 /**
- * Opens the store, creating or migrating it: a SQLite file (WAL, every commit on the disk before it is acknowledged), or
- * a PostgreSQL database. An older file is copied to `backups/<its last migration>/` first; copies of a database are the
- * business of who runs it.
+ * Opens the store and creates or migrates it: a SQLite file (WAL, each commit durable before it is acknowledged), or
+ * a PostgreSQL database. Before a migration, an older file is copied to `backups/<its last migration>/`; operators
+ * back up PostgreSQL themselves.
  *
  * @param place path of a file, or `postgres://…`
- * @param home id of the server that opens it, where several share a database: the scans that it makes are its own
- * @param isServerStart that server starts; else another program in its workspace
- * @throws PortolanError `configuration` when it is not usable, was written by a newer version, or would be migrated under
- *   servers of another major version; `unavailable`
+ * @param home id of the server that opens a shared database: its scans are bound to it
+ * @param isServerStart whether that server starts; else another program in its workspace
+ * @throws PortolanError `configuration` if it is not usable, was written by a newer version, or would be migrated
+ *   under servers of another major version; `unavailable`
  */
 export async function openStore(
   place: string,
@@ -97,7 +97,7 @@ export async function openStore(
   isServerStart = false,
 ): Promise<Store> {
   if (isPostgresUrl(place)) {
-    // The client of PostgreSQL is loaded by those only who use one.
+    // Loads the PostgreSQL client only when used.
     const { openPostgres } = await import('./postgres/postgres-dialect.ts');
     const startingServer = isServerStart ? home : null;
     return await storeOn(await openPostgres<Tables>(place, home), async (db) => {
@@ -112,7 +112,7 @@ export async function openStore(
   });
 }
 
-/** The store in an open PostgreSQL database; both are closed as one. @param admit called before anything changes */
+/** The store in an open PostgreSQL database; closing it closes both. @param admit called before anything changes */
 export async function storeOn(
   database: Database<Tables>,
   admit: (db: Kysely<Tables>) => Promise<void> = async () => undefined,
@@ -144,7 +144,7 @@ async function backUpOlder(db: Kysely<Tables>, file: string): Promise<void> {
   if (last !== undefined && pending.length > 0) await backUpStore(file, last);
 }
 
-/** Which migrations a store file has had; nothing is changed. @throws PortolanError `configuration` */
+/** Migrations that a store file has had. Read-only. @throws PortolanError `configuration` */
 export async function readStoreVersion(file: string): Promise<StoreVersion> {
   const { db } = openDatabase<Tables>(file);
   try {

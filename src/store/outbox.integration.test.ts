@@ -46,7 +46,7 @@ describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) =
     const channels = (await owed()).map(({ channel }) => channel);
     expect(channels.toSorted()).toEqual(['email://b@c.example', 'slack://a']);
     expect(await store.outbox.count()).toBe(2);
-    // A second end is none.
+    // Ending it again has no effect.
     expect(await store.scans.update(first, { status: 'failed' })).toBe(false);
     expect(await owed()).toHaveLength(2);
     expect((await store.scans.get(first))?.notifications.map(({ status }) => status)).toEqual([
@@ -111,7 +111,7 @@ describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) =
     for (const { scan_id, event, payload: text } of others)
       expect([scan_id, event, JSON.parse(text ?? '')]).toEqual([null, 'alert', payload]);
     expect(await store.outbox.deleteNoticesDueBefore(now)).toBe(0);
-    // The message of the scan was due earlier as well, and stays.
+    // The message of the scan was due earlier too, but stays.
     expect(await store.outbox.deleteNoticesDueBefore(now + 60_000)).toBe(2);
     expect(await owed()).toEqual([ofScan]);
   });

@@ -3,22 +3,22 @@ import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { OutboxTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
-/** A notification for one channel, of an ended scan or of an event without a scan. */
+/** A notification for one channel, about an ended scan or an event without a scan. */
 export type PendingNotification = Pick<
   OutboxTableRow,
   'id' | 'scan_id' | 'channel' | 'attempts' | 'event' | 'payload'
 > & {
-  /** Of the submission of the scan; null without one. */
+  /** Of the request that submitted the scan; null without one. */
   request_id: string | null;
 };
 
-/** A message without a scan, and where it goes. */
+/** A message without a scan, and its channels. */
 export interface NewNotice {
   event: string;
   /** Stored as JSON. */
   payload: object;
   channels: readonly string[];
-  /** Who sends, see `domain/executor.ts`. */
+  /** Sender, see `domain/executor.ts`. */
   owner: string;
   tenant: string | null;
 }
@@ -33,7 +33,7 @@ function requestIdOfScan(e: ExpressionBuilder<Tables, 'outbox'>) {
     .as('request_id');
 }
 
-/** Notifications that are not yet sent. Those of a scan are deleted with it. */
+/** Pending notifications. Those of a scan are deleted with it. */
 export class OutboxTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -43,7 +43,7 @@ export class OutboxTable {
     this.#view = view;
   }
 
-  /** @param owner who sends, see `domain/executor.ts` */
+  /** @param owner sender, see `domain/executor.ts` */
   async add(
     scanId: string,
     channels: readonly string[],
@@ -81,10 +81,10 @@ export class OutboxTable {
   }
 
   /**
-   * Deletes messages without a scan that nobody has tried to send for long.
+   * Deletes stale messages without a scan.
    *
-   * @param before epoch milliseconds; messages that were due earlier are deleted
-   * @returns how many
+   * @param before epoch milliseconds; deletes messages that were due earlier
+   * @returns number of deleted messages
    */
   async deleteNoticesDueBefore(before: number): Promise<number> {
     const { numDeletedRows } = await this.#db
@@ -99,7 +99,7 @@ export class OutboxTable {
   /**
    * Due notifications of a sender, oldest first.
    *
-   * @param except channels to leave out; one that ends with `://` stands for all of its type
+   * @param except channels to leave out; `<type>://` excludes all of that type
    */
   async due(
     owner: string,
@@ -144,7 +144,7 @@ export class OutboxTable {
       .execute();
   }
 
-  /** Stores what a notification says, so that every try says the same. */
+  /** Stores the content of a notification: every attempt sends the same. */
   async describe(id: string, event: string, payload: object): Promise<void> {
     await this.#db
       .updateTable('outbox')
@@ -154,7 +154,7 @@ export class OutboxTable {
       .execute();
   }
 
-  /** @param attempts tries so far @param nextAt epoch milliseconds */
+  /** @param attempts attempts so far @param nextAt epoch milliseconds */
   async postpone(id: string, attempts: number, nextAt: number): Promise<void> {
     await this.#db
       .updateTable('outbox')
@@ -189,7 +189,7 @@ export class OutboxTable {
       .execute();
   }
 
-  /** The same with messages without a scan only. */
+  /** Like `handOver`, for messages without a scan only. */
   async handOverNotices(from: string, to: string): Promise<void> {
     await this.#db
       .updateTable('outbox')

@@ -8,10 +8,10 @@ export interface RowCount {
   bytes: number;
 }
 
-/** Rows that are left to add up before they are folded. */
+/** Rows that accumulate before they are folded. */
 const foldedFrom = 200;
 
-/** How many rows a table has, without reading them; see `counting-triggers.ts`. */
+/** Row counts of tables without reading the tables; see `counting-triggers.ts`. */
 export class RowCounts {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -21,7 +21,7 @@ export class RowCounts {
     this.#view = view;
   }
 
-  /** @param status only rows with it */
+  /** @param status count only rows with this status */
   async of(counted: 'scans' | 'client_jobs', status?: string): Promise<RowCount> {
     const view = this.#view;
     const row = await this.#db
@@ -34,7 +34,7 @@ export class RowCounts {
     return { total: Number(row?.total ?? 0), bytes: Number(row?.bytes ?? 0) };
   }
 
-  /** Adds up the rows that changes have left; to be called now and then. */
+  /** Folds the rows that changes have appended; call it periodically. */
   async fold(): Promise<void> {
     if (!isPostgres(this.#db)) return;
     await sql`

@@ -2,18 +2,18 @@ import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
-/** Scans of the queue that a client paused, or that a blackout window stopped. */
+/** Queued scans that a client paused or a blackout window stopped. */
 export class ScanPauseTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose scans are paused and resumed; a blackout stops those of all */
+  /** @param view tenant whose scans are paused and resumed; a blackout stops those of all tenants */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
   }
 
-  /** A paused scan keeps its position in the queue, and no worker claims it. @returns false when it has ended */
+  /** A paused scan keeps its position in the queue, and no worker claims it. @returns false if it has ended */
   async pause(scanId: string, now: number): Promise<boolean> {
     const result = await this.#db
       .updateTable('scan_queue')
@@ -25,7 +25,7 @@ export class ScanPauseTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Ends a pause. @returns false when the scan has ended */
+  /** Ends a pause. @returns false if the scan has ended */
   async resume(scanId: string, now: number): Promise<boolean> {
     const result = await this.#db
       .updateTable('scan_queue')
@@ -44,7 +44,7 @@ export class ScanPauseTable {
   /**
    * Marks every unfinished scan of all tenants: none is claimed until `endBlackout`.
    * @param owner only scans of this server
-   * @returns the scans that are marked now
+   * @returns the marked scans
    */
   async startBlackout(now: number, owner?: string): Promise<string[]> {
     await this.#db
@@ -90,8 +90,8 @@ export class ScanPauseTable {
   }
 
   /**
-   * Whether a client paused the scan, and how long it was stopped for either reason.
-   * @param now epoch milliseconds; a pause that lasts counts up to then
+   * Whether a client paused the scan, and how long it has been stopped for either reason.
+   * @param now epoch milliseconds; an ongoing pause counts up to then
    */
   async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
     const row = await this.#db
@@ -103,7 +103,7 @@ export class ScanPauseTable {
     return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
   }
 
-  /** Discards pauses from before the start of the scan: they do not count against its time limit. */
+  /** Discards pauses before the start of the scan: they do not count against its time limit. */
   async restartPauses(scanId: string, now: number): Promise<void> {
     const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'scan_queue'>) =>
       e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
@@ -144,12 +144,12 @@ function pausedMsAt(e: ExpressionBuilder<Tables, 'scan_queue'>, now: number) {
     .end();
 }
 
-/** While the other reason lasts, the scan stays stopped. */
+/** The scan stays stopped while the other reason lasts. */
 function pausedMsUnless(e: ExpressionBuilder<Tables, 'scan_queue'>, other: Stop, now: number) {
   return e.case().when(other, 'is', null).then(pausedMsAt(e, now)).else(e.ref('paused_ms')).end();
 }
 
-/** Since when the scan is stopped, for the reason that stays; null when there is none. */
+/** The earlier of the two times if both are set; null if the remaining one is not set. */
 function earlierIfBoth(e: ExpressionBuilder<Tables, 'scan_queue'>, staying: Stop) {
   const going = staying === 'blackout_since' ? 'paused_since' : 'blackout_since';
   return e

@@ -7,20 +7,20 @@ import { inView, type TenantView } from './tenant-view.ts';
 export interface QueueClaim {
   scanId: string;
   attempt: number;
-  /** Whose scan it is. */
+  /** Tenant of the scan. */
   tenant: string | null;
   pool: string;
 }
 
 /** Which scans a worker claims. */
 export interface ClaimFilter {
-  /** Only scans of these pools. */
+  /** Claim only scans of these pools. */
   pools?: readonly string[] | undefined;
-  /** Scans of each tenant that the worker runs; the tenant with the fewest comes first. */
+  /** Running scans of this worker per tenant; the tenant with the fewest comes first. */
   running?: ReadonlyMap<string, number> | undefined;
-  /** Pools of which no further scan is claimed. */
+  /** Pools to claim no further scans of. */
   fullPools?: readonly string[] | undefined;
-  /** Only scans of this server. */
+  /** Claim only scans of this server. */
   owner?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface ControlRequest {
   paused: boolean;
 }
 
-/** Identifies a claim while it holds. */
+/** Identifies a claim. */
 type ClaimId = Pick<QueueClaim, 'scanId' | 'attempt'>;
 
 /** The queue of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
@@ -39,13 +39,13 @@ export class ScanQueueTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose scans are inserted, counted, canceled and deleted; workers claim those of all tenants */
+  /** @param view tenant whose scans are visible; workers claim those of all tenants */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
   }
 
-  /** @param owner the only server that may claim it; null where there is one only */
+  /** @param owner the only server that may claim it; null with a single server */
   async insert(scanId: string, pool: string, now: number, owner: string | null = null): Promise<void> {
     await this.#db
       .insertInto('scan_queue')
@@ -69,7 +69,7 @@ export class ScanQueueTable {
       .execute();
   }
 
-  /** Claims the scan that waits longest, or one whose lease expired; never a paused one. Null when there is none. */
+  /** Claims the oldest waiting scan, or one whose lease expired; never a paused one. Null if there is none. */
   async claim(
     worker: string,
     now: number,
@@ -110,7 +110,7 @@ export class ScanQueueTable {
             query.forUpdate().skipLocked(),
           ),
       )
-      // It may have been canceled while this waited for the row.
+      // It may have been canceled while this statement waited for the row lock.
       .where('cancel_requested', '=', 0)
       .returning(['scan_id', 'attempt', 'tenant', 'pool'])
       .executeTakeFirst();
@@ -171,7 +171,7 @@ export class ScanQueueTable {
       .where('state', '=', 'running');
   }
 
-  /** Ends a waiting scan at once; marks a running one for its worker. */
+  /** Ends a waiting scan at once; marks a running one, for its worker to stop. */
   async cancel(scanId: string, now: number): Promise<'waiting' | 'running' | 'unknown'> {
     const waiting = await this.#db
       .updateTable('scan_queue')
@@ -213,7 +213,7 @@ export class ScanQueueTable {
     return rows.map(({ owner_server, pool, scans }) => ({ owner: owner_server, pool, scans: Number(scans) }));
   }
 
-  /** Unfinished scans of some servers, the longest waiting ones first. */
+  /** Unfinished scans of the given servers, oldest first. */
   async unfinishedOf(owners: readonly string[], limit: number): Promise<{ scanId: string; owner: string }[]> {
     const rows = await this.#db
       .selectFrom('scan_queue')
@@ -253,8 +253,8 @@ export class ScanQueueTable {
   }
 
   /**
-   * A scan that its server claimed and that still waits for a worker counts as pending.
-   * @param failedSince ISO 8601; failures before it do not count
+   * A claimed scan that still waits for a worker counts as pending.
+   * @param failedSince ISO 8601; earlier failures do not count
    */
   async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
     const rows = await this.#db
@@ -277,7 +277,7 @@ export class ScanQueueTable {
     };
   }
 
-  /** When the scan was submitted that waits longest, ISO 8601 UTC, without those that are paused; null when none waits. */
+  /** Submission time of the oldest waiting scan that is not paused, ISO 8601 UTC; null if none waits. */
   async oldestWaiting(): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scan_queue')
@@ -292,9 +292,10 @@ export class ScanQueueTable {
   }
 
   /**
-   * How many scans ended so. A statement of its own: together with other states no index serves.
+   * Number of scans that ended in a state. A statement of its own: combined with other states it could not use an
+   * index.
    *
-   * @param time ISO 8601; scans that ended before it do not count
+   * @param time ISO 8601; scans that ended before do not count
    */
   async endedSince(state: 'done' | 'failed', time: string): Promise<number> {
     const row = await this.#db
@@ -307,7 +308,7 @@ export class ScanQueueTable {
     return Number(row.scans);
   }
 
-  /** Ends every lease. @param owner only of scans of this server @returns the number of scans that wait again */
+  /** Expires every lease. @param owner only of scans of this server @returns number of scans that wait again */
   async releaseAll(now: number, owner?: string): Promise<number> {
     const held = () =>
       this.#db
@@ -322,7 +323,10 @@ export class ScanQueueTable {
     return Number(result.numUpdatedRows);
   }
 
-  /** Deletes the rows of scans that ended before a time (ISO 8601); the scans stay. @returns how many */
+  /**
+   * Deletes the queue rows of scans that ended before a time (ISO 8601); keeps the scans. @returns number of deleted
+   * rows
+   */
   async deleteEndedBefore(time: string): Promise<number> {
     return (await this.#deleteEnded('done', time)) + (await this.#deleteEnded('failed', time));
   }
@@ -338,7 +342,7 @@ export class ScanQueueTable {
             .where('state', '=', state)
             .where('finished_at', '<', time)
             .where(inView(this.#view))
-            // A scan that was canceled while no server ran has yet to be ended by the next one.
+            // A scan that was canceled while no server ran must be ended by the next server first.
             .where((f) =>
               f.exists(
                 f
@@ -367,7 +371,7 @@ export class ScanQueueTable {
   }
 }
 
-/** 1 for a claimed scan that is pending, else 0. Looked up by the key of the scan. */
+/** 1 for a claimed scan that is pending, else 0. Looks the scan up by key. */
 function waitsForWorker(e: ExpressionBuilder<Tables, 'scan_queue'>) {
   const status = e
     .selectFrom('scans')

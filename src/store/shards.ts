@@ -2,7 +2,7 @@ import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { ShardCommand, ShardPlan } from '../domain/shard.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 
-/** A claimed shard. `attempt` proves the claim: writes with an older one are refused. */
+/** A claimed shard. `attempt` identifies the claim: writes with an older one are rejected. */
 export interface ShardClaim {
   scanId: string;
   shard: number;
@@ -10,26 +10,26 @@ export interface ShardClaim {
   attempt: number;
   pool: string;
   plan: ShardPlan;
-  /** Rows that the home of the scan has of earlier attempts. */
+  /** Rows of earlier attempts that the owner of the scan has. */
   rows: number;
   command: ShardCommand;
 }
 
-/** What proves that a worker still has a shard. */
+/** Identifies the claim of a worker on a shard. */
 export type LeasedShard = Pick<ShardClaim, 'scanId' | 'shard' | 'attempt'>;
 
-/** What a worker tells with each sign of life. */
+/** Content of a worker's heartbeat. */
 export interface ShardHeartbeat {
   /** Epoch milliseconds. */
   leaseUntil: number;
-  /** JSON text of its newest report; undefined when nothing is new. */
+  /** JSON text of its newest report; undefined = unchanged. */
   live?: string | undefined;
   appliedCommand: ShardCommand;
-  /** Limit that took effect, packets per second. */
+  /** Limit that the worker has applied, packets per second. */
   appliedRate: number;
 }
 
-/** What the home of the scan wants; it answers a sign of life. */
+/** Commands of the scan's owner, returned by a heartbeat. */
 export interface ShardCommands {
   command: ShardCommand;
   rate: number;
@@ -37,7 +37,7 @@ export interface ShardCommands {
   rules: string | null;
 }
 
-/** A shard as the home of its scan sees it. */
+/** A shard as the owner of its scan sees it. */
 export type ShardState = Pick<
   ShardTableRow,
   | 'shard'
@@ -54,16 +54,16 @@ export type ShardState = Pick<
   | 'outcome'
 >;
 
-/** A shard whose worker is gone. */
+/** A shard whose lease expired. */
 export interface ExpiredShard {
   scanId: string;
   shard: number;
   pool: string;
-  /** Tries were used up: nobody gets it again. */
+  /** Out of attempts: nobody gets it again. */
   failed: boolean;
 }
 
-/** The parts of scans that workers on many hosts take. One statement per operation, so each is atomic. */
+/** Parts of scans that workers on many hosts run. One statement per operation, so each is atomic. */
 export class ShardTable {
   readonly #db: Kysely<Tables>;
 
@@ -71,7 +71,7 @@ export class ShardTable {
     this.#db = db;
   }
 
-  /** Divides a scan. `store` is that of a transaction, where the shards are also announced. */
+  /** Inserts the shards of a scan. Call it in the transaction that also announces them. */
   async insert(scanId: string, pool: string, plan: ShardPlan, of: number): Promise<void> {
     const { addresses, hostnames } = plan;
     await this.#db
@@ -105,7 +105,7 @@ export class ShardTable {
       outcome: null,
       finished_at: null,
     }));
-    // A statement has room for 65,535 parameters.
+    // PostgreSQL limits a statement to 65,535 parameters.
     for (let at = 0; at < rows.length; at += rowsAtOnce)
       await this.#db
         .insertInto('shards')
@@ -114,8 +114,8 @@ export class ShardTable {
   }
 
   /**
-   * Takes a shard that waits or whose lease has lapsed; null when somebody else has it or it is over.
-   * @param keyDigest SHA-256 of what the worker will prove itself with, hex
+   * Claims a shard that waits or whose lease expired; null if another worker has it or it has ended.
+   * @param keyDigest SHA-256 of the worker's key, hex
    */
   async claim(
     { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
@@ -149,8 +149,8 @@ export class ShardTable {
   }
 
   /**
-   * The scan begins, unless it has before. @param now epoch milliseconds of the database
-   * @returns when it began, ISO 8601 UTC, and whether that was this call; null for a scan that is not divided
+   * Marks the scan as started, unless it was before. @param now epoch milliseconds of the database
+   * @returns when it started, ISO 8601 UTC, and whether this call started it; null for a scan without shards
    */
   async begin(scanId: string, now: number): Promise<{ startedAt: string; first: boolean } | null> {
     const begun = await this.#db
@@ -167,7 +167,7 @@ export class ShardTable {
     return row ? { startedAt: row.started_at, first: begun.numUpdatedRows > 0n } : null;
   }
 
-  /** Prolongs the lease and tells how the work stands. Null: the shard is somebody else's or over. */
+  /** Renews the lease and returns the owner's commands. Null: the shard belongs to another worker or has ended. */
   async heartbeat(
     held: LeasedShard,
     { leaseUntil, live, appliedCommand, appliedRate }: ShardHeartbeat,
@@ -179,14 +179,14 @@ export class ShardTable {
         applied_rate: appliedRate,
         ...(live !== undefined && { live }),
       })
-      // One that was under way when the worker gave up comes too late.
+      // A heartbeat in flight when the worker abandoned the shard is void.
       .where('lease_until', '>', 0)
       .returning(['command', 'rate', 'rules'])
       .executeTakeFirst();
     return row ? { ...row, rate: Number(row.rate) } : null;
   }
 
-  /** @returns false when the shard is somebody else's or over */
+  /** @returns false if the shard belongs to another worker or has ended */
   async finish(held: LeasedShard, outcome: string, now: number): Promise<boolean> {
     const result = await this.#leased(held)
       .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
@@ -194,13 +194,13 @@ export class ShardTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Ends the lease at once: the home of the scan sees to what follows. */
+  /** Ends the lease at once: the owner of the scan decides what happens next. */
   async abandon(held: LeasedShard): Promise<boolean> {
     const result = await this.#leased(held).set({ lease_until: 0 }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
-  /** What workers have whose ids begin with a text. */
+  /** Running shards of workers with this id prefix. */
   async heldBy(prefix: string): Promise<(LeasedShard & { pool: string })[]> {
     const rows = await this.#db
       .selectFrom('shards')
@@ -210,7 +210,7 @@ export class ShardTable {
     return rows.filter(({ worker }) => worker?.startsWith(prefix));
   }
 
-  /** Gives the shard back, for another worker to go on with it; that costs no try. */
+  /** Returns the shard to the queue, for another worker to continue; does not count as an attempt. */
   async release(held: LeasedShard): Promise<boolean> {
     const result = await this.#leased(held)
       .set({ state: 'waiting', lease_until: null, worker: null, key_digest: null })
@@ -227,7 +227,7 @@ export class ShardTable {
       .where('state', '=', 'running');
   }
 
-  /** Who may send rows of a shard, and how many there are. */
+  /** Claim of a shard, which authorizes uploads of its rows, and their number. */
   async holder(
     scanId: string,
     shard: number,
@@ -241,13 +241,13 @@ export class ShardTable {
     return row ? { ...row, rows: Number(row.rows) } : null;
   }
 
-  /** The home of the scan has so many rows now. @returns false when the sender has lost the shard */
+  /** Stores how many rows the owner of the scan has. @returns false if the sender has lost the shard */
   async setRows(held: LeasedShard, rows: number): Promise<boolean> {
     const result = await this.#leased(held).set({ rows }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
-  /** In their order. @param without shards that are known to be over: nothing of them changes any more */
+  /** In order. @param without ended shards to leave out: they no longer change */
   async ofScan(scanId: string, without: readonly number[] = []): Promise<ShardState[]> {
     const rows = await this.#db
       .selectFrom('shards')
@@ -272,7 +272,7 @@ export class ShardTable {
     return rows.map((row) => ({ ...row, rows: Number(row.rows), rate: Number(row.rate) }));
   }
 
-  /** Null for a scan that is not divided. */
+  /** Null for a scan without shards. */
   async plan(scanId: string): Promise<ShardPlan | null> {
     const row = await this.#db
       .selectFrom('shard_plans')
@@ -285,7 +285,7 @@ export class ShardTable {
     return { addresses, hostnames };
   }
 
-  /** Tells all shards of a scan that are not over what is wanted; what was canceled stays so. */
+  /** Sends a command to all unfinished shards of a scan; canceled ones stay canceled. */
   async command(scanId: string, command: ShardCommand): Promise<void> {
     await this.#open(scanId).set({ command }).where('command', '!=', 'cancel').execute();
   }
@@ -305,10 +305,7 @@ export class ShardTable {
       .where('state', 'in', ['waiting', 'running']);
   }
 
-  /**
-   * Puts shards whose worker gave no sign of life back into the line, or ends them when their tries are used up; a
-   * canceled one is over.
-   */
+  /** Returns shards without a heartbeat to the queue, or ends them if they are canceled or out of attempts. */
   async expireLeases(scanId: string, now: number, maxAttempts: number): Promise<ExpiredShard[]> {
     const finished_at = new Date(now).toISOString();
     const isOver = (e: ExpressionBuilder<Tables, 'shards'>) =>
@@ -336,7 +333,7 @@ export class ShardTable {
     return rows.map(({ shard, pool, state }) => ({ scanId, shard, pool, failed: state === 'failed' }));
   }
 
-  /** Shards of a scan that nobody has begun end as canceled ones do. */
+  /** Ends the waiting shards of a scan as canceled. */
   async endWaiting(scanId: string, now: number): Promise<void> {
     await this.#db
       .updateTable('shards')
@@ -346,7 +343,7 @@ export class ShardTable {
       .execute();
   }
 
-  /** Scans that are over and have shards. */
+  /** Finished scans that still have shards. */
   async endedScans(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('shards')
@@ -359,7 +356,7 @@ export class ShardTable {
   }
 
   async deleteOf(scanId: string): Promise<void> {
-    // Shards last: what is left by a crash is found by them.
+    // Shards last: after a crash they show what is left to delete.
     await this.#db.deleteFrom('shard_plans').where('scan_id', '=', scanId).execute();
     await this.#db.deleteFrom('shards').where('scan_id', '=', scanId).execute();
   }

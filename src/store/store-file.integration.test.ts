@@ -96,7 +96,7 @@ describe('the file', () => {
       store = await openStore(older);
     }
 
-    /** @param changes columns that are other than those of a new scan */
+    /** @param changes columns that differ from those of a new scan */
     const scanRow = (
       number: number,
       more: Partial<ScanRequest> = {},

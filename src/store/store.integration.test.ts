@@ -124,7 +124,7 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(await oldest()).toBe(1000);
       await store.scanPauses.pause(numberedScanId(1), 5000);
       expect(await oldest()).toBe(2000);
-      // Claimed by its server, it waits for a worker until it begins.
+      // After its server claimed it, it waits until a worker starts it.
       expect((await store.scanQueue.claim('worker', 6000, 9000))?.scanId).toBe(numberedScanId(2));
       expect(await oldest()).toBe(2000);
       await store.scans.update(numberedScanId(2), { status: 'running' });
@@ -271,7 +271,7 @@ describe.each(storeEngines())('in $name', (engine) => {
         const rows = all.mock.results.map(({ value }) => (value as unknown[]).length);
         all.mockRestore();
         expect(rows.length, JSON.stringify(filter)).toBeLessThanOrEqual(6);
-        // Tags of a page come by a statement of their own, some for each scan.
+        // Tags of a page are a separate query, with several rows per scan.
         expect(Math.max(0, ...rows), JSON.stringify(filter)).toBeLessThanOrEqual(2 * 51);
       }
     });

@@ -70,7 +70,7 @@ describe.each(storeEngines())('in $name', (engine) => {
         ]).toEqual([[], [], null]);
         expect((await scans.totals()).scan_count).toBe(0);
         expect(await scanQueue.counts('2020-01-01')).toEqual({ pending: 0, running: 0, failed: 0 });
-        // Ids are of the whole service: nobody may take one a second time.
+        // Ids are unique across tenants.
         expect(await scans.isTaken(id)).toBe(true);
         expect([...(await scans.ownersOf([id, '20200101-000000-ffffff'])).keys()]).toEqual([id]);
       }

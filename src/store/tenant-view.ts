@@ -2,12 +2,12 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Tables } from './schema/tables.ts';
 
 /**
- * Whose rows a table shows and writes: those of one tenant, those without a tenant (null), or all (undefined), as only
- * the service itself needs them.
+ * Whose rows a table shows and writes: those of one tenant, those without a tenant (null), or all (undefined), which
+ * only the service itself needs.
  */
 export type TenantView = string | null | undefined;
 
-/** The condition that every statement on scans and jobs carries. */
+/** Condition of every statement on scans and jobs. */
 export function inView(view: TenantView) {
   return (
     e: ExpressionBuilder<Tables, 'scans' | 'scan_queue' | 'tokens' | 'outbox' | 'client_jobs'>,
@@ -18,8 +18,8 @@ export function inView(view: TenantView) {
 }
 
 /**
- * As `inView`, without the help of an index: SQLite takes an index of tenants for more selective than one of states,
- * and looks at all that has ended.
+ * Like `inView`, but hides the condition from the query planner: SQLite would prefer the tenant index to the more
+ * selective state index and read every ended row.
  */
 export function searchedInView(view: TenantView) {
   return (e: ExpressionBuilder<Tables, 'client_jobs'>): Expression<SqlBool> =>

@@ -2,13 +2,13 @@ import type { Kysely } from 'kysely';
 import type { Tables, TokenTableRow } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
-/** A token at rest: only digests of its secret. Times are ISO 8601 UTC. */
+/** A stored token: only digests of its secret. Times are ISO 8601 UTC. */
 export interface TokenRecord {
   id: string;
   name: string;
   /** SHA-256 of the secret, hex. */
   digest: string;
-  /** Digest of the secret before a rotation, good until `previous_until`. */
+  /** Digest of the secret before a rotation, valid until `previous_until`. */
   previous_digest: string | null;
   previous_until: string | null;
   scopes: string[];
@@ -23,7 +23,7 @@ export class TokenTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view a tenant sees the tokens that are bound to it; everybody else sees all */
+  /** @param view a tenant sees the tokens bound to it; everybody else sees all */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view ?? undefined;
@@ -58,7 +58,7 @@ export class TokenTable {
     return rows.map(fromRow);
   }
 
-  /** @returns whether there is such a token */
+  /** @returns whether the token exists */
   async update(id: string, patch: Partial<Omit<TokenRecord, 'id'>>): Promise<boolean> {
     const { scopes, ...columns } = patch;
     const changes: Partial<TokenTableRow> = scopes ? { ...columns, scopes: JSON.stringify(scopes) } : columns;

@@ -17,7 +17,7 @@ export class ClientJobTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose jobs are seen, changed and made */
+  /** @param view tenant whose jobs are visible */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
@@ -43,7 +43,7 @@ export class ClientJobTable {
       .execute();
   }
 
-  /** Whether any job has the id, those of other tenants included. */
+  /** Whether the id is taken by a job of any tenant. */
   async isTaken(jobId: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('client_jobs')
@@ -72,12 +72,12 @@ export class ClientJobTable {
     return await new JobLister(this.#db, this.#view).list(filter);
   }
 
-  /** A page without the total, which whoever reads a long page in parts needs once. */
+  /** Page without the total: a caller that reads many pages needs the total only once. */
   async listPart(filter: JobFilter): Promise<Omit<JobPage, 'total'>> {
     return await new JobLister(this.#db, this.#view).listPart(filter);
   }
 
-  /** Ends the job without further runs. @returns false when it had ended before */
+  /** Cancels the job: it never runs again. @returns false if it had already ended */
   async cancel(jobId: string, now: string): Promise<boolean> {
     const result = await this.#update(jobId)
       .set({ status: 'canceled', next_run_at: null, completed_at: now, error: null })
@@ -86,7 +86,10 @@ export class ClientJobTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Deletes jobs that ended before a time (ISO 8601), with their runs; scans stay. @returns how many */
+  /**
+   * Deletes jobs that ended before a time (ISO 8601), with their runs; keeps the scans. @returns number of deleted
+   * jobs
+   */
   async deleteEndedBefore(time: string): Promise<number> {
     let sum = 0;
     for (const status of ['completed', 'failed', 'canceled'] as const)

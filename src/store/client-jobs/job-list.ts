@@ -17,14 +17,14 @@ import { type ListedJobRow, listedColumns, newestScanStatus, type StoredJob, sto
 
 export interface JobFilter {
   status?: JobStatus;
-  /** ISO 8601; jobs created then or later. */
+  /** ISO 8601, inclusive. */
   since?: string;
   pool?: string;
   type?: JobType;
   limit: number;
   /** Jobs to skip; not used together with `cursor`. */
   offset: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
@@ -36,7 +36,7 @@ export interface JobPage {
   nextCursor: string | null;
 }
 
-/** Characters of `params` that come with a list; longer ones are read one by one. */
+/** Maximum length of `params` in a list, characters; longer ones are read one by one. */
 const maxListedParams = 65_536;
 
 /** Jobs newest first, by page and filter. */
@@ -44,7 +44,7 @@ export class JobLister {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose jobs are listed */
+  /** @param view tenant whose jobs are listed */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
@@ -56,7 +56,7 @@ export class JobLister {
     return { ...(await this.listPart(filter)), total };
   }
 
-  /** A page without the total, which whoever reads a long page in parts needs once. */
+  /** Page without the total: a caller that reads many pages needs the total only once. */
   async listPart(filter: JobFilter): Promise<Omit<JobPage, 'total'>> {
     const rows = await this.#page(filter);
     const jobs = rows.slice(0, filter.limit).map(storedJob);
@@ -68,7 +68,7 @@ export class JobLister {
   async #count(filter: JobFilter): Promise<number> {
     if (isIndexed(filter) && filter.since === undefined)
       return (await new RowCounts(this.#db, this.#view).of('client_jobs', filter.status)).total;
-    // PostgreSQL searches in a process of its own.
+    // PostgreSQL searches without blocking the event loop.
     if (isIndexed(filter) || isLive(filter) || isPostgres(this.#db))
       return await this.#countIn(filter, { before: newestOfAll, from: null });
     return await countInWindows(this.#searched(filter));
@@ -85,7 +85,7 @@ export class JobLister {
     return Number(row.jobs);
   }
 
-  /** One more than the page holds, to know whether another one follows. */
+  /** Reads one row more than the page holds, to know whether there is a next page. */
   async #page(filter: JobFilter): Promise<ListedJobRow[]> {
     const { cursor, offset } = filter;
     const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, jobIdPattern);
@@ -137,12 +137,12 @@ export class JobLister {
   }
 }
 
-/** Whether an index leads to the jobs that match, in the order of the list. */
+/** Whether an index yields the matching jobs in list order. */
 function isIndexed(filter: Filters): boolean {
   return filter.pool === undefined && filter.type === undefined && !isLive(filter);
 }
 
-/** Jobs that have not ended: `queue.max_jobs` and the recurring ones at most, which one statement may look at. */
+/** Unfinished jobs: few enough for one statement, at most `queue.max_jobs` plus the recurring ones. */
 function isLive({ status }: Filters): boolean {
   return status === 'pending' || status === 'running';
 }
@@ -168,7 +168,7 @@ function matching(filter: Filters) {
   };
 }
 
-/** A job whose scan waits for a worker is listed as pending, and stored as running. */
+/** A job whose scan waits for a worker is stored as running and listed as pending. */
 function hasStatus(e: ExpressionBuilder<Tables, 'client_jobs'>, status: JobStatus): Expression<SqlBool> {
   if (status !== 'pending' && status !== 'running') return e('status', '=', status);
   const live = e('status', 'in', ['pending', 'running']);

@@ -2,9 +2,9 @@ import type { ExpressionBuilder } from 'kysely';
 import type { Job, JobError, JobType } from '../../domain/job.ts';
 import type { ClientJobTableRow, Tables } from '../schema/tables.ts';
 
-/** A job as it is stored; how far its scan has come is not part of it. */
+/** A stored job, without the progress of its scan. */
 export interface StoredJob extends Omit<Job, 'params' | 'progress' | 'next_runs' | 'runs' | 'warnings'> {
-  /** Null in a list when it is long; see `ClientJobTable.params`. */
+  /** Null in a list if too long; see `ClientJobTable.params`. */
   params: Record<string, unknown> | null;
   tenant: string | null;
 }
@@ -45,8 +45,8 @@ export function storedJob(row: ListedJobRow): StoredJob {
 }
 
 /**
- * State of the job's newest scan, empty when there is none. Asked by the key of the scan: with `exists`, PostgreSQL goes
- * through all scans of the state for each job until it has gathered its figures of a table that grew just now.
+ * Status of the job's newest scan, empty without one. Looks the scan up by key: with `exists`, PostgreSQL reads all
+ * scans of that status for each job until it has statistics for a freshly grown table.
  */
 export function newestScanStatus(e: ExpressionBuilder<Tables, 'client_jobs'>) {
   const status = e

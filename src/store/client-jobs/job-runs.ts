@@ -20,21 +20,21 @@ export interface RunOutcome {
   error: JobError | null;
 }
 
-/** A run whose scan has finished, while its job is still to be finalized. */
+/** A run whose scan has finished, but whose job is not finalized yet. */
 export interface FinishedRun {
   job_id: string;
   scan_id: string;
 }
 
-/** Newest runs stored of each job. */
+/** Runs stored per job, the newest ones. */
 export const maxRuns = 20;
 
-/** The runs of jobs: each is a scan, or was rejected before it became one. */
+/** Runs of jobs: each is a scan, or was rejected before it became one. */
 export class JobRunTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose jobs' runs are seen and changed */
+  /** @param view tenant whose runs are visible */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
@@ -57,7 +57,7 @@ export class JobRunTable {
     return runs;
   }
 
-  /** The scan of the last completed run before the one with this scan, of the same job; null without one. */
+  /** Scan of the last completed run of the same job before the run with this scan; null if none. */
   async lastCompletedBefore(scanId: string): Promise<string | null> {
     const earlier = await this.#db
       .selectFrom('job_runs as own')
@@ -93,9 +93,9 @@ export class JobRunTable {
   }
 
   /**
-   * Stores a run that became a scan. Called in the transaction that stores the scan, after `isDue`.
-   * @param next the next occurrence; null for a job without schedule
-   * @throws the error of the database when the run exists: each occurrence runs exactly once
+   * Stores a run that became a scan. Call it in the transaction that stores the scan, after `isDue`.
+   * @param next next occurrence; null for a job without schedule
+   * @throws the database error if the run exists: each occurrence runs exactly once
    */
   async startRun(
     jobId: string,
@@ -153,7 +153,7 @@ export class JobRunTable {
     await this.#deleteOldRuns(jobId);
   }
 
-  /** The last completed run stays however many failed since: later runs report changes against it. */
+  /** Keeps the last completed run, however many failed since: later runs report changes against it. */
   async #deleteOldRuns(jobId: string): Promise<void> {
     await this.#db
       .deleteFrom('job_runs')
@@ -179,8 +179,8 @@ export class JobRunTable {
   }
 
   /**
-   * Lets the job wait for its next occurrence although its run has not finished: the run stays with its server.
-   * @returns false when the job has changed meanwhile
+   * Schedules the job's next occurrence although its run has not finished: that run stays with its server.
+   * @returns false if the job has changed meanwhile
    */
   async detachRun(jobId: string, scanId: string): Promise<boolean> {
     const result = await this.#update(jobId)
@@ -192,7 +192,7 @@ export class JobRunTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Detached runs that are still to be finalized. */
+  /** Detached runs that are not finalized yet. */
   async detachedRuns(jobId?: string): Promise<FinishedRun[]> {
     const rows = await this.#db
       .selectFrom('job_runs')
@@ -233,7 +233,7 @@ export class JobRunTable {
     return await this.#runsOfFinishedScans(limit, (e) =>
       e.and([
         e('status', '=', 'canceled'),
-        // Few runs are open, and very many jobs may be canceled.
+        // Open runs are few, canceled jobs may be many.
         e(
           'job_id',
           'in',

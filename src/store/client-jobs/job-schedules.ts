@@ -9,16 +9,16 @@ export interface Turn {
   schedule: string;
   /** ISO 8601. */
   fire_at: string;
-  /** Of its newest run. */
+  /** Scan of the newest run. */
   scan_id?: string | null;
 }
 
-/** When jobs run next. */
+/** Next occurrences of jobs. */
 export class JobScheduleTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose schedules are seen and changed */
+  /** @param view tenant whose schedules are visible */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
@@ -52,7 +52,7 @@ export class JobScheduleTable {
    * Due occurrences, oldest first.
    * @param status `pending`: of jobs that can run; `running`: of jobs whose last run has not finished
    * @param now ISO 8601
-   * @param tenants whose jobs; null for those without tenant
+   * @param tenants whose jobs; null for jobs without a tenant
    */
   async turns(
     status: 'pending' | 'running',
@@ -78,7 +78,7 @@ export class JobScheduleTable {
     );
   }
 
-  /** Whether the occurrence is still due: no other process has run it, and the job was not canceled. */
+  /** Whether the occurrence is still due: no other process has run it, and the job is not canceled. */
   async isDue(jobId: string, fireAt: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('client_jobs')
@@ -91,7 +91,7 @@ export class JobScheduleTable {
     return row !== undefined;
   }
 
-  /** Skips an occurrence. @returns false when another process has run or skipped it */
+  /** Skips an occurrence. @returns false if another process has run or skipped it */
   async skip(jobId: string, fireAt: string, next: string | null): Promise<boolean> {
     const result = await this.#update(jobId)
       .set({ next_run_at: next })
@@ -114,7 +114,7 @@ export class JobScheduleTable {
     );
   }
 
-  /** The next occurrence of each job that has one, and the newest that has run. */
+  /** The next occurrence of each job that has one, with the last one that ran. */
   async nextTimes(): Promise<(Turn & { lastFireAt: string | null })[]> {
     const rows = await this.#db
       .selectFrom('client_jobs')

@@ -84,7 +84,7 @@ describe.skipIf(skip !== null)(`a store that servers share${skip ? ` (${skip})` 
       await opens(start());
       await runStatements(url, [heartbeatOf(other, '9.4.1', 1)]);
       await expect(start()).rejects.toMatchObject({ code: 'configuration' });
-      // Nothing would change.
+      // No migration is pending.
       await opens(openStore(url));
     });
   });

@@ -8,18 +8,18 @@ import { storeVersion } from '../schema/migrations.ts';
 /** A server or worker is alive if its last heartbeat is younger than this, milliseconds. */
 const heartbeatMs = 60_000;
 
-/** Who opens a store that servers share. */
+/** The program that opens a shared store. */
 export interface StoreUser {
-  /** Id of the server that starts, whose own last heartbeat is one of an earlier process; null for other programs. */
+  /** Id of the starting server, whose last heartbeat is one of its previous process; null for other programs. */
   startingServer: string | null;
-  /** Version of the program. */
+  /** Program version. */
   version: string;
 }
 
 /**
- * Rejects a program that would migrate the store under live programs that cannot work with the new tables: servers of
- * another major version, and before an incompatible migration every server and worker, since whoever works on the
- * older tables knows no others, whatever its version. No server starts beside one of another major version.
+ * Rejects a program that would migrate the store under live programs that do not know the new tables: servers of
+ * another major version, and before an incompatible migration every server and worker of any version. No server
+ * starts beside one of another major version.
  *
  * @param db a PostgreSQL database
  * @throws PortolanError `configuration` that names them
@@ -86,7 +86,7 @@ async function liveServers<T>(db: Kysely<T>, except: string | null): Promise<Liv
   return rows.filter((one) => one.server_id !== except);
 }
 
-/** @param exceptOf id of a server whose own workers, which end with it, are left out */
+/** @param exceptOf id of a server whose workers to leave out: they end with it */
 async function liveWorkers<T>(db: Kysely<T>, exceptOf: string | null): Promise<LiveWorker[]> {
   const { rows } = await sql<LiveWorker>`
     select worker_id, version from workers where ${isAlive} order by worker_id`.execute(db);
@@ -95,14 +95,14 @@ async function liveWorkers<T>(db: Kysely<T>, exceptOf: string | null): Promise<L
 
 const isAlive = sql<boolean>`last_seen >= extract(epoch from clock_timestamp()) * 1000 - ${sql.lit(heartbeatMs)}`;
 
-/** A database that was never used, or by the first versions only, has no such tables. */
+/** An unused database, or one of the first versions, lacks these tables. */
 async function hasServers<T>(db: Kysely<T>): Promise<boolean> {
   const { rows } = await sql<{ there: boolean }>`
     select to_regclass('servers') is not null as there`.execute(db);
   return rows[0]?.there === true;
 }
 
-/** This program's: the file lies above src/ and dist/ alike. */
+/** Version of this program: package.json lies above both src/ and dist/. */
 export function programVersion(): string {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

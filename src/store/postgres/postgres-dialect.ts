@@ -15,32 +15,32 @@ import { serverExecutor } from '../../domain/executor.ts';
 import type { Database } from '../database.ts';
 import { shownUrl } from './postgres-url.ts';
 
-/** Where the tables lie, apart from those of others in the same database. */
+/** Schema of the tables, separate from other programs in the same database. */
 const schema = 'portolan';
-/** Serialises the transactions of every process that uses the tables; any number that others do not take. */
+/** Advisory lock that serializes the transactions of all processes; an arbitrary number. */
 const transactionLock = 7_061_989;
-/** Connections of one process. */
+/** Connections per process. */
 const maxConnections = 8;
-/** A server that does not take a connection within this time is not reachable, milliseconds. */
+/** Connect timeout, milliseconds. */
 const connectMs = 5000;
-/** A statement, the wait for its locks included, ends after this time, milliseconds. */
+/** Statement timeout including lock waits, milliseconds. */
 const statementMs = 20_000;
-/** A connection that is used and on which nothing comes for so long was cut without a word, milliseconds. */
+/** Read timeout of a busy connection, milliseconds: a silent one was cut without notice. */
 const silentMs = 25_000;
 
-/** OID of bigint: epoch milliseconds, sizes and places in a line, all below 2^53. */
+/** OID of bigint: epoch milliseconds, sizes and queue positions, all below 2^53. */
 const bigintOid = 20;
 
-/** What a network, or a server that starts, stops or is full, says; SQLSTATE classes of PostgreSQL, appendix A. */
+/** Errors of a network, or of a server that starts, stops or is full; SQLSTATE classes of PostgreSQL, appendix A. */
 const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|53300|57P0[1-5])$/;
 const refused = /^(28...|3D000)$/;
 
 /**
- * Opens a PostgreSQL database, whose tables lie in the schema `portolan`.
+ * Opens a PostgreSQL database; the tables are in the schema `portolan`.
  *
  * @param url `postgres://user:password@host:port/database`
  * @param home id of the server that opens it; null for other programs
- * @throws PortolanError `unavailable` when the server cannot be reached, `configuration` when it refuses
+ * @throws PortolanError `unavailable` if the server cannot be reached, `configuration` if it rejects the connection
  */
 export async function openPostgres<Tables>(url: string, home: string | null): Promise<Database<Tables>> {
   const pool = new pg.Pool({
@@ -54,12 +54,12 @@ export async function openPostgres<Tables>(url: string, home: string | null): Pr
     types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
   });
   pool.on('connect', (client) => {
-    // Who waits for an answer on it is told; an event that nobody listens to would end the process.
+    // Pending queries are rejected anyway; an unhandled error event would end the process.
     client.on('error', () => undefined);
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
     stream.setTimeout(silentMs, () => stream.destroy(new Error('connection terminated: no answer')));
   });
-  // A connection that breaks while nobody uses it is replaced by the pool.
+  // The pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   try {
     await pool.query(`create schema if not exists ${schema}`);
@@ -79,7 +79,7 @@ class PostgresDatabase<Tables> implements Database<Tables> {
   readonly executor: string;
   readonly db: Kysely<Tables>;
   #asked = 0;
-  /** The end of the transactions of this process: one connection at a time waits for the lock. */
+  /** Last transaction of this process: only one connection at a time waits for the lock. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(pool: pg.Pool, home: string | null) {
@@ -98,13 +98,13 @@ class PostgresDatabase<Tables> implements Database<Tables> {
     return result;
   }
 
-  /** PostgreSQL reuses room by itself (autovacuum). */
+  /** PostgreSQL reuses space by itself (autovacuum). */
   async releasePages(): Promise<void> {}
 
   async emptyLog(): Promise<void> {}
 }
 
-/** Kysely over `pg`, with failures that are those of this product. */
+/** Kysely over `pg`; translates failures to PortolanError. */
 class TranslatingDialect extends PostgresDialect {
   readonly #config: PostgresDialectConfig;
 
@@ -121,7 +121,7 @@ class TranslatingDialect extends PostgresDialect {
 class TranslatingDriver extends PostgresDriver {
   readonly #known = new WeakSet<DatabaseConnection>();
 
-  /** The lock comes with the beginning: the way to the database and back takes longer than either. */
+  /** Takes the lock together with `begin`: this saves a round trip, which takes longer than either. */
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     const text = `begin; select pg_advisory_xact_lock(${transactionLock})`;
     await connection.executeQuery(CompiledQuery.raw(text));
@@ -158,7 +158,7 @@ function translateError(error: unknown): unknown {
 function openFailure(url: string, error: unknown): unknown {
   const { code = '', message, syscall } = error as NodeJS.ErrnoException;
   const place = shownUrl(url);
-  // A file that the URL names, as a certificate, does not come by waiting.
+  // A missing file that the URL names, such as a certificate: no retry helps.
   if (syscall === 'open')
     return new PortolanError('configuration', `The store ${place} cannot be used: ${message}`, {}, error);
   if (refused.test(code))
@@ -169,7 +169,7 @@ function openFailure(url: string, error: unknown): unknown {
   return new PortolanError(known.code, `The store ${place} cannot be reached: ${message}`, {}, error);
 }
 
-/** Texts are compared byte by byte, as SQLite does, whatever the language of the database. Idempotent. */
+/** Makes PostgreSQL compare text bytewise, as SQLite does, whatever the locale of the database. Idempotent. */
 export async function orderTextsByByte<Tables>(db: Kysely<Tables>): Promise<void> {
   const { rows } = await sql<{ table_name: string; column_name: string }>`
     select table_name, column_name from information_schema.columns

@@ -9,22 +9,22 @@ export interface AgeRange {
   from: CursorPosition | null;
 }
 
-/** A list whose filter no index serves: to find what matches, every row is looked at. */
+/** A list whose filter has no index: finding matches reads every row. */
 export interface SearchedList<Row> {
-  /** Position of the n-th row before another one, whether it matches or not; null when there are fewer. */
+  /** Position of the n-th row before another one, matching or not; null if there are fewer. */
   nthBefore(position: CursorPosition, n: number): Promise<CursorPosition | null>;
   /** Rows that match. */
   count(range: AgeRange): Promise<number>;
   rows(range: AgeRange, limit: number, offset: number): Promise<Row[]>;
 }
 
-/** Rows that one statement looks at: some milliseconds of the event loop. */
+/** Rows that one statement reads: a few milliseconds of the event loop. */
 const windowRows = 5000;
 
-/** Later than every time and id of a list. */
+/** Sorts after every time and id. */
 export const newestOfAll: CursorPosition = { createdAt: '9999', id: '' };
 
-/** Parts of a list, newest first; the event loop has its turn after each. */
+/** Windows of a list, newest first; yields to the event loop after each. */
 async function* windows(list: SearchedList<unknown>, start: CursorPosition): AsyncGenerator<AgeRange> {
   for (let before: CursorPosition | null = start; before !== null; await setImmediate()) {
     const from: CursorPosition | null = await list.nthBefore(before, windowRows);
@@ -39,7 +39,7 @@ export async function countInWindows(list: SearchedList<unknown>): Promise<numbe
   return sum;
 }
 
-/** @returns so many rows before a position at most, after those that are skipped */
+/** @returns up to `limit` rows before a position, after skipping some */
 export async function rowsInWindows<Row>(
   list: SearchedList<Row>,
   start: CursorPosition,
@@ -61,10 +61,10 @@ export async function rowsInWindows<Row>(
 const entriesAtOnce = 20_000;
 
 /**
- * Position of the n-th row before another one, in steps that leave the event loop free.
+ * Position of the n-th row before another one, in steps that do not block the event loop.
  *
  * @param step does the same in one statement
- * @returns null when there are fewer
+ * @returns null if there are fewer
  */
 export async function stepBack(
   start: CursorPosition,

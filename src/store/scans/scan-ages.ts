@@ -8,29 +8,32 @@ import type { ScanTableRow, Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 import { newestOfAll, stepBack } from './age-windows.ts';
 
-/** A finished scan as far as deleting it is concerned. */
+/** A finished scan, with what retention needs. */
 export interface FinishedScan {
   scan_id: string;
   created_at: string;
-  /** ISO 8601 UTC; of submission where no end is stored. */
+  /** ISO 8601 UTC; submission time if no end is stored. */
   ended_at: string;
   tenant: string | null;
-  /** Bytes of the scan's folder, as they were counted last. */
+  /** Last measured size of the scan's folder, bytes. */
   size_bytes: number;
 }
 
-/** A scan as far as its age and size are concerned. */
+/** A scan with its age and size. */
 export type DatedScan = Pick<FinishedScan, 'scan_id' | 'created_at' | 'tenant' | 'size_bytes'> & {
   status: ScanStatus;
   profile: string;
 };
 
-/** Which finished scans: of each tenant those older than a position, exclusive. Tenants that are not named lose none. */
+/** Finished scans per tenant that are older than a position, exclusive. Tenants not named lose none. */
 export type OlderThan = ReadonlyMap<string | null, CursorPosition>;
 
-/** Rows of one statement. SQLite answers on the event loop, which is free between two statements. */
+/** Rows per statement: SQLite runs on the event loop, which is free between two statements. */
 const rowsAtOnce = 500;
-/** Scans by age, page by page: no statement depends on how many there are. Only scans whose folder is on this server. */
+/**
+ * Scans by age, page by page: the cost of a statement does not depend on their number. Only scans whose folder is on
+ * this server.
+ */
 export class ScanAges {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -42,7 +45,7 @@ export class ScanAges {
     this.#executor = executor;
   }
 
-  /** Tenants in view that have scans; null stands for scans without tenant. */
+  /** Visible tenants that have scans; null stands for scans without tenant. */
   async tenants(): Promise<(string | null)[]> {
     if (this.#view !== undefined) return [this.#view];
     const found: (string | null)[] = [];
@@ -65,7 +68,7 @@ export class ScanAges {
     return rows.length > 0;
   }
 
-  /** A step through the index for each tenant, where `distinct` would read one entry for each scan. */
+  /** One index lookup per tenant, where `distinct` would read one entry per scan. */
   async #tenantAfter(last: string): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scans')
@@ -90,10 +93,10 @@ export class ScanAges {
   }
 
   /**
-   * Position of the n-th newest scan of a tenant, whatever its state.
+   * Position of the n-th newest scan of a tenant, in any state.
    *
    * @param n from 1
-   * @returns null when the tenant has fewer
+   * @returns null if the tenant has fewer
    */
   async nthNewest(tenant: string | null, n: number): Promise<CursorPosition | null> {
     return await stepBack(newestOfAll, n, (position, step) => this.#nthBefore(tenant, position, step));
@@ -118,7 +121,7 @@ export class ScanAges {
     return row ? agePositionOf(row) : null;
   }
 
-  /** Scans of whatever state, newest first. Those that are stored meanwhile are left out. */
+  /** Scans in any state, newest first, without those inserted meanwhile. */
   async *newestFirst(): AsyncGenerator<DatedScan> {
     for (let position: CursorPosition | null = newestOfAll; position !== null; ) {
       const page: DatedScan[] = await this.#pageBefore(position);
@@ -147,24 +150,24 @@ export class ScanAges {
     }));
   }
 
-  /** Finished scans of all named tenants, oldest first. @param after leaves out what is not newer */
+  /** Finished scans of all given tenants, oldest first. @param after exclusive */
   async *finished(olderThan: OlderThan, after?: CursorPosition): AsyncGenerator<FinishedScan> {
     const streams: PageReader[] = [];
     for (const [tenant, end] of olderThan) {
-      // One stream for each state: together they would be sorted in memory.
+      // One stream per state: a combined query would sort in memory.
       for (const status of ['completed', 'failed'] as const)
         streams.push(new PageReader((last) => this.#finishedPage(tenant, status, end, last), after));
     }
     yield* merged(streams);
   }
 
-  /** Finished scans that the result store does not hold, oldest first. */
+  /** Finished scans that are not in the result store, oldest first. */
   unstored(): AsyncGenerator<FinishedScan> {
     const read = (status: ScanStatus) => new PageReader((last) => this.#unstoredPage(status, last));
     return merged([read('completed'), read('failed')]);
   }
 
-  /** Number of finished scans that the result store does not hold. */
+  /** Number of finished scans that are not in the result store. */
   async countUnstored(): Promise<number> {
     const row = await this.#db
       .selectFrom('scans')
@@ -220,7 +223,7 @@ function finishedScan({
   return { ...row, ended_at: completed_at ?? row.created_at, size_bytes: Number(row.size_bytes) };
 }
 
-/** Pages of one order, read ahead by a page. */
+/** Reads pages in one order, one page ahead. */
 class PageReader {
   readonly #read: (last: CursorPosition | undefined) => Promise<FinishedScan[]>;
   #last: CursorPosition | undefined;
@@ -244,13 +247,13 @@ class PageReader {
     return this.#rows[this.#next] ?? null;
   }
 
-  /** What `head` showed. */
+  /** Removes and returns `head`. */
   take(): FinishedScan {
     return this.#rows[this.#next++] as FinishedScan;
   }
 }
 
-/** Rows of several streams in one order, oldest first. */
+/** Merges streams into one order, oldest first. */
 async function* merged(streams: readonly PageReader[]): AsyncGenerator<FinishedScan> {
   for (;;) {
     const oldest = await oldestHead(streams);
@@ -289,7 +292,7 @@ function isBeyond(side: '<' | '>', { createdAt, id }: CursorPosition) {
     e(e.refTuple('created_at', 'scan_id'), side, e.tuple(createdAt, id));
 }
 
-/** Other servers keep the folders of theirs. @param executor of the scans that this server makes */
+/** Only scans whose folder is on this server. @param executor of the scans that this server creates */
 export function isHere(executor: string) {
   return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
     const home = serverOf(executor);

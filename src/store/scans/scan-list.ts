@@ -18,24 +18,24 @@ import { type StoredScan, scanFromRow, shortColumns } from './scan-row.ts';
 
 export interface ScanFilter {
   status?: ScanStatus;
-  /** ISO 8601; scans created then or later. */
+  /** ISO 8601, inclusive. */
   since?: string;
   tag?: string;
-  /** Substring of the name or of a target, ASCII letters of either case. */
+  /** Substring of the name or of a target, ASCII case-insensitive. */
   q?: string;
   limit: number;
   /** Scans to skip; not used together with `cursor`. */
   offset: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
-/** A scan in a list: with very many targets only the first ones, and how many there are. */
+/** A listed scan: with very many targets only the first ones and their number. */
 export type ListedScan = Scan & { targets_total?: number };
 
 export interface ScanPage {
   scans: ListedScan[];
-  /** All scans that match, whatever the page. */
+  /** Number of matching scans on all pages. */
   total: number;
   /** Null on the last page. */
   nextCursor: string | null;
@@ -48,7 +48,7 @@ export class ScanLister {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
 
-  /** @param view whose scans are listed */
+  /** @param view tenant whose scans are listed */
   constructor(db: Kysely<Tables>, view: TenantView) {
     this.#db = db;
     this.#view = view;
@@ -64,7 +64,7 @@ export class ScanLister {
     return { ...(await this.listPart(filter)), total };
   }
 
-  /** A page without the total, which whoever reads a long page in parts needs once. */
+  /** Page without the total: a caller that reads many pages needs the total only once. */
   async listPart(filter: ScanFilter): Promise<Omit<ScanPage, 'total'>> {
     const rows = await this.#page(filter);
     const scans = rows.slice(0, filter.limit).map(listedScan);
@@ -82,7 +82,7 @@ export class ScanLister {
     const { status, since } = filter;
     if (isIndexed(filter) && since === undefined)
       return (await new RowCounts(this.#db, this.#view).of('scans', status)).total;
-    // PostgreSQL searches in a process of its own.
+    // PostgreSQL searches without blocking the event loop.
     if (isIndexed(filter) || isPostgres(this.#db))
       return await this.#countIn(filter, { before: newestOfAll, from: null });
     return await countInWindows(this.#searched(filter));
@@ -99,7 +99,7 @@ export class ScanLister {
     return Number(row.scans);
   }
 
-  /** One more than the page holds, to know whether another one follows. */
+  /** Reads one row more than the page holds, to know whether there is a next page. */
   async #page(filter: ScanFilter): Promise<ListedRow[]> {
     const { cursor, offset } = filter;
     const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, scanIdPattern);
@@ -138,7 +138,7 @@ export class ScanLister {
     return await this.#db
       .selectFrom('scans')
       .select(shortColumns)
-      // Megabytes of targets are not even read.
+      // Does not even read megabytes of targets.
       .select((e) => {
         const listing = e.selectFrom('scan_listings').whereRef('scan_listings.scan_id', '=', 'scans.scan_id');
         return [
@@ -164,7 +164,7 @@ function listedScan(row: ListedRow): ListedScan {
   return row.targets_total === null ? scan : { ...scan, targets_total: Number(row.targets_total) };
 }
 
-/** Whether an index leads to the scans that match, in the order of the list. */
+/** Whether an index yields the matching scans in list order. */
 function isIndexed({ tag, q }: Filters): boolean {
   return tag === undefined && q === undefined;
 }
@@ -207,7 +207,7 @@ function likePattern(substring: string): string {
   return `%${substring.replace(/[\\%_]/g, '\\$&')}%`;
 }
 
-/** Stored times are `Date.toISOString` texts, which order like the times; others must be brought to that form. */
+/** Stored times are `Date.toISOString` texts, which sort like times; normalizes others. */
 function isoTime(text: string): string {
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) {

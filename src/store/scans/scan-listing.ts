@@ -1,11 +1,11 @@
 import type { Tables } from '../schema/tables.ts';
 
-/** Targets that a list shows of a scan. */
+/** Maximum targets of a listed scan. */
 const listedTargets = 100;
-/** Characters that they have together: one target may be a long list by itself. */
+/** Their total length, characters: a single target may be a long list. */
 const maxListedCharacters = 25_600;
 
-/** What lists show of a scan with more targets than that; null when they show all. */
+/** Columns of a listed scan with more targets than that; null if the list shows all. */
 export function listingOf(targets: readonly string[]): Omit<Tables['scan_listings'], 'scan_id'> | null {
   const shown: string[] = [];
   let characters = 0;

@@ -8,7 +8,7 @@ import {
 } from '../../domain/scan.ts';
 import { flag, type ScanTableRow } from '../schema/tables.ts';
 
-/** The states from which a scan may come into a state. States only go forward; the two final ones stay. */
+/** Allowed previous states of each state. States only move forward; the two final ones stay. */
 export const statesBefore: Record<ScanStatus, ScanStatus[]> = {
   pending: ['pending'],
   running: ['pending', 'running'],
@@ -16,7 +16,7 @@ export const statesBefore: Record<ScanStatus, ScanStatus[]> = {
   failed: ['pending', 'running'],
 };
 
-/** Columns that are no fields of a scan. */
+/** Columns that are not fields of a scan. */
 type OriginColumns = 'request_id' | 'traceparent';
 type OwnColumns =
   | OriginColumns
@@ -27,7 +27,7 @@ type OwnColumns =
   | 'tenant'
   | 'stored_at';
 
-/** The row of a new scan. @param tenant null without tenants */
+/** Row of a new scan. @param tenant null without tenants */
 export function newScanRow(
   scan: Scan,
   request: ScanRequest,
@@ -45,7 +45,7 @@ export function newScanRow(
   };
 }
 
-/** A scan that nobody has begun. */
+/** A scan that has not started. */
 export function pendingScan(request: ScanRequest): Scan {
   return {
     scan_id: request.scan_id,
@@ -83,7 +83,7 @@ function initialProgress(): ScanProgress {
   };
 }
 
-/** The columns of those fields that `scan` has. */
+/** Columns of the fields that `scan` has. */
 export function toRow(scan: Partial<Scan>): Partial<ScanTableRow> {
   const {
     results,
@@ -112,7 +112,7 @@ function jsonColumns(fields: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(given.map(([name, value]) => [name, JSON.stringify(value)]));
 }
 
-/** What `q` searches. */
+/** Text that `q` searches. */
 export function searchableText(scan: Pick<Scan, 'name' | 'targets'>): string {
   return [scan.name ?? '', ...scan.targets].join('\n');
 }

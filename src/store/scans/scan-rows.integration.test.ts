@@ -20,7 +20,7 @@ function request(more: Partial<ScanRequest> = {}): ScanRequest {
   return scanRequest({ targets: ['10.0.0.1'], tags: ['a', 'b', 'a'], name: "it's", ...more });
 }
 
-/** A scan from its beginning to its end, as a command line keeps it. */
+/** A whole scan as the command line stores it. */
 async function keep(rows: ScanRows, scan: ScanRequest): Promise<void> {
   await rows.transaction(async ({ scans }) => {
     await scans.insert(scan, 'cli:1');

@@ -5,7 +5,7 @@ import { openDatabaseFile, translated } from '../sqlite/sqlite-file.ts';
 import { listingOf } from './scan-listing.ts';
 import { newScanRow, pendingScan, statesBefore, toRow } from './scan-row.ts';
 
-/** What a scan that runs in its own process keeps of itself in the store; the whole store can do it too. */
+/** Store access of a scan that runs in its own process; the whole store implements it too. */
 export interface ScanRows {
   scans: {
     insert(request: ScanRequest, executor: string): Promise<unknown>;
@@ -17,11 +17,11 @@ export interface ScanRows {
 }
 
 /**
- * The rows of scans that notify nobody, by statements of their own: a command line that scans needs no more of the
- * store, and loading all of it takes longer than many a scan. Calls must be made one after another.
+ * Rows of scans without notifications, by plain statements: the command line needs no more of the store, and loading
+ * all of it would take longer than many scans. Calls must not overlap.
  *
  * @param tenant whose scans they are; null without tenants
- * @throws PortolanError `configuration` when the file is not usable or was written by a newer version
+ * @throws PortolanError `configuration` if the file is not usable or was written by a newer version
  */
 export async function openScanRows(file: string, tenant: string | null): Promise<OwnScanRows> {
   const database = openDatabaseFile(file);
@@ -37,7 +37,7 @@ function isUpToDate(database: DatabaseSync): boolean {
     const had = database.prepare('select name from kysely_migration order by name').all();
     return had.map(({ name }) => name).join() === migrationNames.join();
   } catch {
-    // A new file has no table; what else is wrong is told by whoever opens the store.
+    // A new file has no table; the full store reports other faults.
     return false;
   }
 }
@@ -58,7 +58,7 @@ class OwnScanRows implements ScanRows {
 
   async transaction<T>(work: (inside: Pick<ScanRows, 'scans'>) => Promise<T>): Promise<T> {
     if (this.#database.isTransaction) return await work(this);
-    // The write lock comes first: a transaction that reads before it writes may find that another process wrote.
+    // Takes the write lock first: a transaction that reads before it writes fails if another process wrote.
     this.#run('begin immediate', []);
     try {
       const result = await work(this);
@@ -77,7 +77,7 @@ class OwnScanRows implements ScanRows {
 
   #insert(request: ScanRequest, executor: string): void {
     const scan = pendingScan(request);
-    // What is owed to channels is kept with the end of a scan, and here nothing is.
+    // The outbox is written with the end of a scan, and this class has none.
     if (scan.notifications.length > 0) throw new Error('a scan that notifies is kept by the store');
     const { scan_id } = scan;
     this.#add('scans', newScanRow(scan, request, executor, this.#tenant));
@@ -92,7 +92,7 @@ class OwnScanRows implements ScanRows {
     this.#run(`insert into ${table} (${columns}) values (${places})`, Object.values(row));
   }
 
-  /** Only what changes while a scan runs: its targets, name and tags stay. */
+  /** Only fields that change while a scan runs: not targets, name and tags. */
   #update(scanId: string, patch: Partial<Omit<Scan, 'scan_id'>>): boolean {
     const before = patch.status ? statesBefore[patch.status] : null;
     return this.#change(scanId, toRow(patch), before);
@@ -105,7 +105,7 @@ class OwnScanRows implements ScanRows {
     return this.#run(statement, [...Object.values(columns), scanId, this.#tenant, ...(before ?? [])]) > 0;
   }
 
-  /** @param statement with names of the program itself alone; everything else is a parameter */
+  /** @param statement built from identifiers of this program only; all values are parameters */
   #run(statement: string, parameters: SQLInputValue[]): number {
     return Number(translated(() => this.#database.prepare(statement).run(...parameters)).changes);
   }

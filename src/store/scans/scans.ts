@@ -26,7 +26,7 @@ import {
 
 export interface ScanTotals {
   scan_count: number;
-  /** `created_at` of the oldest and newest scan; null when there is none. */
+  /** `created_at` of the oldest and newest scan; null without scans. */
   oldest: string | null;
   newest: string | null;
   size_bytes: number;
@@ -39,8 +39,8 @@ export class ScanTable {
   readonly #atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>;
 
   /**
-   * @param view whose scans are seen, changed and made
-   * @param executor of the scans that are made, unless it is said
+   * @param view tenant whose scans are visible
+   * @param executor default for new scans
    */
   constructor(
     db: Kysely<Tables>,
@@ -117,7 +117,7 @@ export class ScanTable {
     return row ? (JSON.parse(row.request) as ScanRequest) : null;
   }
 
-  /** The request that submitted the scan. */
+  /** Request that submitted the scan. */
   async originOf(scanId: string): Promise<ScanOrigin> {
     const row = await this.#db
       .selectFrom('scans')
@@ -128,13 +128,13 @@ export class ScanTable {
     return row ?? unknownOrigin;
   }
 
-  /** What log lines about the scan name. */
+  /** Log fields of the scan. */
   async logFieldsOf(scanId: string): Promise<ScanLogFields> {
     const { requestId } = await this.originOf(scanId);
     return scanLogFields(scanId, requestId);
   }
 
-  /** Who runs the scan, see `domain/executor.ts`; null when there is no such scan. */
+  /** Executor of the scan, see `domain/executor.ts`; null if there is no such scan. */
   async executor(scanId: string): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scans')
@@ -145,12 +145,12 @@ export class ScanTable {
     return row?.executor ?? null;
   }
 
-  /** Id of the server in whose workspace the scan lies; null where there is one only, and when there is no such scan. */
+  /** Id of the server whose workspace holds the scan; null with a single server or without such a scan. */
   async ownerOf(scanId: string): Promise<string | null> {
     return serverOf((await this.executor(scanId)) ?? '');
   }
 
-  /** Of those scans that are listed, of the tenants out of view too: the server in whose workspace each lies, see `ownerOf`. */
+  /** Owner of each scan, of all tenants, see `ownerOf`. */
   async ownersOf(scanIds: readonly string[]): Promise<Map<string, string | null>> {
     if (scanIds.length === 0) return new Map();
     const rows = await this.#db
@@ -161,7 +161,7 @@ export class ScanTable {
     return new Map(rows.map(({ scan_id, executor }) => [scan_id, serverOf(executor ?? '')]));
   }
 
-  /** Whose the scan is; null for one without tenant, and when there is none. */
+  /** Tenant of the scan; null if it has none or does not exist. */
   async tenantOf(scanId: string): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scans')
@@ -172,7 +172,7 @@ export class ScanTable {
     return row?.tenant ?? null;
   }
 
-  /** Whether a scan of anybody, of the tenants out of view too, has the id. */
+  /** Whether the id is taken by a scan of any tenant. */
   async isTaken(scanId: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('scans')
@@ -191,19 +191,19 @@ export class ScanTable {
     return await new ScanLister(this.#db, this.#view).list(filter);
   }
 
-  /** A page without the total, which whoever reads a long page in parts needs once. */
+  /** Page without the total: a caller that reads many pages needs the total only once. */
   async listPart(filter: ScanFilter): Promise<Omit<ScanPage, 'total'>> {
     return await new ScanLister(this.#db, this.#view).listPart(filter);
   }
 
   /**
-   * Changes fields of a scan. A patch with a `status` that would lead backwards or out of a final state is refused
-   * as a whole.
+   * Changes fields of a scan. Rejects as a whole a patch with a `status` that would lead backwards or out of a final
+   * state.
    *
-   * @returns whether the scan was there and was changed
+   * @returns whether the scan exists and was changed
    */
   async update(scanId: string, patch: Partial<Omit<Scan, 'scan_id'>>): Promise<boolean> {
-    // Figures of running scans come often: one statement needs no turn among the transactions.
+    // Progress updates are frequent: a single statement does not wait for other transactions.
     if (isRowOnly(patch)) return await this.#update(scanId, patch);
     return await this.#atomically((scans) => scans.#update(scanId, patch));
   }
@@ -212,7 +212,7 @@ export class ScanTable {
     const before = patch.status ? statesBefore[patch.status] : null;
     const result = await this.#db
       .updateTable('scans')
-      // An assignment to itself keeps an empty patch a valid statement that still tells whether the scan exists.
+      // Assigning a column to itself keeps an empty patch valid, and the result still shows whether the scan exists.
       .set((e) => ({ scan_id: e.ref('scan_id'), ...toRow(patch) }))
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
@@ -226,7 +226,7 @@ export class ScanTable {
     return true;
   }
 
-  /** The end of a scan and the messages about it are one fact, whoever ends it: both are stored or none. */
+  /** Stores the end of a scan and its notifications atomically, whoever ends it. */
   async #addNotifications(scanId: string): Promise<void> {
     const row = await this.#db
       .selectFrom('scans')
@@ -268,7 +268,7 @@ export class ScanTable {
       .execute();
   }
 
-  /** Deletes the scan together with its job. @returns whether it was there */
+  /** Deletes the scan together with its job. @returns whether it existed */
   async delete(scanId: string): Promise<boolean> {
     const result = await this.#db
       .deleteFrom('scans')
@@ -278,7 +278,7 @@ export class ScanTable {
     return result.numDeletedRows > 0n;
   }
 
-  /** Ids of the scans of this server that wait or run, oldest first: at its start nobody runs them. */
+  /** Ids of this server's unfinished scans, oldest first: none of them runs when it starts. */
   async unfinished(): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('scans')
@@ -292,7 +292,10 @@ export class ScanTable {
     return rows.map(({ scan_id }) => scan_id);
   }
 
-  /** Since when the result store holds all files of the scan, or that it does not. @returns whether the scan is still there */
+  /**
+   * Stores since when the result store has all files of the scan; null = it does not. @returns whether the scan
+   * exists
+   */
   async setStored(scanId: string, at: string | null): Promise<boolean> {
     const result = await this.#db
       .updateTable('scans')
@@ -303,7 +306,7 @@ export class ScanTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Since when the result store holds all files of the scan; null while it does not. */
+  /** Since when the result store has all files of the scan; null while it does not. */
   async storedAt(scanId: string): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scans')
@@ -320,7 +323,7 @@ export class ScanTable {
     return { scan_count: total, oldest, newest, size_bytes: bytes };
   }
 
-  /** `created_at` of the first scan in the order of age. */
+  /** `created_at` of the oldest or newest scan. */
   async #ageAtEnd(order: 'asc' | 'desc'): Promise<string | null> {
     const row = await this.#db
       .selectFrom('scans')
@@ -332,7 +335,7 @@ export class ScanTable {
     return row?.created_at ?? null;
   }
 
-  /** Remembers the size of the scan's folder. @returns whether the scan was there */
+  /** Stores the size of the scan's folder. @returns whether the scan exists */
   async setSize(scanId: string, bytes: number): Promise<boolean> {
     const result = await this.#db
       .updateTable('scans')
@@ -344,7 +347,7 @@ export class ScanTable {
   }
 }
 
-/** Whether a change concerns no other table, nor the text that a scan is found by. */
+/** Whether a change affects neither another table nor the searchable text. */
 function isRowOnly({ tags, targets, name, status }: Partial<Scan>): boolean {
   return !tags && !targets && name === undefined && !(status && isFinal(status));
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** States of alerts, the lease of the server that evaluates them, and what servers say of their disks. */
+/** Alert states, the lease of the server that evaluates them, and free disk space of servers. */
 export async function createAlerts(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('alert_states')

@@ -1,23 +1,23 @@
 import { type Kysely, sql } from 'kysely';
 import { isPostgres } from '../database.ts';
 
-/** A table whose rows are counted by tenant and status. */
+/** A table with rows counted by tenant and status. */
 interface CountedTable {
   name: string;
-  /** Column with the bytes that a row stands for; null = none. */
+  /** Column that is summed up, bytes; null = none. */
   bytes: string | null;
 }
 
-/** Under the names that they had when counting began. */
+/** Under the names of the migration that created the triggers. */
 const firstCountedTables: readonly CountedTable[] = [
   { name: 'scans', bytes: 'size_bytes' },
   { name: 'job_orders', bytes: null },
 ];
 
 /**
- * Makes the table `row_counts` and the triggers that keep it true, whoever changes the counted tables. SQLite, which has
- * one writer at a time, keeps one row for each tenant and status. PostgreSQL appends a row for each change, so that
- * writers never wait for each other; the sum of the rows counts, and `RowCounts.fold` keeps them few.
+ * Creates the table `row_counts` and the triggers that maintain it. SQLite, which has one writer at a time, holds one
+ * row per tenant and status. PostgreSQL appends a row per change: writers never wait for each other, the count is the
+ * sum of the rows, and `RowCounts.fold` merges them.
  */
 export async function createRowCounts(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -41,7 +41,7 @@ export async function createRowCounts(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** Counts `job_orders` under its new name, which the table has already. */
+/** Counts `job_orders` under its new name, which the table already has. */
 export async function renameCountedJobs(db: Kysely<unknown>, to: string): Promise<void> {
   const from = 'job_orders';
   await dropTriggers(db, { name: from, table: to });
@@ -95,7 +95,7 @@ function postgresTriggers(table: CountedTable): string[] {
     `insert into row_counts select '${name}', coalesce(tenant, ''), status, ${sign}count(*), ${sum(sign)} from changed group by tenant, status;`;
   const columns = ['tenant', 'status', ...(bytes === null ? [] : [bytes])];
   const changed = columns.map((column) => `old.${column} is distinct from new.${column}`).join(' or ');
-  // Not as a condition of the trigger: columns that it names cannot change their collation afterwards.
+  // Not a condition of the trigger: PostgreSQL cannot change the collation of columns named there.
   const counting = `language plpgsql set search_path from current`;
   return [
     `create function count_${name}() returns trigger ${counting} as $count$ begin

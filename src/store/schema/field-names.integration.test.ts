@@ -44,7 +44,7 @@ function shardRow(): OlderRow {
   return { ...shard, ...worker, command: 'pause', obeyed: 'run', rate: 100, rate_kept: 90 };
 }
 
-/** A row in each table that has another name now, or a column with one. */
+/** A row in each renamed table and each table with a renamed column. */
 const rows: OlderRows = [
   ['scans', scanRow(1)],
   ['scans', scanRow(2)],
@@ -63,7 +63,7 @@ const rows: OlderRows = [
 
 const oldWords = /\b(jobs|job_orders|divisions|home|answer|held|begun|lapses|obeyed|rate_kept)|rate_kept/;
 
-/** Every name in the schema: tables, columns, indexes, constraints, triggers with what they do. */
+/** Every name in the schema: tables, columns, indexes, constraints, and triggers with their bodies. */
 async function namesIn(store: Store, engine: 'SQLite' | 'PostgreSQL'): Promise<string[]> {
   const text =
     engine === 'SQLite'
@@ -141,7 +141,7 @@ describe.each([
     expect(await store.shards.ofScan(idOf(1))).toMatchObject([
       { applied_command: 'run', applied_rate: 90, rows: 7 },
     ]);
-    // One lease has expired before: the second time the shard fails.
+    // One lease has expired before: with the second one the shard fails.
     expect(await store.shards.expireLeases(idOf(1), 20, 2)).toMatchObject([{ failed: true }]);
   });
 

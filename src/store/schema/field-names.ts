@@ -25,11 +25,11 @@ interface RenamedIndex {
   to: string;
   table: 'scan_queue' | 'client_jobs';
   columns: string[];
-  /** The column whose rows without a value are left out. */
+  /** The index only covers rows with a value in this column. */
   notNull?: string;
 }
 
-/** In an order in which no new name is still an old one. */
+/** Ordered: no new name is still in use as an old one. */
 const indexes: readonly RenamedIndex[] = [
   {
     from: 'jobs_by_place',
@@ -85,7 +85,10 @@ const indexes: readonly RenamedIndex[] = [
   },
 ];
 
-/** Renames tables, columns and what belongs to them, without writing a row of a table: very many rows cost nothing. */
+/**
+ * Renames tables, columns and their indexes and constraints without rewriting rows, so the cost does not depend on
+ * their number.
+ */
 export async function useFieldNames(db: Kysely<unknown>): Promise<void> {
   for (const [from, to] of tables) await db.schema.alterTable(from).renameTo(to).execute();
   for (const [table, from, to] of columns) await db.schema.alterTable(table).renameColumn(from, to).execute();
@@ -94,7 +97,7 @@ export async function useFieldNames(db: Kysely<unknown>): Promise<void> {
   await renameCountedJobs(db, 'client_jobs');
 }
 
-/** SQLite has no statement for it: the index is built anew, half a second of processor time for a million rows. */
+/** SQLite cannot rename an index: rebuilds it, half a second of processor time per million rows. */
 async function renameIndex(db: Kysely<unknown>, { from, to, table, ...index }: RenamedIndex): Promise<void> {
   if (isPostgres(db)) {
     await sql`alter index ${sql.ref(from)} rename to ${sql.ref(to)}`.execute(db);
@@ -106,7 +109,7 @@ async function renameIndex(db: Kysely<unknown>, { from, to, table, ...index }: R
   await sql`create index ${sql.ref(to)} on ${sql.table(table)} (${sql.join(columns)})${rows}`.execute(db);
 }
 
-/** Keys and references, which are named after the table. */
+/** Keys and references are named after the table. */
 async function renameConstraints(db: Kysely<unknown>, from: string, to: string): Promise<void> {
   const { rows } = await sql<{ conname: string }>`
     select conname from pg_constraint

@@ -1,4 +1,4 @@
-/** The migrations of the store, in order: names sort alphabetically in the order of their making. */
+/** The migrations of the store, in order of creation, which is also alphabetical. */
 export const migrationNames = [
   '0001-scans-tokens-jobs',
   '0002-idempotency-keys',
@@ -21,5 +21,5 @@ export const migrationNames = [
 
 export type MigrationName = (typeof migrationNames)[number];
 
-/** Migrations that take away tables or columns: programs that know the store from before fail on it afterwards. */
+/** Migrations that remove or rename tables or columns: programs that use the old schema fail after them. */
 export const incompatibleMigrations: readonly string[] = ['0014-field-names'] satisfies MigrationName[];

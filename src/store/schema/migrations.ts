@@ -9,7 +9,7 @@ import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
 import type { Tables } from './tables.ts';
 
-/** A published one is never changed. */
+/** Never change a published one. */
 const migrations: Record<MigrationName, Migration> = {
   '0001-scans-tokens-jobs': { up: createFirstTables },
   '0002-idempotency-keys': { up: createIdempotencyKeys },
@@ -142,7 +142,7 @@ async function addTenants(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('scans_by_tenant')
     .on('scans')
-    // With the size, so that the totals of a tenant come from the index alone.
+    // With the size: an index-only scan gives the totals of a tenant.
     .columns(['tenant', 'created_at', 'scan_id', 'size_bytes'])
     .execute();
   await db.schema
@@ -179,8 +179,8 @@ async function createOutbox(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * What clients call a job. The table `jobs` was there before: it is the line in which scans wait for a worker, one row
- * for each, whoever ordered them.
+ * Jobs as clients see them. The older table `jobs` is the queue of waiting scans, one row each, whoever submitted
+ * them.
  */
 async function createJobOrders(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -198,7 +198,7 @@ async function createJobOrders(db: Kysely<unknown>): Promise<void> {
     .addColumn('last_run_at', 'text')
     .addColumn('last_status', 'text')
     .addColumn('run_count', 'bigint', (column) => column.notNull())
-    // No reference: the job stays when its scan is deleted, and still says which one it was.
+    // No foreign key: the job outlives its scan and still names it.
     .addColumn('scan_id', 'text')
     .addColumn('started_at', 'text')
     .addColumn('completed_at', 'text')
@@ -231,7 +231,7 @@ async function createJobRuns(db: Kysely<unknown>): Promise<void> {
     .addColumn('status', 'text', (column) => column.notNull())
     .addColumn('started_at', 'text')
     .addColumn('completed_at', 'text')
-    // A time of a schedule comes once, whatever happens to the process that saw it come.
+    // Each occurrence runs exactly once, whatever happens to the process that started it.
     .addPrimaryKeyConstraint('job_runs_key', ['job_id', 'fire_at'])
     .execute();
 }
@@ -272,7 +272,7 @@ async function fillScanListings(db: Kysely<Pick<Tables, 'scans' | 'scan_listings
   }
 }
 
-/** What many hosts need to share the work of one scan. */
+/** Tables for scans that many hosts share. */
 async function createShards(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('jobs').addColumn('home', 'text').execute();
   await db.schema
@@ -323,7 +323,7 @@ async function createShards(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** A scan can stand still for two reasons at a time: somebody paused it, and no scan may send now. */
+/** A scan can be stopped for two reasons at a time: a client paused it, and a blackout window. */
 async function addHolds(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('jobs').addColumn('held_since', 'bigint').execute();
 }
@@ -338,7 +338,7 @@ async function addStoredResults(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Shards become each n-th address of one list. Scans that are divided otherwise are divided anew. */
+/** A shard becomes each n-th address of one list. Scans divided in the old way are divided again. */
 async function createDivisions(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('divisions')
@@ -353,7 +353,7 @@ async function createDivisions(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('shards').dropColumn('spec').execute();
 }
 
-/** No statement of a running server depends on how many scans and jobs there are. */
+/** The cost of a statement of a running server no longer depends on the number of scans and jobs. */
 async function countRows(db: Kysely<unknown>): Promise<void> {
   await createRowCounts(db);
   await db.schema.createIndex('jobs_by_end').on('jobs').columns(['state', 'finished_at']).execute();
@@ -369,7 +369,7 @@ async function countRows(db: Kysely<unknown>): Promise<void> {
     .column('held_since')
     .where(sql.ref('held_since'), 'is not', null)
     .execute();
-  // "tenant is null" lets PostgreSQL take no order from an index that begins with the tenant.
+  // With "tenant is null" PostgreSQL takes no order from an index that begins with the tenant.
   await db.schema
     .createIndex('job_orders_in_order')
     .on('job_orders')
@@ -394,7 +394,7 @@ async function countRows(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Until now a scan was started when it was divided. */
+/** Before this migration a scan started when it was divided. */
 async function addBegun(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('divisions')
@@ -424,10 +424,10 @@ export async function storeVersion<Tables>(db: Kysely<Tables>): Promise<StoreVer
 }
 
 /**
- * Brings the tables up to date; every migration is done wholly or not at all.
+ * Applies the missing migrations, each atomically.
  *
- * @param last the migration to stop after, which makes a store as an earlier version left it
- * @throws PortolanError `configuration` when a newer version of the product has written the store
+ * @param last the migration to stop after, which leaves a store as an earlier version did
+ * @throws PortolanError `configuration` if a newer version of the product has written the store
  */
 export async function migrate<Tables>(db: Kysely<Tables>, last?: MigrationName): Promise<void> {
   const migrator = new Migrator({ db, provider });

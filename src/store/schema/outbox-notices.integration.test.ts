@@ -31,7 +31,7 @@ async function expectNotices(location: string): Promise<void> {
     ]);
     const notice = { event: 'alert', payload: {}, channels: ['slack://b'], owner: 'server', tenant: null };
     await outbox.addNotice(notice, 8);
-    // It still goes with its scan, and the message without one stays.
+    // Still deleted with its scan; the message without a scan stays.
     await scans.delete(scanId);
     expect((await outbox.due('server', 8, 10)).map(({ channel }) => channel)).toEqual(['slack://b']);
   } finally {

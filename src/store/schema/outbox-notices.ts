@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { isPostgres } from '../database.ts';
 
-/** Lets a row of the outbox stand without a scan, and hold its message; finds the run of a scan. */
+/** Allows rows of the outbox without a scan, with a stored message; adds an index of runs by scan. */
 export async function addNotices(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('job_runs_by_scan').on('job_runs').column('scan_id').execute();
   if (!isPostgres(db)) return await rebuildOutbox(db);
@@ -9,7 +9,7 @@ export async function addNotices(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('outbox').addColumn('event', 'text').addColumn('payload', 'text').execute();
 }
 
-/** SQLite cannot take "not null" from a column. No table refers to this one, and few rows wait in it. */
+/** SQLite cannot drop "not null" from a column. No table refers to the outbox, and it has few rows. */
 async function rebuildOutbox(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('outbox_with_notices')

@@ -3,8 +3,8 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * Tables whose rows are the store's content, with their keys; `servers`, `workers` and `leases` hold who is
- * present, and triggers fill `row_counts`.
+ * Tables with the content of the store, and their keys. Without `servers`, `workers` and `leases`, which are live
+ * state, and `row_counts`, which triggers fill.
  */
 const keys = {
   scans: ['scan_id'],
@@ -25,25 +25,25 @@ const keys = {
 
 export type ContentTable = keyof typeof keys;
 
-/** In an order in which rows never refer to rows that come later. */
+/** Referenced rows come before the rows that refer to them. */
 export const contentTables = Object.keys(keys) as ContentTable[];
 
-/** One row as it lies in the table, by column. */
+/** A raw row of a table, by column. */
 export type TableRow = Record<string, string | number | null>;
 
-/** Rows of the first page; the size of the rows decides about the next ones. */
+/** Rows of the first page; the row size determines the size of later ones. */
 const firstRows = 20;
 const maxRowsAtOnce = 500;
-/** Characters of a page that is made no larger, and of one that is made smaller. */
+/** Target size of a page, characters. */
 const fullPage = 1 << 20;
 const largePage = 8 << 20;
-/** Of a statement with all its values; SQLite takes 32,766. */
+/** Maximum parameters per statement; SQLite allows 32,766. */
 const maxValues = 30_000;
 
-/** What PostgreSQL says of a value that a column cannot hold (SQLSTATE class 22). */
+/** SQLSTATE class of PostgreSQL for a value that a column cannot hold. */
 const unfit = /^22/;
 
-/** The rows of every table as they are, for moving a store as a whole; nobody's view and no rule applies. */
+/** Raw rows of every table, to move a store as a whole; no tenant view and no rule applies. */
 export class TableRows {
   readonly #db: Kysely<Tables>;
 
@@ -51,9 +51,9 @@ export class TableRows {
     this.#db = db;
   }
 
-  /** Until the end of the transaction nobody else changes anything. */
+  /** Blocks other writers until the end of the transaction. */
   async hold(): Promise<void> {
-    // A write transaction of SQLite has the file for itself.
+    // A write transaction of SQLite locks the whole file.
     if (!(this.#db.getExecutor().adapter instanceof PostgresAdapter)) return;
     const tables = contentTables.map((table) => sql.table(table));
     await sql`lock table ${sql.join(tables)} in exclusive mode`.execute(this.#db);
@@ -68,9 +68,9 @@ export class TableRows {
   }
 
   /**
-   * All rows in the order of their key, which is the same in every kind of database; a page at a time.
+   * All rows in the order of their key, which is the same in every kind of database, page by page.
    *
-   * @throws PortolanError `configuration` for a number that cannot be told exactly
+   * @throws PortolanError `configuration` for a number that cannot be represented exactly
    */
   async *pages(table: ContentTable): AsyncGenerator<TableRow[]> {
     let last: TableRow | null = null;
@@ -101,7 +101,7 @@ export class TableRows {
     }
   }
 
-  /** @throws PortolanError `configuration` for a row that this kind of database cannot hold */
+  /** @throws PortolanError `configuration` for a row that this kind of database rejects */
   async insert(table: ContentTable, rows: readonly TableRow[]): Promise<void> {
     const width = Object.keys(rows[0] ?? {}).length;
     const most = Math.max(1, Math.floor(maxValues / Math.max(1, width)));
@@ -118,7 +118,7 @@ export class TableRows {
     }
   }
 
-  /** Columns are known by name only: a row is taken as it is. */
+  /** Untyped access by column name: copies rows unchanged. */
   get #anyTable(): Kysely<Record<ContentTable, TableRow>> {
     return this.#db as unknown as Kysely<Record<ContentTable, TableRow>>;
   }

@@ -1,8 +1,8 @@
 import type { JobStatus } from '../../domain/job.ts';
 
 /**
- * Rows as they lie in the database, alike in every dialect: text ids, times as ISO 8601 UTC text (leases as epoch
- * milliseconds), JSON as text, booleans 0 or 1.
+ * Rows as stored, the same in every dialect: text ids, times as ISO 8601 UTC text (leases as epoch milliseconds),
+ * JSON as text, booleans 0 or 1.
  */
 export interface Tables {
   scans: ScanTableRow;
@@ -27,9 +27,9 @@ export interface ScanTableRow {
   scan_id: string;
   created_at: string;
   status: string;
-  /** Who runs it, see `domain/executor.ts`. */
+  /** See `domain/executor.ts`. */
   executor: string;
-  /** Bytes of the scan's folder. */
+  /** Size of the scan's folder, bytes. */
   size_bytes: number;
   started_at: string | null;
   completed_at: string | null;
@@ -48,19 +48,19 @@ export interface ScanTableRow {
   warnings: string;
   stages: string;
   targets: string;
-  /** What `q` searches: name and targets, one a line. */
+  /** Text that `q` searches: name and targets, one per line. */
   searchable: string;
   request: string;
-  /** Whose scan it is; null without tenants. */
+  /** Tenant of the scan; null without tenants. */
   tenant: string | null;
-  /** Since when the result store holds all of its files; null while it does not. */
+  /** Since when the result store has all of its files; null while it does not. */
   stored_at: string | null;
-  /** Of the request that submitted the scan, and the span that it came from (`traceparent`). */
+  /** Of the request that submitted the scan, with its span (`traceparent`). */
   request_id: string | null;
   traceparent: string | null;
 }
 
-/** What lists show of a scan with very many targets, apart from the long row. */
+/** Listed targets of a scan with very many, separate from the long row. */
 interface ScanListingRow {
   scan_id: string;
   /** JSON array of the first targets. */
@@ -82,12 +82,12 @@ export interface TokenTableRow {
   revoked_at: string | null;
 }
 
-/** A scan that waits, runs or ran, by order of submission. */
+/** A scan that waits, runs or ran, in order of submission. */
 export interface ScanQueueTableRow {
   scan_id: string;
   pool: string;
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** The smallest waiting one is claimed first. */
+  /** The lowest waiting one is claimed first. */
   position: number;
   /** Raised by every claim; a write with an older one is rejected. */
   attempt: number;
@@ -97,51 +97,54 @@ export interface ScanQueueTableRow {
   cancel_requested: number;
   /** When a client paused the scan, epoch milliseconds; a paused scan is not claimed. */
   paused_since: number | null;
-  /** When a blackout window stopped the scan, the same way. Either time covers both reasons. */
+  /**
+   * When a blackout window stopped the scan, epoch milliseconds. If one stop ends before the other, the earlier time
+   * stays.
+   */
   blackout_since: number | null;
-  /** Time it was stopped before, counted from its first claim, milliseconds. */
+  /** Completed time of pauses since its first claim, milliseconds. */
   paused_ms: number;
   created_at: string;
   finished_at: string | null;
-  /** That of the scan. */
+  /** Of the scan. */
   tenant: string | null;
-  /** The server whose workspace holds the scan and that alone may run it; null where there is one server only. */
+  /** The server whose workspace holds the scan and that alone may run it; null with a single server. */
   owner_server: string | null;
 }
 
 export interface IdempotencyTableRow {
-  /** Id of the token that the key came with, empty for clients without; of a tenant's client `<tenant>/<id>`. */
+  /** Id of the token that sent the key, empty without one; `<tenant>/<id>` for a tenant's client. */
   owner: string;
   key: string;
   /** SHA-256 of the body, hex. */
   digest: string;
-  /** Id of the scan or job that was made. */
+  /** Id of the created scan or job. */
   scan_id: string;
-  /** Of the scan and of the key: they come into being together. */
+  /** Creation time of both the scan and the key. */
   created_at: string;
-  /** JSON of the first response where the columns cannot give it again, as that about a job. */
+  /** JSON of the first response where the columns cannot reproduce it, as for a job. */
   response: string | null;
 }
 
-/** A job as clients know it; each of its runs becomes a scan in `scan_queue`. */
+/** A client's job; each of its runs becomes a scan in `scan_queue`. */
 export interface ClientJobTableRow {
   job_id: string;
   created_at: string;
-  /** `running` from the moment that a run has become a scan, also while that scan waits. */
+  /** `running` once a run has become a scan, even while that scan waits. */
   status: JobStatus;
   tenant: string | null;
   type: string;
   pool: string;
   name: string | null;
   schedule: string | null;
-  /** IANA time zone that `next_run_at` was worked out in. */
+  /** IANA time zone used to compute `next_run_at`. */
   zone: string;
-  /** Null when no further run will come. A job is due when this is past and nothing of it runs. */
+  /** Null if no further run will come. A job is due when this has passed and none of its runs is active. */
   next_run_at: string | null;
   last_run_at: string | null;
   last_status: string | null;
   run_count: number;
-  /** Of the newest run; the scan may be gone. */
+  /** Of the newest run; the scan may have been deleted. */
   scan_id: string | null;
   started_at: string | null;
   completed_at: string | null;
@@ -152,7 +155,7 @@ export interface ClientJobTableRow {
 
 export interface JobRunTableRow {
   job_id: string;
-  /** The time of the schedule that the run is for. */
+  /** Scheduled time of the run. */
   fire_at: string;
   scan_id: string | null;
   status: string;
@@ -161,30 +164,33 @@ export interface JobRunTableRow {
 }
 
 export interface OutboxTableRow {
-  /** Of the message; every try carries it, so that a receiver knows a repetition. */
+  /** Message id, the same in every attempt: a receiver can detect duplicates. */
   id: string;
-  /** The scan that the message is about; null if it is about none. */
+  /** Scan that the message is about; null without one. */
   scan_id: string | null;
   /** `<channel_type>://<channel_name>` */
   channel: string;
-  /** Who sends it, see `domain/executor.ts`. */
+  /** Sender, see `domain/executor.ts`. */
   owner: string;
-  /** Tries so far. */
+  /** Attempts so far. */
   attempts: number;
-  /** When the next try is due, epoch milliseconds. */
+  /** When the next attempt is due, epoch milliseconds. */
   next_at: number;
-  /** That of the scan. */
+  /** Of the scan. */
   tenant: string | null;
-  /** Name of the event; null while only the scan says it. */
+  /** Name of the event; null until it is derived from the scan. */
   event: string | null;
-  /** JSON of what the message says; null where the scan says it all. */
+  /** JSON of the message; null until it is derived from the scan. */
   payload: string | null;
 }
 
-/** What a scan divides among its shards, see `ShardPlan`. */
+/** How a scan is divided into shards, see `ShardPlan`. */
 export interface ShardPlanTableRow {
   scan_id: string;
-  /** When the first worker started a shard, by the clock of the database; before that, when the plan was made. ISO 8601 UTC. */
+  /**
+   * When the first worker started a shard, by the database clock; before that, when the plan was created. ISO 8601
+   * UTC.
+   */
   started_at: string;
   /** Whether a worker has started a shard. */
   started: number;
@@ -194,42 +200,42 @@ export interface ShardPlanTableRow {
   hostnames: string;
 }
 
-/** A part of a scan that one worker runs; only where workers on other hosts take part. */
+/** Part of a scan that one worker runs; only with workers on other hosts. */
 export interface ShardTableRow {
   scan_id: string;
   /** 0-based. */
   shard: number;
-  /** Shards of the scan. */
+  /** Number of shards of the scan. */
   of: number;
   pool: string;
   state: 'waiting' | 'running' | 'done' | 'failed';
   /** Raised by every claim; a write with an older one is rejected. */
   attempt: number;
-  /** Leases that expired because the worker sent no heartbeat. */
+  /** Leases that expired without a heartbeat. */
   expired_leases: number;
   /** Epoch milliseconds. */
   lease_until: number | null;
   worker: string | null;
-  /** SHA-256 of what the worker proves itself with to the server, hex. */
+  /** SHA-256 of the key that authenticates the worker to the server, hex. */
   key_digest: string | null;
   /** Rows that the owner server has. */
   rows: number;
-  /** What the owner of the scan wants of the worker. */
+  /** Command of the owner server to the worker. */
   command: 'run' | 'pause' | 'cancel';
-  /** The newest command that took effect in the worker. */
+  /** Newest command that the worker has applied. */
   applied_command: 'run' | 'pause' | 'cancel' | null;
-  /** Packets per second that the worker may send, and the limit that took effect. */
+  /** Assigned rate of the worker, and the rate that it has applied, packets per second. */
   rate: number;
   applied_rate: number | null;
-  /** JSON of changed scope rules, null while there are none. */
+  /** JSON of changed scope rules; null without any. */
   rules: string | null;
-  /** JSON of the newest report, and of how the shard ended. */
+  /** JSON of the newest report, and of the outcome of the shard. */
   live: string | null;
   outcome: string | null;
   finished_at: string | null;
 }
 
-/** Part of a count of rows, see `counting-triggers.ts`. */
+/** A partial row count, see `counting-triggers.ts`. */
 interface RowCountTableRow {
   /** The table whose rows are counted. */
   counted: string;
@@ -240,10 +246,10 @@ interface RowCountTableRow {
   bytes: number;
 }
 
-/** What is remembered of an alert, see `alerts/alert-state.ts`. */
+/** State of an alert, see `alerts/alert-state.ts`. */
 export interface AlertStateTableRow {
   name: string;
-  /** SHA-256 of the condition, hex: an edited rule starts anew. */
+  /** SHA-256 of the condition, hex: editing a rule resets its state. */
   condition_digest: string;
   state: 'inactive' | 'pending' | 'firing';
   since: string;
@@ -252,24 +258,24 @@ export interface AlertStateTableRow {
   error: string | null;
 }
 
-/** Work that one server of many does at a time. */
+/** Lease on work that only one server may do at a time. */
 export interface LeaseTableRow {
   name: string;
-  /** Who does it, see `domain/executor.ts`. */
+  /** See `domain/executor.ts`. */
   holder: string;
-  /** By the clock of the database, epoch milliseconds. */
+  /** By the database clock, epoch milliseconds. */
   lease_until: number;
 }
 
-/** A server of many on one database. */
+/** One of several servers on one database. */
 export interface ServerTableRow {
   server_id: string;
-  /** Where its API is, as it knows itself. */
+  /** Its API, as it advertises it. */
   url: string;
   version: string;
   /** Epoch milliseconds. */
   last_seen: number;
-  /** On the disk of its workspace; null when unknown. */
+  /** On the disk of its workspace; null if unknown. */
   free_bytes: number | null;
 }
 
@@ -282,7 +288,7 @@ export interface WorkerTableRow {
   /** JSON array. */
   tags: string;
   version: string;
-  /** Shards at a time, and those that run now. */
+  /** Maximum concurrent shards, and the running ones. */
   capacity: number;
   active: number;
   started_at: string;
@@ -290,7 +296,7 @@ export interface WorkerTableRow {
   last_seen: number;
 }
 
-/** The one place where booleans meet the database. */
+/** The only conversion between booleans and the database. */
 export const flag = {
   toRow: (value: boolean): number => (value ? 1 : 0),
   fromRow: (value: number): boolean => value !== 0,

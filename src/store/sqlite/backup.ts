@@ -5,15 +5,15 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../../domain/errors.ts';
 
-/** Folder beside the store for what it was before it was changed. */
+/** Folder beside the store for its backups before migrations. */
 const backupFolder = 'backups';
 
 /**
- * Copies the store, with the version of the workspace, to `backups/<name>/` beside it. The copy is one state of the
- * database, also while others write. An older copy of that name is replaced, once the new one is whole.
+ * Copies the store, with the version of the workspace, to `backups/<name>/` beside it. The copy is a consistent
+ * snapshot, even while others write. Replaces an older copy of that name once the new one is complete.
  *
- * @returns the folder of the copy
- * @throws PortolanError `insufficient_storage` when there is no room for it, `configuration` when it cannot be made
+ * @returns folder of the copy
+ * @throws PortolanError `insufficient_storage` without enough space, `configuration` if it cannot be created
  */
 export async function backUpStore(file: string, name: string): Promise<string> {
   const workspace = dirname(file);
@@ -36,9 +36,9 @@ export async function backUpStore(file: string, name: string): Promise<string> {
 }
 
 async function copyDatabase(file: string, copy: string): Promise<void> {
-  // Opening one that is not there would make it.
+  // Opening a missing file would create it.
   if (!existsSync(file)) return;
-  // SQLite takes an empty file as its target and would give a new one the mode of the umask.
+  // SQLite accepts an empty file as its target; it would create a new one with the mode of the umask.
   await (await open(copy, 'wx', 0o600)).close();
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
@@ -54,7 +54,7 @@ async function copyVersion(workspace: string, draft: string): Promise<void> {
   try {
     await copyFile(join(workspace, 'workspace.version'), copy, constants.COPYFILE_EXCL);
   } catch (error) {
-    // A store outside of a workspace has none.
+    // A store outside a workspace has no version file.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }

@@ -16,10 +16,10 @@ import { serverExecutor } from '../../domain/executor.ts';
 import type { Database } from '../database.ts';
 import { openDatabaseFile, translated } from './sqlite-file.ts';
 
-/** Distinct SQL texts that stay prepared; the queries of the product are far fewer. */
+/** Distinct SQL texts that stay prepared; the product has far fewer queries. */
 const preparedStatements = 200;
 
-/** Changes of other processes are seen this much later at the most, milliseconds. */
+/** Maximum delay until changes of other processes are seen, milliseconds. */
 const othersMs = 10;
 
 /** Kysely over `node:sqlite`: one connection, statements prepared once, transactions that take the write lock first. */
@@ -96,8 +96,8 @@ class PreparedDatabase implements SqliteDatabase {
   }
 
   /**
-   * Own changes are counted here; those of other processes are asked for (https://www.sqlite.org/pragma.html,
-   * data_version) at most every few milliseconds, because the question takes as long as a tenth of an answer.
+   * Counts this process's changes; polls for those of other processes (https://www.sqlite.org/pragma.html,
+   * data_version) at most every few milliseconds, because the pragma takes a tenth of the time of a response.
    */
   version(): string {
     const now = performance.now();
@@ -109,7 +109,7 @@ class PreparedDatabase implements SqliteDatabase {
     return `${this.#others}.${this.#changes}`;
   }
 
-  /** A prepared statement would give back one page for each step (https://www.sqlite.org/pragma.html). */
+  /** Not prepared: a prepared statement would release one page per step (https://www.sqlite.org/pragma.html). */
   releasePages(most: number): void {
     translated(() => this.#database.exec(`pragma incremental_vacuum(${most})`));
   }
@@ -154,7 +154,7 @@ function bound(parameters: readonly unknown[]): SQLInputValue[] {
 /**
  * Opens or creates a database file with mode 0600.
  *
- * @throws PortolanError `configuration` when the file cannot be opened or is not a SQLite database
+ * @throws PortolanError `configuration` if the file cannot be opened or is not a SQLite database
  */
 export function openDatabase<Tables>(file: string): Database<Tables> {
   const database = new PreparedDatabase(openDatabaseFile(file));

@@ -6,9 +6,9 @@ import { PortolanError } from '../../domain/errors.ts';
 const resultCode = { busy: 5, readonly: 8, full: 13, cantOpen: 14, notADatabase: 26 } as const;
 
 /**
- * Opens or creates a database file with mode 0600: WAL, every commit on the disk before it returns.
+ * Opens or creates a database file with mode 0600: WAL, each commit durable before it returns.
  *
- * @throws PortolanError `configuration` when the file cannot be opened or is not a SQLite database
+ * @throws PortolanError `configuration` if the file cannot be opened or is not a SQLite database
  */
 export function openDatabaseFile(file: string): DatabaseSync {
   try {
@@ -27,7 +27,7 @@ function makePrivate(file: string): void {
 
 function configured(database: DatabaseSync): DatabaseSync {
   try {
-    // Takes effect only while the file has no table, hence before everything else.
+    // Only takes effect while the file has no table, hence first.
     database.exec('pragma auto_vacuum = incremental');
     database.exec('pragma journal_mode = wal');
     database.exec('pragma synchronous = full');
@@ -46,7 +46,7 @@ function openFailure(file: string, error: unknown): string {
   return `The store ${file} cannot be opened: ${message}`;
 }
 
-/** Runs a call of SQLite and gives those failures that a person can act on their code. */
+/** Runs a SQLite call and maps failures that an operator can fix to PortolanError. */
 export function translated<T>(call: () => T): T {
   try {
     return call();
