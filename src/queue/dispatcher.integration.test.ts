@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { postgresObstacle, startPostgres } from '../../test/postgres.ts';
 import { Dispatcher } from './dispatcher.ts';
 
-/** Node.js fires a timer for a longer time at once, milliseconds. */
+/** Longest timer of Node.js, milliseconds: it fires longer ones at once. */
 const longestTimer = 2 ** 31 - 1;
 const day = 24 * 3_600_000;
 
@@ -18,11 +18,11 @@ it.skipIf(postgresObstacle() !== null)(
     try {
       const url = await postgres.database();
       vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-      // A connection that is being made times out by the clock of the test.
+      // Connect timeouts use the fake clock.
       const dispatcher = await Dispatcher.start(url, () => undefined);
       const timers = vi.spyOn(globalThis, 'setTimeout');
       vi.setSystemTime(Date.now() - 60 * day);
-      // Its supervision is due.
+      // pg-boss runs its supervision.
       await vi.advanceTimersByTimeAsync(10_500);
       const waits = timers.mock.calls.map(([, ms = 0]) => ms);
       vi.useRealTimers();

@@ -17,11 +17,11 @@ import type { JobQueue } from './queue.ts';
 
 const leaseMs = 1000;
 
-/** A place with a store and queues on it, for one test. */
+/** Store and queues of one test. */
 interface Bench {
   store: Store;
   queue: JobQueue;
-  /** A queue of the same server in another process, as far as that can be had. */
+  /** A queue of the same server, as if in another process. */
   other(): Promise<JobQueue>;
   /** Ends what there is for one test. */
   remove(): Promise<unknown>;
@@ -57,7 +57,7 @@ function fail(error: unknown): void {
   throw error;
 }
 
-/** Takes away what a test has left; to make everything anew would take each test half a second. */
+/** Empties all tables: a new database per test would take half a second. */
 const leftovers = `truncate ${contentTables.map((table) => `portolan.${table}`).join(', ')}; delete from portolan_queue.job`;
 
 function onPostgres(): Engine {
@@ -145,7 +145,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   beforeEach(async () => {
     bench = await make();
     ({ store, queue } = bench);
-    // From the time of day on: PGlite turns in circles when its clock is set back by weeks.
+    // Starts at the current time: PGlite spins when its clock is set back by weeks.
     vi.useFakeTimers({ toFake: ['Date'] });
   });
 
@@ -182,11 +182,11 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   });
 
   it('gives every job once', async () => {
-    // Submitted within one millisecond, ids in the opposite order.
+    // Submitted within one millisecond, with ids in the opposite order.
     for (const id of ['c', 'b', 'a']) await submit(id);
     const claims = await Promise.all(Array.from({ length: 4 }, (_, worker) => queue.claim(`w${worker}`)));
     expect(claims.map((claim) => claim?.scanId ?? '').sort()).toEqual(['', 'a', 'b', 'c']);
-    // A scan that a server has taken waits until somebody runs it.
+    // A claimed scan stays pending until a worker runs it.
     expect(await queue.counts()).toEqual({ pending: 3, running: 0, failed: 0 });
     for (const id of ['a', 'b']) await store.scans.update(id, { status: 'running' });
     expect(await queue.counts()).toEqual({ pending: 1, running: 2, failed: 0 });

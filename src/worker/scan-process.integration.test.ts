@@ -61,7 +61,7 @@ it('passes on whole lines of what the process writes to its log', async () => {
   expect([lines[0], lines[1], lines[2]?.slice(0, 4), lines.at(-1)]).toEqual(['one', 'two', 'ünïx', 'last']);
 });
 
-/** A process that reports each message that it gets as a fault, and acknowledges all commands but `silent`. */
+/** A process that reports each message it receives as a fault, and acknowledges every command but `silent`. */
 function listener(silent: string) {
   const entryFile = join(dir, 'listen.mjs');
   writeFileSync(

@@ -23,12 +23,12 @@ const row = (port: number): PortRow => ({
   reason: '\u2028',
 });
 
-/** A home that keeps what comes, in the order in which it comes. */
+/** An owner that stores uploads in order of arrival. */
 class Home {
   readonly seen: string[] = [];
   rows: string[] = [];
   checkpoint: string | null = null;
-  /** Answers in its place, with a status and a body. */
+  /** Status and body to respond with instead. */
   refusal: [status: number, body: object] | null = null;
   url = '';
   #server: Server | null = null;
