@@ -1,14 +1,9 @@
-import { afterEach, expect, it } from 'vitest';
-import { endedScan, HttpReceiver, MailReceiver } from '../../test/receivers.ts';
-import { deliver } from './deliver.ts';
+import { expect, it } from 'vitest';
+import { endedScan } from '../../test/receivers.ts';
 import { maxMessageBytes } from './fitting.ts';
+import { deliveredByEach } from './fixtures/each-channel.ts';
 import { type ReportDetails, scanReport } from './scan-report.ts';
 import type { ShownFinding } from './shown-finding.ts';
-
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
-});
 
 const finding: ShownFinding = {
   severity: 'critical',
@@ -32,38 +27,7 @@ const changed: ReportDetails = {
   },
 };
 
-/** Sends to each kind of channel, and gives what arrived. */
-async function sent(details: ReportDetails): Promise<{ slack: string; webhook: string; mail: string }> {
-  const [slack, webhook, mail] = [new HttpReceiver(), new HttpReceiver(), new MailReceiver()];
-  open.push(slack, webhook, mail);
-  const settings = {
-    default_channels: [],
-    rules: [],
-    slack: { webhook_url: await slack.listen(), channel: null },
-    email: {
-      smtp_server: '127.0.0.1',
-      smtp_port: await mail.listen(),
-      from: 'scanner@example.org',
-      to: [],
-      username: null,
-      password: null,
-      tls: 'auto' as const,
-    },
-    webhooks: [{ name: 'siem', url: await webhook.listen(), events: [], headers: {}, secret: null }],
-  };
-  const notice = scanReport(endedScan({}), null, details);
-  for (const channel of ['slack://sec', 'webhook://siem', 'email://a@b.example'])
-    expect(await deliver(settings, { id: 'd-1', channel, notice }, new AbortController().signal)).toEqual({
-      status: 'delivered',
-      remark: null,
-    });
-  expect(webhook.received[0]?.headers['x-service-event']).toBe(details.event);
-  return {
-    slack: slack.received[0]?.body ?? '',
-    webhook: webhook.received[0]?.body ?? '',
-    mail: mail.received[0]?.text.replaceAll('=\r\n', '') ?? '',
-  };
-}
+const sent = (details: ReportDetails) => deliveredByEach(scanReport(endedScan({}), null, details));
 
 it('a completed scan names its worst findings in every kind of message', async () => {
   const { slack, webhook, mail } = await sent({

@@ -141,7 +141,7 @@ describe('traces', { timeout: 120_000 }, () => {
       const shards = named('shard');
       expect(shards.map((shard) => valueOf(shard, 'portolan.shard')).sort()).toEqual(['0', '1']);
       expect(shards.map((shard) => [shard.parentSpanId, valueOf(shard, 'portolan.status')])).toEqual(
-        Array(2).fill([root?.spanId, 'done']),
+        Array.from({ length: 2 }, () => [root?.spanId, 'done']),
       );
       // Each shard has swept ports; the scan as a whole has not.
       const sweeps = named('node syn_scanner').map(({ parentSpanId }) => parentSpanId);

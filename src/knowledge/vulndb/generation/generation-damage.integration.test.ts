@@ -1,45 +1,22 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../../../domain/errors.ts';
 import { buildGeneration } from '../fixtures/build-generation.ts';
 import { nvdRecord } from '../fixtures/feeds.ts';
+import { VulndbTrial } from '../fixtures/vulndb-trial.ts';
 import { readNvdRecord } from '../import/import-nvd.ts';
 import { openVulndb } from './generation.ts';
 import { GenerationWriter } from './generation-writer.ts';
 import { generationFiles } from './manifest.ts';
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'portolan-vulndb-'));
-});
-afterEach(() => {
-  rmSync(dir, { recursive: true, force: true });
-});
+const trial = new VulndbTrial();
 
 const nvd = (id: string, options = {}) => readNvdRecord(nvdRecord(id, options));
 
-async function opened() {
-  const db = await openVulndb(dir);
-  if (db === null) throw new Error('there is no database');
-  return db;
-}
-
-async function idsOf(vendor: string, product: string): Promise<string[]> {
-  const db = await opened();
-  try {
-    return db.lookup(vendor, product).map(({ id }) => id);
-  } finally {
-    db.close();
-  }
-}
-
-const generations = () => readdirSync(dir).filter((name) => /^\d{8}T/.test(name));
-
 describe('damaged data', () => {
   const query = async () => {
-    const db = await openVulndb(dir);
+    const db = await openVulndb(trial.dir);
     try {
       const fixes = db?.fixes('debian', '12', 'CVE-2026-1000');
       return JSON.stringify([db?.rank('CVE-2026-1000'), fixes, db?.lookup('acme', 'httpd')]);
@@ -51,7 +28,7 @@ describe('damaged data', () => {
     error instanceof PortolanError && error.code === 'conflict' && /damaged/.test(error.message);
 
   beforeEach(async () => {
-    await buildGeneration(dir, (writer) => {
+    await buildGeneration(trial.dir, (writer) => {
       for (let index = 0; index < 50; index++) writer.addRecord(nvd(`CVE-2026-${1000 + index}`));
       writer.setKev([{ id: 'CVE-2026-1000', added: '2026-11-19', ransomware: true }]);
       writer.setEpss([{ id: 'CVE-2026-1000', score: 0.5, percentile: 0.5 }]);
@@ -68,7 +45,7 @@ describe('damaged data', () => {
   it.each([...generationFiles, 'manifest.json'])(
     '%s that is cut off or missing is a clear error',
     async (name) => {
-      const file = join(dir, generations()[0] ?? '', name);
+      const file = join(trial.dir, trial.generations()[0] ?? '', name);
       const whole = readFileSync(file);
       for (const length of [0, 1, Math.floor(whole.length / 2), whole.length - 2]) {
         truncateSync(file, length);
@@ -84,7 +61,7 @@ describe('damaged data', () => {
   it('any flipped byte is a clear error or changes nothing', async () => {
     const whole = await query();
     for (const name of generationFiles) {
-      const file = join(dir, generations()[0] ?? '', name);
+      const file = join(trial.dir, trial.generations()[0] ?? '', name);
       const content = readFileSync(file);
       const step = Math.max(1, Math.floor(content.length / 150));
       for (let at = 0; at < content.length; at += step) {
@@ -104,25 +81,25 @@ describe('damaged data', () => {
 
   it('a hostile pointer or manifest leads nowhere else', async () => {
     for (const text of ['../../etc', '', 'x'.repeat(5000), '20200101T000000Z-abcdef']) {
-      writeFileSync(join(dir, 'current'), text);
+      writeFileSync(join(trial.dir, 'current'), text);
       await expect(query()).rejects.toSatisfy(damagedError);
     }
   });
 
   it('stops an import that would carry it on, and one that begins anew replaces it', async () => {
-    const file = join(dir, generations()[0] ?? '', 'records.bin');
+    const file = join(trial.dir, trial.generations()[0] ?? '', 'records.bin');
     const bytes = readFileSync(file);
     bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 0xff;
     writeFileSync(file, bytes);
-    await expect(buildGeneration(dir, (writer) => writer.addRecord(nvd('CVE-2026-2000')))).rejects.toSatisfy(
-      damagedError,
-    );
-    await buildGeneration(dir, (writer) => writer.addRecord(nvd('CVE-2026-2000')), true);
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-2000']);
-    writeFileSync(join(dir, 'current'), 'nonsense');
-    expect(() => GenerationWriter.open(dir)).toThrow(/damaged/);
-    await buildGeneration(dir, (writer) => writer.addRecord(nvd('CVE-2026-2001')), true);
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-2001']);
-    expect(generations()).toHaveLength(1);
+    await expect(
+      buildGeneration(trial.dir, (writer) => writer.addRecord(nvd('CVE-2026-2000'))),
+    ).rejects.toSatisfy(damagedError);
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(nvd('CVE-2026-2000')), true);
+    expect(await trial.idsOf('acme', 'httpd')).toEqual(['CVE-2026-2000']);
+    writeFileSync(join(trial.dir, 'current'), 'nonsense');
+    expect(() => GenerationWriter.open(trial.dir)).toThrow(/damaged/);
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(nvd('CVE-2026-2001')), true);
+    expect(await trial.idsOf('acme', 'httpd')).toEqual(['CVE-2026-2001']);
+    expect(trial.generations()).toHaveLength(1);
   });
 });

@@ -1,18 +1,10 @@
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CveRecord } from '../cve-record.ts';
 import { buildGeneration } from '../fixtures/build-generation.ts';
 import { cve5Record, nvdRecord } from '../fixtures/feeds.ts';
+import { VulndbTrial } from '../fixtures/vulndb-trial.ts';
 import { readCve5Record } from '../import/import-cve5.ts';
 import { readNvdRecord } from '../import/import-nvd.ts';
 import { openVulndb } from './generation.ts';
@@ -20,48 +12,25 @@ import { readCurrentManifest } from './generation-pointer.ts';
 import { GenerationWriter } from './generation-writer.ts';
 import { newerFiles } from './manifest.ts';
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'portolan-vulndb-'));
-});
-afterEach(() => {
-  rmSync(dir, { recursive: true, force: true });
-});
+const trial = new VulndbTrial();
 
 const nvd = (id: string, options = {}) => readNvdRecord(nvdRecord(id, options));
 
-async function opened() {
-  const db = await openVulndb(dir);
-  if (db === null) throw new Error('there is no database');
-  return db;
-}
-
-async function idsOf(vendor: string, product: string): Promise<string[]> {
-  const db = await opened();
-  try {
-    return db.lookup(vendor, product).map(({ id }) => id);
-  } finally {
-    db.close();
-  }
-}
-
-const generations = () => readdirSync(dir).filter((name) => /^\d{8}T/.test(name));
-
 describe('a generation', () => {
   it('is not there before something was imported', async () => {
-    expect(await openVulndb(dir)).toBeNull();
-    expect(await openVulndb(join(dir, 'missing'))).toBeNull();
-    expect(readCurrentManifest(dir)).toBeNull();
+    expect(await openVulndb(trial.dir)).toBeNull();
+    expect(await openVulndb(join(trial.dir, 'missing'))).toBeNull();
+    expect(readCurrentManifest(trial.dir)).toBeNull();
   });
 
   it('gives back whole records by any spelling of the product, and nothing for others', async () => {
     const records = ['CVE-2026-1001', 'CVE-2026-1000', 'CVE-2025-99999'].map((id) => nvd(id));
-    const manifest = await buildGeneration(dir, (writer) => {
+    const manifest = await buildGeneration(trial.dir, (writer) => {
       for (const record of records) writer.addRecord(record);
       writer.addRecord(nvd('CVE-2026-3000', { product: 'http\\!d' }));
     });
     expect(manifest.counts).toEqual({ cves: 4, rejected: 0, products: 2, kev: 0, epss: 0, fixes: 0 });
-    const db = await opened();
+    const db = await trial.open();
     const found = db.lookup('ACME', 'httpd');
     expect(found.map(({ id }) => id)).toEqual(['CVE-2025-99999', 'CVE-2026-1000', 'CVE-2026-1001']);
     expect(JSON.parse(JSON.stringify(found))).toEqual(records.toReversed());
@@ -93,8 +62,8 @@ describe('a generation', () => {
         })),
       })),
     };
-    await buildGeneration(dir, (writer) => writer.addRecord(many));
-    const db = await opened();
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(many));
+    const db = await trial.open();
     expect(db.manifest.counts.products).toBe(300);
     expect(JSON.parse(JSON.stringify(db.lookup('acme', 'httpd_299')[0]))).toEqual(many);
     db.close();
@@ -106,28 +75,28 @@ describe('a generation', () => {
     for (const { nodes } of platform.configurations) {
       for (const node of nodes) for (const match of node.matches) match.vulnerable = false;
     }
-    const manifest = await buildGeneration(dir, (writer) => {
+    const manifest = await buildGeneration(trial.dir, (writer) => {
       writer.addRecord(platform);
       writer.addRecord(nvd('CVE-2026-1001', { status: 'Rejected' }));
     });
     expect([manifest.counts.cves, manifest.counts.rejected]).toEqual([2, 1]);
-    expect(await idsOf('acme', 'httpd')).toEqual([]);
+    expect(await trial.idsOf('acme', 'httpd')).toEqual([]);
   });
 
   it('is made of the one before and what is new; the newer state of a record holds, whichever came first', async () => {
-    await buildGeneration(dir, (writer) => {
+    await buildGeneration(trial.dir, (writer) => {
       for (const id of ['CVE-2026-1000', 'CVE-2026-1001', 'CVE-2026-1002']) writer.addRecord(nvd(id));
     });
-    const first = generations();
-    await buildGeneration(dir, (writer) => {
+    const first = trial.generations();
+    await buildGeneration(trial.dir, (writer) => {
       writer.addRecord(nvd('CVE-2026-1003'));
       writer.addRecord(nvd('CVE-2026-1000', { end: '2.5', modified: '2026-02-01T00:00:00.000' }));
       writer.addRecord(nvd('CVE-2026-1001', { end: '1.0', modified: '2020-02-01T00:00:00.000' }));
       writer.addRecord(nvd('CVE-2026-1002', { status: 'Rejected', modified: '2026-02-01T00:00:00.000' }));
     });
-    expect(generations()).toHaveLength(1);
-    expect(generations()).not.toEqual(first);
-    const db = await opened();
+    expect(trial.generations()).toHaveLength(1);
+    expect(trial.generations()).not.toEqual(first);
+    const db = await trial.open();
     const ends = db
       .lookup('acme', 'httpd')
       .map(({ id, configurations }) => [id, configurations[0]?.nodes[0]?.matches[0]?.endExcluding]);
@@ -147,11 +116,11 @@ describe('a generation', () => {
       { vendor: 'acme', product: 'httpd', versions: [{ status: 'affected', version: '0', lessThan: '9' }] },
     ];
     const cve5 = readCve5Record(cve5Record('CVE-2025-1000', { affected }));
-    await buildGeneration(dir, (writer) => writer.addRecord(unanalysed));
-    expect(await idsOf('acme', 'httpd')).toEqual([]);
-    await buildGeneration(dir, (writer) => writer.addRecord(cve5));
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(unanalysed));
+    expect(await trial.idsOf('acme', 'httpd')).toEqual([]);
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(cve5));
     const endOf = async () => {
-      const db = await opened();
+      const db = await trial.open();
       const [record] = db.lookup('acme', 'httpd');
       db.close();
       return [record?.source, record?.configurations[0]?.nodes[0]?.matches[0]?.endExcluding];
@@ -159,13 +128,13 @@ describe('a generation', () => {
     expect(await endOf()).toEqual(['nvd+cve5', '9']);
     const { id, descriptions } = rest;
     const override = readNvdRecord({ id, descriptions, configurations, annotation: {} });
-    await buildGeneration(dir, (writer) => writer.addRecord(override));
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(override));
     expect(await endOf()).toEqual(['nvd+cve5+overrides', '2.4.1']);
-    await buildGeneration(dir, (writer) =>
+    await buildGeneration(trial.dir, (writer) =>
       writer.addRecord(nvd('CVE-2025-1000', { end: '3', modified: '2026-05-01T00:00:00.000' })),
     );
     expect(await endOf()).toEqual(['nvd+cve5+overrides', '2.4.1']);
-    const db = await opened();
+    const db = await trial.open();
     const [record] = db.lookup('acme', 'httpd');
     expect([record?.title, record?.description, record?.cvss[0]?.score]).toEqual([
       'Overflow in httpd',
@@ -176,7 +145,7 @@ describe('a generation', () => {
   });
 
   it('ranks by KEV and EPSS, and replaces these tables as wholes without touching the rest', async () => {
-    await buildGeneration(dir, (writer) => {
+    await buildGeneration(trial.dir, (writer) => {
       writer.addRecord(nvd('CVE-2026-1000'));
       writer.setKev([{ id: 'CVE-2026-1000', added: '2026-11-19', ransomware: true }]);
       writer.setEpss([
@@ -185,7 +154,7 @@ describe('a generation', () => {
         { id: 'CVE-2026-1000', score: 0.94358, percentile: 0.99999 },
       ]);
     });
-    const before = await opened();
+    const before = await trial.open();
     expect(before.rank('CVE-2026-1000')).toEqual({
       kev: { added: '2026-11-19', ransomware: true },
       epss: { score: 0.94358, percentile: 0.99999 },
@@ -197,11 +166,11 @@ describe('a generation', () => {
     expect(before.rank('CVE-2026-1001').epss).toEqual({ score: 1, percentile: 1 });
     expect(before.rank('CVE-2026-9999')).toEqual({ kev: null, epss: null });
     expect(before.rank('nonsense')).toEqual({ kev: null, epss: null });
-    const manifest = await buildGeneration(dir, (writer) => writer.setKev([]));
+    const manifest = await buildGeneration(trial.dir, (writer) => writer.setKev([]));
     expect(manifest.counts).toMatchObject({ cves: 1, kev: 0, epss: 3 });
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
+    expect(await trial.idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
     // An open reader still reads the old data, although its files are deleted.
-    expect(existsSync(join(dir, before.version))).toBe(false);
+    expect(existsSync(join(trial.dir, before.version))).toBe(false);
     expect(before.lookup('acme', 'httpd')[0]?.description).toBe('An overflow in httpd.');
     expect(before.rank('CVE-2026-1000').kev).not.toBeNull();
     before.close();
@@ -214,7 +183,7 @@ describe('a generation', () => {
       package: name,
       fixed: new Map(fixed),
     });
-    await buildGeneration(dir, (writer) => {
+    await buildGeneration(trial.dir, (writer) => {
       writer.addFixes(
         fixes('openssh', [
           ['CVE-2023-38408', '1:9.2p1-2+deb12u1'],
@@ -223,11 +192,11 @@ describe('a generation', () => {
       );
       writer.addFixes(fixes('dropbear', [['CVE-2023-38408', '0']]));
     });
-    const manifest = await buildGeneration(dir, (writer) =>
+    const manifest = await buildGeneration(trial.dir, (writer) =>
       writer.addFixes(fixes('dropbear', [['CVE-2024-1000', '2']])),
     );
     expect(manifest.distributions).toEqual([{ distribution: 'debian', release: '12', statements: 3 }]);
-    const db = await opened();
+    const db = await trial.open();
     expect(db.fixes('debian', '12', 'CVE-2023-38408')).toEqual([
       {
         distribution: 'debian',
@@ -250,7 +219,7 @@ describe('a generation', () => {
 
 describe('what came since', () => {
   const everything = async (): Promise<unknown> => {
-    const db = await opened();
+    const db = await trial.open();
     try {
       const records = ['httpd', 'ftpd', 'sshd'].map((product) => db.lookup('acme', product));
       return JSON.parse(JSON.stringify([db.manifest.counts, records]));
@@ -278,33 +247,33 @@ describe('what came since', () => {
   };
 
   it('answers as if everything had been imported at once, and the large files stay as they are', async () => {
-    const { files } = await buildGeneration(dir, addAll(base));
+    const { files } = await buildGeneration(trial.dir, addAll(base));
     for (const [at, records] of changes.entries()) {
-      const manifest = await buildGeneration(dir, addAll(records));
+      const manifest = await buildGeneration(trial.dir, addAll(records));
       expect(manifest.files['records.bin']).toEqual(files['records.bin']);
       expect(manifest.newer?.cves).toBe([2, 4, 4][at]);
       const layered = await everything();
-      await buildGeneration(dir, addAll([...base, ...changes.slice(0, at + 1).flat()]), true);
+      await buildGeneration(trial.dir, addAll([...base, ...changes.slice(0, at + 1).flat()]), true);
       expect(layered).toEqual(await everything());
-      await buildGeneration(dir, addAll(base), true);
-      for (const earlier of changes.slice(0, at + 1)) await buildGeneration(dir, addAll(earlier));
+      await buildGeneration(trial.dir, addAll(base), true);
+      for (const earlier of changes.slice(0, at + 1)) await buildGeneration(trial.dir, addAll(earlier));
     }
   });
 
   it('is carried on with new tables, and taken into the large files when it is much', async () => {
-    await buildGeneration(dir, addAll(base));
-    await buildGeneration(dir, addAll(changes[0] ?? []));
+    await buildGeneration(trial.dir, addAll(base));
+    await buildGeneration(trial.dir, addAll(changes[0] ?? []));
     const before = await everything();
-    const carried = await buildGeneration(dir, (writer) => writer.setKev([]));
+    const carried = await buildGeneration(trial.dir, (writer) => writer.setKev([]));
     expect(carried.newer?.cves).toBe(2);
     expect(await everything()).toEqual(before);
-    const withFixes = await buildGeneration(dir, (writer) =>
+    const withFixes = await buildGeneration(trial.dir, (writer) =>
       writer.addFixes({ distribution: 'debian', release: '12', package: 'x', fixed: new Map() }),
     );
     expect(withFixes.newer).toBeUndefined();
     expect(await everything()).toEqual(before);
     const many = await buildGeneration(
-      dir,
+      trial.dir,
       addAll(base.map((record) => ({ ...record, modified: '2026-07-01T00:00:00.000Z' }))),
     );
     expect(many.newer).toBeUndefined();
@@ -312,27 +281,27 @@ describe('what came since', () => {
   });
 
   it('puts sources together across both', async () => {
-    await buildGeneration(dir, addAll(base));
+    await buildGeneration(trial.dir, addAll(base));
     const affected = [
       { vendor: 'acme', product: 'sshd', versions: [{ status: 'affected', version: '0', lessThan: '9' }] },
     ];
-    await buildGeneration(dir, addAll([readCve5Record(cve5Record('CVE-2025-1003', { affected }))]));
+    await buildGeneration(trial.dir, addAll([readCve5Record(cve5Record('CVE-2025-1003', { affected }))]));
     const sourceOf = async () => {
-      const db = await opened();
+      const db = await trial.open();
       const record = db.lookup('acme', 'httpd').find(({ id }) => id === 'CVE-2025-1003');
       db.close();
       return record?.source;
     };
     expect(await sourceOf()).toBe('nvd+cve5');
-    await buildGeneration(dir, addAll([nvd('CVE-2025-1004', { ...later, end: '1' })]));
+    await buildGeneration(trial.dir, addAll([nvd('CVE-2025-1004', { ...later, end: '1' })]));
     expect(await sourceOf()).toBe('nvd+cve5');
   });
 
   it.each(newerFiles)('%s that is damaged, cut off or missing is a clear error', async (name) => {
-    await buildGeneration(dir, addAll(base));
-    await buildGeneration(dir, addAll(changes[0] ?? []));
+    await buildGeneration(trial.dir, addAll(base));
+    await buildGeneration(trial.dir, addAll(changes[0] ?? []));
     const whole = await everything();
-    const file = join(dir, generations()[0] ?? '', name);
+    const file = join(trial.dir, trial.generations()[0] ?? '', name);
     const content = readFileSync(file);
     for (let at = 0; at < content.length; at += Math.max(1, Math.floor(content.length / 60))) {
       const bytes = Buffer.from(content);
@@ -347,7 +316,7 @@ describe('what came since', () => {
     truncateSync(file, content.length - 1);
     await expect(everything()).rejects.toThrow(/damaged/);
     if (name === 'newer-records.bin')
-      await expect(buildGeneration(dir, addAll(changes[1] ?? []))).rejects.toThrow(/damaged/);
+      await expect(buildGeneration(trial.dir, addAll(changes[1] ?? []))).rejects.toThrow(/damaged/);
     rmSync(file);
     await expect(everything()).rejects.toThrow(/damaged/);
   });
@@ -355,29 +324,29 @@ describe('what came since', () => {
 
 describe('the writer', () => {
   it('is one at a time', async () => {
-    const writer = GenerationWriter.open(dir);
-    expect(() => GenerationWriter.open(dir)).toThrow(/Another import or sync .* in progress/);
+    const writer = GenerationWriter.open(trial.dir);
+    expect(() => GenerationWriter.open(trial.dir)).toThrow(/Another import or sync .* in progress/);
     writer.close();
-    GenerationWriter.open(dir).close();
+    GenerationWriter.open(trial.dir).close();
   });
 
   it('changes nothing before it commits, and removes what a crash left', async () => {
-    await buildGeneration(dir, (writer) => writer.addRecord(nvd('CVE-2026-1000')));
-    const writer = GenerationWriter.open(dir);
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(nvd('CVE-2026-1000')));
+    const writer = GenerationWriter.open(trial.dir);
     writer.addRecord(nvd('CVE-2026-1001'));
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
+    expect(await trial.idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
     writer.close();
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
-    writeFileSync(join(dir, 'mine.txt'), '');
+    expect(await trial.idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
+    writeFileSync(join(trial.dir, 'mine.txt'), '');
     const leftovers = ['.staging-0123456789ab', '20200101T000000Z-abcdef'];
-    for (const name of leftovers) writeFileSync(join(dir, name), '');
-    GenerationWriter.open(dir).close();
-    expect(readdirSync(dir).filter((name) => leftovers.includes(name))).toEqual([]);
-    expect(existsSync(join(dir, 'mine.txt'))).toBe(true);
+    for (const name of leftovers) writeFileSync(join(trial.dir, name), '');
+    GenerationWriter.open(trial.dir).close();
+    expect(readdirSync(trial.dir).filter((name) => leftovers.includes(name))).toEqual([]);
+    expect(existsSync(join(trial.dir, 'mine.txt'))).toBe(true);
   });
 
   it('comes back to a checkpoint', async () => {
-    const manifest = await buildGeneration(dir, (writer) => {
+    const manifest = await buildGeneration(trial.dir, (writer) => {
       writer.addRecord(nvd('CVE-2026-1000'));
       const before = writer.checkpoint();
       writer.addRecord(nvd('CVE-2026-1001'));
@@ -388,19 +357,19 @@ describe('the writer', () => {
     });
     expect(manifest.counts).toMatchObject({ cves: 2, kev: 0, fixes: 0 });
     expect(manifest.distributions).toEqual([]);
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000', 'CVE-2026-1002']);
+    expect(await trial.idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000', 'CVE-2026-1002']);
   });
 
   it('can be broken off while it builds', async () => {
-    await buildGeneration(dir, (writer) => writer.addRecord(nvd('CVE-2026-1000')));
-    const writer = GenerationWriter.open(dir);
+    await buildGeneration(trial.dir, (writer) => writer.addRecord(nvd('CVE-2026-1000')));
+    const writer = GenerationWriter.open(trial.dir);
     for (let index = 0; index < 2000; index++) writer.addRecord(nvd(`CVE-2026-${2000 + index}`));
     const stop = new AbortController();
     const commit = writer.commit({ sources: {}, synced: false, signal: stop.signal });
     stop.abort();
     await expect(commit).rejects.toThrow();
     writer.close();
-    expect(await idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
-    expect(generations()).toHaveLength(1);
+    expect(await trial.idsOf('acme', 'httpd')).toEqual(['CVE-2026-1000']);
+    expect(trial.generations()).toHaveLength(1);
   });
 });

@@ -90,7 +90,7 @@ describe('GET /api/v1/audit', () => {
       (audit) => audit.length >= 5,
     );
     expect(served.map(({ request }) => [request.path, request.status])).toEqual(
-      Array(5).fill(['/api/v1/scans', 200]),
+      Array.from({ length: 5 }, () => ['/api/v1/scans', 200]),
     );
   });
 
