@@ -22,8 +22,9 @@ export const moduleTypes = [
 export type ModuleType = (typeof moduleTypes)[number];
 
 /**
- * The module contract. One object is one configured instance: the engine creates, initializes and configures it,
- * executes it once per scan and cleans it up.
+ * The module contract. The engine creates one instance for each node of a scan, configures and executes it.
+ * `initialize` and `cleanup` belong to the module type: they run once per process, in an instance of their own, and what
+ * `initialize` loads is only read from then on. See `lifecycle.ts`.
  */
 export interface Module {
   name(): string;

@@ -1,17 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AddressSet } from '../domain/targets/address-set.ts';
-import type { NetworkGate } from '../net/gate/gate.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 import { forEachItem } from './each.ts';
-import { loadGraph } from './graph.ts';
-import type { DataContext } from './module.ts';
-import { defineModule, type ExecContext, type ModuleDefinition, type ResultSource } from './module.ts';
-import { type Plan, planGraph } from './plan.ts';
-import { Registry } from './registry.ts';
-import { type EarlierRun, type RunEnvironment, runGraph } from './run.ts';
+import { environmentOf, moduleOf, planOf, runTrial } from './fixtures/graph-trial.ts';
+import { type EarlierRun, runGraph } from './run.ts';
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const hosts = (count: number) =>
   Array.from({ length: count }, (_, i) => ({
     ip: `127.0.${i >> 8}.${i & 255}`,
@@ -20,28 +13,8 @@ const hosts = (count: number) =>
   }));
 const portOf = (host: string) => ({ host, port: 80, protocol: 'tcp', state: 'open', reason: 'syn-ack' });
 
-function module(
-  name: string,
-  type: ModuleDefinition['type'],
-  keys: { requires?: string[]; provides?: string[]; reads?: string[] },
-  execute: (ctx: ExecContext, data: DataContext) => Promise<void>,
-): ModuleDefinition {
-  const { requires = [], provides = [], reads = [] } = keys;
-  return defineModule({
-    name,
-    type,
-    version: '1.0.0',
-    description: name,
-    options: {},
-    requires,
-    provides,
-    reads,
-    execute,
-  });
-}
-
 const finder = (count: number) =>
-  module(
+  moduleOf(
     'finder',
     'discovery',
     { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -49,7 +22,7 @@ const finder = (count: number) =>
       for (const host of hosts(count)) await data.append('discovered_hosts', host);
     },
   );
-const sweeper = module(
+const sweeper = moduleOf(
   'sweeper',
   'scanner',
   { requires: ['discovered_hosts|targets'], provides: ['open_ports'] },
@@ -61,72 +34,9 @@ const sweeper = module(
   },
 );
 const reporter = (seen: string[]) =>
-  module('reporter', 'reporter', {}, async () => {
+  moduleOf('reporter', 'reporter', {}, async () => {
     seen.push('report');
   });
-
-interface Trial {
-  modules: ModuleDefinition[];
-  graph: string;
-  discover?: boolean;
-  environment?: Partial<RunEnvironment>;
-}
-
-function planOf({ modules, graph, discover = true }: Trial): Plan {
-  const registry = new Registry();
-  for (const definition of modules) registry.register(definition, 'test');
-  const { graph: loaded, issues } = loadGraph(graph, 'test');
-  expect(issues).toEqual([]);
-  const variables = {
-    vuln: false,
-    profile: 'test',
-    discover,
-    privileged: false,
-    compliance: false,
-    intrusive: false,
-  };
-  return planGraph(loaded, registry, variables, (_definition, config) => config);
-}
-
-function environmentOf(changes: Partial<RunEnvironment>): RunEnvironment {
-  return {
-    scanId: 'test',
-    targets: [{ value: '127.0.0.9', kind: 'ip', ip: '127.0.0.9' }],
-    net: { addresses: AddressSet.empty } as NetworkGate,
-    log: silent,
-    results: {} as ResultSource,
-    fingerprints: () => Promise.reject(new Error('no fingerprints here')),
-    vulnerabilities: () => Promise.reject(new Error('no vulnerability data here')),
-    signal: new AbortController().signal,
-    streamBuffer: 16,
-    maxParallelNodes: 32,
-    failFast: false,
-    stallTimeoutMs: 0,
-    tap: () => undefined,
-    beforeReporters: async () => {},
-    onWarning: () => {},
-    onProgress: () => {},
-    earlier: null,
-    ...changes,
-  };
-}
-
-async function trial(options: Trial) {
-  const taps: [string, unknown][] = [];
-  const warnings: string[] = [];
-  const environment = environmentOf({
-    tap: (key, item) => {
-      taps.push([key, item]);
-      return undefined;
-    },
-    onWarning: (warning) => warnings.push(`${warning.node}: ${warning.message}`),
-    ...options.environment,
-  });
-  const run = runGraph(planOf(options), environment);
-  await run.finished;
-  const states = Object.fromEntries(run.stages.map((stage) => [stage.instance_id, stage.status]));
-  return { states, stages: run.stages, taps, warnings };
-}
 
 const chain = `nodes:
   - {instance_id: find, module_type: finder}
@@ -137,7 +47,7 @@ const chain = `nodes:
 describe('runGraph', () => {
   it('streams: the consumer works while the producer still produces', async () => {
     const events: string[] = [];
-    const slow = module(
+    const slow = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -149,7 +59,7 @@ describe('runGraph', () => {
         }
       },
     );
-    const { states } = await trial({
+    const { states } = await runTrial({
       modules: [slow, sweeper, reporter(events)],
       graph: chain,
       environment: {
@@ -166,7 +76,7 @@ describe('runGraph', () => {
     let produced = 0;
     let consumed = 0;
     let widest = 0;
-    const fast = module(
+    const fast = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -178,19 +88,19 @@ describe('runGraph', () => {
         }
       },
     );
-    const lazy = module('sweeper', 'scanner', { requires: ['discovered_hosts'] }, async (_, data) => {
+    const lazy = moduleOf('sweeper', 'scanner', { requires: ['discovered_hosts'] }, async (_, data) => {
       for await (const _host of data.stream('discovered_hosts')) {
         consumed++;
         if (consumed % 50 === 0) await sleep(1);
       }
     });
-    await trial({ modules: [fast, lazy, reporter([])], graph: chain });
+    await runTrial({ modules: [fast, lazy, reporter([])], graph: chain });
     expect(consumed).toBe(500);
     expect(widest).toBeLessThanOrEqual(18);
   });
 
   it('does not stop producers when a node reads its inputs one after the other', async () => {
-    const join = module(
+    const join = moduleOf(
       'joiner',
       'profiler',
       { requires: ['open_ports', 'discovered_hosts'], provides: [] },
@@ -200,7 +110,7 @@ describe('runGraph', () => {
       },
     );
     const graph = `${chain}  - {instance_id: join, module_type: joiner, depends_on: [sweep]}\n`;
-    const { states } = await trial({ modules: [finder(300), sweeper, join, reporter([])], graph });
+    const { states } = await runTrial({ modules: [finder(300), sweeper, join, reporter([])], graph });
     expect(states['join']).toBe('completed');
   });
 
@@ -211,12 +121,12 @@ describe('runGraph', () => {
   - {instance_id: again, module_type: twin}
   - {instance_id: sweep, module_type: sweeper, depends_on: [find, again]}
 `;
-    const { taps } = await trial({ modules: [finder(20), twin, sweeper], graph });
+    const { taps } = await runTrial({ modules: [finder(20), twin, sweeper], graph });
     expect(taps.filter(([key]) => key === 'open_ports').length).toBe(20);
   });
 
   it('reads targets when discovery is off', async () => {
-    const { states, taps } = await trial({
+    const { states, taps } = await runTrial({
       modules: [finder(5), sweeper, reporter([])],
       graph: chain,
       discover: false,
@@ -227,7 +137,7 @@ describe('runGraph', () => {
 
   it('keeps what a failing node published, lets the others go on and always reports', async () => {
     const seen: string[] = [];
-    const broken = module(
+    const broken = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -236,7 +146,7 @@ describe('runGraph', () => {
         throw new Error('the cable fell out');
       },
     );
-    const { states, warnings, taps } = await trial({
+    const { states, warnings, taps } = await runTrial({
       modules: [broken, sweeper, reporter(seen)],
       graph: chain,
     });
@@ -247,7 +157,7 @@ describe('runGraph', () => {
   });
 
   it('skips a node whose input will never come', async () => {
-    const broken = module(
+    const broken = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -255,7 +165,7 @@ describe('runGraph', () => {
         throw new Error('no luck');
       },
     );
-    const { states, stages } = await trial({ modules: [broken, sweeper, reporter([])], graph: chain });
+    const { states, stages } = await runTrial({ modules: [broken, sweeper, reporter([])], graph: chain });
     expect(states).toEqual({ find: 'failed', sweep: 'skipped', report: 'completed' });
     expect(stages[1]?.error).toBe('no data will arrive under "discovered_hosts"');
   });
@@ -270,13 +180,13 @@ describe('runGraph', () => {
         },
       }),
     };
-    const { states } = await trial({ modules: [sync, sweeper, reporter([])], graph: chain });
+    const { states } = await runTrial({ modules: [sync, sweeper, reporter([])], graph: chain });
     expect(states['find']).toBe('failed');
     expect(states['report']).toBe('completed');
   });
 
   it('refuses keys that the module did not declare and records that lack their identity', async () => {
-    const tarpit = module(
+    const tarpit = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -286,13 +196,13 @@ describe('runGraph', () => {
         await data.append('discovered_hosts', { name: 'no ip' });
       },
     );
-    const { stages } = await trial({ modules: [tarpit, sweeper, reporter([])], graph: chain });
+    const { stages } = await runTrial({ modules: [tarpit, sweeper, reporter([])], graph: chain });
     expect(stages[0]?.error).toContain('an item has no "ip"');
   });
 
   it('cancels: every node ends, even one that ignores it for good', async () => {
     const abort = new AbortController();
-    const deaf = module(
+    const deaf = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -303,7 +213,7 @@ describe('runGraph', () => {
     );
     const seen: string[] = [];
     setTimeout(() => abort.abort(new Error('canceled')), 50);
-    const { states } = await trial({
+    const { states } = await runTrial({
       modules: [deaf, sweeper, reporter(seen)],
       graph: chain,
       environment: { signal: abort.signal },
@@ -314,7 +224,7 @@ describe('runGraph', () => {
   });
 
   it('fails a node that makes no progress, and one that outlives its own timeout', async () => {
-    const stuck = module(
+    const stuck = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -323,7 +233,7 @@ describe('runGraph', () => {
           ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error)),
         ),
     );
-    const stalled = await trial({
+    const stalled = await runTrial({
       modules: [stuck, sweeper, reporter([])],
       graph: chain,
       environment: { stallTimeoutMs: 100 },
@@ -336,7 +246,7 @@ describe('runGraph', () => {
       order.push('resumed');
       hold.release();
     }, 400);
-    const paused = await trial({
+    const paused = await runTrial({
       modules: [stuck, sweeper, reporter([])],
       graph: chain,
       environment: { stallTimeoutMs: 100, hold },
@@ -344,7 +254,7 @@ describe('runGraph', () => {
     order.push('given up');
     expect(paused.stages[0]?.error).toBe('made no progress for 100 ms');
     expect(order).toEqual(['resumed', 'given up']);
-    const slow = await trial({
+    const slow = await runTrial({
       modules: [stuck, sweeper, reporter([])],
       graph: chain.replace('module_type: finder}', 'module_type: finder, timeout: 80ms}'),
     });
@@ -352,7 +262,7 @@ describe('runGraph', () => {
   });
 
   it('stops everything at the first failure when fail_fast is set', async () => {
-    const broken = module(
+    const broken = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -362,10 +272,10 @@ describe('runGraph', () => {
         throw new Error('no luck');
       },
     );
-    const patient = module('sweeper', 'scanner', { requires: ['discovered_hosts'] }, async (ctx) => {
+    const patient = moduleOf('sweeper', 'scanner', { requires: ['discovered_hosts'] }, async (ctx) => {
       await sleep(60_000, undefined, { signal: ctx.signal });
     });
-    const { states } = await trial({
+    const { states } = await runTrial({
       modules: [broken, patient, reporter([])],
       graph: chain,
       environment: { failFast: true },
@@ -375,7 +285,7 @@ describe('runGraph', () => {
 
   it('repeats an attempt that touched nothing, as often as the graph says', async () => {
     let tries = 0;
-    const flaky = module(
+    const flaky = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -388,14 +298,14 @@ describe('runGraph', () => {
       'module_type: finder}',
       'module_type: finder, retry: {attempts: 3, backoff: 1ms}}',
     );
-    const { states } = await trial({ modules: [flaky, sweeper, reporter([])], graph });
+    const { states } = await runTrial({ modules: [flaky, sweeper, reporter([])], graph });
     expect(tries).toBe(3);
     expect(states['find']).toBe('completed');
   });
 
   it('goes on after an interruption: hands on what is recorded, spares what is done, restores what was saved', async () => {
     const ran: string[] = [];
-    const spared = module(
+    const spared = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -404,7 +314,7 @@ describe('runGraph', () => {
       },
     );
     const restored: unknown[] = [];
-    const going = module(
+    const going = moduleOf(
       'sweeper',
       'scanner',
       { requires: ['discovered_hosts'], provides: ['open_ports'] },
@@ -419,7 +329,7 @@ describe('runGraph', () => {
         ran.push('sweeper');
       },
     );
-    const reader = module('reader', 'profiler', { requires: ['open_ports'] }, async (_, data) => {
+    const reader = moduleOf('reader', 'profiler', { requires: ['open_ports'] }, async (_, data) => {
       ran.push((await data.getPorts('open_ports')).map(({ host }) => host).join(' '));
     });
     const earlier: EarlierRun = {
@@ -434,7 +344,7 @@ describe('runGraph', () => {
       has: (key, record) => key === 'port_counts' && (record as { host: string }).host === '127.0.0.0',
       counts: () => new Map(),
     };
-    const { taps, states } = await trial({
+    const { taps, states } = await runTrial({
       modules: [spared, going, reader, reporter([])],
       graph: `${chain}  - {instance_id: read, module_type: reader, depends_on: [sweep]}\n`,
       environment: { earlier },
@@ -446,7 +356,7 @@ describe('runGraph', () => {
   });
 
   it('keeps what an earlier run saved of a node that has not begun again, or need not', async () => {
-    const spared = module(
+    const spared = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },
@@ -473,7 +383,7 @@ describe('runGraph', () => {
 
   it('gives the state of the nodes that save one', async () => {
     const { promise: saved, resolve } = Promise.withResolvers<void>();
-    const saving = module(
+    const saving = moduleOf(
       'finder',
       'discovery',
       { requires: ['targets'], provides: ['discovered_hosts'] },

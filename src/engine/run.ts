@@ -9,7 +9,9 @@ import type { NetworkGate } from '../net/gate/gate.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 import { Slots } from '../net/gate/slots.ts';
 import { ContextStream, NodeData, newSubscription } from './data-context.ts';
-import type { ExecContext, Logger, Module, ResultSource } from './module.ts';
+import { errorText } from './error-text.ts';
+import type { ScanModules } from './lifecycle.ts';
+import type { ExecContext, Logger, ResultSource } from './module.ts';
 import { Node, type SavedState, type Tap } from './node.ts';
 import { abortSignalled, type NodeWatch, watchNode } from './node-watch.ts';
 import { requireOptions } from './options.ts';
@@ -24,6 +26,7 @@ export interface RunEnvironment {
   targets: Target[];
   net: NetworkGate;
   log: Logger;
+  modules: ScanModules;
   results: ResultSource;
   /** See ExecContext. */
   fingerprints: (rulesFile: string) => Promise<RuleCatalog>;
@@ -208,8 +211,8 @@ class Run {
   }
 
   async #executeOnce(node: Node): Promise<void> {
-    const { signal, stallTimeoutMs, log } = this.#environment;
-    const module = node.planned.definition.create();
+    const { signal, stallTimeoutMs, modules } = this.#environment;
+    const { definition, config } = node.planned;
     // Reporters always run: a cancel stops the collection, not the report of what was collected.
     const signals = node.isReporter ? [] : [signal, this.#stop.signal];
     const hold = (node.isReporter ? null : this.#environment.hold) ?? new PauseGate();
@@ -226,19 +229,19 @@ class Run {
     const blame = (error: unknown) => this.#onUncaught(node, watch, error);
     try {
       await answerable(blame, async () => {
-        await module.initialize();
-        await module.configure(node.planned.config);
+        await abortSignalled(watch.signal, () => modules.initialize(definition));
+        const module = definition.create();
+        await module.configure(config);
         await abortSignalled(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
       });
     } finally {
       watch.stop();
-      await answerable(blame, () => cleanUp(module, log));
     }
   }
 
   /** Handles an uncaught error of a module. After its end there is nothing to stop, but the node counts as failed. */
   #onUncaught(node: Node, watch: NodeWatch, error: unknown): void {
-    const reason = new Error(`uncaught error: ${describe(error)}`);
+    const reason = new Error(`uncaught error: ${errorText(error)}`);
     const { status } = node.stage;
     if (status === 'running' && !watch.signal.aborted) watch.fail(reason);
     else if (status === 'completed') this.#fail(node, reason);
@@ -301,7 +304,7 @@ class Run {
 
   #fail(node: Node, error: unknown): void {
     const { log, onWarning, failFast } = this.#environment;
-    const message = describe(error);
+    const message = errorText(error);
     log.warn('node failed', { node: node.id, error: message });
     if (!this.#stopped) {
       const name = node.planned.definition.name;
@@ -316,19 +319,4 @@ const neverAborted = new AbortController().signal;
 
 function partition<T>(items: T[], test: (item: T) => boolean): [T[], T[]] {
   return [items.filter(test), items.filter((item) => !test(item))];
-}
-
-async function cleanUp(module: Module, log: Logger): Promise<void> {
-  try {
-    await module.cleanup();
-  } catch (error) {
-    log.warn('cleanup failed', { module: module.name(), error: describe(error) });
-  }
-}
-
-/** The message of an error followed by those of its causes. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? '' : `: ${describe(error.cause)}`;
-  return `${error.message}${cause}`;
 }

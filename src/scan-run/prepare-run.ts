@@ -1,7 +1,7 @@
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import type { ShardPart } from '../domain/shard.ts';
-import type { Target } from '../domain/targets/target.ts';
+import { parseTargets, type Target } from '../domain/targets/target.ts';
 import type { SavedState } from '../engine/node.ts';
 import type { Plan } from '../engine/plan.ts';
 import type { EarlierRun } from '../engine/run.ts';
@@ -21,6 +21,12 @@ export async function planRun({ input }: RunContext): Promise<Plan> {
   const { request, config, catalogue, part } = input;
   requireRights(request);
   return await planScan(request, config, catalogue, part ? ofWholeScans : []);
+}
+
+/** Plugins start while names are resolved; other modules prepare nothing in the process of a scan. */
+export function preparePlugins({ input, modules }: RunContext, { nodes }: Plan): void {
+  const plugins = nodes.filter(({ definition }) => definition.producer);
+  if (plugins.length > 0) modules.prepare(plugins, parseTargets(input.request.targets).addresses);
 }
 
 /** The targets of the scan, or of the shard of it that runs here. */

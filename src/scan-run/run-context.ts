@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Traffic } from '../domain/traffic.ts';
+import type { ScanModules } from '../engine/lifecycle.ts';
 import type { Logger } from '../engine/module.ts';
 import type { Resolution } from '../net/resolve.ts';
 import type { RecordWriter } from '../workspace/record/record-writer.ts';
@@ -18,6 +19,8 @@ export interface RunScanInput {
   config: Config;
   catalogue: ModuleCatalog;
   folder: ScanFolder;
+  /** Its module types; absent = initialized for this scan alone. */
+  modules?: ScanModules;
   /** When the scan was first started, ISO 8601 UTC. */
   startedAt: string;
   /** Number of earlier starts of the scan. */
@@ -52,6 +55,7 @@ export interface RunContext {
   readonly stop: ScanStop;
   readonly record: RecordWriter;
   readonly evaluation: EvaluationSources;
+  readonly modules: ScanModules;
   readonly warnings: ScanWarning[];
   resolve(name: string): Promise<Resolution>;
 }

@@ -96,7 +96,7 @@ export class ScanGraph {
   }
 
   #begin(): GraphRun {
-    const { input, control, stop, evaluation, warnings } = this.#context;
+    const { input, control, stop, evaluation, modules, warnings } = this.#context;
     const { request, config, log } = input;
     const { plan, targets, recorder, earlier, results } = this.#input;
     return runGraph(plan, {
@@ -104,6 +104,7 @@ export class ScanGraph {
       targets: targets.targets,
       net: this.#gate,
       log,
+      modules,
       results: results(),
       fingerprints: (rulesFile) => evaluation.fingerprints.of(rulesFile),
       vulnerabilities: () => evaluation.vulnerabilities.source(),

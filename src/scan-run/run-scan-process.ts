@@ -1,3 +1,4 @@
+import { ModuleLifecycle } from '../engine/lifecycle.ts';
 import type { Logger } from '../engine/module.ts';
 import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { machineNow } from '../net/machine-clock.ts';
@@ -27,11 +28,13 @@ export async function runScanProcess(
   const { start, control } = await life.begun;
   log.debug('scan process started', { pid: process.pid, resumes: start.resumes });
   const workspace = (await openWorkspace(start.workspaceDir)).forTenant(start.tenant);
+  const lifecycle = new ModuleLifecycle();
   const outcome = await runScan({
     request: start.request,
     config: start.config,
     catalogue,
     folder: workspace.scan(start.request.scan_id),
+    modules: lifecycle.forScan(),
     startedAt: start.startedAt,
     resumes: start.resumes,
     begunAt: start.begunAt,
@@ -47,6 +50,7 @@ export async function runScanProcess(
     onTraffic: (traffic) => send({ type: 'traffic', traffic }),
   });
   await sendLast({ type: 'finished', outcome });
+  await lifecycle.cleanUp(log);
   process.exit(0);
 }
 

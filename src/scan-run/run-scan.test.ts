@@ -8,7 +8,7 @@ import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
-import { defineModule, type ExecContext } from '../engine/module.ts';
+import { defineModule, type ExecContext, type ModuleDefinition } from '../engine/module.ts';
 import { Registry } from '../engine/registry.ts';
 import html_reporter from '../modules/reporter/html_reporter.ts';
 import json_reporter from '../modules/reporter/json_reporter.ts';
@@ -48,6 +48,8 @@ interface Steps {
   earlier?: { time?: RunTime; startedAt: string };
   report?: (folder: ScanFolder) => Promise<void>;
   control?: ScanControl;
+  /** Over the definition of the scanner. */
+  scanner?: Partial<ModuleDefinition>;
 }
 
 interface Ended {
@@ -58,7 +60,7 @@ interface Ended {
 
 /** Runs a scan whose scanner and last reporter are functions of the test, and reads back what it left. */
 async function run(
-  { work, report, control, earlier }: Steps,
+  { work, report, control, earlier, scanner }: Steps,
   more: Partial<ScanRequest> = {},
 ): Promise<Ended> {
   const folder = new ScanFolder(join(dir, `scan-${++scans}`));
@@ -75,7 +77,7 @@ async function run(
       execute,
     });
   const definitions = [
-    module('scanner', (ctx) => work(ctx, folder)),
+    { ...module('scanner', (ctx) => work(ctx, folder)), ...scanner },
     module('reporter', async () => report?.(folder)),
     json_reporter,
     jsonl_reporter,
@@ -161,6 +163,32 @@ it('no report stays of a scan whose record cannot be finished', async () => {
   const { outcome, folder, record } = await run({ work: async () => {}, report });
   expect([outcome.status, record]).toEqual(['failed', null]);
   expect(readdirSync(folder.reportsDir)).toEqual([]);
+});
+
+it.each(['completed', 'failed'])(
+  'a plugin is prepared and released once in a scan that %s',
+  async (status) => {
+    const calls: string[] = [];
+    const note = (call: string) => void calls.push(call);
+    const scanner: Partial<ModuleDefinition> = {
+      producer: { name: 'test_scanner', version: '1.0.0', sha256: 'ab'.repeat(32) },
+      prepare: (_, addresses) => note(`prepare ${addresses.size}`),
+      endScan: async () => note('end'),
+    };
+    const work = async () => {
+      note('execute');
+      if (status === 'failed') cancel();
+    };
+    expect((await run({ work, scanner })).outcome.status).toBe(status);
+    expect(calls).toEqual(['prepare 1', 'execute', 'end']);
+  },
+);
+
+it('a builtin module prepares nothing in the process of a scan', async () => {
+  const calls: string[] = [];
+  const scanner = { prepare: () => void calls.push('prepare') };
+  await run({ work: async () => {}, scanner });
+  expect(calls).toEqual([]);
 });
 
 const day = 24 * 3600_000;

@@ -1,6 +1,7 @@
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, StageRecord } from '../domain/scan.ts';
 import { noTraffic } from '../domain/traffic.ts';
+import { ModuleLifecycle, type ScanModules } from '../engine/lifecycle.ts';
 import type { ResultSource } from '../engine/module.ts';
 import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { machineNow } from '../net/machine-clock.ts';
@@ -14,7 +15,7 @@ import { failureFrom, type ScanFailure, ScanStop } from './finalize/failure.ts';
 import { finalizeRecord } from './finalize/finalize-record.ts';
 import type { ScanOutcome } from './messages.ts';
 import { evaluatesVulnerabilities } from './plan/plan-scan.ts';
-import { planRun, restoreEarlier, targetsOfRun } from './prepare-run.ts';
+import { planRun, preparePlugins, restoreEarlier, targetsOfRun } from './prepare-run.ts';
 import { type PreparedTargets, withUnresolved } from './prepare-targets.ts';
 import { ProgressMeter } from './progress.ts';
 import { ResultRecorder } from './results/record-results.ts';
@@ -31,14 +32,16 @@ import { scanStatus } from './status.ts';
  */
 export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
   const release = catchUncaughtErrors(input.log);
+  const lifecycle = new ModuleLifecycle();
   try {
-    return await runWithContext(input);
+    return await runWithContext(input, input.modules ?? lifecycle.forScan());
   } finally {
+    await lifecycle.cleanUp(input.log);
     release();
   }
 }
 
-async function runWithContext(input: RunScanInput): Promise<ScanOutcome> {
+async function runWithContext(input: RunScanInput, modules: ScanModules): Promise<ScanOutcome> {
   const { request, config, folder, onSealed } = input;
   const time = await timeOf(input);
   const control = input.control ?? new ScanControl({ rate: request.rate });
@@ -49,12 +52,13 @@ async function runWithContext(input: RunScanInput): Promise<ScanOutcome> {
   const warnings: RunContext['warnings'] = [];
   const evaluation = new EvaluationSources(config, warnings);
   const record = await openRecord(folder, onSealed ? { onSealed } : {});
-  const run = new ScanRun({ input, time, control, stop, record, evaluation, warnings, resolve });
+  const run = new ScanRun({ input, time, control, stop, record, evaluation, modules, warnings, resolve });
   try {
     return await run.execute();
   } finally {
     stop.release();
     await run.close();
+    await modules.end(input.log);
     evaluation.close();
     await record.close();
   }
@@ -115,6 +119,7 @@ class ScanRun {
     const { record, stop } = this.#context;
     try {
       const plan = await planRun(this.#context);
+      preparePlugins(this.#context, plan);
       const targets = await targetsOfRun(this.#context);
       this.#targets = targets;
       // Do not probe hosts if the results cannot be stored.

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { prepareModules } from '../../actions/catalogs/prepare-modules.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
+import { ModuleLifecycle, type ScanModules } from '../../engine/lifecycle.ts';
 import { ScanAbort } from '../../scan-run/finalize/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import { type DecidedRequest, decideRequest } from '../../scan-run/plan/decide-request.ts';
@@ -40,11 +41,30 @@ export async function scanHere(
   // Reject an invalid scan before anything is stored or sent.
   const plan = await planScan(request, settings.config, catalogue);
   await checkRules(request);
-  prepareModules(plan, request);
-  const place = await openLocalScanStore(settings.config);
+  const lifecycle = new ModuleLifecycle();
+  const modules = lifecycle.forScan();
+  const log = logFor(settings, note);
   try {
-    if (order.flags.compareWith !== undefined) await findBaseline(place, order.flags.compareWith);
-    return await new LocalScan(order, settings, catalogue, request, place).run();
+    // Slow preparation runs while workspace and store are opened.
+    modules.prepare(plan.nodes, parseTargets(request.targets).addresses);
+    return await inStore(order, settings, (place) =>
+      new LocalScan(order, settings, { catalogue, modules }, request, place).run(),
+    );
+  } finally {
+    await modules.end(log);
+    await lifecycle.cleanUp(log);
+  }
+}
+
+async function inStore(
+  { flags }: ScanCommand,
+  { config }: LoadedConfig,
+  run: (place: LocalScanStore) => Promise<number>,
+): Promise<number> {
+  const place = await openLocalScanStore(config);
+  try {
+    if (flags.compareWith !== undefined) await findBaseline(place, flags.compareWith);
+    return await run(place);
   } finally {
     await place.close();
   }
@@ -71,6 +91,7 @@ class LocalScan {
   readonly #order: ScanCommand;
   readonly #settings: LoadedConfig;
   readonly #catalogue: ModuleCatalog;
+  readonly #modules: ScanModules;
   readonly #request: ScanRequest;
   readonly #place: LocalScanStore;
   readonly #view: ScanView;
@@ -78,13 +99,14 @@ class LocalScan {
   constructor(
     order: ScanCommand,
     settings: LoadedConfig,
-    catalogue: ModuleCatalog,
+    { catalogue, modules }: { catalogue: ModuleCatalog; modules: ScanModules },
     request: ScanRequest,
     place: LocalScanStore,
   ) {
     this.#order = order;
     this.#settings = settings;
     this.#catalogue = catalogue;
+    this.#modules = modules;
     this.#request = request;
     this.#place = place;
     this.#view = openView(order.flags);
@@ -161,10 +183,11 @@ class LocalScan {
         config: this.#settings.config,
         catalogue: this.#catalogue,
         folder,
+        modules: this.#modules,
         startedAt: book.startedAt,
         resumes: 0,
         signal: abort.signal,
-        log: logFor(this.#settings, this.#view),
+        log: logFor(this.#settings, (line) => this.#view.note(line)),
         onLive: (live) => {
           this.#view.update(live);
           book.live(live);
@@ -245,9 +268,9 @@ async function requestOf(
 }
 
 /** Prints only warnings unless a log level was requested. */
-function logFor({ config, origins }: LoadedConfig, view: ScanView) {
+function logFor({ config, origins }: LoadedConfig, write: (line: string) => void) {
   const level = origins.get('logging.level') === 'default' ? 'warn' : config.logging.level;
-  return createLog(level, config.logging.format, (line) => view.note(line));
+  return createLog(level, config.logging.format, write);
 }
 
 /** Updates the row of the scan in the store while it runs. Without a store it does nothing. */
