@@ -5,7 +5,7 @@ import type { ServerLog } from './logging/log.ts';
 
 type Announced = Pick<LoadedConfig, 'config' | 'warnings'> & { version: string };
 
-/** Logs that the server serves, and what an operator should know about its configuration. */
+/** Logs that the server is ready, with warnings about its configuration. */
 export function announce(log: ServerLog, { config, warnings, version }: Announced, url: string): void {
   for (const warning of warnings) log.warn(warning);
   if (isProtected(config)) {

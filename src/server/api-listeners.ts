@@ -14,7 +14,7 @@ import type { ReloadStep } from './settings.ts';
 import type { ShutdownDeadline } from './shutdown-deadline.ts';
 import { prepareTlsReload, type TlsMaterial } from './tls.ts';
 
-/** Where the REST API and, when it is on, the gRPC API take connections. */
+/** Listeners of the REST API and, if enabled, of the gRPC API. */
 export class ApiListeners implements Component {
   readonly #context: ServerContext;
   readonly #tls: TlsMaterial | null;
@@ -31,12 +31,12 @@ export class ApiListeners implements Component {
     this.#closing = closing;
   }
 
-  /** Base URL for clients on this machine, without a slash at its end. */
+  /** Base URL for clients on this machine, without a trailing slash. */
   get url(): string {
     return this.#url;
   }
 
-  /** Base URL for workers on other hosts; bound to all addresses, it names the first that is not loopback. */
+  /** Base URL for workers on other hosts; if bound to all addresses, it has the first that is not loopback. */
   get remoteUrl(): string {
     return remoteUrl(this.#url, this.#context.config);
   }
@@ -46,7 +46,7 @@ export class ApiListeners implements Component {
     return [...bound.flatMap((address) => endpointOf(address)), ...(this.#grpc?.listeners ?? [])];
   }
 
-  /** @throws what the system says when an address cannot be bound */
+  /** @throws the system error if an address cannot be bound */
   async start(): Promise<void> {
     const { config, log } = this.#context;
     for (const warning of this.#tls?.warnings ?? []) log.warn(warning);
@@ -58,8 +58,8 @@ export class ApiListeners implements Component {
   }
 
   /**
-   * Event streams end at once; responses under way, long downloads too, have the rest of the time. Until then a client
-   * that asks for more learns that the server shuts down.
+   * Ends event streams at once; pending responses, including long downloads, may use the remaining time. Until then,
+   * new requests are rejected because of the shutdown.
    */
   async drain({ responsesMs }: ShutdownDeadline): Promise<void> {
     this.#closing.abort();
@@ -79,7 +79,7 @@ export class ApiListeners implements Component {
   };
 }
 
-/** Loads the libraries of gRPC only where it is served. */
+/** Loads the gRPC libraries only if gRPC is enabled. */
 async function openGrpc(context: ServerContext, tls: TlsMaterial | null): Promise<GrpcListener> {
   const { GrpcListener } = await import('./grpc/listener.ts');
   return new GrpcListener(context, tls);

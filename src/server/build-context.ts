@@ -27,12 +27,12 @@ export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager
   installed: Installed;
   alertRules: AlertRules;
   version: VersionInfo;
-  /** The program that scan processes run. */
+  /** Entry file of scan processes. */
   entryFile: string;
   closing: AbortSignal;
 }
 
-/** Everything that a server works with; nothing of it has started. */
+/** The context of a server; starts nothing. */
 export function buildContext(input: ContextInput): { context: ServerContext; folders: ScanFolders } {
   const { config, settings, store, workspace, shards, license, installed, log, logOutput, audit } = input;
   const fetched = input.results && new FetchedScans(input.results, workspace);

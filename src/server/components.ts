@@ -1,15 +1,15 @@
 import type { ReloadStep, Settings } from './settings.ts';
 import type { ShutdownDeadline } from './shutdown-deadline.ts';
 
-/** A part of the server, from its start to its end. */
+/** Part of the server, with its own life cycle. */
 export interface Component {
-  /** Begins. When it fails, the component is drained and closed all the same. */
+  /** Starts. If it fails, the component is still drained and closed. */
   start?(): unknown;
-  /** Takes no more work and ends what is under way, while every component still works. */
+  /** Accepts no more work and completes what is in progress; all components still work meanwhile. */
   drain?(deadline: ShutdownDeadline): unknown;
-  /** Gives back what it holds. */
+  /** Releases its resources. */
   close?(): unknown;
-  /** Steps that follow a change of the settings, by the name under which their problems are reported. */
+  /** Reload steps by the name used when reporting their problems. */
   reload?: Readonly<Record<string, ReloadStep>>;
 }
 
@@ -17,12 +17,12 @@ export interface Component {
 export class Components {
   readonly #started: Component[] = [];
 
-  /** Takes a component that needs no start. */
+  /** Adds a component that needs no start. */
   add(component: Component): void {
     this.#started.push(component);
   }
 
-  /** Starts one after the other; the first failure ends it. */
+  /** Starts the components in order; stops at the first failure. */
   async start(components: readonly Component[]): Promise<void> {
     for (const component of components) {
       this.#started.push(component);
@@ -30,7 +30,7 @@ export class Components {
     }
   }
 
-  /** In the order of the start: a reload narrows the scope before a window opens. */
+  /** In start order: a reload narrows the scope before it opens a window. */
   follow(settings: Settings): void {
     for (const { reload = {} } of this.#started)
       for (const [name, step] of Object.entries(reload)) settings.onReload(name, step);
@@ -47,7 +47,7 @@ export class Components {
   }
 }
 
-/** An error that is thrown at once becomes a rejection too. */
+/** Turns a synchronous error into a rejection. */
 async function attempt(step: () => unknown): Promise<void> {
   await step();
 }

@@ -28,12 +28,12 @@ export interface VersionInfo {
   built_at: string | null;
 }
 
-/** `starting` until it listens, `draining` from the first signal on. */
+/** `starting` until it listens, `draining` from the first signal. */
 export type Phase = 'starting' | 'serving' | 'draining';
 
-/** What the server works with. */
+/** Everything that the parts of the server share. */
 export interface ServerContext {
-  /** The settings that hold now: the same object for the whole life of the server, see `settings`. */
+  /** Current settings: the same object for the whole life of the server, see `settings`. */
   config: Config;
   settings: Settings;
   /** Of all tenants. */
@@ -45,7 +45,7 @@ export interface ServerContext {
   license: License;
   queue: JobQueue;
   workers: WorkerPool;
-  /** Null where there is one server only. */
+  /** Null with a single server. */
   shards: Distribution | null;
   /** Null without a result store. */
   results: ResultMover | null;
@@ -55,7 +55,7 @@ export interface ServerContext {
   notifier: Notifier;
   alerts: AlertEvaluator;
   installed: Installed;
-  /** What happens in the scans that clients follow. */
+  /** Events of scans that clients follow. */
   feeds: ScanFeeds;
   version: VersionInfo;
   log: PinoLogger;
@@ -63,7 +63,7 @@ export interface ServerContext {
   audit: AuditLogs;
   /** Null = no traces. */
   traces: Tracer | null;
-  /** Of the service as a whole; they contain no data of a tenant. */
+  /** Of the whole service, without data of a tenant. */
   metrics: Metrics;
   /** Monotonic milliseconds (performance.now) of the start. */
   startedAt: number;
@@ -73,7 +73,7 @@ export interface ServerContext {
 }
 
 /**
- * What the routes work with. Store, workspace, graphs and profiles come with each request (`request.space`), as its
- * tenant has them, so that no route can reach those of another one.
+ * Context of the routes. Store, workspace, graphs and profiles come with each request (`request.space`), as seen by
+ * its tenant, so routes cannot reach those of another one.
  */
 export type RouteContext = Omit<ServerContext, 'store' | 'workspace' | 'installed'>;

@@ -39,7 +39,7 @@ const queueAlmostFull = 0.9;
 /** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
 const rawCapability = 1n << 13n;
 
-/** Why the service accepts no work now, as a sentence; null when it does. */
+/** Why the service accepts no work, as a sentence; null if it does. */
 export function notReady({ phase, shards }: Pick<RouteContext, 'phase' | 'shards'>): string | null {
   if (phase !== 'serving') return `The server is ${phase}.`;
   return shards?.reachable === false ? 'The store is unreachable.' : null;
@@ -155,7 +155,7 @@ function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
   return [{ name: 'notifications', status: 'degraded', message }];
 }
 
-/** Whoever wrote alert rules relies on them. */
+/** Alert rules that cannot be evaluated need action. */
 function alertHealth({ alerts: { fault } }: RouteContext): HealthCheck[] {
   return fault === null ? [] : [{ name: 'alerts', status: 'degraded', message: fault }];
 }
@@ -214,7 +214,7 @@ function vulndbHealth({ config }: RouteContext): HealthCheck[] {
   }
 }
 
-/** Problems of files written outside of the workspace. */
+/** Problems of files outside the workspace. */
 function writingFaults({ audit, logOutput }: RouteContext): HealthCheck[] {
   const faults = { audit: audit.fault ?? audit.gap, log: logOutput.fault };
   return Object.entries(faults).flatMap(([name, message]) =>

@@ -19,7 +19,7 @@ export interface ModuleInfo {
   config_schema: Record<string, unknown>;
 }
 
-/** The graphs and profiles in force: those of the service, and those that tenants have beside them. */
+/** Graphs and profiles in force: those of the service, and the additional ones of tenants. */
 export interface Libraries {
   service: GraphLibrary;
   tenants: ReadonlyMap<string, GraphLibrary>;
@@ -40,12 +40,12 @@ export class Installed {
     this.#license = license;
   }
 
-  /** With the bounds that hold now. */
+  /** With the current limits. */
   get modules(): ModuleInfo[] {
     return modulesOf(this.registry);
   }
 
-  /** @param tenant null without tenants, and for the service as a whole */
+  /** @param tenant null without tenants, and for the whole service */
   of(tenant: string | null): ModuleCatalog {
     const { service, tenants } = this.libraries;
     const library = tenant === null ? service : (tenants.get(tenant) ?? service);
@@ -53,7 +53,7 @@ export class Installed {
   }
 }
 
-/** The names that a submission may use. @param listeners where this server takes connections */
+/** Names that a submission may use. @param listeners addresses that this server listens on */
 export function choicesOf({ library }: ModuleCatalog, listeners: readonly Listener[]): ScanChoices {
   return {
     profiles: library.profiles(),
@@ -64,8 +64,8 @@ export function choicesOf({ library }: ModuleCatalog, listeners: readonly Listen
 }
 
 /**
- * Reads the folders that graphs and profiles are installed in.
- * @param before what was in force until now
+ * Reads the folders of installed graphs and profiles.
+ * @param before the previous ones
  */
 export async function readLibraries(
   builtin: GraphLibrary,
@@ -85,7 +85,7 @@ export async function readLibraries(
   return { service, tenants };
 }
 
-/** The files that are left out, each once. */
+/** Rejected files, deduplicated. */
 export function problemsOf({ service, tenants }: Libraries): LibraryProblem[] {
   const own = [...tenants.values()].flatMap(({ problems }) =>
     problems.filter(({ source }) => source === 'tenant'),

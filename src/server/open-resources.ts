@@ -20,7 +20,7 @@ import { openTraces } from './logging/open-traces.ts';
 import type { Distribution } from './shards/distribution.ts';
 import type { TlsMaterial } from './tls.ts';
 
-/** What a server holds open from its start to its end, and what is opened on the way. */
+/** Resources that a server holds open, and values derived from them. */
 export interface Resources {
   workspace: Workspace;
   /** Writes the URL of the server into the lock of the workspace. */
@@ -34,22 +34,22 @@ export interface Resources {
   /** Null = results stay in the workspace. */
   results: ResultStore | null;
   store: Store;
-  /** Null where there is one server only. */
+  /** Null with a single server. */
   shards: Distribution | null;
 }
 
 export interface OpenInput {
   config: Config;
   tls: TlsMaterial | null;
-  /** Of the program. */
+  /** Program version. */
   version: string;
-  /** Aborted when a start that waits for its store is to end. */
+  /** Aborts a start that waits for its store. */
   stopping?: AbortSignal | undefined;
 }
 
 /**
- * Opens workspace, log and store, and takes the lock. Each is added to the components as soon as it is open.
- * @throws PortolanError `configuration`, `conflict` when another server has the workspace
+ * Opens workspace, log and store, and locks the workspace. Adds each to the components once it is open.
+ * @throws PortolanError `configuration`, `conflict` if another server uses the workspace
  */
 export async function openResources(input: OpenInput, components: Components): Promise<Resources> {
   const { config } = input;
@@ -81,7 +81,7 @@ async function lockWorkspace(config: Config, components: Components) {
   return { workspace, setUrl: (url: string) => lock.setUrl(url) };
 }
 
-/** With the workspace disabled, scans live in a temporary folder until the process ends. */
+/** With the workspace disabled, scans use a temporary folder until the process exits. */
 async function workspaceDir(config: Config, components: Components): Promise<string> {
   if (config.workspace.enabled) return config.workspace.dir;
   const folder = await mkdtemp(join(tmpdir(), 'portolan-'));
@@ -102,7 +102,7 @@ function openLog(config: Config, workspace: Workspace, components: Components) {
         ({ logging }) =>
         () => {
           log.level = logging.level;
-          // Also when nothing has changed: the file may have been moved away.
+          // Even without changes: the file may have been moved away.
           logOutput.use(logging);
         },
     },
@@ -110,7 +110,7 @@ function openLog(config: Config, workspace: Workspace, components: Components) {
   return { logOutput, log };
 }
 
-/** Waits for a database on another host; clients learn meanwhile that it is away. */
+/** Waits for a remote database; meanwhile clients get `unavailable`. */
 async function openStores({ config, tls, stopping }: OpenInput, workspace: Workspace, log: ServerLog) {
   const { bind, grpc } = config.server;
   const grpcBind = grpc.enabled ? grpc.bind : null;
@@ -123,7 +123,7 @@ async function openStores({ config, tls, stopping }: OpenInput, workspace: Works
   });
 }
 
-/** @throws PortolanError `unavailable` as long as a database on another host cannot be reached; `configuration` */
+/** @throws PortolanError `unavailable` while a remote database cannot be reached; `configuration` */
 async function tryOpenStores(
   { queue: { url }, workers, workspace: { result_store } }: Config,
   workspace: Workspace,
@@ -149,7 +149,7 @@ async function tryOpenStores(
   }
 }
 
-/** Before anybody can list a scan whose folder is gone. */
+/** Before clients can list a scan whose folder is gone. */
 async function finishCutOffDeletions(store: Store, workspace: Workspace, log: ServerLog): Promise<void> {
   const { scan_ids, failed } = await finishDeletions({ store, workspace });
   if (scan_ids.length > 0) log.info({ scan_ids }, 'interrupted deletions finished');

@@ -9,7 +9,7 @@ import type { ServerLog } from './logging/log.ts';
 
 export interface InstalledInput extends Pick<LoadedConfig, 'config' | 'origins'> {
   registry: Registry;
-  /** The builtin graphs; those in folders are read at the start and at each reload. */
+  /** Builtin graphs; those in folders are read at the start and at each reload. */
   library: GraphLibrary;
 }
 
@@ -23,7 +23,7 @@ export async function readInstallation(input: InstalledInput): Promise<Libraries
   return libraries;
 }
 
-/** Folders with graphs and profiles are read again with the settings. Scans that were accepted keep what they have. */
+/** Reads the folders of graphs and profiles again at a reload. Accepted scans keep theirs. */
 export function followInstalled(installed: Installed, input: InstalledInput, log: ServerLog): Component {
   const { registry, library, config } = input;
   return {

@@ -6,19 +6,19 @@ import type { ReloadReport } from '../workspace/reload-notice.ts';
 import type { ServerLog } from './logging/log.ts';
 
 /**
- * One part of the server that follows the settings. It looks at the new ones and gives back what puts them in force, or
- * nothing when it has nothing to do. Nothing is put in force unless every step has agreed, so a step must not change
- * anything before. It runs at every reload: files that settings name may be others although the settings are the same.
+ * Reload step of one part of the server. Checks the new settings and returns a function that applies them, or nothing
+ * if there is nothing to apply. Changes are applied only if every step succeeds, so a step must not change anything
+ * itself. Runs at every reload: files that settings name may have changed although the settings have not.
  *
  * @param alertFiles possible files of alert rules, see `LoadedConfig`
- * @throws PortolanError when the new settings, or the files that they name, are no good
+ * @throws PortolanError if the new settings, or the files that they name, are invalid
  */
 export type ReloadStep = (
   next: Config,
   changed: ReadonlySet<string>,
   alertFiles: readonly string[],
 ) => Promise<Commit> | Commit;
-/** Must not throw. May return a setting that names a file, where the file has changed and the setting has not. */
+/** Must not throw. May return a setting that names a file, if only the file has changed. */
 type Commit = (() => string | undefined) | (() => void) | undefined;
 
 export interface ReloadObserver {
@@ -27,8 +27,8 @@ export interface ReloadObserver {
 }
 
 /**
- * The settings of a running server. There is one `Config` object for its whole life: a reload changes the values within,
- * so that whoever holds the object, or a section of it, sees them. What is derived from a value is renewed by a step.
+ * Settings of a running server. There is one `Config` object for its whole life: a reload changes its values, so
+ * everybody who has the object or a section of it sees them. Steps update what is derived from them.
  */
 export class Settings {
   readonly #config: Config;
@@ -39,7 +39,7 @@ export class Settings {
   /** Reloads run one after another: the last one requested sees the newest files. */
   #running: Promise<unknown> = Promise.resolve();
 
-  /** @param read reads the settings anew from where they came; null when there is nothing to read */
+  /** @param read reads the settings from their source; null if there is none */
   constructor(
     { config }: Pick<LoadedConfig, 'config'>,
     read: (() => Promise<LoadedConfig>) | null,
@@ -63,7 +63,7 @@ export class Settings {
     this.#observers.push(observer);
   }
 
-  /** Reads the settings anew and puts in force what can be without a restart; all of it or nothing. Never throws. */
+  /** Reads the settings again and applies what needs no restart; all or nothing. Never throws. */
   reload(): Promise<ReloadReport> {
     const run = this.#running.then(() => this.#reload());
     this.#running = run;
@@ -125,7 +125,7 @@ function refused(problems: string[]): ReloadReport {
   return { ok: false, changed: [], needs_restart: [], warnings: [], problems };
 }
 
-/** Only problems that people can fix; the log has the cause of internal errors. */
+/** Problems that operators can fix; internal errors are only logged. */
 function problemsOf(error: unknown): string[] {
   if (!(error instanceof PortolanError)) return ['internal error; see the log'];
   const { problems } = error.details;

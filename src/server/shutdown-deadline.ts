@@ -1,11 +1,11 @@
-/** Of the time of a shutdown, this is kept for what is stored and closed after the scans, milliseconds. */
+/** Part of a shutdown reserved for storing and closing after the scans, milliseconds. */
 const closingMs = 2000;
-/** Of that, what comes after the last response, milliseconds. */
+/** Part of `closingMs` after the last response, milliseconds. */
 const finalMs = 500;
-/** Left for each part, however short the time is, milliseconds. */
+/** Minimum for each part, milliseconds. */
 const leastMs = 100;
 
-/** The time that a shutdown may take, from its beginning. */
+/** Time budget of a shutdown, from its start. */
 export class ShutdownDeadline {
   readonly #timeoutMs: number;
   readonly #startedAt = performance.now();
@@ -14,12 +14,12 @@ export class ShutdownDeadline {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Milliseconds left for scans to save where they are. */
+  /** Milliseconds left for scans to save their checkpoints. */
   get scansMs(): number {
     return this.#leftMs(closingMs);
   }
 
-  /** Milliseconds left for responses under way. */
+  /** Milliseconds left for pending responses. */
   get responsesMs(): number {
     return this.#leftMs(finalMs);
   }

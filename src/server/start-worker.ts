@@ -18,31 +18,32 @@ import { openTraces } from './logging/open-traces.ts';
 
 /** Retry delay for an unreachable database, milliseconds. */
 const retryMs = 1000;
-/** Servers that gave a sign of life since are looked at, milliseconds. */
+/** A server is present if its last heartbeat is younger than this, milliseconds. */
 const presentMs = 60_000;
-/** Of the time to stop, this is kept for closing, milliseconds. */
+/** Part of the shutdown time reserved for closing, milliseconds. */
 const closingMs = 1000;
 
 export interface WorkerSettings {
   config: Config;
-  /** Remarks about the configuration, for the log. */
+  /** Configuration warnings, for the log. */
   warnings: string[];
   pools: string[];
   tags: string[];
-  /** Shards at a time. */
+  /** Maximum concurrent shards. */
   concurrency: number;
-  /** Where servers are, in place of what they say themselves; null = what they say. */
+  /** URL of servers, overrides the one that they advertise; null = as advertised. */
   homeUrl: string | null;
 }
 
 export interface WorkerInput extends WorkerSettings {
   version: string;
-  /** The program that scan processes run. */
+  /** Entry file of scan processes. */
   entryFile: string;
 }
 
 /**
- * Runs a worker of shards until it must stop. Returns running shards then, within `server.shutdown_timeout`.
+ * Runs a shard worker until it is stopped. Then returns running shards to the queue, within
+ * `server.shutdown_timeout`.
  *
  * @throws PortolanError `configuration` without a PostgreSQL queue, or next to a server of another major version
  */
@@ -109,7 +110,7 @@ function queueUrl({ queue }: Config): string {
   );
 }
 
-/** Says once that the database is away, and tries on. @returns null when the signal came first */
+/** Logs an unreachable database once, and retries. @returns null if the signal was aborted first */
 async function untilReached(
   url: string,
   log: ServerLog,

@@ -22,33 +22,33 @@ import { stabilizeTickShapes } from './tick-shape.ts';
 import { readTls } from './tls.ts';
 
 export interface StartInput extends InstalledInput {
-  /** Remarks about the configuration, for the log. */
+  /** Configuration warnings, for the log. */
   warnings: string[];
   /** Possible files of alert rules. */
   alertFiles: string[];
-  /** Reads the settings anew from where they came, for a reload. */
+  /** Reads the settings from their source again, for a reload. */
   readConfig: () => Promise<LoadedConfig>;
   version: string;
-  /** What the program was made from. */
+  /** Build information of the program. */
   build: Omit<VersionInfo, 'version'>;
-  /** The program that scan processes run. */
+  /** Entry file of scan processes. */
   entryFile: string;
-  /** Aborted when a start that waits for its store is to end. */
+  /** Aborts a start that waits for its store. */
   stopping?: AbortSignal;
 }
 
 export interface RunningServer {
-  /** Base URL for clients on this machine, without a slash at its end. */
+  /** Base URL for clients on this machine, without a trailing slash. */
   url: string;
-  /** Takes no more work, lets running scans go, completes responses under way, gives the workspace back. */
+  /** Stops: accepts no more work, detaches running scans, completes pending responses, unlocks the workspace. */
   stop(): Promise<void>;
-  /** Reads the settings anew and logs the outcome. Never throws. */
+  /** Reads the settings again and logs the outcome. Never throws. */
   reload(): Promise<void>;
 }
 
 /**
- * Opens the workspace, takes its lock and serves.
- * @throws PortolanError `configuration`; what the system says when the address cannot be bound
+ * Opens and locks the workspace, then serves.
+ * @throws PortolanError `configuration`; the system error if the address cannot be bound
  */
 export async function startServer(input: StartInput): Promise<RunningServer> {
   stabilizeTickShapes();
@@ -56,7 +56,7 @@ export async function startServer(input: StartInput): Promise<RunningServer> {
   try {
     return await start(input, components);
   } catch (error) {
-    // An error of a close would hide why the start failed.
+    // An error while closing would hide why the start failed.
     await components.close(deadlineOf(input)).catch(() => undefined);
     throw error;
   }
@@ -104,7 +104,7 @@ async function start(input: StartInput, components: Components): Promise<Running
   };
 }
 
-/** Scans know where this server takes connections before the first one begins. */
+/** Before the first scan starts, it must know the addresses that this server listens on. */
 function scanComponents(
   context: ServerContext,
   listeners: ApiListeners,
@@ -132,7 +132,7 @@ async function serve(
   announce(context.log, input, url);
 }
 
-/** The last to start and the first to be drained: the service manager learns of both. */
+/** Last to start and first to drain: the service manager is notified of both. */
 function serviceManager({ settings, audit }: ServerContext, manager: ServiceNotifier): Component {
   return {
     start: () => {

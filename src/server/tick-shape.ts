@@ -4,10 +4,10 @@ import { executionAsyncResource } from 'node:async_hooks';
 const kept: object[] = [];
 
 /**
- * Keeps the shapes (V8's hidden classes) of tick objects alive. Between requests no such object exists, and a garbage
- * collection in a server that idles forgets their shapes; code that is optimized after a few of those makes every tick
- * object the slow way, and a request, which takes six, costs a quarter more for as long as the server lives.
- * @returns what is kept, once the ticks of this turn have run
+ * Keeps the shapes (V8's hidden classes) of tick objects alive. Between requests no such object exists, and garbage
+ * collections of an idle server drop their shapes; code optimized after a few of those creates every tick object
+ * slowly, and a request, which needs six, costs a quarter more for the rest of the process.
+ * @returns the objects kept alive, once the ticks of this turn have run
  */
 export function stabilizeTickShapes(): readonly object[] {
   if (kept.length > 0) return kept;

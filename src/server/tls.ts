@@ -5,35 +5,35 @@ import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { ServerLog } from './logging/log.ts';
 
-/** A listener whose certificate can be exchanged. */
+/** A listener whose certificate can be replaced. */
 export interface SecureListener {
   setSecureContext(context: SecureContextOptions): void;
 }
 
-/** What the listener presents; checked, ready to be put in force. */
+/** Checked certificate and key of a listener. */
 export interface TlsMaterial {
   cert: Buffer;
   key: Buffer;
   minVersion: SecureVersion;
-  /** Remarks for the log: nothing that stops the server. */
+  /** Warnings for the log that do not stop the server. */
   warnings: string[];
 }
 
 type TlsConfig = Config['server']['tls'];
 
 const minVersion: SecureVersion = 'TLSv1.2';
-/** A chain of certificates has some kilobytes. */
+/** A certificate chain takes a few kilobytes. */
 const maxPemBytes = 1024 * 1024;
 const dayMs = 86_400_000;
-/** An expiry that comes sooner is warned about, milliseconds. */
+/** Time before expiry from which a warning is logged, milliseconds. */
 const expiryNoticeMs = 14 * dayMs;
 const readableByOthers = 0o007;
 
 /**
  * Reads and checks certificate and key.
- * @returns null when TLS is off
- * @throws PortolanError `configuration` when a file is missing or no PEM, the two do not belong together, or the
- *   certificate is not valid now
+ * @returns null if TLS is off
+ * @throws PortolanError `configuration` if a file is missing or not PEM, the two do not match, or the certificate is
+ *   not currently valid
  */
 export async function readTls({ enabled, cert_file, key_file }: TlsConfig): Promise<TlsMaterial | null> {
   if (!enabled) return null;
@@ -47,10 +47,10 @@ export async function readTls({ enabled, cert_file, key_file }: TlsConfig): Prom
 }
 
 /**
- * The step of a reload that renews the certificate of all listeners: open connections keep the one they began with.
- * Nothing is put in force before the returned function is called.
+ * Prepares the reload of the certificate of all listeners: open connections keep theirs. Nothing changes before the
+ * returned function is called.
  *
- * @throws PortolanError `configuration`; the listeners keep what they have
+ * @throws PortolanError `configuration`; the listeners keep their certificate
  */
 export async function prepareTlsReload(
   listeners: readonly SecureListener[],
@@ -110,7 +110,7 @@ function checkPair(
   );
 }
 
-/** @throws PortolanError when the certificate is not valid at this moment */
+/** @throws PortolanError if the certificate is not currently valid */
 function validityWarnings({ validFrom, validTo }: X509Certificate, file: string): string[] {
   const now = Date.now();
   const place = `server.tls.cert_file: the certificate in ${file}`;
@@ -126,7 +126,7 @@ async function modeWarnings(file: string): Promise<string[]> {
   return [`server.tls.key_file: every user of this machine can read ${file}; run chmod 600`];
 }
 
-/** What only the TLS library can detect, such as a weak key or a broken chain. */
+/** Finds what only the TLS library can detect, such as a weak key or a broken chain. */
 function checkContext(context: { cert: Buffer; key: Buffer }, file: string): void {
   try {
     createSecureContext({ ...context, minVersion });

@@ -93,7 +93,7 @@ export class Admission {
     return choice;
   }
 
-  /** The space of the request. @throws PortolanError when tenant, scopes or license do not allow it */
+  /** The tenant context of the request. @throws PortolanError if tenant, scopes or license do not allow it */
   enter(
     choice: Choice,
     token: TokenRecord | null,

@@ -27,7 +27,7 @@ export function requestId(request?: Pick<IncomingMessage, 'headers'>): string {
   return `req_${randomHex()}`;
 }
 
-/** What a scan remembers of the request that submits it. */
+/** The origin of a scan, from the request that submits it. */
 export function originOf(id: string, headers: IncomingHttpHeaders): ScanOrigin {
   const parent = parseTraceparent(headers['traceparent']);
   // A client may send its token as an id.

@@ -13,17 +13,20 @@ import type { DamagedRecords } from '../results/damaged-records.ts';
 import type { ScanFolders } from '../results/scan-folders.ts';
 import type { RequestHead } from './auth.ts';
 
-/** What a request may see and change: store, workspace and what scans are planned with, as its tenant has them. */
+/**
+ * What a request may see and change: store, workspace, and the installation that scans are planned with, as seen by
+ * its tenant.
+ */
 export interface TenantContext {
-  /** Null without tenants, and where the service as a whole is spoken of. */
+  /** Null without tenants, and for requests about the whole service. */
   tenant: string | null;
   store: Store;
   workspace: Workspace;
-  /** Where the files of a scan can be read, see `ScanFolders`. */
+  /** Locates the files of a scan, see `ScanFolders`. */
   holdFolder(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanFile): Promise<PinnedFolder>;
-  /** Of the records that are read for the request. */
+  /** Observes the records read for the request. */
   observer: RecordObserver;
-  /** As it is now: a reload may bring others. */
+  /** Current installation: a reload may replace it. */
   readonly installed: ModuleCatalog;
 }
 
@@ -38,12 +41,12 @@ export interface TenantsInput {
   installed: Installed;
 }
 
-/** The space of a request, or why it has none. */
+/** The tenant context of a request, or the reason for its rejection. */
 export type Choice = { space: TenantContext } | { refusal: PortolanError };
 
 /**
- * Finds the tenant of every request. One that names none, or one that is not its token's, gets no space at all, so
- * nothing of another tenant can be reached from a route.
+ * Finds the tenant of every request. A request without a tenant, or with another one than its token's, gets no tenant
+ * context, so routes cannot reach data of another tenant.
  */
 export class Tenants {
   readonly #enabled: boolean;
@@ -72,8 +75,8 @@ export class Tenants {
   }
 
   /**
-   * @param token null when no tokens are demanded: then the header alone decides
-   * @param isWholeService a route that speaks of the service as a whole needs no tenant
+   * @param token null if no tokens are required: then the header alone decides
+   * @param isWholeService whether the route concerns the whole service and needs no tenant
    */
   choose(request: RequestHead, token: TokenRecord | null, isWholeService: boolean): Choice {
     try {
@@ -89,7 +92,7 @@ export class Tenants {
     }
   }
 
-  /** A token that was made for one tenant reaches nothing else, also when tenants are switched off. */
+  /** A token bound to a tenant has access to nothing else, even if tenants are disabled. */
   #spaceWithoutTenants(token: TokenRecord | null, isWholeService: boolean): TenantContext {
     if (token?.tenant && !isWholeService) throw forbidden();
     return this.#withoutTenants;
@@ -107,12 +110,12 @@ export class Tenants {
   }
 }
 
-/** A token without tenant is one of the operator's; only `admin` ones act for tenants. */
+/** A token without tenant belongs to the operator; only `admin` ones act for tenants. */
 function mayActFor({ tenant, scopes }: TokenRecord, name: string): boolean {
   return tenant === null ? scopes.includes('admin') : tenant === name;
 }
 
-/** @returns null when the request has no such header @throws PortolanError `invalid_request` */
+/** @returns null without the header @throws PortolanError `invalid_request` */
 function tenantHeader({ rawHeaders }: RequestHead): string | null {
   const values = rawHeaders.filter(
     (_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'x-tenant-id',

@@ -23,32 +23,32 @@ import { PeriodicTasks } from './periodic-tasks.ts';
 export interface AlertEvaluatorInput extends Omit<AlertValueSource, 'config' | 'freeBytes'> {
   config: Pick<Config, 'alerts' | 'notifications' | 'vulndb' | 'workspace'>;
   workspace: { freeBytes(): Promise<number> };
-  /** What servers on one database share; null where there is one server only. */
+  /** What servers on one database share; null with a single server. */
   shards: {
     line: { now(): Promise<number> };
     presence: { leastFreeBytes(): Promise<number | null> };
   } | null;
   log: ServerLog;
-  /** A notice waits to be sent. */
+  /** Called when a notification is pending. */
   onNotice: () => void;
 }
 
 const leaseName = 'alerts';
-/** A server that has not evaluated for so many intervals, and at least so many milliseconds, loses the lease. */
+/** A server loses the lease after this many intervals without an evaluation, and at least `minLeaseMs`. */
 const leaseIntervals = 2;
 const minLeaseMs = 10_000;
-/** Between two evaluations that lie further apart, nobody knows whether a condition held. */
+/** Maximum time, in intervals, that a condition counts as true between two evaluations. */
 const maxElapsedIntervals = 2;
 
 /**
- * Evaluates the alert rules every `alerts.interval`. Of servers on one database, the one that holds the lease does; states
- * are stored, so that a restart or another server goes on where the last one ended.
+ * Evaluates the alert rules every `alerts.interval`. Among servers on one database, the holder of the lease does;
+ * states are stored, so a restart or another server continues from the last evaluation.
  */
 export class AlertEvaluator implements Component {
   readonly #input: AlertEvaluatorInput;
   #rules: AlertRules;
   #tasks: PeriodicTasks | null = null;
-  /** Monotonic milliseconds of the last round that was stored; null while another server evaluates. */
+  /** Monotonic milliseconds of the last stored round; null while another server evaluates. */
   #evaluatedAt: number | null = null;
   /** Rules that cannot be evaluated. */
   #failing: readonly string[] = [];
@@ -73,7 +73,7 @@ export class AlertEvaluator implements Component {
     this.#begin();
   }
 
-  /** Ends a running round, and lets another server evaluate at once. */
+  /** Aborts a running round and releases the lease. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#tasks?.close();
@@ -82,7 +82,7 @@ export class AlertEvaluator implements Component {
       await store.leases.release(leaseName, store.executor).catch(() => undefined);
   }
 
-  /** What is wrong, for people; null when all is well. Names no file: only the log does. */
+  /** What is wrong, for operators; null if nothing. Names no file: only the log does. */
   get fault(): string | null {
     const failing = this.#failing.length === 0 ? null : `cannot be evaluated: ${this.#failing.join(', ')}`;
     const rejected = this.#isRejected
@@ -96,7 +96,7 @@ export class AlertEvaluator implements Component {
     return await listAlerts(this.#rules, this.#input.store);
   }
 
-  /** The values of the variables now. */
+  /** Current values of the variables. */
   async values(): Promise<ShownValues> {
     return shownValues(await this.#readValues(await this.#now()), alertVariableNames);
   }
@@ -120,7 +120,7 @@ export class AlertEvaluator implements Component {
     }
   }
 
-  /** @returns the setting, where its file has other rules than before */
+  /** @returns the setting, if its file has changed rules */
   #follow(rules: AlertRules, isOtherInterval: boolean): string | undefined {
     const isSame = JSON.stringify(rules) === JSON.stringify(this.#rules);
     this.#isRejected = false;
@@ -192,7 +192,10 @@ export class AlertEvaluator implements Component {
     return (await this.#input.shards?.line.now()) ?? Date.now();
   }
 
-  /** A server of its own needs no lease. Whoever takes it from another one sends what that one has not. */
+  /**
+   * A single server needs no lease. A server that takes over the lease also takes over the pending notifications of
+   * the previous holder.
+   */
   async #claim(store: Store, now: number): Promise<boolean> {
     const { shards, config } = this.#input;
     if (!shards) return true;
@@ -204,7 +207,7 @@ export class AlertEvaluator implements Component {
     return true;
   }
 
-  /** Another server evaluates; health says here too what it found. */
+  /** Another server evaluates; health shows its results here too. */
   async #followHolder(): Promise<void> {
     this.#evaluatedAt = null;
     const states = await this.list();
@@ -228,7 +231,7 @@ export class AlertEvaluator implements Component {
   }
 }
 
-/** Why a channel of an alert gets no message, or null. */
+/** Why a channel of an alert cannot be used; null if it can. */
 function missingFor(channel: string, settings: Config['notifications']): string | null {
   const { type, name = '' } = parseChannel(channel) ?? {};
   if (!letsAlertsThrough(settings, channel))

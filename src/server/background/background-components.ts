@@ -7,7 +7,7 @@ import { JobClock } from './job-scheduler.ts';
 import { watchLicense } from './license-watch.ts';
 import { VulndbSync } from './vulndb-sync.ts';
 
-/** What a server does beside scans and requests. */
+/** Background tasks of a server, beside scans and requests. */
 export function backgroundComponents(context: ServerContext, folders: ScanFolders): Component[] {
   const { config, log, results, comparison, alerts } = context;
   return [

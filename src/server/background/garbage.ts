@@ -12,12 +12,12 @@ import type { ServerLog } from '../logging/log.ts';
 /** Interval at which retention is applied, in addition to after each scan, milliseconds. */
 const sweepMs = 3_600_000;
 /**
- * After a run that found `min_free_space` out of reach, the runs after scans leave it out for so long, milliseconds:
- * each would add up the sizes of all scans again.
+ * After a run that could not reach `min_free_space`, runs after scans skip it for this long, milliseconds: each would
+ * add up the sizes of all scans again.
  */
 const shortfallMs = 600_000;
 
-/** The scans that a run may delete. */
+/** Store and workspace with the scans that a run may delete. */
 export type FreeSpace = Pick<GarbageContext, 'store' | 'workspace'> & { tenant: string | null };
 
 /** A running collection; tenant undefined = all tenants. */
@@ -33,7 +33,7 @@ export class GarbageCollector {
   #timer: NodeJS.Timeout | null = null;
   #run: Run | null = null;
   #sweepAgain = false;
-  /** Why `min_free_space` is out of reach, and when that was found (performance.now). */
+  /** Why `min_free_space` cannot be reached, and when that was found (performance.now). */
   #shortfall: (DiskShortfall & { foundAt: number }) | null = null;
   #closed = false;
 
@@ -42,7 +42,7 @@ export class GarbageCollector {
     this.#log = log;
   }
 
-  /** That `min_free_space` was out of reach when it was looked at last; null when it was not. */
+  /** Result of the last check of `min_free_space`; null if it was reached. */
   get shortfall(): DiskShortfall | null {
     return this.#context.retention.enabled ? this.#shortfall : null;
   }
@@ -53,7 +53,7 @@ export class GarbageCollector {
     this.#sweepAnew();
   }
 
-  /** Checks the free space again, whatever was found before, and warns again. */
+  /** Checks the free space again, whatever the last result, and warns again. */
   #sweepAnew(): void {
     this.#shortfall = null;
     this.sweep();

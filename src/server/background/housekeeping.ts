@@ -13,12 +13,12 @@ const betweenScansMs = 4;
 /** Interval of compacting row counts, milliseconds; see `RowCounts`. */
 const foldMs = 30_000;
 
-/** Messages without a scan that were due so long ago are deleted: their sender never came back. Milliseconds. */
+/** Messages without a scan are deleted this long after they were due, milliseconds: their sender never came back. */
 const maxNoticeAgeMs = 7 * 24 * 3_600_000;
 
 /**
- * Background maintenance: updates scan sizes, compacts row counts and removes leftovers of crashes and messages that
- * nobody will send.
+ * Background maintenance: updates scan sizes, compacts row counts, removes leftovers of crashes and messages whose
+ * sender is gone.
  */
 export class Housekeeping {
   readonly #context: { store: Store; workspace: Workspace };
@@ -55,7 +55,7 @@ export class Housekeeping {
   async #round(signal: AbortSignal): Promise<void> {
     const pause = () => sleep(betweenScansMs, undefined, { signal, ref: false }).catch(() => undefined);
     try {
-      // Ending a scan on a full disk may have used it up.
+      // Storing the end of a scan on a full disk may have used up the reserve.
       await this.#context.workspace.keepReserve();
       const { resized, swept, failed } = await purgeLeftovers(this.#context, pause, signal);
       if (swept > 0) this.#log.info({ scans: swept }, 'leftovers of crashes removed');

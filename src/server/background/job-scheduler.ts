@@ -12,7 +12,7 @@ import { choicesOf } from '../installed.ts';
 
 /** Poll interval of schedules, which is the maximum delay of a run, milliseconds. */
 const tickMs = 1000;
-/** Interval of looking for expired jobs and for jobs without the outcome of their last run. */
+/** Interval of the check for expired jobs and for jobs without the outcome of their last run. */
 const purgeIntervalMs = 60_000;
 /** A clock that goes back by more than this was set back, milliseconds. */
 const setBackMs = 60_000;
@@ -27,7 +27,7 @@ export class JobClock {
   /** Delayed runs that were logged. */
   #waiting = new Set<string>();
   #failing = false;
-  /** Last time of the clock, epoch milliseconds. */
+  /** Last clock reading, epoch milliseconds. */
   #said = Number.POSITIVE_INFINITY;
 
   constructor(context: ServerContext) {
@@ -65,7 +65,7 @@ export class JobClock {
     }
   }
 
-  /** Servers that share a database use its clock: one that is ahead would be early for all. */
+  /** Servers that share a database use its clock: one that is ahead would start runs early for all. */
   async #now(): Promise<Date> {
     const { shards } = this.#context;
     return new Date(shards ? await shards.line.now() : Date.now());

@@ -4,7 +4,7 @@ import type { ServerLog } from '../logging/log.ts';
 /** Interval of the license check: each warning is logged within an hour. */
 const lookMs = 3_600_000;
 
-/** Logs notices about the license at the start and when a new one is due. */
+/** Logs license notices at the start and when a new one is due. */
 export function watchLicense(license: License, log: ServerLog, now = Date.now): () => void {
   let reported: string | null = null;
   const report = () => {

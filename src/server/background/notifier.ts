@@ -80,7 +80,7 @@ export class Notifier {
     return [...new Set([...this.#failing].map((channel) => channelType({ channel })))].sort();
   }
 
-  /** Takes over pending notifications of command lines that have exited, and starts. */
+  /** Takes over pending notifications of exited command lines, then starts. */
   async start(): Promise<void> {
     const { outbox, executor } = this.#input.store;
     for (const owner of await outbox.owners()) {
@@ -132,9 +132,9 @@ export class Notifier {
   }
 
   /**
-   * Begins to send what is due and has room.
+   * Starts sending due messages, up to the limits.
    *
-   * @returns whether there may be more behind messages to receivers that have no room
+   * @returns whether more may be due behind messages to busy receivers
    */
   async #beginDue(): Promise<boolean> {
     const { outbox, executor } = this.#input.store;
@@ -145,7 +145,7 @@ export class Notifier {
     return due.length === maxLooked && this.#fullReceivers().length > without.length;
   }
 
-  /** Receivers that get no further message for now. */
+  /** Receivers that are at their limit. */
   #fullReceivers(): string[] {
     const receivers = [...this.#sending.values()].map(({ receiver }) => receiver);
     return [...new Set(receivers)].filter((receiver) => !this.#hasRoom(receiver));
@@ -184,7 +184,7 @@ export class Notifier {
       owed,
     );
     if (tried === null) return;
-    // Before the detail of the scan shows it, so that health never contradicts it.
+    // Before the scan detail shows it, so that health never contradicts it.
     this.#judge(tried.state);
     await this.#untilNoted(owed, tried);
     this.#tell(owed, tried);

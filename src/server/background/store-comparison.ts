@@ -5,12 +5,15 @@ import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { PeriodicTasks } from './periodic-tasks.ts';
 
-/** Initial delay and interval of the comparison. Earlier submissions are listed by then, or never. */
+/** Initial delay and interval of the comparison. By then earlier submissions are stored, or never will be. */
 const pace = { firstMs: 10_000, betweenMs: 3_600_000 };
 /** Pause between two pages, milliseconds: yields the event loop to requests. */
 const betweenPagesMs = 4;
 
-/** Compares the scan folders with the store in the background; log and health say what differs and what repairs it. */
+/**
+ * Compares the scan folders with the store in the background; log and health report the differences and how to repair
+ * them.
+ */
 export class StoreComparison {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
@@ -32,7 +35,7 @@ export class StoreComparison {
     await this.#looks.close();
   }
 
-  /** The differences as a sentence; null without any. */
+  /** The differences in one sentence; null without any. */
   get fault(): string | null {
     return this.#fault;
   }

@@ -25,15 +25,15 @@ export interface WaitInput {
   /** `host:port` of the gRPC API; null when it is off. */
   grpcBind: string | null;
   log: ServerLog;
-  /** Aborts the wait. */
+  /** Stops waiting. */
   stopping: AbortSignal | undefined;
 }
 
 /**
- * Opens a remote store. While it is unreachable, the listeners of the API respond with `unavailable` and Retry-After;
- * then the start continues.
+ * Opens a remote store. While it is unreachable, the API listeners respond with `unavailable` and Retry-After; then
+ * the start continues.
  *
- * @throws PortolanError whatever `open` throws but `unavailable`; that too once `stopping` is aborted
+ * @throws PortolanError whatever `open` throws except `unavailable`; that too once `stopping` is aborted
  */
 export async function openWhenReachable<T>(open: () => Promise<T>, input: WaitInput): Promise<T> {
   let responder: Responder | null = null;

@@ -11,7 +11,7 @@ import { claimOf } from '../access/auth.ts';
 import type { ServerContext } from '../context.ts';
 import type { Call } from './call.ts';
 
-/** The record of a call in the audit log; that of an open method is not kept. */
+/** Writes the audit record of a call; open methods have none. */
 export async function recordCall(
   { audit, config }: Pick<ServerContext, 'audit' | 'config'>,
   call: Call,

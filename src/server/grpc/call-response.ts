@@ -4,19 +4,19 @@ import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import type { PortolanError } from '../../domain/errors.ts';
 import { connectError, errorCodeTrailer, sentTrailers } from './status.ts';
 
-/** A client that takes nothing for so long is given up. */
+/** Timeout of a client that reads nothing, milliseconds. */
 const stallMs = 120_000;
-/** Time that a client that still sends has to read the response; what it sends meanwhile is dropped. */
+/** Time for a client that is still sending to read the response; its data is dropped meanwhile. */
 const lingerMs = 500;
 
-/** The response to one call on its HTTP/2 stream. It ends once, whoever ends it first. */
+/** Response to one call on its HTTP/2 stream. Ends once, whoever ends it first. */
 export class CallResponse {
   readonly #stream: ServerHttp2Stream;
   readonly #headers: Record<string, string>;
   #ended = false;
   #trailers: OutgoingHttpHeaders = {};
 
-  /** @param headers go out with the first bytes; they may be added to until then */
+  /** @param headers sent with the first bytes; may be extended until then */
   constructor(stream: ServerHttp2Stream, headers: Record<string, string>) {
     this.#stream = stream;
     this.#headers = headers;
@@ -26,12 +26,12 @@ export class CallResponse {
     });
   }
 
-  /** Nothing can be added any more. */
+  /** True once nothing can be sent. */
   get ended(): boolean {
     return this.#ended || this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** Sends headers of the protocol that go before the messages. */
+  /** Sends the response headers. */
   begin(headers: Headers): void {
     if (this.ended || this.#stream.headersSent) return;
     this.#stream.respond(
@@ -40,7 +40,7 @@ export class CallResponse {
     );
   }
 
-  /** Resolves when the client has room for more. */
+  /** Resolves when the client can receive more. */
   async write(bytes: Uint8Array): Promise<void> {
     if (this.ended || this.#stream.write(bytes)) return;
     const stop = new AbortController();
@@ -53,7 +53,7 @@ export class CallResponse {
     stop.abort();
   }
 
-  /** @param trailers of the protocol, the status among them */
+  /** @param trailers with the status */
   end(trailers: Headers): void {
     if (this.ended) return;
     this.#ended = true;
@@ -63,7 +63,7 @@ export class CallResponse {
     this.#stream.end();
   }
 
-  /** Ends with an error, also one that comes while messages are sent. */
+  /** Ends with an error, even in the middle of a stream. */
   refuse(refusal: PortolanError): void {
     if (this.ended) return;
     const error = connectError(refusal, false, this.#headers['retry-after']);
@@ -86,7 +86,7 @@ export class CallResponse {
     this.#letGo();
   }
 
-  /** The stream closes by itself once the client has sent everything; that is not waited for much longer. */
+  /** The stream closes by itself once the client has sent everything; limits that wait. */
   #letGo(): void {
     const stream = this.#stream;
     const late = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), lingerMs);
@@ -95,7 +95,7 @@ export class CallResponse {
   }
 }
 
-/** Adds the code of the catalogue to a status that the protocol itself has set. */
+/** Adds the catalog code to a status set by the library. */
 export function withErrorCode(trailers: Headers, refusal: PortolanError | null): Headers {
   if (refusal !== null && !trailers.has(errorCodeTrailer)) {
     const named = setTrailerStatus(new Headers(), connectError(refusal));

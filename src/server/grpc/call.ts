@@ -11,7 +11,7 @@ export interface Call {
   readonly id: string;
   /** `/<service>/<method>` */
   readonly path: string;
-  /** Null for a method that does not exist. */
+  /** Null for an unknown method. */
   readonly rule: MethodRule | null;
   readonly head: RequestHead;
   /** Address of the client. */
@@ -22,26 +22,26 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Response headers, in lower case. */
   readonly headers: Record<string, string>;
-  /** Its first message was read. */
+  /** Whether the first message was read. */
   reached: boolean;
   token: TokenRecord | null;
-  /** Store and workspace as the tenant of the call has them; open methods have none. */
+  /** Tenant context of the call; null for open methods. */
   space: TenantContext | null;
-  /** A submission in the fields of the REST API, for the audit log. */
+  /** A submission with the field names of the REST API, for the audit log. */
   body: unknown;
   resource: { type: string; id: string | null } | null;
-  /** Why it was refused. */
+  /** The error of the response. */
   refusal: PortolanError | null;
-  /** Writes the record of the audit log, once. */
+  /** Writes the audit record, once. */
   record(): Promise<void>;
 }
 
-/** A call that was admitted. */
+/** A call that passed admission. */
 export type AdmittedCall = Call & { space: TenantContext };
 
 export const callKey = createContextKey<Call | null>(null);
 
-/** The message of a call has come, whoever calls. */
+/** Marks the call as reached: its message was read. */
 export function markReached({ values }: HandlerContext): Call | null {
   const call = values.get(callKey);
   if (call) call.reached = true;
@@ -55,10 +55,9 @@ function callOf(context: HandlerContext): AdmittedCall {
 }
 
 /**
- * A method with one answer. What is thrown becomes a status; the record of a change is written before its answer
- * leaves.
+ * A unary method. Maps errors to a status; writes the audit record of a change before the response.
  *
- * @param isSubmission a conflict means that its key stands for another request
+ * @param isSubmission a conflict means that its key was used for another request
  */
 export function unary<I, O>(
   work: (message: I, call: AdmittedCall) => Promise<O>,
@@ -76,7 +75,7 @@ export function unary<I, O>(
   };
 }
 
-/** A method with a stream of responses, produced as fast as the client reads them. */
+/** A method with a stream of responses, with backpressure from the client. */
 export function streaming<I, O>(
   work: (message: I, call: AdmittedCall) => AsyncIterable<O>,
 ): (message: I, context: HandlerContext) => AsyncIterable<O> {
@@ -91,7 +90,7 @@ export function streaming<I, O>(
 }
 
 async function refused(call: Call, cause: unknown, isSubmission = false) {
-  // What the protocol throws here comes from a further message of a client that sends many.
+  // A library error here concerns an additional message from the client.
   call.refusal = rejectionOf(cause, true);
   if (call.rule?.changes) await call.record();
   return connectError(call.refusal, isSubmission);

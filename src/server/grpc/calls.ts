@@ -24,7 +24,7 @@ import { addScans } from './services/scan-service.ts';
 import { addWorkspace } from './services/workspace-service.ts';
 import { rejectionOf } from './status.ts';
 
-/** Headers that the protocol reads; all others are read here. */
+/** Headers that the library handles; all others are handled here. */
 const protocolHeaders = ['content-type', 'grpc-timeout', 'grpc-encoding', 'grpc-accept-encoding'];
 
 /** Header of a call's timeout: digits and a unit. Units in milliseconds. */
@@ -37,17 +37,17 @@ const timeoutUnits: Record<string, number> = {
   n: 0.000_001,
 };
 
-/** Of one call: all headers together in bytes, and how many. */
+/** Limits per call: all headers together in bytes, and their number. */
 export const maxMetadataBytes = 16 * 1024;
 export const maxHeaderFields = 100;
 
 /**
- * What the checks made of a call: `admitted` with a valid token, or where none is demanded; `rejected` for its token, or
- * canceled by a client that had not been admitted. Calls that end otherwise have no outcome.
+ * Outcome of admission: `admitted` with a valid token, or where none is required; `rejected` for an invalid token, or
+ * canceled before admission. Calls that end otherwise have no outcome.
  */
 type Checked = 'admitted' | 'rejected';
 
-/** Timers take no longer times. */
+/** Maximum delay of a timer, milliseconds. */
 const maxTimerMs = 2_147_483_647;
 
 /** Handles calls: the checks in the order of the REST API, then the method, then status, log, audit and metrics. */
@@ -72,7 +72,7 @@ export class Calls {
   }
 
   /**
-   * A listener for the streams of a server of HTTP/2.
+   * Listener for the streams of an HTTP/2 server.
    * @param onChecked called once, see `Checked`
    */
   answer(
@@ -81,7 +81,7 @@ export class Calls {
     rawHeaders: string[],
     onChecked: (outcome: Checked) => void,
   ): void {
-    // Whatever breaks a stream is seen where it is read and written.
+    // Stream errors surface where it is read and written.
     stream.on('error', () => undefined);
     const socket = stream.session?.socket;
     if (socket === undefined) return stream.close();
@@ -111,7 +111,7 @@ export class Calls {
     let outcome: Checked = 'rejected';
     try {
       await this.#admit(call);
-      // An open method shows no token: nothing is known of a client that cancels it at once.
+      // An open method has no token: a client that cancels it at once proves nothing.
       if (call.rule?.access !== 'open') outcome = 'admitted';
       if (outcome === 'admitted') onChecked(outcome);
       await this.#run(call, response, stream);
@@ -156,10 +156,10 @@ export class Calls {
   }
 
   /**
-   * The time that the client gives, and that of the service, in which answers that do not stream have to end and those
-   * that do have to begin: their message has to be there.
+   * Starts the deadlines. The client's covers every call; the service's covers unary calls, and streaming calls until
+   * their message was read.
    *
-   * @returns ends the wait
+   * @returns function that cancels them
    */
   #startDeadline(call: Call, response: CallResponse, gone: AbortController): () => void {
     const end = (limit: number) => {
@@ -178,7 +178,7 @@ export class Calls {
     return () => timers.forEach(clearTimeout);
   }
 
-  /** Everything that is decided before a message is read. @throws PortolanError */
+  /** All checks before a message is read. @throws PortolanError */
   async #admit(call: Call): Promise<void> {
     const { admission, phase } = this.#context;
     const { head, client, rule } = call;
@@ -204,7 +204,7 @@ export class Calls {
     if (!rule.streams) await admission.takeSlot(call, (work) => whenAborted(call.signal, work), setHeaders);
   }
 
-  /** Where no tokens are demanded, a page in a browser of this network must not drive the service. */
+  /** Without tokens, a page in a browser of this network must not control the service. */
   #checkBrowser(head: RequestHead, access: RouteAccess): void {
     if (this.#tokensDemanded || access === 'open') return;
     this.#hosts.checkApi(head);
@@ -223,7 +223,7 @@ export class Calls {
     const header = new Headers();
     for (const name of protocolHeaders) {
       const value = head.headers[name];
-      // What the protocol cannot read is refused here with its deadline, or by it.
+      // `grpc-timeout` is handled here, see `#startDeadline`.
       if (typeof value === 'string' && name !== 'grpc-timeout') header.set(name, value);
     }
     const response = await handler({
@@ -319,7 +319,7 @@ async function send(call: Call, reply: CallResponse, response: UniversalServerRe
   reply.end(withErrorCode(trailer, call.refusal));
 }
 
-/** The words of a status. */
+/** Text of a status. */
 function messageOf(trailer: Headers): string {
   try {
     return decodeURIComponent(trailer.get('grpc-message') ?? '');
@@ -348,19 +348,19 @@ function handlersOf(context: ServerContext): Map<string, UniversalHandler> {
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 }
 
-/** @returns milliseconds, infinite without a limit @throws never: what cannot be read counts as none */
+/** @returns milliseconds, infinite without a limit; an invalid header counts as none */
 function timeoutOf(header: string | string[] | undefined): number {
   const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(header ?? '')) ?? [];
   const unitMs = timeoutUnits[unit ?? ''];
   return unitMs === undefined ? Number.POSITIVE_INFINITY : Number(digits) * unitMs;
 }
 
-/** Where REST demands tokens, so does gRPC; it also does for itself when other machines reach it. */
+/** gRPC requires tokens where REST does, and where other machines can reach it. */
 export function requiresToken({ config: { server } }: Pick<ServerContext, 'config'>): boolean {
   return server.api.auth ?? (isOutside(server.bind) || isOutside(server.grpc.bind));
 }
 
-/** As of the REST API: reachable from outside without tokens, it serves clients on this machine only. */
+/** As in the REST API: reachable from outside without tokens, it serves only clients on this machine. */
 export function isProtectedMethod(context: Pick<ServerContext, 'config'>): boolean {
   const { server } = context.config;
   return isOutside(server.grpc.bind) && !requiresToken(context) && !server.allow_insecure;

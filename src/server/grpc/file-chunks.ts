@@ -7,10 +7,10 @@ import { withEnvelope } from '../http/resources/results.ts';
 import type { AdmittedCall } from './call.ts';
 import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
 
-/** Bytes of one message. */
+/** Size of one message, bytes. */
 const maxChunkBytes = 64 * 1024;
 
-/** The file of a scan from wherever its folder can be read. */
+/** File of a scan, from the workspace or the result store. */
 export async function* pinnedChunks(
   scan: Scan,
   format: ExportFormat,
@@ -25,7 +25,7 @@ export async function* pinnedChunks(
   }
 }
 
-/** A scan as a file, the same bytes that the REST API sends. The first chunk names the file. */
+/** A scan as a file, byte for byte as the REST API sends it. The first chunk has the file name. */
 async function* fileChunks(
   scan: Scan,
   folder: ScanFolder,
@@ -48,7 +48,7 @@ async function* fileChunks(
   if (facts.filename !== undefined) yield create(ChunkSchema, facts);
 }
 
-/** Bytes gathered to messages of a good size. */
+/** Combines pieces into messages of `maxChunkBytes`. */
 export async function* chunkPieces(
   content: AsyncIterable<string> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {

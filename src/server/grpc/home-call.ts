@@ -12,7 +12,7 @@ type Homes = Pick<RouteContext, 'shards'>;
  * Forwards a call to the owner of a scan, by the REST API and with the token of the call.
  *
  * @param url path and query
- * @returns null when the scan lies here
+ * @returns null if the scan is on this server
  * @throws PortolanError the error of the other server, or `unavailable`
  */
 export async function callOwner(
@@ -36,7 +36,7 @@ export async function callOwner(
   throw await rejectionOf(response);
 }
 
-/** A file of the REST API as messages. */
+/** Converts a file of the REST API to messages. */
 export async function* forwardChunks({ headers, body }: Response): AsyncGenerator<Chunk> {
   let facts: Partial<Pick<Chunk, 'contentType' | 'filename' | 'scanStatus'>> = {
     contentType: headers.get('content-type') ?? '',
@@ -49,7 +49,7 @@ export async function* forwardChunks({ headers, body }: Response): AsyncGenerato
   }
 }
 
-/** The event stream of the REST API as events. */
+/** Converts the event stream of the REST API to events. */
 export async function* forwardEvents(response: Response | null): AsyncGenerator<ScanEvent> {
   let rest = '';
   const decoder = new TextDecoder();
@@ -63,7 +63,7 @@ export async function* forwardEvents(response: Response | null): AsyncGenerator<
   }
 }
 
-/** @throws PortolanError `unavailable` when the other server breaks off */
+/** @throws PortolanError `unavailable` if the other server aborts the response */
 async function* bytesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   try {
     if (body) yield* body;
@@ -72,7 +72,7 @@ async function* bytesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator
   }
 }
 
-/** Null for a sign of life. */
+/** Null for a keep-alive comment. */
 function readEvent(block: string): ScanEvent | null {
   const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
   const [event, id, data] = [field('event'), field('id'), field('data')];

@@ -2,7 +2,7 @@ import { invalidRequest } from '../../domain/errors.ts';
 
 const form = /^[!-~]{1,255}$/;
 
-/** @returns null without one @throws PortolanError `invalid_request` */
+/** @returns null for an empty text @throws PortolanError `invalid_request` */
 export function readIdempotencyKey(text: string): string | null {
   if (text === '') return null;
   if (form.test(text)) return text;

@@ -15,13 +15,13 @@ import type { ServerContext } from '../context.ts';
 import type { SecureListener, TlsMaterial } from '../tls.ts';
 import { Calls, isProtectedMethod, maxHeaderFields, maxMetadataBytes } from './calls.ts';
 
-/** How connections are looked after; milliseconds. */
+/** Limits of connections, milliseconds. */
 export interface ConnectionLimits {
-  /** They are looked at this often. */
+  /** Check interval. */
   lookMs: number;
-  /** One without a call is closed after this. */
+  /** Timeout of a connection without calls. */
   idleMs: number;
-  /** Time limit for a ping response; then the client counts as gone. */
+  /** Timeout of a ping response; then the client counts as gone. */
   pingTimeoutMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -34,38 +34,38 @@ const usualCare: ConnectionLimits = {
   now: () => performance.now(),
 };
 
-/** Calls that one connection may have under way. */
+/** Concurrent calls per connection. */
 const maxStreams = 100;
 /**
- * Resets of calls that one connection may send at once, and then in a second: a client may cancel all that it has under
- * way. Beyond, the HTTP/2 library closes the connection.
+ * Stream resets that one connection may send in a burst, and then per second: a client may cancel all of its calls.
+ * Beyond, the HTTP/2 library closes the connection.
  */
 const maxResetBurst = 200;
 const maxResetsPerSecond = 20;
-/** Calls without a valid token, or canceled before one was shown, that one connection may make in a minute. */
+/** Calls per connection and minute without a valid token, or canceled before admission. */
 const maxRejectedCalls = 20;
 const rejectionWindowMs = 60_000;
-/** A client that has never shown a valid token may read its last responses for so long, milliseconds. */
+/** Time for a client that never showed a valid token to read its last responses, milliseconds. */
 const rejectedLingerMs = 500;
-/** Megabytes that one connection may hold in memory. */
+/** Memory limit per connection, megabytes. */
 const maxSessionMegabytes = 10;
 
 interface Session {
   calls: number;
-  /** Monotonic milliseconds of the last end of a call. */
+  /** End of the last call, monotonic milliseconds. */
   quietSince: number;
   /** When the pending ping was sent. */
   pingedAt: number | null;
-  /** A call of it was admitted. */
+  /** A call of the connection was admitted. */
   trusted: boolean;
   /** Since `rejectedSince`, monotonic milliseconds. */
   rejectedCalls: number;
   rejectedSince: number;
-  /** It made too many such calls: nothing further of it is served. */
+  /** Too many rejected calls: no further call is served. */
   rejected: boolean;
 }
 
-/** The listener of the gRPC API: HTTP/2 with the certificate of the REST API, or in the clear where that has none. */
+/** Listener of the gRPC API: HTTP/2 with the certificate of the REST API, or without TLS if that has none. */
 export class GrpcListener implements SecureListener {
   readonly #context: ServerContext;
   readonly #server: Http2Server | Http2SecureServer;
@@ -81,7 +81,7 @@ export class GrpcListener implements SecureListener {
     this.#secure = tls !== null;
     this.#server = http2Server(tls);
     const calls = new Calls(context);
-    // One type for both kinds of servers: their events are the same.
+    // One type for both kinds of servers: they have the same events.
     const server = this.#server as Http2Server;
     server.on('session', (session) => this.#follow(session));
     server.on('stream', (stream, headers, _flags, rawHeaders) => {
@@ -92,18 +92,18 @@ export class GrpcListener implements SecureListener {
         else this.#countRejected(stream.session as ServerHttp2Session | undefined, state);
       });
     });
-    // A client that breaks the protocol ends its own connection only.
+    // A protocol violation only ends that client's connection.
     this.#server.on('sessionError', () => undefined);
     this.#timer = setInterval(() => this.#look(), care.lookMs).unref();
   }
 
-  /** Where it listens; empty before it does. */
+  /** Bound addresses; empty before it listens. */
   get listeners(): Listener[] {
     const bound = this.#server.address() as AddressInfo | null;
     return bound ? [{ host: bound.address, port: bound.port }] : [];
   }
 
-  /** @throws what the system says when the address cannot be bound */
+  /** @throws the system error if the address cannot be bound */
   async listen(): Promise<void> {
     const { host, port } = grpcEndpoint(this.#context.config.server.grpc.bind);
     await new Promise<void>((resolve, reject) => {
@@ -117,12 +117,12 @@ export class GrpcListener implements SecureListener {
     this.#announce();
   }
 
-  /** Exchanges the certificate for new connections. Only with TLS. */
+  /** Replaces the certificate for new connections. Only with TLS. */
   setSecureContext(context: SecureContextOptions): void {
     (this.#server as Http2SecureServer).setSecureContext(context);
   }
 
-  /** Takes no more connections and lets the calls that are under way end, for so long at most. */
+  /** Accepts no more connections; running calls have `ms` to end. */
   async close(ms: number): Promise<void> {
     clearInterval(this.#timer);
     const closed = new Promise<void>((resolve) => {
@@ -176,8 +176,8 @@ export class GrpcListener implements SecureListener {
   }
 
   /**
-   * Each such call costs the server more than its client. A proxy may carry calls of others on the same connection:
-   * what was admitted there goes on to its end.
+   * A rejected call costs the server more than its client. A proxy may multiplex calls of others on the same
+   * connection: admitted ones continue.
    */
   #countRejected(session: ServerHttp2Session | undefined, state: Session): void {
     const now = this.#care.now();
@@ -188,13 +188,13 @@ export class GrpcListener implements SecureListener {
     state.rejectedCalls += 1;
     if (state.rejectedCalls < maxRejectedCalls || state.rejected || !session || session.destroyed) return;
     state.rejected = true;
-    // Many clients end every call of a connection whose GOAWAY has an error code.
+    // Many clients abort every call of a connection when GOAWAY has an error code.
     if (!state.trusted) session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     session.close();
     if (!state.trusted) setTimeout(() => session.destroy(), rejectedLingerMs).unref();
   }
 
-  /** Closes idle connections and those whose client no longer responds. */
+  /** Closes idle connections and those of unresponsive clients. */
   #look(): void {
     const { idleMs, pingTimeoutMs } = this.#care;
     const now = this.#care.now();
@@ -222,7 +222,7 @@ export class GrpcListener implements SecureListener {
   }
 }
 
-/** Says goodbye, and waits no longer than until the next look for the client to do the same. */
+/** Sends GOAWAY; the next check destroys the connection if it is still open. */
 function end(session: ServerHttp2Session): void {
   if (session.closed) session.destroy();
   else session.close();
@@ -233,11 +233,11 @@ export function grpcEndpoint(bind: string): { host: string; port: number } {
   return parseEndpoint(bind) ?? { host: '127.0.0.1', port: 9090 };
 }
 
-/** A server that takes no more than calls need; in the clear without a certificate. */
+/** A server with tight limits; without TLS if there is no certificate. */
 export function http2Server(tls: TlsMaterial | null): Http2Server | Http2SecureServer {
   const options = {
     maxSessionMemory: maxSessionMegabytes,
-    // Headers slightly above the limit get a response; beyond that the library ends the stream.
+    // Headers slightly above the limit get an error response; beyond that the library resets the stream.
     maxHeaderListPairs: 2 * maxHeaderFields,
     streamResetBurst: maxResetBurst,
     streamResetRate: maxResetsPerSecond,

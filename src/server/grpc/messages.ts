@@ -6,7 +6,7 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf';
 
-/** A value as JSON has it: without what is undefined, and with text that can be written as UTF-8. */
+/** Normalizes a value to JSON: drops undefined members and makes text valid UTF-8. */
 export function asJson(value: unknown): JsonValue {
   return wellFormed(JSON.parse(JSON.stringify(value ?? null)) as JsonValue);
 }
@@ -21,7 +21,7 @@ function wellFormed(value: JsonValue): JsonValue {
 }
 
 /**
- * Converts a response of the REST API to a message. Names are the same in both; unknown fields are dropped.
+ * Converts a response of the REST API to a message. Field names are the same in both; unknown fields are dropped.
  * @param value data of a response, e.g. the detail of a scan
  */
 export function messageOf<Desc extends DescMessage>(desc: Desc, value: unknown): MessageShape<Desc> {

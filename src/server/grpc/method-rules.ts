@@ -1,18 +1,18 @@
 import type { LicenseFeature } from '../../domain/license.ts';
 import type { RouteAccess } from '../access/auth.ts';
 
-/** What holds for a method before its message is read; the same as for its route of the REST API. */
+/** Rules of a method, applied before its message is read; the same as for its REST route. */
 export interface MethodRule {
   access: RouteAccess;
-  /** It changes something: refused while the server drains, and in the audit log before the response. */
+  /** Changes data: rejected while the server drains, and audited before the response. */
   changes?: boolean;
-  /** It may take longer than the usual limit. */
+  /** May take longer than the usual limit. */
   streams?: boolean;
-  /** The response is an event stream; the number of open ones per client is limited. */
+  /** Responds with an event stream; open ones are limited per client. */
   eventStream?: boolean;
-  /** It speaks of the service as a whole, so a call needs to name no tenant. */
+  /** Concerns the whole service: a call needs no tenant. */
   wholeService?: boolean;
-  /** Kind of what it is about, for the audit log. */
+  /** Resource kind for the audit log. */
   resource?: string;
   /** Feature that needs a license where licenses are enforced. */
   feature?: LicenseFeature;

@@ -9,7 +9,7 @@ import { asJson } from './messages.ts';
 
 /** Response header that names an unknown field; one per field. */
 const warningHeader = 'service-warning';
-/** It goes with a refusal too, and many clients take 8 KiB of headers together. */
+/** The header is sent with errors too, and many clients limit all headers to 8 KiB. */
 const maxWarningBytes = 1024;
 
 interface Checked {
@@ -18,8 +18,8 @@ interface Checked {
 }
 
 /**
- * Checks what a message says with the schema of the REST API.
- * @param part `body` or `query`: what problems are named after
+ * Validates a message with the schema of the REST API.
+ * @param part `body` or `query`: prefix of the reported problems
  */
 export class RequestBody<S extends TSchema> {
   readonly #schema: S;
@@ -29,13 +29,13 @@ export class RequestBody<S extends TSchema> {
   constructor(schema: S, part: 'body' | 'query') {
     this.#schema = schema;
     this.#part = part;
-    // Parameters of a query are numbers here already.
+    // Query parameters are already numbers here.
     const compiled = compileValidator({ schema, httpPart: 'body' } as never);
     this.#check = compiled as unknown as (body: unknown) => Checked;
   }
 
   /**
-   * @param given in the fields of the REST API; what is undefined is absent
+   * @param given with the field names of the REST API; undefined means absent
    * @throws PortolanError `invalid_request` with every problem
    */
   read(given: Record<string, unknown>, call: AdmittedCall): Static<S> {
@@ -54,7 +54,7 @@ export class RequestBody<S extends TSchema> {
   }
 }
 
-/** As many warnings as there is room for. */
+/** As many warnings as fit. */
 function warningsOf(unknown: string[]): string {
   let text = '';
   for (const warning of unknown) {
@@ -65,10 +65,10 @@ function warningsOf(unknown: string[]): string {
   return text;
 }
 
-/** Fields of a submission that `options` carries beside the members of the REST API's `options`. */
+/** Fields of a submission that `options` may have in addition to those of the REST API. */
 const extensions = new Set(['name', 'tags', 'ports', 'exclude', 'rate', 'dag', 'pool']);
 
-/** The parts of `options` in the fields of the REST API. */
+/** Splits `options` into the fields of the REST API. */
 export function spreadOptions(options: JsonObject | undefined): Record<string, unknown> {
   if (options === undefined) return {};
   const entries = Object.entries(options);
@@ -80,7 +80,7 @@ export function spreadOptions(options: JsonObject | undefined): Record<string, u
   };
 }
 
-/** An empty text and an empty list are what was not given. */
+/** Empty text and empty lists count as absent. */
 export function given<T extends string | readonly unknown[]>(value: T): T | undefined {
   return value.length > 0 ? value : undefined;
 }

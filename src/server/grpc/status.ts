@@ -9,8 +9,8 @@ import { asJson } from './messages.ts';
 export const errorCodeTrailer = 'service-error-code';
 
 /**
- * Many clients take 8 KiB of trailers together and replace a refusal that has more by an error of their own. These are
- * bytes of the message as it is sent, and of the details before Base64.
+ * Many clients limit trailers to 8 KiB and replace a larger error with their own. Limits of the encoded message and
+ * of the details before Base64, bytes.
  */
 const maxMessageBytes = 768;
 const maxDetailBytes = 3072;
@@ -36,21 +36,21 @@ const codes: Record<number, Code> = {
   507: Code.ResourceExhausted,
 };
 
-/** What the protocol itself refuses, such as bytes that are no message: code of gRPC -> code of the catalogue. */
+/** Errors of the protocol library, such as an invalid message: gRPC code -> catalog code. */
 const protocolErrors: Partial<Record<Code, ErrorCode>> = {
   [Code.InvalidArgument]: 'invalid_request',
   [Code.ResourceExhausted]: 'payload_too_large',
   [Code.Unimplemented]: 'not_implemented',
   [Code.DeadlineExceeded]: 'timeout',
   [Code.Unavailable]: 'unavailable',
-  // A client that went away does not receive it.
+  // Never received: the client is gone.
   [Code.Canceled]: 'timeout',
   [Code.Aborted]: 'timeout',
 };
 
 /**
- * @param isSubmission its only conflict is that of a key that stands for another request
- * @param wait seconds after which the client may come again, unless the code says it
+ * @param isSubmission a conflict means that its key was used for another request
+ * @param wait seconds until the client may retry; defaults to that of the code
  */
 export function connectError(refusal: PortolanError, isSubmission = false, wait?: string): ConnectError {
   const { code, details, message } = refusal;
@@ -73,7 +73,7 @@ export function connectError(refusal: PortolanError, isSubmission = false, wait?
   return error;
 }
 
-/** As many items of each list as there is room for; null if none fits or there are none. */
+/** As many items of each list as fit; null if there are none. */
 function fittingDetails(details: JsonObject): Struct | null {
   const entries = Object.entries(details);
   if (entries.length === 0) return null;
@@ -86,7 +86,7 @@ function fittingDetails(details: JsonObject): Struct | null {
   return null;
 }
 
-/** Text of which half a character was cut off has none that can be sent; such halves become U+FFFD. */
+/** Truncates text; a split surrogate pair becomes U+FFFD. */
 function cutEncoded(text: string, maxBytes: number): string {
   const whole = text.toWellFormed();
   let bytes = 0;
@@ -99,14 +99,14 @@ function cutEncoded(text: string, maxBytes: number): string {
   return whole;
 }
 
-/** As the protocol wants a message: visible ASCII and spaces stand as they are, but for the percent sign. */
+/** Percent-encodes a message as the protocol requires: visible ASCII and spaces stay, except the percent sign. */
 function percentEncoded(text: string): string {
   return readable(encodeURIComponent(text));
 }
 
 /**
- * Trailers as they are sent. The library encodes more of a message than the protocol does, and clients that follow the
- * protocol show what is left: `%2C`.
+ * Trailers as sent. The library encodes more of a message than the protocol requires, and clients that follow the
+ * protocol would show the rest encoded: `%2C`.
  */
 export function sentTrailers(trailers: Headers): Record<string, string> {
   const sent = Object.fromEntries(trailers);
@@ -118,15 +118,15 @@ function readable(encoded: string): string {
   return encoded.replace(/%(?:2[0-46-9A-F]|[3-6][0-9A-F]|7[0-9A-E])/g, decodeURIComponent);
 }
 
-/** What clients that try again by themselves read: `google.rpc.RetryInfo`, whose field 1 is the time to wait. */
+/** `google.rpc.RetryInfo` for clients that retry automatically; field 1 is the delay. */
 function retryInfo(seconds: number): { type: string; value: Uint8Array } {
   const delay = toBinary(DurationSchema, create(DurationSchema, { seconds: BigInt(seconds) }));
   return { type: 'google.rpc.RetryInfo', value: Uint8Array.of(0x0a, delay.length, ...delay) };
 }
 
 /**
- * The refusal that something thrown amounts to.
- * @param isReading it came while a message was read, so that even a fault is one of the message
+ * Maps anything thrown to a PortolanError.
+ * @param isReading while reading a message: then even an internal error is one of the message
  */
 export function rejectionOf(cause: unknown, isReading = false): PortolanError {
   if (!(cause instanceof ConnectError)) return asPortolanError(cause);
@@ -135,7 +135,7 @@ export function rejectionOf(cause: unknown, isReading = false): PortolanError {
   return new PortolanError(code, wordsOf(cause, code), {});
 }
 
-/** The message of the library is about bytes and fields only; it is truncated, and not shown where it could reveal more. */
+/** The library's message only mentions bytes and fields; it is truncated, and hidden where it could reveal more. */
 function wordsOf(cause: ConnectError, code: ErrorCode): string {
   if (code !== 'invalid_request' && code !== 'not_implemented') return errorCatalog[code].meaning;
   return `The request is malformed: ${cause.rawMessage.slice(0, 200)}`;

@@ -10,12 +10,12 @@ import {
 } from './gen/grpc/health/v1/health_pb.ts';
 import { grpcEndpoint, http2Server } from './listener.ts';
 
-/** Concurrent connections: clients are not authenticated. */
+/** Maximum number of connections: clients are not authenticated. */
 const maxConnections = 256;
-/** What is under way has so long to be read, milliseconds. */
+/** Time for pending responses to be read, milliseconds. */
 const closingMs = 500;
 
-/** The gRPC API of a server that cannot begin yet: every call is refused, and the standard health protocol says so. */
+/** gRPC API of a server that cannot start yet: rejects every call; the standard health protocol reports it. */
 export class WaitingListener {
   readonly #server: Http2Server | Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -24,8 +24,8 @@ export class WaitingListener {
 
   /**
    * @param bind `host:port`
-   * @param refusal what calls are refused with
-   * @throws what the system says when the address cannot be bound
+   * @param refusal error of every call
+   * @throws the system error if the address cannot be bound
    */
   static async open(bind: string, tls: TlsMaterial | null, refusal: PortolanError): Promise<WaitingListener> {
     const listener = new WaitingListener(tls, refusal);
@@ -37,7 +37,7 @@ export class WaitingListener {
     this.#refusal = refusal;
     this.#server = http2Server(tls);
     this.#server.maxConnections = maxConnections;
-    // One type for both kinds of servers: their events are the same.
+    // One type for both kinds of servers: they have the same events.
     const server = this.#server as Http2Server;
     server.on('session', (session) => {
       this.#sessions.add(session);
@@ -48,7 +48,7 @@ export class WaitingListener {
     server.on('sessionError', () => undefined);
   }
 
-  /** Ends every call; clients come again, and find the server that has begun. */
+  /** Ends every call; clients reconnect to the started server. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const watcher of this.#watchers) watcher.refuse(this.#refusal);
@@ -89,7 +89,7 @@ const notServing = framed(
   toBinary(HealthCheckResponseSchema, create(HealthCheckResponseSchema, { status: Status.NOT_SERVING })),
 );
 
-/** A message as it goes over the wire: not compressed, its length, its bytes. */
+/** Frames a message for the wire: uncompressed flag, length, bytes. */
 function framed(message: Uint8Array): Uint8Array {
   const frame = new Uint8Array(5 + message.length);
   new DataView(frame.buffer).setUint32(1, message.length);

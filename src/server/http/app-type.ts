@@ -51,7 +51,7 @@ declare module 'fastify' {
     /** Additional event in the audit log, and the operation that it names. */
     auditEvent?: AuditEventName;
     auditOperation?: string;
-    /** Uses the files of the scan `:scan_id`: with several servers, the one that has them handles the request. */
+    /** Uses the files of the scan `:scan_id`: with several servers, its owner handles the request. */
     atHome?: boolean;
     /** Errors of the handler, in addition to those of validation and access. */
     refusals?: ErrorCode[];

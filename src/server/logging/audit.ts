@@ -6,7 +6,7 @@ import type { ServerLog } from './log.ts';
 
 const system: AuditActor = { type: 'system', id: null, name: null };
 
-/** The audit logs of a server. @param config the live one: a reload changes it in place */
+/** Audit logs of a server. @param config the live one: a reload changes it in place */
 export function openAuditLogs(
   { logging, multi_tenant }: Pick<Config, 'logging' | 'multi_tenant'>,
   workspaceDir: string,
@@ -22,7 +22,7 @@ export function openAuditLogs(
   });
 }
 
-/** A worker begins with a scan, or goes on with one. */
+/** A worker starts or resumes a scan. */
 export function scanStarted(request: ScanRequest, tenant: string | null, resumes: number): AuditEvent {
   const { scan_id, targets, profile } = request;
   return {
@@ -36,7 +36,7 @@ export function scanStarted(request: ScanRequest, tenant: string | null, resumes
   };
 }
 
-/** A scan has reached its end, in whatever way. */
+/** A scan ended, in any way. */
 export function scanCompleted(scan: Scan, tenant: string | null): AuditEvent {
   const { scan_id, status, error, results, started_at, completed_at } = scan;
   return {
@@ -51,7 +51,7 @@ export function scanCompleted(scan: Scan, tenant: string | null): AuditEvent {
 }
 
 /**
- * The configuration, a license, plugins or vulnerability data were changed by the server itself, e.g. by a reload.
+ * The server itself changed configuration, license, plugins or vulnerability data, e.g. by a reload.
  * @param operation such as `config.reload`
  */
 export function configChanged(
@@ -70,7 +70,7 @@ export function configChanged(
   };
 }
 
-/** Who asked for a scan: a token, the command line, or a client without a token. */
+/** Who submitted a scan: a token, the command line, or a client without a token. */
 function submitter(user: string | null): AuditActor {
   if (user === null) return { type: 'anonymous', id: null, name: null };
   return user === 'cli' ? { type: 'user', id: null, name: 'cli' } : { type: 'token', id: user, name: null };

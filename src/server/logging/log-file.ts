@@ -9,26 +9,26 @@ import { rotatedFiles, rotatedName } from '../../workspace/rotated-files.ts';
 export interface LogFileInput {
   path: string;
   limits: Pick<Config['logging']['file'], 'max_size' | 'max_backups' | 'max_age'>;
-  /** Takes what the file refused, with the reason. */
+  /** Called with rejected lines and the reason. */
   onRefused: (lines: string[], reason: Error) => void;
-  /** Told once, when the first line is in the file. */
+  /** Called once, when the first line is written. */
   onWritten: () => void;
 }
 
-/** Text that waits for a slow disk, bytes; beyond it lines are refused. */
+/** Buffer limit for a slow disk, bytes; beyond it lines are rejected. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** Rotated files grow old also where nothing is rotated. */
+/** Interval of pruning rotated files by age, even without rotation. */
 const pruneMs = 3_600_000;
 
 /**
- * A log file that is rotated by size: `portolan.log` becomes `portolan-20261006T143022.118Z-001.log`, names that sort
- * by age. Rotated files beyond `max_backups` or older than `max_age` are deleted. After the first failure the file
- * takes nothing more; whoever owns it opens another one.
+ * A log file rotated by size: `portolan.log` becomes `portolan-20261006T143022.118Z-001.log`; names sort by age.
+ * Deletes rotated files beyond `max_backups` or older than `max_age`. After the first failure it rejects all lines;
+ * its owner opens a new one.
  */
 export class LogFile {
   readonly #input: LogFileInput;
   readonly #stream: RotatingFileStream;
-  /** Lines that are not yet known to be in the file, the oldest first. */
+  /** Lines not yet written, oldest first. */
   #waiting: string[] = [];
   #failure: Error | null = null;
   #told = false;
@@ -36,7 +36,7 @@ export class LogFile {
   readonly #pruner = setInterval(() => this.#pruneSoon(), pruneMs).unref();
   readonly #flushAtExit = () => this.#flush();
 
-  /** @throws what the system says when the folder cannot be made */
+  /** @throws the system error if the folder cannot be created */
   constructor(input: LogFileInput) {
     this.#input = input;
     const { path, limits } = input;
@@ -55,7 +55,7 @@ export class LogFile {
     process.on('exit', this.#flushAtExit);
   }
 
-  /** One whole line with its line feed. */
+  /** Writes one line, including its line feed. */
   write(line: string): void {
     if (this.#failure) return this.#input.onRefused([line], this.#failure);
     if (this.#stream.writableLength > maxWaitingBytes) {
@@ -68,7 +68,7 @@ export class LogFile {
     });
   }
 
-  /** Resolves when everything is in the file, or was refused. */
+  /** Resolves when every line is written or rejected. */
   async close(): Promise<void> {
     clearInterval(this.#pruner);
     await new Promise<void>((resolve) => {
@@ -97,14 +97,16 @@ export class LogFile {
     if (refused.length > 0) this.#input.onRefused(refused, error);
   }
 
-  /** The stream writes in the background; a process that ends at once still says its last words. */
+  /**
+   * Writes synchronously: the stream writes in the background, and a process that exits would lose its last lines.
+   */
   #flush(): void {
     const rest = this.#waiting.splice(0).join('');
     if (rest === '' || this.#failure) return;
     try {
       appendFileSync(this.#input.path, rest, { mode: fileMode });
     } catch {
-      // There is nobody left to tell.
+      // Nothing left to report to.
     }
   }
 
@@ -122,16 +124,16 @@ export class LogFile {
           await rm(file, { force: true });
       }
     } catch {
-      // A file that somebody else took away, or a folder that cannot be listed: the next rotation tries again.
+      // The file was removed, or the folder cannot be listed: the next rotation retries.
     }
   }
 }
 
-/** A log file that was there before may have been readable by others. */
+/** An existing log file may be readable by others. */
 function keepPrivate(path: string): void {
   try {
     if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, fileMode);
   } catch {
-    // Not there yet, or not ours: opening it will tell.
+    // Missing, or owned by another user: opening it reports that.
   }
 }

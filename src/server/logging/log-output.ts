@@ -11,8 +11,8 @@ const retryMs = 2000;
 const maxUnwrittenBytes = 1024 * 1024;
 
 /**
- * Where the log goes: standard error or output, the log file, or both. What the file refuses (a full disk, missing
- * rights) goes to standard error; nobody ever waits for it. No line carries an API token.
+ * Where the log goes: standard error or output, the log file, or both. Lines that the file rejects (full disk,
+ * missing rights) go to standard error; nothing waits for the log. Redacts API tokens.
  */
 export class LogOutput implements DestinationStream {
   readonly #defaultFile: string;
@@ -23,7 +23,7 @@ export class LogOutput implements DestinationStream {
   #fault: string | null = null;
   #retryAt = 0;
 
-  /** @param defaultFile the log file when `logging.file.path` is not set */
+  /** @param defaultFile log file if `logging.file.path` is not set */
   constructor(logging: Logging, defaultFile: string) {
     this.#defaultFile = defaultFile;
     this.#logging = structuredClone(logging);
@@ -31,17 +31,17 @@ export class LogOutput implements DestinationStream {
     this.#open();
   }
 
-  /** Why the log file is not written at the moment, or null. */
+  /** Why the log file is not being written; null if it is. */
   get fault(): string | null {
     return this.#fault;
   }
 
-  /** The file that the log goes to, or null. */
+  /** Path of the log file, or null. */
   get path(): string | null {
     return this.#path;
   }
 
-  /** Follows changed settings; what the old file has yet to write is written. */
+  /** Applies changed settings; pending lines still go to the old file. */
   use(logging: Logging): void {
     const before = this.#file;
     this.#logging = structuredClone(logging);
@@ -52,14 +52,14 @@ export class LogOutput implements DestinationStream {
     void before?.close();
   }
 
-  /** A line of pino: JSON with its line feed. */
+  /** Writes a line of pino: JSON with its line feed. */
   write(line: string): void {
     this.#put(this.#logging.format === 'json' ? line : `${textLine(line)}\n`);
   }
 
   /**
-   * What takes the lines of a scan process, which have their form already and come without line feed. Null when it may
-   * as well write to the standard error that it shares with this process.
+   * Receiver of formatted lines of a scan process, without line feed. Null if the process can write to the shared
+   * standard error instead.
    */
   lineTaker(): ((line: string) => void) | null {
     if (this.#path === null && this.#logging.output === 'stderr') return null;
@@ -122,7 +122,7 @@ export class LogOutput implements DestinationStream {
   }
 }
 
-/** The log file that the settings ask for, or null. */
+/** Log file of the settings, or null. */
 function pathOf({ output, file }: Logging, defaultFile: string): string | null {
   return output === 'file' || file.enabled ? file.path || defaultFile : null;
 }
@@ -134,13 +134,13 @@ function consoleOf({ output }: Logging): DestinationStream | null {
 
 let errorStream: DestinationStream | null = null;
 
-/** Synchronous: the last words of a process that dies are the ones that matter. */
+/** Synchronous: the last lines of a dying process are the ones that matter. */
 export function standardError(): DestinationStream {
   errorStream ??= openConsole(2);
   return errorStream;
 }
 
-/** A terminal that was closed, or a reader that is gone, must not keep the server from working, nor from stopping. */
+/** A closed terminal or pipe must not stop the server from working or exiting. */
 function openConsole(descriptor: 1 | 2): DestinationStream {
   const stream = pino.destination({ dest: descriptor, sync: true, maxLength: maxUnwrittenBytes });
   stream.on('error', () => undefined);
@@ -160,7 +160,7 @@ function plain(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : (JSON.stringify(value) ?? '');
 }
 
-/** Text of targets may stand in a message; no control character of it may reach a terminal. */
+/** Messages may contain text of targets: escapes control characters for the terminal. */
 function visible(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return text.replace(

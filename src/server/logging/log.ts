@@ -7,7 +7,7 @@ import { LogOutput, standardError, textLine } from './log-output.ts';
 
 export type ServerLog = ReturnType<typeof createServerLog>;
 
-/** Where the log of a server goes, by its settings. @param workspaceDir holds the log file when none is named */
+/** Log output of a server, by its settings. @param workspaceDir folder of the default log file */
 export function openLogOutput(logging: Config['logging'], workspaceDir: string): LogOutput {
   return new LogOutput(logging, join(workspaceDir, 'logs', 'portolan.log'));
 }
@@ -17,12 +17,12 @@ export function createServerLog({ level }: Config['logging'], output: Destinatio
   return createPino(level, output);
 }
 
-/** What a scan process is told about logging: it speaks before it knows the configuration. */
+/** Environment of a scan process: it logs before it has the configuration. */
 export function logEnvironment({ level, format }: Config['logging']): Record<string, string> {
   return { SERVICE_LOG_LEVEL: level, SERVICE_LOG_FORMAT: format };
 }
 
-/** The log of a scan process, on stderr; its server passes the lines on. */
+/** Log of a scan process, on stderr; its server passes the lines on. */
 export function createLogger(env: NodeJS.ProcessEnv = process.env): Logger {
   const format = env['SERVICE_LOG_FORMAT'] ?? 'text';
   const log = createPino(

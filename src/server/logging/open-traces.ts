@@ -2,8 +2,8 @@ import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ServerLog } from './log.ts';
 
 /**
- * Traces as the environment variables of OpenTelemetry ask for; null without an endpoint, and then nothing of them is
- * loaded. What is wrong with them is logged and costs the traces only.
+ * Traces by the environment variables of OpenTelemetry; null without an endpoint, and then none of its code is
+ * loaded. Logs invalid variables and continues without traces.
  */
 export async function openTraces(
   env: NodeJS.ProcessEnv,

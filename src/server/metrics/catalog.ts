@@ -1,4 +1,4 @@
-/** How the values of several servers on one database are combined. */
+/** How to combine the values of several servers on one database. */
 export type AcrossServers =
   /** Each server counts its own part. */
   | 'sum'
@@ -16,7 +16,10 @@ interface CatalogEntry {
   buckets?: readonly number[];
 }
 
-/** Every metric of `/metrics` beside those of the Node.js process. No label holds what a client or a target chose. */
+/**
+ * Every metric of `/metrics` except those of the Node.js process. Labels never contain text chosen by a client or a
+ * target.
+ */
 export const metricCatalog = {
   service_scans_total: {
     type: 'counter',

@@ -2,22 +2,22 @@ import { Histogram } from '@prometheus-io/client';
 import { metricCatalog } from './catalog.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** A response as far as it is measured. */
+/** The measured part of a response. */
 export interface MeasuredResponse {
-  /** The pattern of the route, e.g. `/api/v1/scans/:scan_id`; null for paths that do not exist. */
+  /** Route pattern, e.g. `/api/v1/scans/:scan_id`; null for unknown paths. */
   route: string | null;
   status: number;
-  /** Null for streamed responses: how long they take is up to the client. */
+  /** Null for streamed responses: their duration depends on the client. */
   milliseconds: number | null;
 }
 
-/** Stands for every path that does not exist, so that clients cannot make up labels. */
+/** Route label of every unknown path, so that clients cannot create labels. */
 const unknownRoute = 'unknown';
-/** Series of `service_http_requests_total`; beyond that only the status is counted, with this route. */
+/** Maximum series of `service_http_requests_total`; beyond that only the status is counted, with this route. */
 const maxRouteSeries = 600;
 const otherRoute = 'other';
 
-/** Counts responses. A request costs two look-ups; series are made at a scrape. */
+/** Counts responses. A request costs two lookups; series are created at a scrape. */
 export class HttpMetrics {
   /** By route and status. */
   readonly #responses = new Map<string, Map<number, number>>();
@@ -54,9 +54,9 @@ export class HttpMetrics {
 const { help, buckets } = metricCatalog.service_http_request_duration_seconds;
 const name = 'service_http_request_duration_seconds';
 
-/** A histogram that every response is added to: it counts in an array and makes its series at a scrape. */
+/** Histogram of response times: counts in an array and creates its series at a scrape. */
 class ResponseDurations extends Histogram {
-  /** By bucket, the last one for what is above all bounds. */
+  /** By bucket; the last one is above all bounds. */
   readonly #counts = new Float64Array(buckets.length + 1);
   #sum = 0;
 

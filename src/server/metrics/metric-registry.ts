@@ -8,15 +8,15 @@ import {
 } from './catalog.ts';
 import { processMetrics } from './process-metrics.ts';
 
-/** Longest wait for a value at a scrape, milliseconds; Prometheus gives up after 10 s by default. */
+/** Maximum wait for a value at a scrape, milliseconds; Prometheus gives up after 10 s by default. */
 const readMs = 3000;
 
-/** Makes the metrics of the catalog and renders them. */
+/** Creates the metrics of the catalog and renders them. */
 export class MetricRegistry {
   readonly #registry = new Registry();
   readonly registers = [this.#registry];
 
-  /** @param fill called at a scrape, to set the values */
+  /** @param fill called at a scrape to set the values */
   counter<Name extends CounterName>(
     name: Name,
     fill: (counter: Counter<LabelOf<Name>>) => void = () => undefined,
@@ -44,9 +44,9 @@ export class MetricRegistry {
   }
 
   /**
-   * A gauge without labels. When its value cannot be read, it is left out, and the others are as good as ever.
+   * A gauge without labels. If its value cannot be read, only this gauge is omitted.
    *
-   * @param read returns the value; null = there is none
+   * @param read returns the value; null = none
    */
   gauge(name: GaugeName, read: () => number | null | Promise<number | null>): void {
     const { help } = metricCatalog[name];
@@ -62,7 +62,7 @@ export class MetricRegistry {
     });
   }
 
-  /** A gauge with one label. @param read returns a value for each value of the label */
+  /** A gauge with one label. @param read returns a value for each label value */
   gaugeBy<Name extends GaugeName>(
     name: Name,
     label: LabelOf<Name>,
@@ -97,8 +97,8 @@ export class MetricRegistry {
 type RenderedMetric = ReturnType<Registry['getMetricsAsArray']>[number];
 
 /**
- * The same metrics in OpenMetrics 1.0. The library renames the counters of such a registry, so it gets copies: in this
- * format a counter has its suffix in its samples only, and bounds of buckets are decimal numbers.
+ * The same metrics in OpenMetrics 1.0. The library renames the counters of such a registry, so it gets copies: in
+ * this format only the samples of a counter have the suffix, and bucket bounds are decimal numbers.
  */
 function openMetricsOf(registry: Registry): Registry {
   const copy = new Registry(Registry.OPENMETRICS_CONTENT_TYPE);
@@ -124,13 +124,13 @@ interface Values {
   values: { labels?: Record<string, string | number> }[];
 }
 
-/** Strict parsers of OpenMetrics take `le="60.0"` and reject `le="60"`. */
+/** Strict parsers of OpenMetrics accept `le="60.0"` and reject `le="60"`. */
 function withDecimalBound<Value extends Values['values'][number]>(value: Value): Value {
   const { le } = value.labels ?? {};
   return Number.isInteger(le) ? { ...value, labels: { ...value.labels, le: `${le}.0` } } : value;
 }
 
-/** @throws Error if the value does not come in time */
+/** @throws Error on timeout */
 async function inTime<T>(read: () => T | Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('the value did not come in time')), readMs);

@@ -7,8 +7,8 @@ import { ScanMetrics } from './scan-metrics.ts';
 import { addServiceGauges, type GaugeSources } from './service-gauges.ts';
 
 /**
- * The metrics of `/metrics`, for the service as a whole, over all tenants. Counters begin at 0 with the process. No
- * label holds anything that a client or a target chose: routes are patterns, everything else is a word of this program.
+ * The metrics of `/metrics`, for the whole service, over all tenants. Counters start at 0 with the process. Labels
+ * never contain text chosen by a client or a target: routes are patterns, everything else is a word of this program.
  */
 export class Metrics {
   readonly #registry = new MetricRegistry();
@@ -38,9 +38,9 @@ export class Metrics {
   }
 
   /**
-   * A scan has reached its final state: to be called once for each.
+   * Counts a finished scan: call it once per scan.
    *
-   * @param ran seconds that it ran; without it by the wall clock
+   * @param ran running time, seconds; defaults to the wall clock
    */
   scanEnded(scan: Scan, ran?: number): void {
     this.#scans.countEnd(scan, ran);

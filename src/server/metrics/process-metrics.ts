@@ -6,8 +6,8 @@ import type { AcrossServers } from './catalog.ts';
 const delayResolutionMs = 20;
 
 /**
- * The metrics of the client library that are exported. Not among them: gauges whose name ends in `_total`, which
- * OpenMetrics reserves for counters, and statistics that have no value between two scrapes in quick succession.
+ * Exported metrics of the client library. Excludes gauges whose name ends in `_total`, which OpenMetrics reserves for
+ * counters, and statistics that have no value between two scrapes in quick succession.
  */
 export const processMetricNames = [
   'process_cpu_user_seconds_total',
@@ -31,10 +31,10 @@ export const processMetricNames = [
   'nodejs_version_info',
 ] as const;
 
-/** Each server process has its own; CPU time and memory may be added up. */
+/** Each server process has its own; CPU time and memory can be summed. */
 export const processAcrossServers: AcrossServers = 'each';
 
-/** What the types of the library leave out. */
+/** Missing in the types of the library. */
 type ProcessMetric = Metric<string> & {
   name: string;
   help: string;
@@ -44,7 +44,7 @@ type ProcessMetric = Metric<string> & {
 
 let collected: Registry | null = null;
 
-/** Observers of the process cannot be removed, so there is one set of them, whoever exports it. */
+/** Observers of the process cannot be removed, so all registries share one set. */
 export function processMetrics(): ProcessMetric[] {
   collected ??= collect();
   const registry = collected;
@@ -54,8 +54,8 @@ export function processMetrics(): ProcessMetric[] {
 }
 
 /**
- * The collectors of the library, one by one: all of them together watch every garbage collection, which costs a busy server
- * a seventh of its requests.
+ * The library's collectors, individually: all together they observe every garbage collection, which costs a busy
+ * server a seventh of its requests.
  */
 const collectors = [
   'processCpuTotal',

@@ -3,13 +3,13 @@ import { probeErrorKinds, type Traffic } from '../../domain/traffic.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 const severities = ['critical', 'high', 'medium', 'low', 'info'] as const;
-/** Modules with a histogram of their own; those of further plugins share one. */
+/** Maximum modules with their own histogram; further plugins share one. */
 const maxModules = 60;
 const otherModule = 'other';
-/** A scan process names its modules, and plugins run in it. */
+/** Scan processes report module names, and plugins run in them. */
 const moduleForm = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Counts what scans found, sent and received. */
+/** Counts what scans find, send and receive. */
 export class ScanMetrics {
   readonly #scans;
   readonly #durations;
@@ -35,13 +35,13 @@ export class ScanMetrics {
       dropped: registry.counter('service_raw_packets_dropped_total'),
     };
     this.#errors = registry.counter('service_probe_errors_total');
-    // A counter that begins with its first event shows no increase then.
+    // A counter that appears with its first event shows no increase.
     for (const status of ['completed', 'failed']) this.#finished.inc({ status }, 0);
     for (const severity of severities) this.#findings.inc({ severity }, 0);
     for (const kind of probeErrorKinds) this.#errors.inc({ kind }, 0);
   }
 
-  /** @param ran seconds that it ran; without it by the wall clock */
+  /** @param ran running time, seconds; defaults to the wall clock */
   countEnd({ status, started_at, completed_at, severity_counts, stages }: Scan, ran?: number): void {
     this.#scans.inc();
     this.#finished.inc({ status });
@@ -73,12 +73,12 @@ export class ScanMetrics {
   }
 }
 
-/** A scan process reports its findings, and what it reports may not be a count. */
+/** Scan processes report findings: the value may not be a count. */
 function countOf(value: number): number {
   return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-/** @param from ISO 8601; null = it never began @returns null then */
+/** @param from ISO 8601; null = never started @returns null then */
 function secondsBetween(from: string | null, to: string | null): number | null {
   if (from === null || to === null) return null;
   const milliseconds = Date.parse(to) - Date.parse(from);

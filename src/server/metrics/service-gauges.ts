@@ -6,7 +6,7 @@ import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** What the gauges read. */
+/** Sources of the gauges. */
 export interface GaugeSources {
   /** Of all tenants. */
   store: Store;
@@ -14,13 +14,13 @@ export interface GaugeSources {
   config: Pick<Config, 'vulndb' | 'workspace'>;
   workers: {
     readonly alive: boolean;
-    /** Packets per second of all scans. */
+    /** Current packets per second of all scans. */
     readonly packetRate: number;
     counts(): { active: number; idle: number; total: number };
   };
-  /** Null where there is one server only, whose workers serve all pools. */
+  /** Null with a single server, whose workers serve all pools. */
   shards: {
-    /** By the clock of the database, epoch milliseconds. */
+    /** By the database clock, epoch milliseconds. */
     line: { now(): Promise<number> };
     presence: { readonly unservedPools: readonly { scans: number }[] };
   } | null;

@@ -3,10 +3,10 @@ import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { ServerLog } from '../logging/log.ts';
 
-/** Damaged records that are remembered for the health check; the log has each. */
+/** Maximum number of damaged records kept for the health check; the log has all. */
 const maxDamagedRecords = 1000;
 
-/** Records found damaged or missing on reading: one log line each, and a health check. */
+/** Damaged or missing records found on reading: one log line each, and a health check. */
 export class DamagedRecords {
   readonly #log: ServerLog;
   readonly #scans = new Set<string>();

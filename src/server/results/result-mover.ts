@@ -26,12 +26,12 @@ export interface ResultMoverInput {
   results: ResultStore;
   fetched: FetchedScans;
   log: ServerLog;
-  /** Called for every attempt to move a scan, unless it was broken off. */
+  /** Called after every attempt to move a scan, unless it was aborted. */
   onMove?: (status: 'stored' | 'failed') => void;
   pace?: MoverIntervals;
 }
 
-/** A scan that could not be stored although the result store is there. */
+/** A scan that could not be moved although the result store is reachable. */
 interface Setback {
   failures: number;
   /** Monotonic milliseconds. */
@@ -39,8 +39,8 @@ interface Setback {
 }
 
 /**
- * Brings every scan of this server that is over into the result store, one after the other, also those that ended before
- * there was one. What is stored stands in the row of the scan, so a scan whose move was broken off is moved again.
+ * Moves every finished scan of this server into the result store, one after another, including those from before it
+ * was configured. The row of the scan records the move, so an aborted one is repeated.
  */
 export class ResultMover {
   readonly #input: ResultMoverInput;
@@ -61,7 +61,7 @@ export class ResultMover {
     this.#pace = input.pace ?? usualPace;
   }
 
-  /** Why the result store takes nothing now; null when it does. */
+  /** Why the result store cannot be used; null if it can. */
   get fault(): string | null {
     return this.#fault;
   }
@@ -70,13 +70,13 @@ export class ResultMover {
     this.#running = this.#run();
   }
 
-  /** A scan has ended. */
+  /** Called when a scan has ended. */
   wake(): void {
     this.#woken = true;
     if (this.#failures === 0) this.#wake();
   }
 
-  /** Breaks a move off; it is made again after the next start. */
+  /** Aborts a running move; the next start repeats it. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#current?.stop.abort();
@@ -84,7 +84,7 @@ export class ResultMover {
     await this.#running;
   }
 
-  /** Removes a scan from the result store, before its row goes. @throws PortolanError `unavailable` */
+  /** Removes a scan from the result store, before its row. @throws PortolanError `unavailable` */
   async remove(place: StoredScanLocation): Promise<void> {
     this.#doomed.add(place.scanId);
     try {
@@ -101,11 +101,11 @@ export class ResultMover {
     }
   }
 
-  /** A deletion that breaks off leaves a scan that is stored anew; of one that is nowhere else the mark stays. */
+  /** If the deletion is aborted, the scan is stored again. A scan that exists nowhere else stays marked as stored. */
   async #markUnstored({ scanId, tenant }: StoredScanLocation): Promise<void> {
     const { store, workspace } = this.#input;
     if (!(await workspace.forTenant(tenant).scan(scanId).exists())) return;
-    // A full disk must not keep anybody from deleting.
+    // A full disk must not prevent deletion.
     await store.scans.setStored(scanId, null).catch(() => undefined);
   }
 
@@ -158,7 +158,7 @@ export class ResultMover {
     return this.#doomed.has(scanId) || performance.now() < notBefore;
   }
 
-  /** Scans that wait no longer. */
+  /** Forgets setbacks of scans that are no longer waiting. */
   #forget(scanIds: readonly string[]): void {
     for (const scanId of scanIds) {
       this.#doomed.delete(scanId);
@@ -166,7 +166,7 @@ export class ResultMover {
     }
   }
 
-  /** Puts a scan into the result store, and remembers whether that can be used. */
+  /** Uploads a scan and records the state of the result store. */
   async #keep(place: StoredScanLocation, folder: ScanFolder, signal: AbortSignal): Promise<void> {
     const { results, log } = this.#input;
     try {
@@ -183,7 +183,7 @@ export class ResultMover {
     log.info('result store available again');
   }
 
-  /** @throws PortolanError `unavailable` when it is not this scan's fault */
+  /** @throws PortolanError `unavailable` if the cause is not this scan */
   async #move(place: StoredScanLocation): Promise<void> {
     const stop = new AbortController();
     const moving = this.#store(place, stop.signal);
@@ -210,12 +210,12 @@ export class ResultMover {
     if (await store.scans.setStored(scanId, new Date().toISOString())) {
       log.debug(await store.scans.logFieldsOf(scanId), 'results moved to the result store');
     } else {
-      // Another server has deleted it meanwhile.
+      // Another server has deleted the scan meanwhile.
       await results.remove(place);
     }
   }
 
-  /** The folder of the scan is gone, or changed just now. */
+  /** The folder of the scan is missing, or is being changed. */
   async #putOff({ scanId }: StoredScanLocation, error: PortolanError): Promise<void> {
     const { store, log } = this.#input;
     if (!(await store.scans.isTaken(scanId))) return;
@@ -223,7 +223,7 @@ export class ResultMover {
     const failures = (this.#setbacks.get(scanId)?.failures ?? 0) + 1;
     const pause = Math.min(longestRetryMs, retryMs * 2 ** (failures - 1));
     this.#setbacks.set(scanId, { failures, notBefore: performance.now() + pause });
-    // What changes just now is over in a moment.
+    // A concurrent change is over after a moment.
     if (failures === 3)
       log.warn(
         { ...(await store.scans.logFieldsOf(scanId)), reason: error.message },

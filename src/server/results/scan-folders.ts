@@ -6,7 +6,7 @@ import type { Workspace } from '../../workspace/workspace.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
 
-/** Interval between checks for fetched scans without readers. */
+/** Interval of the check for fetched scans without readers. */
 const pace = { firstMs: 60_000, betweenMs: 60_000 };
 
 export interface ScanFoldersInput {
@@ -20,8 +20,8 @@ export interface ScanFoldersInput {
 }
 
 /**
- * Finds the files of a scan, wherever they are: in the workspace, or, of a scan that is over and that another server ran
- * or whose folder was lost, in the result store.
+ * Locates the files of a scan: in the workspace, or in the result store for a finished scan that another server ran
+ * or whose folder was lost.
  */
 export class ScanFolders {
   readonly #input: ScanFoldersInput;
@@ -43,10 +43,10 @@ export class ScanFolders {
   }
 
   /**
-   * The folder of a scan, which stays until it is released.
+   * The folder of a scan, pinned until it is released.
    *
-   * @param part the artifacts of a scan in the result store are only fetched with the whole of it
-   * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for stored results that are damaged
+   * @param part artifacts in the result store are only fetched with the whole scan
+   * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for damaged results
    */
   async hold(
     { scan_id, status }: Pick<Scan, 'scan_id' | 'status'>,
@@ -61,7 +61,7 @@ export class ScanFolders {
     return await fetched.hold({ scanId: scan_id, tenant }, part);
   }
 
-  /** What another server has deleted goes here too. */
+  /** Also removes scans that another server has deleted. */
   async #look(): Promise<void> {
     const { store, fetched, log } = this.#input;
     try {

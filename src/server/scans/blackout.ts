@@ -5,15 +5,15 @@ import { slotFields } from './scan-slot.ts';
 type BlackoutContext = Pick<PoolContext, 'slots' | 'store' | 'shards' | 'news' | 'log'>;
 
 /**
- * Keeps all scans from sending during a blackout window. It leaves no trace on pauses: what a client paused or resumed
- * before and during the window is in force after it.
+ * Stops all scans from sending during a blackout window. Does not affect pauses: what a client paused or resumed
+ * before and during the window holds after it.
  */
 export class Blackout {
   readonly #context: BlackoutContext;
   #window: BlackoutWindow | null = null;
-  /** Scans that the store marks as kept back. */
+  /** Scans that are marked in the store. */
   #marked: ReadonlySet<string> = new Set();
-  /** The store may mark scans, also those of the server before, although they may send. */
+  /** The store may have marks, including those of the previous server, outside of a window. */
   #mayBeMarked = true;
 
   constructor(context: BlackoutContext) {
@@ -25,12 +25,12 @@ export class Blackout {
     return this.#window;
   }
 
-  /** Whether the window keeps this scan from sending. */
+  /** Whether the window stops this scan from sending. */
   concerns(scanId: string): boolean {
     return this.#window !== null && (this.#context.slots.has(scanId) || this.#marked.has(scanId));
   }
 
-  /** Pauses or resumes the scans that run. @returns whether a window began or ended */
+  /** Pauses or resumes the running scans. @returns whether a window started or ended */
   set(window: BlackoutWindow | null): boolean {
     const turns = (window === null) !== (this.#window === null);
     this.#window = window;
@@ -51,7 +51,10 @@ export class Blackout {
     }
   }
 
-  /** Marks all scans in the store during a window, also those that came since the last call; else removes the marks. */
+  /**
+   * Marks all scans in the store during a window, including those added since the last call; otherwise removes the
+   * marks.
+   */
   async storeMarks(): Promise<void> {
     if (this.#window !== null) await this.#mark();
     else if (this.#mayBeMarked) await this.#unmark();
@@ -76,7 +79,7 @@ export class Blackout {
     for (const scanId of before) news.emit(scanId);
   }
 
-  /** Remote workers may run shards of a scan without a slot here: it is not claimed while it is marked. */
+  /** Remote workers may run shards of a scan without a slot here: a marked scan is not claimed. */
   async #pauseShards(scanId: string): Promise<void> {
     const { slots, shards } = this.#context;
     if (!slots.has(scanId)) await shards?.line.command(scanId, 'pause');

@@ -6,7 +6,7 @@ import type { PoolContext } from './pool-context.ts';
 /** Poll interval in case a NOTIFY is lost, milliseconds. */
 const pollMs = 2000;
 
-/** Claims waiting scans as long as there is room for them. */
+/** Claims waiting scans while there is capacity. */
 export class ClaimLoop {
   readonly #context: Pick<PoolContext, 'queue' | 'log' | 'stopping'>;
   readonly #blackout: Blackout;
@@ -15,11 +15,11 @@ export class ClaimLoop {
   #timer: NodeJS.Timeout | null = null;
   #filling: Promise<void> | null = null;
   #fillAgain = false;
-  /** The log has the failure of the queue. */
+  /** Whether the failure of the queue was logged. */
   #failing = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
 
-  /** @param begin gives a claimed scan its slot, at once */
+  /** @param begin creates the slot of a claimed scan, synchronously */
   constructor(
     context: Pick<PoolContext, 'queue' | 'log' | 'stopping'>,
     blackout: Blackout,
@@ -32,12 +32,12 @@ export class ClaimLoop {
     this.#begin = begin;
   }
 
-  /** False when it claims nothing. */
+  /** False if it claims nothing. */
   get alive(): boolean {
     return this.#timer !== null && !this.#context.stopping.aborted;
   }
 
-  /** Resolves when the last claim has ended: a scan that it brings has no slot before. */
+  /** Resolves when the last claim has ended: its scan has no slot before. */
   get lastClaim(): Promise<unknown> {
     return this.#lastClaim;
   }
@@ -47,7 +47,7 @@ export class ClaimLoop {
     this.wake();
   }
 
-  /** Something may wait in the queue. */
+  /** Called when a scan may be waiting. */
   wake(): void {
     this.#fillAgain = true;
     this.#filling ??= this.#fill().finally(() => {
@@ -72,7 +72,7 @@ export class ClaimLoop {
         this.#failing = false;
       }
     } catch (err) {
-      // The poll tries again; until then the health response shows that the store cannot be reached.
+      // The poll retries; until then the health response shows the unreachable store.
       if (!this.#failing) log.error({ err }, 'cannot read the queue, retrying');
       this.#failing = true;
     }

@@ -4,7 +4,7 @@ import { type ScanSlot, slotFields } from './scan-slot.ts';
 
 type LeaseContext = Pick<PoolContext, 'slots' | 'queue' | 'log'>;
 
-/** Gives a heartbeat for each scan here, and ends the process of one whose lease another worker has. */
+/** Renews the lease of each scan here; ends the process of a scan whose lease was lost. */
 export async function renewLeases(
   context: LeaseContext,
   claims: Pick<ClaimLoop, 'lastClaim'>,
@@ -25,7 +25,7 @@ async function renewLease(
 ): Promise<void> {
   const { scanId, attempt } = slot;
   if (await queue.heartbeat(scanId, attempt)) return;
-  // After the lease expired, a claim of this server may have taken the scan up while this was under way.
+  // After the lease expired, this server may have claimed the scan again meanwhile.
   await claims.lastClaim;
   if (slot.attempt !== attempt) return;
   if (!slots.has(scanId) || slot.process?.outcome) return;

@@ -2,7 +2,7 @@ import type { Scan } from '../../domain/scan.ts';
 import type { PoolContext } from './pool-context.ts';
 import { pauseProgress, type ScanSlot, type ScanSlots, slotFields } from './scan-slot.ts';
 
-/** A running scan with the newest report of its process; others as they are. */
+/** A running scan with the newest report of its process; others unchanged. */
 export function withLiveProgress<S extends Scan>(slots: ScanSlots, scan: S): S {
   const slot = slots.get(scan.scan_id);
   if (!slot || scan.status !== 'running') return scan;
@@ -10,7 +10,7 @@ export function withLiveProgress<S extends Scan>(slots: ScanSlots, scan: S): S {
   return { ...live, progress: { ...live.progress, ...pauseProgress(slot) } };
 }
 
-/** Stores the newest report of a process, unless the store has it. */
+/** Stores the newest report of a process, unless it is already stored. */
 export async function storeProgress(
   { store, log }: Pick<PoolContext, 'store' | 'log'>,
   slot: ScanSlot,

@@ -2,12 +2,12 @@ import type { PoolContext } from './pool-context.ts';
 import type { ScanSlot } from './scan-slot.ts';
 import { WorkerScale } from './worker-scale.ts';
 
-/** Scans of one pool that are divided among workers at the same time. */
+/** Maximum number of concurrently sharded scans per pool. */
 const maxDivided = 64;
 
 type CapacityContext = Pick<PoolContext, 'slots' | 'config' | 'shards'>;
 
-/** How many scans a server runs at the same time, and which ones may begin. */
+/** How many scans a server runs concurrently, and which ones may start. */
 export class PoolCapacity {
   readonly #context: CapacityContext;
   readonly #scale: WorkerScale;
@@ -24,15 +24,15 @@ export class PoolCapacity {
     return { active, idle: Math.max(0, total - active), total };
   }
 
-  /** As many scans at a time as there are workers, and never so many that one would get no packet a second. */
+  /** At most one scan per worker, and never so many that a share would be less than one packet per second. */
   get hasRoom(): boolean {
     const { shards, config } = this.#context;
     const { max_rate } = config.scanner;
-    // Scans in shards are bounded for each pool.
+    // Sharded scans are limited per pool.
     return this.#taken < (shards ? max_rate : Math.min(this.#scale.most, max_rate));
   }
 
-  /** Called after each claim and each look at the queue. */
+  /** Called after each claim and each poll of the queue. */
   follow(): void {
     this.#scale.follow(this.#taken);
   }
@@ -45,7 +45,7 @@ export class PoolCapacity {
     return running;
   }
 
-  /** Pools that have as many scans running as they may; a paused one has given its place away. */
+  /** Pools at their limit of running scans; paused ones do not count. */
   fullPools(): string[] {
     const limits = Object.entries(this.#context.config.workers.pools ?? {});
     const sending = [...this.#context.slots.values()].filter(({ paused }) => !paused);
@@ -55,8 +55,8 @@ export class PoolCapacity {
   }
 
   /**
-   * Pools from which a scan may be divided; undefined where nothing is divided. A scan in a pool without workers takes
-   * no place, and one pool takes no place of another.
+   * Pools with capacity for another sharded scan; undefined without shards. A scan in a pool without workers uses no
+   * capacity, and pools do not share theirs.
    */
   poolsWithRoom(): string[] | undefined {
     const pools = this.#context.shards?.presence.servedPools;
@@ -75,8 +75,8 @@ export class PoolCapacity {
 }
 
 /**
- * Places that scans take. A paused scan gives its place to another one, but no more of them than there are places, so
- * that pausing does not let processes grow without limit.
+ * Capacity used by scans. Paused ones do not count, but only up to `places` of them: pausing must not let the number
+ * of processes grow without limit.
  */
 function placesOf(slots: readonly Pick<ScanSlot, 'paused'>[], places: number): number {
   const paused = slots.filter((slot) => slot.paused).length;

@@ -22,27 +22,27 @@ export interface WorkerPoolInput {
   config: Config;
   entryFile: string;
   log: ServerLog;
-  /** Called whenever a scan has left its worker. */
+  /** Called when a scan has left its worker. */
   onScanEnd: () => void;
   audit: AuditLogs;
   metrics: Pick<Metrics, 'scanEnded' | 'countTraffic'>;
-  /** Where the log lines of scan processes go. */
+  /** Receives the log lines of scan processes. */
   logOutput: LogOutput;
-  /** Scans are divided among workers; null = each runs in a process here. */
+  /** Scans are divided among workers; null = each runs in a process of this server. */
   shards: Distribution | null;
   installed: Installed;
   /** Null = no traces. */
   traces: Tracer | null;
 }
 
-/** What the parts of a worker pool share. */
+/** Context of the parts of a worker pool. */
 export interface PoolContext extends WorkerPoolInput {
   readonly slots: ScanSlots;
   /** Emits the ID of a scan that has changed. */
   readonly news: EventEmitter;
-  /** Aborted when the server stops: no scan begins, and those that run are left to the next start. */
+  /** Aborted when the server stops: no scan starts, and running ones are resumed at the next start. */
   readonly stopping: AbortSignal;
-  /** Where this server takes connections; `scanner.scope.protect_self` keeps every scan away from them. */
+  /** Addresses that this server listens on; with `scanner.scope.protect_self` no scan may probe them. */
   listeners: readonly Listener[];
 }
 

@@ -3,11 +3,11 @@ import type { Blackout } from './blackout.ts';
 import type { PoolContext } from './pool-context.ts';
 import type { ScanSlot } from './scan-slot.ts';
 
-/** Divides `scanner.max_rate` among the scans that send. */
+/** Divides `scanner.max_rate` among the sending scans. */
 export class RateSharing {
   readonly #context: Pick<PoolContext, 'slots' | 'config' | 'log'>;
   readonly #blackout: Pick<Blackout, 'window'>;
-  /** One after the other. */
+  /** Serializes updates. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(context: Pick<PoolContext, 'slots' | 'config' | 'log'>, blackout: Pick<Blackout, 'window'>) {
@@ -15,14 +15,14 @@ export class RateSharing {
     this.#blackout = blackout;
   }
 
-  /** Called whenever a scan begins, ends, pauses or resumes. */
+  /** Called when a scan starts, ends, pauses or resumes. */
   renew(): void {
     this.#last = this.#last
       .then(() => this.#share())
       .catch((err) => this.#context.log.error({ err }, 'cannot divide the rate'));
   }
 
-  /** Lowers rates first and waits for that, so that the sum holds at every moment. */
+  /** Waits for lowered rates before it raises others: the sum never exceeds the limit. */
   async #share(): Promise<void> {
     const running = [...this.#context.slots.values()].filter(({ process }) => process && !process.outcome);
     const requested = new Map(

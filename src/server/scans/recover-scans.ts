@@ -11,8 +11,8 @@ const deadCommandLine: ScanFailure = {
 };
 
 /**
- * Puts the scans of the server before back into the queue and ends those that cannot continue. Called before any
- * scan runs: what is stored as running belongs to a process that is gone, or to a command line.
+ * Returns the scans of the previous server process to the queue and ends those that cannot continue. Called before
+ * any scan runs: scans stored as running belong to a process that is gone, or to a command line.
  */
 export async function recoverScans(context: PoolContext, ends: ScanEnds): Promise<void> {
   const { store, queue, shards, log } = context;
@@ -33,14 +33,14 @@ async function endAbandoned(context: PoolContext, ends: ScanEnds, scanId: string
   await ends.report({ scanId, tenant });
 }
 
-/** @returns null for a scan that goes on */
+/** @returns null for a scan that continues */
 async function whyAbandoned({ store, queue }: PoolContext, scanId: string): Promise<ScanFailure | null> {
   if (await queue.isCanceled(scanId)) return canceledFailure;
   const executor = await store.scans.executor(scanId);
   return isDeadCommandLine(executor, store.executor) ? deadCommandLine : null;
 }
 
-/** The progress that was stored last may be older than the pause. */
+/** The stored progress may be older than the pause. */
 async function showPaused({ store }: PoolContext, scanId: string): Promise<void> {
   const scan = await store.scans.get(scanId);
   if (!scan || isFinal(scan.status)) return;

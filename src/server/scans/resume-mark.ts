@@ -4,9 +4,9 @@ import { writeFileAtomic } from '../../workspace/atomic-file.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
-/** `checkpoint.resumes.json`: how a scan fared when it was taken up again. */
+/** `checkpoint.resumes.json`: the history of a scan's resumes. */
 export interface ResumeMark {
-  /** How far the scan was at the last start: durable rows of its record plus the progress of its checkpoint. */
+  /** Progress at the last start: durable rows of the record plus the progress of the checkpoint. */
   reached: number;
   /** Resumes in a row without new progress. */
   stalled: number;
@@ -20,12 +20,12 @@ export async function readResumeMark(folder: ScanFolder): Promise<ResumeMark> {
   try {
     return { ...noMark, ...(JSON.parse(await readPlainText(markFile(folder))) as Partial<ResumeMark>) };
   } catch {
-    // Missing at the first start. A damaged one counts as missing: at worst the scan gets further tries.
+    // Missing at the first start. A damaged one counts as missing: at worst the scan gets additional attempts.
     return noMark;
   }
 }
 
-/** The mark of a start at which the scan has come so far. */
+/** The mark of a start. @param reached progress of the scan */
 export function nextResumeMark(last: ResumeMark, reached: number): ResumeMark {
   if (reached > last.reached) return { reached, stalled: last.orderly ? 0 : 1, orderly: false };
   return { reached: last.reached, stalled: last.stalled + (last.orderly ? 0 : 1), orderly: false };

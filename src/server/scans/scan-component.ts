@@ -2,7 +2,7 @@ import type { Component } from '../components.ts';
 import type { ServerContext } from '../context.ts';
 import { ScanWindows } from './scan-windows.ts';
 
-/** Runs scans within the windows of the settings. */
+/** Runs scans within the configured windows. */
 export function scanComponent({ config, workers, log }: ServerContext): Component {
   const windows = new ScanWindows(config, workers, log);
   return {
@@ -12,7 +12,7 @@ export function scanComponent({ config, workers, log }: ServerContext): Componen
     },
     drain: ({ scansMs }) => workers.close(scansMs),
     close: () => windows.close(),
-    // The scope is narrowed before a window opens.
+    // Narrows the scope before a window opens.
     reload: {
       'scanner.scope': ({ scanner }, changed) => {
         const concerns = [...changed].some((path) => path.startsWith('scanner.'));

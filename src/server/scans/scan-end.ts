@@ -17,10 +17,10 @@ import { traceScan } from './trace-scan.ts';
 /** A scan without a lease, such as one without a worker. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
 
-/** Pause before the end of a scan that could not be stored is stored again, milliseconds. */
+/** Pause before retrying to store the end of a scan, milliseconds. */
 const storeAgainMs = 1000;
 
-/** Stores how scans end. A claim may get a new attempt meanwhile, so it is read when it is used. */
+/** Stores the outcome of scans. A claim may get a new attempt meanwhile, so it is read at use. */
 export class ScanEnds {
   readonly #context: PoolContext;
 
@@ -28,12 +28,12 @@ export class ScanEnds {
     this.#context = context;
   }
 
-  /** The process reported the end. The end of a scan and of its job are one fact: both are stored or none. */
+  /** The process reported the end. Stores the end of a scan and of its job atomically. */
   async store(slot: ScanSlot, outcome: ScanOutcome): Promise<void> {
     const { store, log } = this.#context;
     const { scanId } = slot;
     const folder = folderOf(this.#context, slot);
-    // A cancel that came when the scan was just done changes nothing.
+    // A cancel just after completion has no effect.
     const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
     const write = () =>
       store.transaction(async (tx) => {
@@ -49,7 +49,7 @@ export class ScanEnds {
     await this.report(slot);
   }
 
-  /** The scan ends here: it was canceled, or its process cannot go on. */
+  /** The scan was canceled, or its process cannot continue. */
   async interrupt(slot: ScanSlot, error: ScanFailure): Promise<void> {
     const { store, log } = this.#context;
     await this.#untilStored(slot, () => this.finalize(slot, error));
@@ -76,7 +76,7 @@ export class ScanEnds {
     await this.report(claim);
   }
 
-  /** Counts an ended scan, writes it into the audit log and sends its trace. */
+  /** Counts an ended scan, audits it and sends its trace. */
   async report(key: ScanKey & Partial<Pick<ScanSlot, 'process'>>): Promise<void> {
     const { store, metrics, audit } = this.#context;
     const scan = await store.scans.get(key.scanId);
@@ -87,12 +87,12 @@ export class ScanEnds {
     await traceScan(this.#context, { ...scan, stages: this.#stagesOf(scan, key) });
   }
 
-  /** The nodes of this server: workers send those of shards in their own traces. */
+  /** The nodes that ran on this server: workers send those of shards in their own traces. */
   #stagesOf({ stages }: Scan, { process }: Partial<Pick<ScanSlot, 'process'>>): Scan['stages'] {
     return this.#context.shards === null ? stages : (process?.ownStages ?? []);
   }
 
-  /** The record of an ended scan has all that was found; workers that still have a shard of it let go. */
+  /** The record of an ended scan is complete; workers that still have a shard of it release it. */
   async removeShards(key: ScanKey): Promise<void> {
     const { store, shards } = this.#context;
     if (!shards) return;
@@ -105,7 +105,7 @@ export class ScanEnds {
     await store.scans.setSize(scanId, await folder.sizeBytes());
   }
 
-  /** A full disk may get room again; until then an ended scan keeps its slot and does not run a second time. */
+  /** A full disk may get free space again; until then an ended scan keeps its slot and does not run a second time. */
   async #untilStored(slot: ScanSlot, write: () => Promise<void>): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -121,7 +121,7 @@ export class ScanEnds {
     }
   }
 
-  /** Gives up the reserve for the end of a scan: its client does not wait until disk space is freed. */
+  /** Deletes the disk reserve to store the end of a scan: the client need not wait for free space. */
   async #madeRoom(error: unknown): Promise<boolean> {
     if (!(error instanceof PortolanError && error.code === 'insufficient_storage')) return false;
     const { workspace, store } = this.#context;
@@ -129,7 +129,7 @@ export class ScanEnds {
     try {
       await store.emptyLog();
     } catch {
-      // The room of the reserve has to do.
+      // The space of the reserve must suffice.
     }
     return true;
   }

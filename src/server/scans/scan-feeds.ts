@@ -8,7 +8,7 @@ import type { WorkerPool } from './worker-pool.ts';
 /** Poll interval for a scan of another process, which sends no events, milliseconds. */
 const lookMs = 1000;
 
-/** One feed for each scan with followers, by REST or gRPC. */
+/** One feed per followed scan, for REST and gRPC. */
 export class ScanFeeds {
   readonly #workers: WorkerPool;
   readonly #feeds = new Map<string, ScanFeed>();
@@ -17,14 +17,14 @@ export class ScanFeeds {
     this.#workers = workers;
   }
 
-  /** Scans that are followed now. */
+  /** Number of followed scans. */
   get size(): number {
     return this.#feeds.size;
   }
 
   /**
-   * Follows a scan; what comes back has to be closed.
-   * @param folder stays readable until then
+   * Follows a scan; the caller must close the result.
+   * @param folder pinned until then
    */
   follow(
     space: Pick<TenantContext, 'store' | 'observer'>,

@@ -20,7 +20,7 @@ import { pauseProgress, type ScanSlot, slotFields } from './scan-slot.ts';
 
 /** Grace period between cancel and SIGKILL, milliseconds. */
 const cancelGraceMs = 5000;
-/** Pause before a scan whose process died starts again, milliseconds; doubled with every further death. */
+/** Restart delay after a scan process died, milliseconds; doubled with each further death. */
 const backoffMs = 250;
 const backoffDoublings = 6;
 
@@ -29,19 +29,19 @@ interface Run {
   slot: ScanSlot;
   scan: Scan;
   request: ScanRequest;
-  /** Of the first run, ISO 8601 UTC. */
+  /** Start of the first run, ISO 8601 UTC. */
   startedAt: string;
   /** Earlier runs of the scan. */
   resumes: number;
 }
 
-/** Runs a claimed scan: from where it was to its end, or until it goes back into the queue. */
+/** Runs a claimed scan: resumes it and continues to its end, or until it returns to the queue. */
 export class ScanRunner {
   readonly #context: PoolContext;
   readonly #ends: ScanEnds;
   readonly #blackout: Blackout;
   readonly #rates: RateSharing;
-  /** A scan in shards ends in a process of this server. */
+  /** A sharded scan ends in a process of this server. */
   readonly #lastSteps: Slots;
 
   constructor(context: PoolContext, ends: ScanEnds, blackout: Blackout, rates: RateSharing) {
@@ -72,7 +72,7 @@ export class ScanRunner {
     await this.#end(slot, stalled);
   }
 
-  /** @returns resumes in a row without progress, this one included; null when the scan is over */
+  /** @returns resumes in a row without progress, including this one; null if the scan has ended */
   async #prepareResume(slot: ScanSlot, scan: Scan): Promise<number | null> {
     const folder = folderOf(this.#context, slot);
     const record = await openRecord(folder);
@@ -97,18 +97,18 @@ export class ScanRunner {
   async #runProcess(run: Run): Promise<void> {
     const { store, queue, shards, stopping } = this.#context;
     const { slot, scan, request, startedAt } = run;
-    // A scan in shards begins when a worker has a shard of it.
+    // A sharded scan starts when a worker starts its first shard.
     const waits = shards !== null && scan.started_at === null;
     const known = await (waits
       ? store.scans.update(scan.scan_id, { status: 'pending' })
       : this.#storeBegin(run, startedAt));
     if (!known) {
-      // It ended or was deleted a moment ago, and whoever did that has reported it.
+      // It just ended or was deleted, and that was already reported.
       slot.leaseLost = true;
       await queue.complete(scan.scan_id, slot.attempt);
       return;
     }
-    // Read after the scan has its slot: an earlier pause is seen here, a later one finds the slot.
+    // Read after the scan has its slot: this sees an earlier pause, a later one finds the slot.
     const { paused, pausedMs } = await store.scanPauses.pauseOf(scan.scan_id, Date.now());
     slot.paused = paused;
     slot.requestedRate = request.rate;
@@ -118,7 +118,7 @@ export class ScanRunner {
     await slot.process.gone;
   }
 
-  /** @returns false when the scan is over or deleted */
+  /** @returns false if the scan has ended or was deleted */
   async #storeBegin({ slot, scan, resumes }: Run, startedAt: string): Promise<boolean> {
     const { store, news } = this.#context;
     const begun = await store.scans.update(scan.scan_id, {
@@ -195,7 +195,7 @@ export class ScanRunner {
     });
   }
 
-  /** After the process is gone. @param stalled resumes in a row without progress */
+  /** Called after the process has exited. @param stalled resumes in a row without progress */
   async #end(slot: ScanSlot, stalled: number): Promise<void> {
     const outcome = slot.process?.outcome;
     if (slot.leaseLost) return;
@@ -205,7 +205,7 @@ export class ScanRunner {
     await this.#requeue(slot, stalled);
   }
 
-  /** The server stops, or the process died: the scan resumes later from its checkpoint. */
+  /** The server stops, or the process died: the scan later resumes from its checkpoint. */
   async #requeue(slot: ScanSlot, stalled: number): Promise<void> {
     const { queue, log, stopping } = this.#context;
     const folder = folderOf(this.#context, slot);
@@ -220,7 +220,7 @@ export class ScanRunner {
     await queue.release(slot.scanId, slot.attempt);
   }
 
-  /** Waits, unless the server stops or the scan is canceled meanwhile. */
+  /** Waits, unless the server stops or the scan is canceled. */
   async #backOff(slot: ScanSlot, ms: number): Promise<void> {
     const until = performance.now() + ms;
     while (performance.now() < until && !this.#context.stopping.aborted && !slot.canceled) await sleep(50);

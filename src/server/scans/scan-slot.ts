@@ -11,7 +11,7 @@ import type { RunningScan } from '../../worker/running-scan.ts';
 /** A claimed scan and the process that runs it. */
 export interface ScanSlot extends QueueClaim {
   process: RunningScan | null;
-  /** Of the scan, from the moment it is read from the store. */
+  /** Of the scan, once it was read from the store. */
   origin: ScanOrigin;
   canceled: boolean;
   /** Paused by a client. */
@@ -20,11 +20,11 @@ export interface ScanSlot extends QueueClaim {
   requestedRate: number;
   /** Current rate limit of the process, packets per second. */
   assignedRate: number;
-  /** Another worker has the scan: nothing of it may be written any more. */
+  /** The lease was lost: reject further writes. */
   leaseLost: boolean;
   /** Resolves when everything about the scan is stored. */
   ended: Promise<void>;
-  /** The live report that was stored last. */
+  /** Last stored report. */
   storedReport: unknown;
 }
 
@@ -46,7 +46,7 @@ export function openSlot(claim: QueueClaim): ScanSlot {
   };
 }
 
-/** What log lines about the scan name. */
+/** Log fields of the scan. */
 export function slotFields({ scanId, origin }: Pick<ScanSlot, 'scanId' | 'origin'>): ScanLogFields {
   return scanLogFields(scanId, origin.requestId);
 }
@@ -56,7 +56,7 @@ export function cancelSlot(slot: ScanSlot): void {
   slot.process?.cancel();
 }
 
-/** What a pause shows of the progress. */
+/** Progress fields that a pause changes. */
 export function pauseProgress({ paused }: Pick<ScanSlot, 'paused'>): Partial<ScanProgress> {
   return paused ? { paused, rate: 0, eta_seconds: null } : { paused };
 }

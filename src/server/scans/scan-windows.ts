@@ -12,7 +12,7 @@ export interface WindowedPool {
   setClosure(closure: BlackoutWindow | null): void;
 }
 
-/** Lets the scans of a server send only within `scanner.windows` and outside of `scanner.freeze`. */
+/** Lets the scans of a server send only within `scanner.windows` and outside `scanner.freeze`. */
 export class ScanWindows {
   readonly #config: Pick<Config, 'scanner' | 'queue'>;
   readonly #gate: WindowedPool;
@@ -29,7 +29,7 @@ export class ScanWindows {
     this.#calendar = calendarOf(config);
   }
 
-  /** Call before any scan begins. */
+  /** Call before any scan starts. */
   start(): void {
     this.#look();
   }
@@ -50,7 +50,7 @@ export class ScanWindows {
     const { closure, next } = this.#calendar.at(now);
     this.#gate.setClosure(closure);
     this.#logChange(closure);
-    // Never 0: a timer may be a little early.
+    // Never 0: a timer may fire slightly early.
     const wait = Math.max(1, Math.min(lookMs, (next ?? Number.POSITIVE_INFINITY) - now));
     this.#timer = setTimeout(() => this.#look(), wait);
   }

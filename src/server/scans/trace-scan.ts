@@ -2,7 +2,7 @@ import type { Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 
-/** Sends the trace of a scan that has ended; a store that cannot be read costs the trace only. */
+/** Sends the trace of a finished scan; skips it if the store cannot be read. */
 export async function traceScan(
   { store, traces }: { store: Pick<Store, 'scans'>; traces: Tracer | null },
   scan: Scan,

@@ -28,8 +28,8 @@ const storeMs = 1000;
 const commandsMs = 1000;
 
 /**
- * Runs waiting scans, each in a process of its own, as many at a time as there are workers. Renews their leases, stores
- * their progress, informs whoever follows them, and resumes scans whose process died.
+ * Runs waiting scans, each in a separate process, one per worker. Renews their leases, stores their progress,
+ * notifies their followers, and resumes scans whose process died.
  */
 export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   readonly #context: PoolContext;
@@ -58,7 +58,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     this.#claims = new ClaimLoop(context, this.#blackout, this.#capacity, (claim) => this.#begin(claim));
   }
 
-  /** Puts the scans of a server that died back into the queue, then begins to claim. */
+  /** Returns the scans of a server that died to the queue, then starts claiming. */
   async start(): Promise<void> {
     const { shards, config } = this.#context;
     await recoverScans(this.#context, this.#ends);
@@ -71,7 +71,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     this.#claims.start();
   }
 
-  /** Stops all scans where they are, to be resumed at the next start. A process that does not end is killed. */
+  /** Stops all scans at their checkpoint; the next start resumes them. Kills processes that do not exit in time. */
   async close(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
     await this.#claims.close();
@@ -84,7 +84,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     await this.#commands.close();
   }
 
-  /** False when no scan would be started. */
+  /** False if no scan would be started. */
   get alive(): boolean {
     return this.#claims.alive;
   }
@@ -101,7 +101,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     this.#context.listeners = listeners;
   }
 
-  /** Packets per second that the scans of this server send, on all their workers. */
+  /** Current packets per second of this server's scans, on all their workers. */
   get packetRate(): number {
     const sending = [...this.#context.slots.values()].filter(({ paused }) => !paused);
     return sending.reduce((sum, { process }) => sum + (process?.live?.progress.rate ?? 0), 0);
@@ -111,7 +111,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     return this.#capacity.counts();
   }
 
-  /** Something may wait in the queue. */
+  /** Called when a scan may be waiting. */
   wake(): void {
     this.#claims.wake();
   }
@@ -120,7 +120,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     const { slots, log } = this.#context;
     const held = slots.get(claim.scanId);
     if (held) {
-      // The lease expired although the scan still runs here (the machine slept, the disk was full): it goes on.
+      // The lease expired although the scan still runs here (the machine slept, the disk was full): it continues.
       held.attempt = claim.attempt;
       return;
     }
@@ -182,14 +182,14 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   }
 
   /**
-   * Applies changed rules to the scans that run, as far as they take something away. Scans that begin later have the
-   * configuration of the day.
+   * Applies changed rules to the running scans as far as they narrow the scope. Later scans use the current
+   * configuration.
    */
   narrowScope({ scope: { allow, deny }, blocklist }: Pick<Config['scanner'], 'scope' | 'blocklist'>): void {
     for (const { process } of this.#context.slots.values()) process?.narrow({ allow, deny, blocklist });
   }
 
-  /** Applies what clients of other servers want of the scans here. */
+  /** Applies requests of clients of other servers to the scans here. */
   async #followCommands(): Promise<void> {
     const { store, shards, log, slots } = this.#context;
     if (slots.size === 0) return;
@@ -200,7 +200,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
         if (canceled) cancelSlot(slot);
         else if (paused !== slot.paused) {
           await (paused ? this.pause(scanId) : this.resume(scanId));
-          // The progress that was stored meanwhile knows nothing of it.
+          // The progress stored meanwhile does not include it.
           slot.storedReport = null;
         }
       }
@@ -209,11 +209,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     }
   }
 
-  /** What a scan waits for that is not present: its server, or a worker of its pool. */
+  /** The absent part that a scan waits for: its server, or a worker of its pool. */
   readonly waitsFor = (scan: Pick<Scan, 'scan_id' | 'pool' | 'status'>): ScanWarning[] =>
     this.#context.shards?.presence.warningsOf(scan) ?? [];
 
-  /** The scan with the newest progress of its process, and what keeps it from sending. */
+  /** The scan with the newest progress of its process, and what stops it from sending. */
   freshen<S extends Scan>(scan: S): S {
     const fresh = withLiveProgress(this.#context.slots, scan);
     const waits = this.waitsFor(scan);

@@ -1,18 +1,18 @@
 import type { Config } from '../../config/schema.ts';
 
-/** With fewer busy workers than there are for this long, the rest go. */
+/** Unneeded workers are removed after this time, milliseconds. */
 const idleMs = 30_000;
 
 /**
- * How many workers there are. Without `workers.auto_scale` it is `server.workers`; with it the number grows with the
- * queue up to `workers.max` and, when there is less to do, goes back down to `workers.min`.
+ * Number of workers. Without `workers.auto_scale` it is `server.workers`; with it the number grows with the queue up
+ * to `workers.max`, and shrinks to `workers.min` when there is less to do.
  */
 export class WorkerScale {
   readonly #min: number;
   readonly #max: number;
   readonly #clock: () => number;
   #size: number;
-  /** Since when not all were busy. */
+  /** Since when not all workers are busy; null while all are. */
   #idleSince: number | null = null;
 
   /** @param clock monotonic milliseconds */
@@ -27,12 +27,12 @@ export class WorkerScale {
     return this.#size;
   }
 
-  /** How many there can be. */
+  /** Upper limit of the number. */
   get most(): number {
     return this.#max;
   }
 
-  /** Follows the number of busy workers, at every look at the queue. */
+  /** Adapts to the number of busy workers, at every poll of the queue. */
   follow(busy: number): void {
     const now = this.#clock();
     if (busy >= this.#size) {

@@ -15,15 +15,15 @@ import { RemoteScans } from './remote-scans.ts';
 import type { ShardIngest } from './shard-ingest.ts';
 import { StoreWatch } from './store-watch.ts';
 
-/** The server says this often that it is there, milliseconds. */
+/** Heartbeat interval of the server, milliseconds. */
 const signMs = 5000;
 
-/** What a server has that shares its database with others: it divides its scans among workers. */
+/** Shared state of servers on one database: scans are divided among workers. */
 export interface Distribution {
   readonly home: string;
   readonly queue: PgBossQueue;
   readonly line: ShardQueue;
-  /** Scans whose shards are at work: where the rows that come over the network go. */
+  /** Ingest of each sharded scan in progress, for rows received over the network. */
   readonly intakes: Map<string, ShardIngest>;
   readonly elsewhere: RemoteScans;
   readonly homes: HomeServers;
@@ -31,7 +31,7 @@ export interface Distribution {
   readonly presence: Presence;
   /** Whether the database responds. */
   readonly reachable: boolean;
-  /** The way to this server for its own workers; null for a remote scan. */
+  /** Direct access to this server for its local workers; null for a remote scan. */
   ownHome(homeId: string, shard: QueuedShard): ShardHome | null;
   /** Announces the address of this server to workers. */
   announce(url: string, version: string): Promise<void>;
@@ -46,7 +46,7 @@ export interface DistributionInput {
   leaseMs: number;
   /** On the disk of the workspace. */
   freeBytes: () => Promise<number>;
-  /** There is a result store. */
+  /** Whether there is a result store. */
   storesResults: boolean;
   log: ServerLog;
 }

@@ -1,17 +1,17 @@
 import { formatAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 
-/** More shards than this make more work than they share: then each gets more addresses. */
+/** More shards would cost more than they gain: each gets more addresses instead. */
 const mostShards = 4096;
 
-/** Pairs of address and port of one shard; an address of which more are asked is a shard by itself. */
+/** Pairs of address and port per shard; an address with more is a shard by itself. */
 const maxShardPairs = 4_194_304;
 
 /**
- * How many shards a scan is divided into; they differ by one address at most.
+ * Number of shards; their sizes differ by at most one address.
  *
- * @param most addresses of one shard, whatever is asked of them
- * @param ports that are asked of each
+ * @param most addresses per shard, whatever their ports
+ * @param ports per address
  */
 export function shardCount(addresses: bigint, most: number, ports: number): number {
   const size = BigInt(Math.max(1, Math.min(most, Math.floor(maxShardPairs / Math.max(1, ports)))));
@@ -19,7 +19,7 @@ export function shardCount(addresses: bigint, most: number, ports: number): numb
   return count > mostShards ? mostShards : Number(count);
 }
 
-/** Addresses as targets: ranges `first-last` and single addresses, in their order. */
+/** Addresses as targets, in order: ranges `first-last` and single addresses. */
 export function asTargets(addresses: AddressSet): string[] {
   return addresses.intervals.map(({ family, first, last, zone }) => {
     const text = (value: bigint) => formatAddress({ family, value, zone });

@@ -2,12 +2,12 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Store } from '../../store/open.ts';
 import type { RemoteScans } from './remote-scans.ts';
 
-/** Time limit for the response headers of the other server, milliseconds. */
+/** Timeout of the response headers of the other server, milliseconds. */
 const answerMs = 30_000;
-/** Marks a forwarded request: it is handled locally, so it cannot loop. */
+/** Marks a forwarded request: the receiver handles it locally, so it cannot loop. */
 export const forwardedHeader = 'x-portolan-forwarded';
 
-/** A request as it is handed on. */
+/** A request to forward. */
 export interface ForwardedRequest {
   method: string;
   /** Path and query. */
@@ -17,7 +17,7 @@ export interface ForwardedRequest {
   signal: AbortSignal;
 }
 
-/** The server in whose workspace a scan lies, where that is another one. */
+/** Forwards requests to the owner of a scan, if that is another server. */
 export class HomeServers {
   readonly #store: Store;
   readonly #elsewhere: RemoteScans;
@@ -25,7 +25,7 @@ export class HomeServers {
 
   /**
    * @param store of all tenants
-   * @param storesResults there is a result store: what it holds is read without the home of the scan
+   * @param storesResults whether there is a result store: its scans are read without their owner
    */
   constructor(store: Store, elsewhere: RemoteScans, storesResults: boolean) {
     this.#store = store;
@@ -33,14 +33,14 @@ export class HomeServers {
     this.#storesResults = storesResults;
   }
 
-  /** Id of the other server without which the files of a scan cannot be read. */
+  /** Id of the other server, if only that has the files of a scan. */
   async #onlyPlaceOf(scanId: string): Promise<string | null> {
     const home = await this.#elsewhere.homeOf(scanId);
     if (home === null || !this.#storesResults) return home;
     return (await this.#store.scans.storedAt(scanId)) === null ? home : null;
   }
 
-  /** @throws PortolanError `conflict` when the files of a scan can be read with another server only, which it names */
+  /** @throws PortolanError `conflict` if only another server has the files of a scan; names it */
   async demandHere(scanId: string): Promise<void> {
     const home = await this.#onlyPlaceOf(scanId);
     if (home === null) return;
@@ -55,10 +55,11 @@ export class HomeServers {
   }
 
   /**
-   * Asks the home of a scan. Whoever asks has been admitted here; the other server admits by the same tokens.
+   * Forwards a request to the owner of a scan. The request was admitted here; the other server accepts the same
+   * tokens.
    *
-   * @returns null when the scan lies here, or can be read from here
-   * @throws PortolanError `unavailable` when its home cannot be reached
+   * @returns null if the scan is on this server, or can be read here
+   * @throws PortolanError `unavailable` if its owner cannot be reached
    */
   async ask(scanId: string, { method, url, headers, signal }: ForwardedRequest): Promise<Response | null> {
     const reads = method === 'GET' || method === 'HEAD';
@@ -66,7 +67,7 @@ export class HomeServers {
     if (home === null) return null;
     const server = await this.#store.hosts.server(home);
     if (server === null) {
-      // Nobody has seen it for a day: what it has cannot be read, but can be forgotten.
+      // Without a heartbeat for a day: its scans can be deleted, but not read.
       if (!reads) return null;
       throw away();
     }

@@ -3,7 +3,7 @@ import type { QueuedShard } from '../../queue/shard-queue.ts';
 import type { ShardHome } from '../../worker/shard-home.ts';
 import { rowLines, type ShardCredentials, type ShardIngest } from './shard-ingest.ts';
 
-/** The home of a scan for a worker in the same process: the same doors as for others, without a network. */
+/** Owner of a scan for a worker in the same process: the interface of remote owners, without a network. */
 export class LocalHome implements ShardHome {
   readonly #intakes: ReadonlyMap<string, ShardIngest>;
   readonly #sender: ShardCredentials;

@@ -23,7 +23,7 @@ export class LocalWorker implements Component {
   async start(): Promise<void> {
     const idPrefix = `${this.#shards.home}:`;
     this.#worker = new ShardWorker(this.#settings(idPrefix));
-    // The server before is gone, and its local worker with it.
+    // The previous server process is gone, and its local worker with it.
     await this.#shards.line.releaseOf(idPrefix);
     await this.#worker.start();
   }
@@ -43,7 +43,7 @@ export class LocalWorker implements Component {
       pools: [...ownPools],
       tags: [],
       concurrency: config.workers.auto_scale ? config.workers.max : config.server.workers,
-      // A process exists only while it runs a shard; the places, as the health endpoint counts them, follow the work too.
+      // A process only exists while it runs a shard; the capacity in the health response scales with the load too.
       scale: config.workers.auto_scale ? new WorkerScale(config) : null,
       version: version.version,
       entryFile: this.#entryFile,

@@ -5,40 +5,40 @@ import type { ServerLog } from '../logging/log.ts';
 
 /** A server or worker is present if its last heartbeat is younger than this, milliseconds. */
 const presentMs = 15_000;
-/** Servers and workers whose last heartbeat is older are deleted, milliseconds. */
+/** Servers and workers are deleted this long after their last heartbeat, milliseconds. */
 const forgottenMs = 24 * 3_600_000;
-/** A job goes on without its last run once the owner of that has been away for so long, milliseconds. */
+/** A job continues without its last run once that run's owner has been absent for this long, milliseconds. */
 const abandonedMs = 60_000;
-/** Scans of owners that are away, at most so many of which say so. */
+/** Maximum number of scans of absent owners that show a warning. */
 const maxAwayScans = 10_000;
 
-/** Pools that the workers of the server itself serve; other pools are for workers that name them. */
+/** Pools of a server's own workers; other pools need workers that name them. */
 export const ownPools = ['default'] as const;
 
-/** A pool that no worker serves, while scans wait in it. */
+/** A pool without workers in which scans wait. */
 export interface UnservedPool {
   pool: string;
   scans: number;
 }
 
-/** A server that is away and owns scans that are not over. */
+/** An absent server that owns unfinished scans. */
 export interface AwayOwner {
   server_id: string;
-  /** Epoch milliseconds; null when it has not been seen for a day. */
+  /** Epoch milliseconds; null without a heartbeat for a day. */
   last_seen: number | null;
   scans: number;
 }
 
-/** Which workers and servers on the database are present, and what waits for those that are not. */
+/** Which workers and servers on the database are present, and which scans wait for absent ones. */
 export class Presence {
-  /** Workers of all hosts, those of all servers included. */
+  /** Workers of all hosts, including those of servers. */
   readonly workers = { active: 0, total: 0 };
   #servedPools: ReadonlySet<string> = new Set(ownPools);
   #unserved: readonly UnservedPool[] = [];
   #away: readonly AwayOwner[] = [];
-  /** By scan: when its owner was seen last, epoch milliseconds. */
+  /** Last heartbeat of the owner by scan, epoch milliseconds. */
   #awayScans: ReadonlyMap<string, number | null> = new Map();
-  /** Before the first look nothing is known to be absent. */
+  /** Before the first poll nothing counts as absent. */
   #known = false;
   #onServed: () => void = () => undefined;
   readonly #store: Store;
@@ -48,7 +48,7 @@ export class Presence {
 
   /**
    * @param store of all tenants
-   * @param now the clock of the database
+   * @param now database clock
    * @param own id of this server
    */
   constructor(store: Store, now: () => Promise<number>, own: string, log: Pick<ServerLog, 'info' | 'warn'>) {
@@ -87,7 +87,7 @@ export class Presence {
     if (more) this.#onServed();
   }
 
-  /** Finds scans that wait for an absent worker; the workers must be known already. */
+  /** Finds scans that wait for an absent worker; the workers must already be known. */
   async lookForScans(): Promise<void> {
     const now = await this.#now();
     const unfinished = await this.#store.scanQueue.unfinishedByOwner();
@@ -125,7 +125,7 @@ export class Presence {
     this.#away = away;
   }
 
-  /** What a scan that is not over waits for. */
+  /** Warnings about what an unfinished scan waits for. */
   warningsOf({ scan_id, pool, status }: Pick<Scan, 'scan_id' | 'pool' | 'status'>): ScanWarning[] {
     if (isFinal(status)) return [];
     const lastSeen = this.#awayScans.get(scan_id);
@@ -137,14 +137,14 @@ export class Presence {
     ];
   }
 
-  /** Whether the owner of a scan is another server, which has been away for more than a minute. */
+  /** Whether the owner of a scan is another server that has been absent for more than a minute. */
   async isAbandoned(scanId: string): Promise<boolean> {
     const owner = await this.#store.scans.ownerOf(scanId);
     if (owner === null || owner === this.#own) return false;
     return !(await this.#isSeen(owner, abandonedMs));
   }
 
-  /** Whether another server gave a heartbeat just now. */
+  /** Whether another server has a recent heartbeat. */
   async isPresent(serverId: string): Promise<boolean> {
     return await this.#isSeen(serverId, presentMs);
   }
@@ -154,14 +154,14 @@ export class Presence {
     return server !== null && (await this.#now()) - server.last_seen <= withinMs;
   }
 
-  /** Free bytes on the fullest disk of the servers that are present; null when none says. */
+  /** Free bytes on the fullest disk of the present servers; null if none reports it. */
   async leastFreeBytes(): Promise<number | null> {
     const present = await this.#store.hosts.servers((await this.#now()) - presentMs);
     const free = present.flatMap(({ free_bytes }) => free_bytes ?? []);
     return free.length === 0 ? null : Math.min(...free);
   }
 
-  /** Writes the heartbeat of this server and deletes whoever was not seen for a day. */
+  /** Writes the heartbeat of this server and deletes servers and workers without one for a day. */
   async sign(url: string, version: string, free_bytes: number | null): Promise<void> {
     const now = await this.#now();
     await this.#store.hosts.saveServer({ server_id: this.#own, url, version, last_seen: now, free_bytes });
@@ -178,7 +178,7 @@ function timeOf(lastSeen: number | null): string | null {
   return lastSeen === null ? null : new Date(lastSeen).toISOString();
 }
 
-/** Scans by one of the things that they are counted by. */
+/** Sums scans by a key. */
 function totals<T extends { scans: number }>(
   rows: readonly T[],
   of: (row: T) => string | null,

@@ -4,23 +4,23 @@ import type { ShardQueue } from '../../queue/shard-queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { Presence } from './presence.ts';
 
-/** How long the end of a canceled scan is awaited, milliseconds. */
+/** Timeouts of the end of a canceled scan, milliseconds. */
 export interface CancelTimes {
-  /** Of an owner without a heartbeat. */
+  /** Without a heartbeat of the owner. */
   absent: number;
-  /** Of one with a heartbeat, which may be busy; the client has its response by then. */
+  /** With a heartbeat of an owner that may be busy; the client has its response by then. */
   present: number;
 }
 const cancelTimes: CancelTimes = { absent: 8000, present: 60_000 };
-/** Workers that do not keep to a pause by then are as good as gone; their leases end by themselves. */
+/** Timeout of a pause: workers that have not applied it by then count as dead, and their leases expire. */
 const pauseMs = 1800;
-/** The store is looked at this often meanwhile, milliseconds; the heartbeat of the owner less often. */
+/** Poll interval of the store meanwhile, milliseconds; the owner's heartbeat is polled less often. */
 const lookMs = 100;
 const presenceMs = 1000;
 
 /**
- * Scans that another server runs. What is wanted of them stands in the store already; here the workers of their shards
- * and that server are told at once, so that packets stop even while that server is away.
+ * Scans that another server runs. The store already has the client's request; here it is sent to the workers of their
+ * shards at once, so that packets stop even while that server is absent.
  */
 export class RemoteScans {
   readonly #store: Store;
@@ -51,8 +51,8 @@ export class RemoteScans {
   }
 
   /**
-   * Resolves when a canceled scan is stored as ended.
-   * @throws PortolanError `unavailable` when the server that has to store it is away
+   * Resolves when the end of a canceled scan is stored.
+   * @throws PortolanError `unavailable` if the server that must store it is absent
    */
   async cancel(scanId: string): Promise<void> {
     const owner = await this.homeOf(scanId);
@@ -68,7 +68,7 @@ export class RemoteScans {
     throw new PortolanError('unavailable', message);
   }
 
-  /** Resolves when no worker of the scan sends any more. */
+  /** Resolves when all workers of the scan have stopped sending. */
   async pause(scanId: string): Promise<void> {
     if ((await this.homeOf(scanId)) === null) return;
     await this.#line.command(scanId, 'pause');
@@ -79,14 +79,14 @@ export class RemoteScans {
     await inTime(isSilent, pauseMs);
   }
 
-  /** What the server of the scan holds goes on when that lets it. */
+  /** Does not resume a scan in a blackout window of its server. */
   async resume(scanId: string): Promise<void> {
     if ((await this.homeOf(scanId)) === null || (await this.#store.scanPauses.isInBlackout(scanId))) return;
     await this.#line.command(scanId, 'run');
   }
 }
 
-/** @returns whether it came to hold */
+/** @returns false on timeout */
 async function inTime(holds: () => Promise<boolean>, ms: number): Promise<boolean> {
   const deadline = performance.now() + ms;
   while (!(await holds())) {

@@ -18,13 +18,13 @@ import { openRecord, type RecordWriter } from '../../workspace/record/record-wri
 import { parseRow } from '../../workspace/record/row-line.ts';
 import { ScanFolder } from '../../workspace/scan-folder.ts';
 
-/** Rows of these kinds are made from the scan as a whole. */
+/** Kinds of rows that only a whole scan produces. */
 const ofWholeScans = new Set<string>(['summary', 'compliance']);
 
-/** In the folder of a scan: a folder for each shard, as long as the scan runs. */
+/** Subfolder of a scan with a folder per shard, until the scan ends. */
 const folderName = 'shards';
 
-/** What a sender shows of its right to a shard. */
+/** Authorizes a sender to a shard. */
 export interface ShardCredentials {
   scanId: string;
   shard: number;
@@ -32,23 +32,23 @@ export interface ShardCredentials {
   key: string;
 }
 
-/** Takes the rows of a whole scan. */
+/** Receives the rows of a whole scan. */
 export type RowSink = (row: ResultRow) => void | Promise<void>;
 
-/** What the server has of one shard. */
+/** Data of one shard on this server. */
 interface ShardFile {
   folder: ScanFolder;
   record: RecordWriter;
   addresses: AddressSet;
-  /** Requests about one shard run one after another. */
+  /** Serializes requests about the shard. */
   last: Promise<unknown>;
-  /** The newest attempt that asked for something: of earlier ones nothing is taken any more, infinite: of all. */
+  /** Newest attempt that sent a request: earlier ones are rejected; infinite: all. */
   attempt: number;
 }
 
 /**
- * Takes in what the workers of one scan find: each shard has a record of its own, from which another worker can go on,
- * and every row also goes into the record of the scan.
+ * Ingests the results of the workers of one scan: each shard has a record from which another worker can continue, and
+ * every row also goes into the record of the scan.
  */
 export class ShardIngest {
   readonly #store: Store;
@@ -56,7 +56,7 @@ export class ShardIngest {
   readonly #place: string;
   readonly #sink: RowSink;
   readonly #shards = new Map<number, ShardFile>();
-  /** What the scan divides. */
+  /** Addresses of all shards of the scan. */
   #divided: AddressSet | null = null;
 
   /** @param folder of the scan */
@@ -68,11 +68,11 @@ export class ShardIngest {
   }
 
   /**
-   * Appends rows that a worker found; what is there already is left out.
+   * Appends rows of a worker; skips those that are already stored.
    *
-   * @param first rows that the worker sent before these
-   * @returns the rows that are on the disk now
-   * @throws PortolanError `conflict` when rows between are missing or the shard is somebody else's
+   * @param first number of rows that the worker sent before these
+   * @returns number of rows now on disk
+   * @throws PortolanError `conflict` if rows in between are missing or the shard belongs to another worker
    */
   async append(sender: ShardCredentials, first: number, lines: readonly string[]): Promise<number> {
     const file = await this.#admit(sender);
@@ -92,7 +92,7 @@ export class ShardIngest {
     });
   }
 
-  /** Keeps how far a worker has come. It builds on rows that were taken before. */
+  /** Saves the checkpoint of a worker. It builds on rows that were ingested before. */
   async keepCheckpoint(sender: ShardCredentials, bytes: Buffer): Promise<void> {
     const file = await this.#admit(sender);
     await this.#oneByOne(file, sender, async () => {
@@ -102,13 +102,13 @@ export class ShardIngest {
     });
   }
 
-  /** @returns null when the shard has none */
+  /** @returns null without a checkpoint */
   async checkpoint(sender: ShardCredentials): Promise<Buffer | null> {
     const file = await this.#admit(sender);
     return await this.#oneByOne(file, sender, () => readCheckpointBytes(file.folder));
   }
 
-  /** All rows of a shard, as they lie in its record, and how many they are. */
+  /** All rows of a shard, as stored in its record, and their number. */
   async rows(sender: ShardCredentials): Promise<{ rows: number; stream: Readable }> {
     const file = await this.#admit(sender);
     return await this.#oneByOne(file, sender, async () => {
@@ -116,13 +116,13 @@ export class ShardIngest {
       await record.seal();
       const { data, index } = recordFiles(folder.path);
       const end = blockEnd((await readIndex(index)).at(-1));
-      // The range of a stream holds its end.
+      // `end` of a stream is inclusive.
       const stream = end === 0 ? Readable.from([]) : createReadStream(data, { start: 0, end: end - 1 });
       return { rows: record.rows, stream };
     });
   }
 
-  /** Gives the sink every row of every shard again: the record of the scan may have lost some with the last server. */
+  /** Sends every row of every shard to the sink again: the record of the scan may have lost some in a crash. */
   async replay(shards: number): Promise<void> {
     for (let shard = 0; shard < shards; shard++) {
       const record = await openRecordFile(recordFiles(join(this.#place, String(shard))));
@@ -142,7 +142,7 @@ export class ShardIngest {
     }
   }
 
-  /** Shards that are over: a scan of thousands would have as many files open. */
+  /** Closes ended shards: a scan of thousands would keep as many files open. */
   async release(shards: readonly number[]): Promise<void> {
     for (const shard of shards) {
       const file = this.#shards.get(shard);
@@ -154,15 +154,16 @@ export class ShardIngest {
     }
   }
 
-  /** No more rows come. */
+  /** No more rows follow. */
   async close(): Promise<void> {
     await this.release([...this.#shards.keys()]);
   }
 
   /**
-   * Checks a sender before its body is read.
-   * @returns into how many shards the scan is divided
-   * @throws PortolanError `unauthorized` for a wrong key, `conflict` when the shard is somebody else's or over
+   * Authorizes a sender before its body is read.
+   * @returns number of shards of the scan
+   * @throws PortolanError `unauthorized` for a wrong key, `conflict` if the shard belongs to another worker or has
+   *   ended
    */
   async admit({ shard, attempt, key }: ShardCredentials): Promise<number> {
     const holder = await this.#store.shards.holder(this.#scanId, shard);
@@ -202,7 +203,7 @@ export class ShardIngest {
     return parseTargets(division.addresses, anyInterface).addresses;
   }
 
-  /** @throws PortolanError `conflict` when a later attempt has asked for something before */
+  /** @throws PortolanError `conflict` if a later attempt has sent a request before */
   async #oneByOne<T>(file: ShardFile, { attempt }: ShardCredentials, work: () => Promise<T>): Promise<T> {
     const turn = async () => {
       if (attempt < file.attempt) throw lost();
@@ -214,21 +215,21 @@ export class ShardIngest {
     return await result;
   }
 
-  /** @throws PortolanError `conflict` when the shard went to somebody else meanwhile */
+  /** @throws PortolanError `conflict` if another worker has claimed the shard meanwhile */
   async #confirm({ shard, attempt }: ShardCredentials, rows: number): Promise<void> {
     const held: LeasedShard = { scanId: this.#scanId, shard, attempt };
     if (!(await this.#store.shards.setRows(held, rows))) throw lost();
   }
 }
 
-/** The lines of a body. @throws PortolanError `invalid_request` when the last one is not whole */
+/** Lines of a body. @throws PortolanError `invalid_request` if the last one is incomplete */
 export function rowLines(body: Buffer): string[] {
   const lines = body.toString('utf8').split('\n');
   if (lines.pop() === '') return lines;
   throw new PortolanError('invalid_request', 'The last line is incomplete.');
 }
 
-/** The record of the scan has it all. @returns whether there was anything */
+/** Call it once the record of the scan is complete. @returns whether shards existed */
 export async function removeShards(folder: ScanFolder): Promise<boolean> {
   const place = join(folder.path, folderName);
   const found = await stat(place).catch(() => null);
@@ -240,7 +241,7 @@ function lost(): PortolanError {
   return new PortolanError('conflict', 'Shard lease lost: results rejected.');
 }
 
-/** @throws PortolanError `invalid_request` for what is no row, or tells of a host that the shard does not hold */
+/** @throws PortolanError `invalid_request` for an invalid row, or a row about a host outside the shard */
 function checkedRow(line: string, addresses: AddressSet): ResultRow {
   const row = parseRow(line) as (ResultRow & { host?: unknown }) | null;
   if (row === null || typeof row !== 'object' || !kinds.has(row.type) || typeof row.timestamp !== 'string')

@@ -1,6 +1,6 @@
 import type { ShardState } from '../../store/shards.ts';
 
-/** What a shard may send from now on, packets per second. */
+/** New rate of a shard, packets per second. */
 export interface Grant {
   shard: number;
   rate: number;
@@ -9,8 +9,8 @@ export interface Grant {
 type Rated = Pick<ShardState, 'shard' | 'state' | 'rate' | 'applied_rate'>;
 
 /**
- * The next changes on the way to equal shares of a rate. Nobody is granted more until the others are known to keep to
- * less, so that the sum holds at every moment.
+ * The next steps towards equal shares of a rate. Raises rates only after others have applied lower ones: the sum
+ * never exceeds the limit.
  *
  * @param rate packets per second of all shards together
  */
@@ -23,7 +23,7 @@ export function nextGrants(shards: readonly Rated[], rate: number): Grant[] {
     sharers.some((other) => other.shard === shard) ? Math.max(share, 1) : 0;
   const lowered = running.filter((shard) => shard.rate > shareOf(shard));
   const grants = lowered.map((shard) => ({ shard: shard.shard, rate: shareOf(shard) }));
-  // What is taken up: what was granted, or what is still kept to of an earlier grant.
+  // Rates in use: as granted, or as still applied of an earlier grant.
   let free = rate - running.reduce((sum, shard) => sum + taken(shard), 0);
   for (const shard of running) {
     const more = shareOf(shard) - taken(shard);

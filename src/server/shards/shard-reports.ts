@@ -2,16 +2,16 @@ import { addTraffic, noTraffic, type Traffic, trafficGrowth } from '../../domain
 import type { ShardState } from '../../store/shards.ts';
 import type { ShardOutcome, ShardReport } from '../../worker/shard-report.ts';
 
-/** Reads the reports of workers about their shards; each text once. */
+/** Parses the reports of workers about their shards; each text once. */
 export class ShardReports {
   readonly #read = new Map<number, { text: string; report: ShardReport }>();
 
-  /** The newest that each shard told: its end, or how it stands. */
+  /** Newest report of each shard: its outcome, or its progress. */
   of(shards: readonly ShardState[]): ShardReport[] {
     return shards.flatMap((shard) => this.newest(shard) ?? []);
   }
 
-  /** How those ended that did so by themselves. */
+  /** Outcomes of the shards that reported their end. */
   outcomes(shards: readonly ShardState[]): ShardOutcome[] {
     return shards.flatMap((shard) =>
       shard.outcome === null ? [] : ((this.newest(shard) as ShardOutcome | null) ?? []),
@@ -30,19 +30,19 @@ export class ShardReports {
   }
 }
 
-/** Counts the traffic of shards while this process follows them: each attempt counts its own from zero. */
+/** Sums the traffic of shards while this process follows them: each attempt counts from zero. */
 export class ShardTraffic {
   readonly #counted = new Map<number, { attempt: number; traffic: Traffic }>();
   #begun = false;
 
-  /** Traffic since the last call; none at the first one, when others have counted it. */
+  /** Traffic since the last call; none at the first one: it was counted before. */
   since(shards: readonly ShardState[], reports: ShardReports): Traffic {
     let sum = noTraffic();
     for (const state of shards) {
       const traffic = trafficOf(reports.newest(state));
       const known = this.#counted.get(state.shard);
       const before = known?.attempt === state.attempt ? known.traffic : noTraffic();
-      // Until an attempt reports, the report is that of the one before.
+      // Until an attempt reports, the report is that of the previous one.
       if (known && known.attempt !== state.attempt && traffic.sent === known.traffic.sent) continue;
       this.#counted.set(state.shard, { attempt: state.attempt, traffic });
       if (this.#begun) sum = addTraffic(sum, trafficGrowth(traffic, before));

@@ -7,7 +7,7 @@ import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import type { ShardState } from '../../store/shards.ts';
 import type { ShardOutcome } from '../../worker/shard-report.ts';
 
-/** How a scan stands whose shards run in many places. */
+/** Combined progress of a scan's shards. */
 export function liveOf(
   shards: readonly Pick<ShardState, 'state'>[],
   reports: readonly LiveScan[],
@@ -48,13 +48,13 @@ function severitySum(reports: readonly LiveScan[]): SeverityCounts {
   return total;
 }
 
-/** Each once. */
+/** Deduplicated. */
 export function warningsOf(reports: readonly Pick<LiveScan, 'warnings'>[]): ScanWarning[] {
   const all = reports.flatMap(({ warnings }) => warnings);
   return [...new Map(all.map((warning) => [JSON.stringify(warning), warning])).values()];
 }
 
-/** One record for each node, its figures summed up. */
+/** One record per node, with summed counters. */
 export function stagesOf(reports: readonly Pick<LiveScan, 'stages'>[]): StageRecord[] {
   const merged = new Map<string, StageRecord>();
   for (const stage of reports.flatMap(({ stages }) => stages)) {
@@ -92,14 +92,14 @@ function sumCoverage(a: PortCoverage | undefined, b: PortCoverage | undefined): 
   };
 }
 
-/** What stands for several nodes of one kind: one that runs, then one that failed, then one that did its work. */
+/** Status of several runs of one node: running first, then failed, then completed. */
 function worse(a: StageRecord['status'], b: StageRecord['status']): StageRecord['status'] {
   const order: StageRecord['status'][] = ['running', 'pending', 'failed', 'completed', 'skipped'];
   return order.indexOf(a) <= order.indexOf(b) ? a : b;
 }
 
 /**
- * The checkpoint of a scan whose packets have all been sent by its shards: their nodes are not run again.
+ * Checkpoint of a scan whose shards have sent all packets: the nodes that send do not run again.
  *
  * @param sends whether a module sends packets
  */
@@ -116,7 +116,7 @@ export function completedNodes(
   );
 }
 
-/** What the shards were evaluated with; null unless all of them were, without a failure. */
+/** Evaluation data of the shards, deduplicated; null unless every shard completed without a failed node. */
 export function evaluationOf(outcomes: readonly ShardOutcome[], shards: number): EvaluationData[] | null {
   const evaluated = outcomes.flatMap(({ status, stages, evaluated: data }) =>
     data && status === 'completed' && stages.every((stage) => stage.status !== 'failed') ? [data] : [],
@@ -125,7 +125,7 @@ export function evaluationOf(outcomes: readonly ShardOutcome[], shards: number):
   return [...new Map(evaluated.map((data) => [JSON.stringify(data), data])).values()];
 }
 
-/** The outcome of the last step with the figures of those that the shards did. */
+/** Outcome of the last step, with the counters of the shards. */
 export function wholeOutcome(
   last: ScanOutcome,
   reports: readonly LiveScan[],
@@ -148,7 +148,7 @@ export function wholeOutcome(
   };
 }
 
-/** The nodes that ran in the last step, and not in a shard. */
+/** Nodes that ran in the last step, and not in a shard. */
 export function lastStepStages(last: ScanOutcome, reports: readonly LiveScan[]): StageRecord[] {
   const gathered = new Map(stagesOf(reports).map((stage) => [stage.instance_id, stage]));
   return last.stages.filter((stage) => {
@@ -157,7 +157,7 @@ export function lastStepStages(last: ScanOutcome, reports: readonly LiveScan[]):
   });
 }
 
-/** Whether the last step found a node done. @param own its record of the shards */
+/** Whether the last step found the node completed. @param own its record of the shards */
 function ranInShards(stage: StageRecord, own: StageRecord): boolean {
   return own.status !== 'skipped' && stage.items_in === 0 && stage.status === 'completed';
 }

@@ -33,45 +33,45 @@ import {
   wholeOutcome,
 } from './shard-summary.ts';
 
-/** The shards are looked at this often, milliseconds. */
+/** Poll interval of the shards, milliseconds. */
 const lookMs = 250;
-/** The same while all of them wait: whoever takes one says so. */
+/** Poll interval while all of them wait: a claim sends a notification. */
 const idleLookMs = 1000;
-/** Workers that do not keep to a command by then are as good as gone; their leases end by themselves. */
+/** Timeout of a command: workers that have not applied it by then count as dead, and their leases expire. */
 const obeyMs = 1800;
-/** While a command is waited for, the shards are looked at this often, milliseconds. */
+/** Poll interval of the shards while waiting for a command, milliseconds. */
 const watchMs = 100;
 /** Types of modules that send packets. */
 const sending = new Set<string>(['discovery', 'scanner']);
-/** Shards of a canceled scan are not waited for any longer, milliseconds. */
+/** Maximum wait for the shards of a canceled scan, milliseconds. */
 const cancelMs = 4000;
 
 export interface ShardedScanInput {
   store: Store;
   line: ShardQueue;
-  /** Shards at work, by scan: where the rows that come over the network go. */
+  /** Ingest of each sharded scan in progress, for rows received over the network. */
   intakes: Map<string, ShardIngest>;
   folder: ScanFolder;
-  /** Bounds the processes that make wholes of shards. */
+  /** Limits concurrent processes of last steps. */
   lastSteps: Slots;
-  /** How the process is started that makes one whole of the shards. */
+  /** Start of the process that completes the scan. */
   process: ScanProcessInput;
-  /** Paused from the start. */
+  /** Starts paused. */
   paused: boolean;
-  /** What the scan is planned with. */
+  /** Installation that the scan is planned with. */
   catalogue: ModuleCatalog;
-  /** When the scan began to run; null when it has not. */
+  /** When the scan started; null if it has not. */
   startedAt: string | null;
-  /** Stores that a worker began with the first shard; called again when it fails. */
+  /** Stores the start of the first shard; called again if it fails. */
   storeBegin: (startedAt: string) => Promise<void>;
-  /** Called after that. */
+  /** Called after `storeBegin`. */
   onBegin: () => void;
   onWarning: (error: unknown, message: string) => void;
 }
 
 /**
- * A scan whose addresses are divided among workers, here and on other hosts. Takes in what they find; when all are
- * done, runs the process of the scan over the record, as after an interruption in which nothing was left to send.
+ * A scan whose addresses are divided among workers, on this and other hosts. Ingests their results; when all are
+ * done, runs the scan process over the record, as after an interruption with nothing left to send.
  */
 export class ShardedScan implements RunningScan {
   startedAt: string | null;
@@ -89,17 +89,17 @@ export class ShardedScan implements RunningScan {
   #rate = 0;
   #paused: boolean;
   #canceledAt: number | null = null;
-  /** What the shards are to be told as soon as there are any and the store can be reached; null = they know it. */
+  /** Pending command to the shards, until they exist and the store can be reached; null = sent. */
   #command: ShardCommand | null;
   #rules: ScopeRules | null = null;
-  /** One after the other, so that the last command is sent last. */
+  /** Serializes commands. */
   #telling: Promise<void> = Promise.resolve();
   #ofNames: ScanWarning[] = [];
-  /** Before this time, performance.now(), no worker is taken for dead. */
+  /** No lease is expired before this time, performance.now(). */
   #lapsesFrom = 0;
-  /** How long it runs; null before it began. */
+  /** Running time; null before the start. */
   #time: ScanTime | null;
-  /** Aborted when it is taken up again later. */
+  /** Aborted when the scan is left to a later resume. */
   readonly #letGo = new AbortController();
 
   constructor(input: ShardedScanInput) {
@@ -151,7 +151,7 @@ export class ShardedScan implements RunningScan {
     else void this.#order('run');
   }
 
-  /** Whose worker is gone has its share until the lease ends: somebody may still send with it. */
+  /** An absent worker keeps its share until the lease expires: its process may still be sending. */
   async setRate(rate: number): Promise<void> {
     this.#rate = rate;
     if (this.#last) return await this.#last.setRate(rate);
@@ -174,7 +174,7 @@ export class ShardedScan implements RunningScan {
     void this.#tellOrWarn();
   }
 
-  /** Workers go on by themselves; whoever takes the scan up again takes in what they found. */
+  /** Workers continue by themselves; the server that resumes the scan ingests their results. */
   detach(): void {
     this.#letGo.abort();
     this.#nap.abort();
@@ -210,7 +210,7 @@ export class ShardedScan implements RunningScan {
     const intake = new ShardIngest(this.#store, this.#scanId, folder, (row) => record.append(row));
     const forgetNews = line.onNews((scanId) => scanId === this.#scanId && this.#nap.abort());
     try {
-      // What came in shortly before the last server died may be in the records of the shards only.
+      // Rows received shortly before a crash may exist only in the records of the shards.
       if (begun) await intake.replay(this.#shards.length);
       intakes.set(this.#scanId, intake);
       await this.#gather(intake);
@@ -221,18 +221,18 @@ export class ShardedScan implements RunningScan {
       await record.close();
     }
     if (this.#left) return;
-    // Whoever canceled it ends it, without a process.
+    // The canceler ends the scan; no process is needed.
     if (this.#canceledAt !== null && this.#isUntouched) return;
     this.failure = this.#failureOf();
     if (this.failure === null) await this.#conclude();
   }
 
-  /** Divides the addresses, unless that was done before. @returns whether it was */
+  /** Divides the addresses, unless that was done before. @returns whether it was done before */
   async #layOut(): Promise<boolean> {
     await this.#look();
     const { request, config } = this.#input.process.start;
     if (this.#shards.length > 0) {
-      // The configuration may be another one than that which the scan was divided by.
+      // The configuration may have changed since the scan was divided.
       this.#rules ??= rulesOf(config);
       return true;
     }
@@ -242,23 +242,23 @@ export class ShardedScan implements RunningScan {
     const { addresses, hostnames, warnings } = await prepareTargets(request, config, (name) =>
       resolver.resolve(name, stop.signal),
     );
-    // The last step takes the names as they were resolved here, and has nothing to say of them.
+    // The last step uses the names resolved here, and does not report this warning.
     this.#ofNames = warnings.filter(({ code }) => code === 'too_many_addresses');
     const count = shardCount(addresses.size, config.workers.shard_size, await this.#portsPerAddress());
     const division = {
       addresses: asTargets(addresses),
       hostnames: Object.fromEntries([...hostnames].filter(([ip]) => addresses.has(ip))),
     };
-    // Of a division that is not in force any more.
+    // Leftovers of an outdated shard plan.
     await removeShards(this.#input.folder);
     if (count > 0) await this.#input.line.layOut(this.#scanId, request.pool, division, count);
-    // So they begin, and somebody else may have told them otherwise by now.
+    // Shards start with this command, and another server may have sent a different one by now.
     if (this.#command === 'run') this.#command = null;
     await this.#look();
     return false;
   }
 
-  /** Reported by the workers if it can no longer be planned. */
+  /** Workers report the error if the scan can no longer be planned. */
   async #portsPerAddress(): Promise<number> {
     const { process, catalogue } = this.#input;
     const { request, config } = process.start;
@@ -271,7 +271,7 @@ export class ShardedScan implements RunningScan {
     return sending.has(this.#input.catalogue.registry.get(module)?.type ?? '');
   }
 
-  /** Until no shard waits or runs. */
+  /** Polls until no shard waits or runs. */
   async #gather(intake: ShardIngest): Promise<void> {
     let warned = false;
     while (!this.#left) {
@@ -284,7 +284,7 @@ export class ShardedScan implements RunningScan {
         const message = 'cannot read the shards of a scan; workers continue';
         if (!warned) this.#input.onWarning(error, message);
         warned = true;
-        // Workers could not reach the store either, and give their signs of life again with it.
+        // Workers could not reach the store either; their heartbeats resume with it.
         this.#lapsesFrom = performance.now() + this.#input.line.leaseMs;
       }
       if (!warned && this.#shards.every(isOver)) return;
@@ -307,11 +307,11 @@ export class ShardedScan implements RunningScan {
       await line.lapse(this.#scanId, request.pool, config.workers.max_attempts);
       await this.#look();
     }
-    // Whoever took a shard just before the cancel has no rate yet, and gets none.
+    // A shard claimed just before the cancel has no rate yet, and gets none.
     if (this.#canceledAt === null) await line.grant(this.#scanId, nextGrants(this.#shards, this.#rate));
   }
 
-  /** The scan runs from the moment on at which the first worker began. */
+  /** The scan starts with its first shard. */
   async #begin(): Promise<void> {
     if (this.startedAt !== null) return;
     const startedAt = (await this.#input.line.begin(this.#scanId)) ?? new Date().toISOString();
@@ -321,7 +321,7 @@ export class ShardedScan implements RunningScan {
     this.#input.onBegin();
   }
 
-  /** No worker has sent a packet or found anything: there is nothing to make a whole of. */
+  /** No worker has sent a packet or found anything: no last step is needed. */
   get #isUntouched(): boolean {
     return this.#shards.every(
       (shard) =>
@@ -341,13 +341,13 @@ export class ShardedScan implements RunningScan {
       this.#scanId,
       over.map(({ shard }) => shard),
     );
-    // Somebody else may have looked meanwhile.
+    // A concurrent call may have updated the shards.
     const all = new Map([...this.#shards.filter(isOver), ...fresh].map((shard) => [shard.shard, shard]));
     this.#shards = [...all.values()].sort((a, b) => a.shard - b.shard);
     if (this.#shards.length === 0) return;
     this.#input.process.onTraffic(this.#traffic.since(this.#shards, this.#reports));
     const gathered = liveOf(this.#shards, this.#reports.of(this.#shards), this.#paused);
-    // The same object says that nothing is to be stored.
+    // Identity means "unchanged".
     if (JSON.stringify(gathered) === before) return;
     this.#gathered = gathered;
     this.#input.process.onNews();
@@ -364,7 +364,7 @@ export class ShardedScan implements RunningScan {
     );
   }
 
-  /** Before a shard is granted a rate it knows whether it may send, and where to. */
+  /** Sends commands and rules; rates are granted after them. */
   #tell(): Promise<void> {
     const told = this.#telling.then(() => this.#handOn());
     this.#telling = told.catch(() => undefined);
@@ -381,7 +381,7 @@ export class ShardedScan implements RunningScan {
     if (this.#command === command) this.#command = null;
   }
 
-  /** Waits until something holds of the shards, but not for ever. */
+  /** Polls the shards until a condition holds, or until the timeout. */
   async #until(holds: () => boolean, patienceMs: number): Promise<void> {
     const deadline = performance.now() + patienceMs;
     for (;;) {
@@ -391,7 +391,7 @@ export class ShardedScan implements RunningScan {
     }
   }
 
-  /** Why there is nothing to make a whole of. */
+  /** Why the last step cannot run; null if it can. */
   #failureOf(): { code: FailureCode; message: string } | null {
     if (this.#canceledAt !== null || this.#shards.length === 0) return null;
     const outcomes = this.#reports.outcomes(this.#shards);
@@ -406,7 +406,7 @@ export class ShardedScan implements RunningScan {
     const { lastSteps } = this.#input;
     if (!(await lastSteps.acquire(this.#letGo.signal))) return;
     try {
-      // Nothing was left to scan, or no worker lived long enough to say so.
+      // Nothing was left to scan, or no worker lived long enough to report its start.
       await this.#begin();
       await this.#runLastStep();
     } finally {
@@ -414,12 +414,12 @@ export class ShardedScan implements RunningScan {
     }
   }
 
-  /** Profiles, evaluation, reports and the summary are of the scan as a whole. */
+  /** Profiles, evaluation, reports and the summary concern the whole scan. */
   async #runLastStep(): Promise<void> {
     const { process, folder } = this.#input;
     const reports = this.#reports.of(this.#shards);
     const states = completedNodes(stagesOf(reports), (module) => this.#sends(module));
-    // Without shards nothing was left to scan, which the process finds out and says.
+    // Without shards nothing was left to scan; the process detects and reports that.
     const time = this.#time?.save(process.start.pausedMs);
     if (this.#shards.length > 0) await writeCheckpoint(folder, states, time);
     const division = await this.#store.shards.plan(this.#scanId);
@@ -472,13 +472,13 @@ function rulesOf({ scanner }: Config): ScopeRules {
   return { allow, deny, blocklist: scanner.blocklist };
 }
 
-/** What passed before this server looked at the scan is told by the wall clock alone. */
+/** The time before this process followed the scan is measured by the wall clock. */
 function timeSince(startedAt: string): ScanTime {
   const elapsed = Math.max(0, Date.now() - Date.parse(startedAt));
   return new ScanTime({ elapsed_ms: elapsed, paused_ms: 0 }, machineNow());
 }
 
-/** Its worker has given a heartbeat, this one or one before. */
+/** Whether a worker of the shard has sent a heartbeat, in this attempt or an earlier one. */
 function isBegun({ applied_command, outcome }: ShardState): boolean {
   return applied_command !== null || outcome !== null;
 }

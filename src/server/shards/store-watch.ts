@@ -5,7 +5,7 @@ const askMs = 1000;
 /** A database without a response for this long counts as unreachable, milliseconds. */
 const silentMs = 10_000;
 
-/** Knows whether the database answers, and tells the log when that changes. */
+/** Checks whether the database responds, and logs changes. */
 export class StoreWatch {
   readonly #ask: () => Promise<void>;
   readonly #log: Pick<ServerLog, 'info' | 'warn'>;
@@ -16,7 +16,7 @@ export class StoreWatch {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param ask something that the database has to answer
+   * @param ask sends a query to the database
    * @param clock monotonic milliseconds
    */
   constructor(

@@ -18,16 +18,16 @@ import { connectError } from '../status.ts';
 /** Maximum delay before a change is reported. */
 const lookMs = 1000;
 
-/** Clients that watch at once; they need no token. */
+/** Maximum number of concurrent watchers, which need no token. */
 const maxWatchers = 1000;
 
-/** Bytes of a request, which is the name of a service; clients are not authenticated. */
+/** Maximum size of a request, which is a service name, bytes; clients are not authenticated. */
 const maxRequestBytes = 1024;
 
-/** Names of services; the empty name stands for the service as a whole. */
+/** Service names; the empty name stands for the whole service. */
 const known = new Set(['', ...[ScanService, JobService, WorkspaceService, Health].map((s) => s.typeName)]);
 
-/** The standard health protocol: whether the service takes work, as `/readyz` reports it. */
+/** The standard health protocol: reports what `/readyz` does. */
 export function addHealth(router: ConnectRouter, context: RouteContext): void {
   const status = ({ service }: HealthCheckRequest): HealthCheckResponse['status'] => {
     if (!known.has(service)) return Status.SERVICE_UNKNOWN;

@@ -52,7 +52,7 @@ export function addJobs(router: ConnectRouter, context: RouteContext): void {
   });
 }
 
-/** The id that a message names, for the audit log too. */
+/** Id in a message; also recorded for the audit log. */
 function idOf({ jobId }: JobId, call: AdmittedCall): string {
   call.resource = { type: 'job', id: jobIdPattern.test(jobId) ? jobId : null };
   return jobId;

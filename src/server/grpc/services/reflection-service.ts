@@ -24,7 +24,7 @@ import {
 } from '../gen/grpc/reflection/v1alpha/reflection_pb.ts';
 import { JobService, ScanService, WorkspaceService } from '../gen/service_pb.ts';
 
-/** What a client may learn about. */
+/** Services to describe. */
 const services: readonly DescService[] = [
   ScanService,
   JobService,
@@ -34,7 +34,7 @@ const services: readonly DescService[] = [
   AlphaReflection,
 ];
 
-/** Characters of an unknown name that the error repeats. */
+/** Maximum length of an unknown name that the error repeats, characters. */
 const maxEchoedName = 200;
 
 type Request = ServerReflectionRequest['messageRequest'] | AlphaRequest['messageRequest'];
@@ -46,7 +46,7 @@ type Response =
   | { case: 'listServicesResponse'; value: { service: { name: string }[] } }
   | { case: 'errorResponse'; value: { errorCode: number; errorMessage: string } };
 
-/** The standard reflection protocol; its two versions differ in the name of the package only. */
+/** The standard reflection protocol; its two versions only differ in the package name. */
 export function addReflection(router: ConnectRouter): void {
   const descriptors = new Descriptors();
 
@@ -77,7 +77,7 @@ export function addReflection(router: ConnectRouter): void {
   });
 }
 
-/** The files of all services and what is in them. */
+/** Files of all services, with their symbols. */
 class Descriptors {
   readonly #files = new Map<string, DescFile>();
   readonly #symbols = new Map<string, DescFile>();
@@ -119,7 +119,7 @@ class Descriptors {
   }
 }
 
-/** The full names of a type and of what is in it. */
+/** Full names of a type and its members. */
 function symbolsOf(type: DescMessage | DescEnum | DescExtension | DescService): string[] {
   const inner = (names: readonly { name: string }[]) => names.map(({ name }) => `${type.typeName}.${name}`);
   switch (type.kind) {
@@ -132,7 +132,7 @@ function symbolsOf(type: DescMessage | DescEnum | DescExtension | DescService): 
   }
 }
 
-/** A file together with those that it needs. */
+/** A file with its dependencies. */
 function fileResponse(file: DescFile | undefined, name: string): Response {
   if (!file) return unknown(name);
   const files = [...closureOf(file)].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));

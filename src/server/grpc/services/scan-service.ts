@@ -110,7 +110,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
   });
 }
 
-/** What a submission is decided and stored with. */
+/** Dependencies of handling a submission. */
 export function scanRequestOf(context: RouteContext, { space, id, head }: AdmittedCall) {
   const { workers } = context;
   const choices = choicesOf(space.installed, workers.listeners);
@@ -118,13 +118,13 @@ export function scanRequestOf(context: RouteContext, { space, id, head }: Admitt
   return { ...context, ...space, choices, origin, wake: () => workers.wake() };
 }
 
-/** The id that a message names, for the audit log too. */
+/** Id in a message; also recorded for the audit log. */
 export function idOf({ scanId }: Pick<ScanId, 'scanId'>, call: AdmittedCall): string {
   call.resource = { type: 'scan', id: scanIdPattern.test(scanId) ? scanId : null };
   return scanId;
 }
 
-/** A number beyond what is exact counts as the highest exact one, as in the REST API. */
+/** Clamps numbers to the largest safe integer, as the REST API does. */
 export function numberOf(value: bigint | undefined): number | undefined {
   if (value === undefined) return undefined;
   return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
@@ -180,7 +180,7 @@ function readSequence(value: bigint): number {
   throw invalidRequest(`after_sequence ${reason}`, [{ field: 'after_sequence', reason }]);
 }
 
-/** An event of a row has the time of the row. */
+/** The event of a row has the time of the row. */
 function eventMessage({ event, id, data }: SourceEvent, sequence: number): ScanEvent {
   const fields = structOf(data);
   const { timestamp } = fields;

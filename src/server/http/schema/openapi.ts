@@ -99,7 +99,7 @@ function errorsOf({ method, schema, config }: RouteOptions): ErrorCode[] {
     ...when(schema?.params !== undefined, 'not_found'),
     ...when(!reads, 'payload_too_large', 'unsupported_media_type', 'insufficient_storage'),
     ...when(!config?.streams, 'timeout'),
-    // Forwarded to a server that does not have the files either.
+    // The other server may not have the files either.
     ...when(config?.atHome === true, 'conflict'),
     ...(config?.refusals ?? []),
   ];
