@@ -55,7 +55,7 @@ export interface FieldProblem {
   reason: string;
 }
 
-/** An error that a user caused or can act on. Anything else that is thrown is an internal error. */
+/** An error that a user caused or can fix. Anything else that is thrown is an internal error. */
 export class PortolanError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown>;

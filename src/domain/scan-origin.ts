@@ -2,13 +2,13 @@
 export interface ScanOrigin {
   /** As in `X-Request-Id`; null for scans of the command line and of earlier versions. */
   requestId: string | null;
-  /** The client's span, see `domain/trace-context.ts`; null when it sent none. */
+  /** The client's span, see `domain/trace-context.ts`; null without one. */
   traceparent: string | null;
 }
 
 export const unknownOrigin: ScanOrigin = { requestId: null, traceparent: null };
 
-/** What every log line about a scan names. */
+/** Fields of every log line about a scan. */
 export interface ScanLogFields {
   scan_id: string;
   request_id?: string;

@@ -64,7 +64,7 @@ export interface DiscoveryProbe {
 export const discoveryProfiles = ['fast', 'standard', 'deep', 'tcp'] as const;
 export type DiscoveryProfile = (typeof discoveryProfiles)[number];
 
-/** A validated submission with every default decided (`request.json`). */
+/** A validated submission with all defaults applied (`request.json`). */
 export interface ScanRequest {
   scan_id: string;
   created_at: string;
@@ -107,7 +107,7 @@ export interface StageRecord {
   error: string | null;
   /** How packets were sent and why, if a module has more than one way; absent otherwise. */
   method?: string | undefined;
-  /** Only of a scanner that counts every planned pair. */
+  /** Only with a scanner that counts every planned pair. */
   coverage?: PortCoverage | undefined;
 }
 
@@ -136,9 +136,9 @@ export interface NotificationState {
   /** `<channel_type>://<channel_name>` */
   channel: string;
   status: 'pending' | 'delivered' | 'skipped' | 'failed';
-  /** Tries so far. */
+  /** Attempts so far. */
   attempts: number;
-  /** Why it is skipped or failed, or why the last attempt failed. */
+  /** Why it was skipped or failed, or why the last attempt failed. */
   error: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** A span of another program, as W3C Trace Context names it. */
+/** A span of another program (W3C Trace Context). */
 export interface TraceContext {
   /** 32 lower-case hex digits, not all zero. */
   traceId: string;
@@ -12,10 +12,10 @@ const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const sampledFlag = 1;
 
 /**
- * Reads a `traceparent` header (W3C Trace Context, level 1). Version 00 has exactly four fields; of later versions the
- * first four count.
+ * Parses a `traceparent` header (W3C Trace Context, level 1). Version 00 has exactly four fields; later versions may
+ * append more.
  *
- * @returns null for anything malformed, which the standard tells to ignore
+ * @returns null if malformed: the standard requires to ignore it
  */
 export function parseTraceparent(header: unknown): TraceContext | null {
   if (typeof header !== 'string') return null;

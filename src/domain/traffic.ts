@@ -1,7 +1,7 @@
 /**
- * Why a probe came to nothing. `refused`, `timeout`, `unreachable`: a closed port, silence, an ICMP error; `reset`: the
- * peer reset an open connection; `tls`: the handshake failed; `resolve`: a name has no address; `unsent`: the packet did
- * not leave this machine.
+ * Why a probe failed. `refused`, `timeout`, `unreachable`: a closed port, no response, an ICMP error; `reset`: the
+ * peer reset an open connection; `tls`: the handshake failed; `resolve`: a name has no address; `unsent`: the packet
+ * did not leave this machine.
  */
 export const probeErrorKinds = [
   'refused',
@@ -16,7 +16,7 @@ export type ProbeErrorKind = (typeof probeErrorKinds)[number];
 type ProbeErrors = Record<ProbeErrorKind, number>;
 
 const rawCounters = ['sent', 'received', 'dropped', 'retransmitted'] as const;
-/** Raw packets: probes sent and their retries among them, packets that passed the filter, those the kernel dropped. */
+/** Raw packets: probes sent, retries among them, packets that passed the filter, packets that the kernel dropped. */
 export type RawPackets = Record<(typeof rawCounters)[number], number>;
 
 /** What a scan process sent and received since its start. */
@@ -40,9 +40,9 @@ export function addTraffic(a: Traffic, b: Traffic): Traffic {
 }
 
 /**
- * The growth of counters that another process reported.
+ * Growth of counters that another process reported.
  *
- * @param now anything; what is not a count, or has not grown, counts as unchanged
+ * @param now untrusted; a value that is not a count, or has not grown, counts as unchanged
  */
 export function trafficGrowth(now: unknown, before: Traffic): Traffic {
   const { sent, raw, errors } = membersOf(now);

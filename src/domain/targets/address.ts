@@ -55,7 +55,7 @@ function parseIpv6(text: string): Address | null {
 const dot = 46;
 const zero = 48;
 
-/** Of a text that is known to be a dotted quad. Sweeps read millions of them. */
+/** Parses a text that is known to be a dotted quad. Sweeps read millions of them. */
 function ipv4Value(text: string): number {
   let value = 0;
   let octet = 0;
@@ -69,7 +69,7 @@ function ipv4Value(text: string): number {
   return value * 256 + octet;
 }
 
-/** Of a text that is known to be IPv6 without zone. */
+/** Parses a text that is known to be IPv6 without zone. */
 function ipv6Value(text: string): bigint {
   const [head, tail] = text.split('::') as [string, string?];
   const left = hextets(head);

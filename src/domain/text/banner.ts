@@ -13,7 +13,7 @@ export interface TlsObservation {
 export interface TlsVersionSupport {
   /** `SSLv2`, `SSLv3`, `TLSv1.0`, ... */
   version: string;
-  /** Names as in the IANA registry, in the order of the server's choice. */
+  /** In the server's order of preference, with IANA registry names. */
   suites: string[];
   /** Who chooses the suite; null if there is only one, or unknown. */
   order: 'server' | 'client' | null;
@@ -23,7 +23,7 @@ export interface TlsVersionSupport {
 export interface TlsEnumeration {
   /** The accepted versions, oldest first. */
   accepted: TlsVersionSupport[];
-  /** Key exchange groups, in the order of the server's choice. */
+  /** Key exchange groups, in the server's order of preference. */
   groups: string[];
   /** The shortest prime of a Diffie-Hellman exchange, and the shortest RSA key of an export suite, in bits. */
   dh_bits: number | null;
@@ -84,9 +84,9 @@ export interface Exchange {
 }
 
 /**
- * Why probes of a port could not find out what it is. `timeout`: responses did not come in time although the machine or
- * the link was late, or the port accepted no connection; `rate`: the rate limit left no time; `cut`: the scan or the
- * port ended before they were done.
+ * Why the probes of a port could not identify its service. `timeout`: responses were late although the machine or the
+ * link was slow, or the port accepted no connection; `rate`: the rate limit left no time; `cut`: the scan or the port
+ * ended before they were done.
  */
 export const unidentifiedReasons = ['timeout', 'rate', 'cut'] as const;
 export type UnidentifiedReason = (typeof unidentifiedReasons)[number];

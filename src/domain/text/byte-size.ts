@@ -12,9 +12,9 @@ const units = new Map([
 const pattern = /^(\d{1,15}(?:\.\d{1,9})?)([KMGT]i?B)$/;
 
 /**
- * Reads `512MB`, `20GB` (decimal: powers of 1000) and `64KiB`, `1.5GiB` (binary: powers of 1024).
+ * Parses `512MB`, `20GB` (decimal: powers of 1000) and `64KiB`, `1.5GiB` (binary: powers of 1024).
  *
- * @returns bytes (whole), or null when the text is no size, has no unit or is too large to count exactly
+ * @returns whole bytes, or null if the text is not a size, has no unit or is too large to represent exactly
  */
 export function parseByteSize(text: string): number | null {
   const [, amount, unit] = pattern.exec(text) ?? [];

@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 
 /**
- * Schedules in the five fields of POSIX crontab: minute, hour, day of month, month, day of week. Beyond POSIX there
- * are names, steps and `@hourly` to `@yearly`. Other dialects are not guessed at: an ambiguous schedule is rejected.
+ * Schedules in the five fields of POSIX crontab: minute, hour, day of month, month, day of week. Extends POSIX by
+ * names, steps and `@hourly` to `@yearly`. Rejects other dialects rather than guess the meaning of a schedule.
  */
 const nicknames = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually'] as const;
 
@@ -33,10 +33,10 @@ export class CronSchedule {
   readonly #cron: Cron;
 
   /**
-   * @param zone IANA name. At the change to summer time, a fixed time that does not exist comes right after the gap; a
-   *   fixed time that comes twice in autumn is taken the first time. Schedules with `*` or steps in minute or hour go by
-   *   the real time: what does not exist is left out, and what comes twice is taken twice.
-   * @throws Error when the text is no schedule; see `scheduleProblem`
+   * @param zone IANA name. At the change to summer time, a fixed time that does not exist moves to just after the
+   *   gap; in autumn, a fixed time that occurs twice runs the first time only. Schedules with `*` or steps in minute
+   *   or hour follow real time: skipped times are left out, repeated ones run twice.
+   * @throws Error for an invalid schedule; see `scheduleProblem`
    */
   constructor(text: string, zone: string) {
     this.#cron = new Cron(text.trim(), {
@@ -47,7 +47,7 @@ export class CronSchedule {
     });
   }
 
-  /** The first time after a time, to the minute; null when there is none. */
+  /** The first time after a time, to the minute; null if there is none. */
   after(time: Date): Date | null {
     return this.#cron.nextRun(time);
   }

@@ -27,10 +27,10 @@ const wholeText = /^(?:\d{1,15}(?:\.\d{1,9})?[a-z]{1,2})+$/;
 const parts = /(\d{1,15}(?:\.\d{1,9})?)([a-z]{1,2})/g;
 
 /**
- * Reads `500ms`, `3s`, `5m`, `1h30m`, `1.5h`, `30d`, `2w`; with `retention` also `6mo` (30 days each) and `1y` (365
- * days), and then no `m`. Units of a compound run from long to short, each at most once.
+ * Parses `500ms`, `3s`, `5m`, `1h30m`, `1.5h`, `30d`, `2w`; with `retention` also `6mo` (30 days each) and `1y` (365
+ * days), but not `m`. Units of a compound go from long to short, each at most once.
  *
- * @returns milliseconds (whole), or null when the text is not a duration or longer than 100 years
+ * @returns whole milliseconds, or null if the text is not a duration or longer than 100 years
  */
 export function parseDuration(text: string, options: { retention?: boolean } = {}): number | null {
   if (!wholeText.test(text)) return null;
