@@ -39,7 +39,7 @@ export function clampWorkers(settings: SettingMap, warnings: string[]): void {
   settings.set('server.workers', { ...workers, value: fitting });
 }
 
-/** The URL is a secret: whoever reads it can post as this server. */
+/** The URL is a secret: whoever has it can post as this server. */
 export function warnOfPlainSlack(settings: SettingMap, warnings: string[]): void {
   const path = 'notifications.slack.webhook_url';
   const { value, origin } = settings.get(path) as Setting;

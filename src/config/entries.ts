@@ -2,7 +2,7 @@ import { nearest } from '../domain/text/nearest.ts';
 import type { ConfigKey, ConfigMember, Members } from './schema.ts';
 import { type ConfigValue, isMap, readTyped, showValue, VariableText } from './value.ts';
 
-/** A remark on a part of a value: `at` is the path from the key to it, member names and list indexes. */
+/** A warning about a part of a value: `at` is the path from the key to it, member names and list indexes. */
 export interface ConfigWarning {
   at: (string | number)[];
   reason: string;
@@ -125,7 +125,7 @@ class EntryReader {
     return null;
   }
 
-  /** Values are validated where the modules are known. */
+  /** Module options are validated where the modules are known. */
   #options(given: unknown): ConfigValue {
     if (!isMap(given)) return this.#wrong([], 'a map of module types', given);
     const result: Record<string, Record<string, ConfigValue>> = {};

@@ -40,7 +40,7 @@ export interface FileLayer {
 
 const keysByPath = new Map<string, ConfigKey>(configKeys.map((key) => [key.path, key]));
 const sections = new Set(configKeys.flatMap((key) => parentsOf(key.path)));
-/** Top-level sections that the contract also accepts elsewhere. */
+/** Sections that the contract also accepts as top-level ones. */
 const movedSections: Record<string, string> = { 'server.queue': 'queue', 'server.workers': 'workers' };
 /** Sections that may be a list; the list is then the value of this key. */
 const listSections: Record<string, string> = { plugins: 'plugins.list' };
@@ -56,7 +56,7 @@ export function readConfigFile(file: string, required: boolean, env: NodeJS.Proc
   return layer;
 }
 
-/** A loud warning and not an error: a monitoring service must not stop working over file permissions. */
+/** A warning, not an error: a monitoring service must not stop working because of file permissions. */
 function warnOfWorldReadable(file: string, secrets: string[], layer: FileLayer): void {
   const othersMayRead = 0o004;
   if ((statSync(file).mode & othersMayRead) === 0) return;
@@ -238,7 +238,7 @@ class FileReader {
     return value;
   }
 
-  /** The node that a remark is about, or its nearest existing ancestor. */
+  /** The node that a warning is about, or its nearest existing ancestor. */
   #nodeAt(node: Node, at: ConfigWarning['at'], last: 'name' | 'value' = 'value'): Node {
     let found = node;
     for (const [index, part] of at.entries()) {

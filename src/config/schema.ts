@@ -123,7 +123,7 @@ const tenantForm = 'lower-case letters, digits and dashes, 63 at most, with no d
 const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 /** Lower-case host name or address without a port; IPv6 with or without brackets. */
 const hostPattern = /^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/;
-/** Scheme, host, port and path prefix: nothing that would have to be escaped in a header or a message. */
+/** Scheme, host, port and path prefix: characters that need no escaping in a header or a message. */
 const publicUrlPattern =
   /^https?:\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:\/[A-Za-z0-9._~-]+)*$/;
 /** The longest accepted duration, milliseconds (100 years). */
