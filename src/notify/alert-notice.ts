@@ -1,12 +1,12 @@
 import { shortened } from './fitting.ts';
 
-/** That an alert fires, or fires no more. */
+/** A notice that an alert fires, or has resolved. */
 export interface AlertNotice {
   event: 'alert';
   name: string;
   state: 'firing' | 'resolved';
   condition: string;
-  /** Of the variables in the condition; null where there is none. */
+  /** Values of the variables in the condition; null if unknown. */
   values: Record<string, number | null>;
   message: string;
   /** ISO 8601 UTC. */
@@ -15,7 +15,7 @@ export interface AlertNotice {
 
 /** Maximum length of the name of an alert in a message, characters. */
 const nameLength = 100;
-/** Characters of a text for each entry that a list may have: texts shrink as lists do. */
+/** Text length per list entry, characters: texts shrink with the lists. */
 const lengthPerEntry = 75;
 const minTextLength = 50;
 

@@ -8,7 +8,7 @@ import { sendWebhook, webhookNamed } from './webhook.ts';
 
 export type NotificationSettings = Config['notifications'];
 
-/** How an attempt ended. `remark` and `reason` are text for people and contain no secret. */
+/** Outcome of an attempt. `remark` and `reason` are text for people and contain no secret. */
 export type Tried =
   | { status: 'delivered'; remark: string | null }
   | { status: 'skipped'; reason: string }

@@ -3,10 +3,13 @@ import { visibleText } from '../domain/text/visible.ts';
 /** Maximum size of a message, bytes: the JSON of Slack and webhooks, the whole mail with its headers. */
 export const maxMessageBytes = 8 * 1024;
 
-/** How much a message lists, from much to nothing; the first one with which it fits is used. */
+/** List lengths to try, from many to none; the first one that fits is used. */
 const amounts = [20, 10, 5, 2, 1, 0] as const;
 
-/** Lists less until the message fits. @param render makes the message with at most so many entries in a list */
+/**
+ * Shortens the lists until the message fits. @param render renders the message with at most this many entries per
+ * list
+ */
 export async function fitting<Message extends string | Buffer>(
   render: (shown: number) => Message | Promise<Message>,
 ): Promise<Message> {
@@ -19,9 +22,9 @@ export async function fitting<Message extends string | Buffer>(
   return message;
 }
 
-/** One line without control characters, at most so many characters long. */
+/** One line without control characters, truncated to `length` characters. */
 export function shortened(text: string, length: number): string {
-  // Cut before as well, to not process a megabyte for one line.
+  // Truncates first: avoids processing a megabyte for one line.
   const line = visibleText(text.slice(0, length * 2));
   const characters = [...line];
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;

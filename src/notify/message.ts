@@ -2,15 +2,15 @@ import { type AlertNotice, alertFacts, alertHeadline, alertPayload } from './ale
 import { reportFacts, reportHeadline, reportPayload, type ScanReport } from './scan-report.ts';
 import { type TestNotice, testFacts } from './test-notice.ts';
 
-/** What a message says, whatever the channel. Its texts may be hostile: renderers neutralize them. */
+/** Content of a message, for any channel. Its texts may be hostile: renderers neutralize them. */
 export type Notice = ScanReport | AlertNotice | TestNotice;
 
-/** A notice on its way to a receiver. */
+/** A notice to send to a receiver. */
 export interface OutgoingMessage {
   /** The same in every attempt, so that receivers can deduplicate. */
   id: string;
   notice: Notice;
-  /** Of the submission of the scan that the notice is about. */
+  /** Of the request that submitted the scan. */
   requestId?: string | null;
 }
 
@@ -26,7 +26,7 @@ export function headline(notice: Notice): string {
   }
 }
 
-/** Pairs of a name and a value, for people. @param shown most entries of a list */
+/** Pairs of a name and a value, for people. @param shown maximum number of list entries */
 export function facts(notice: Notice, shown: number): [name: string, value: string][] {
   switch (notice.event) {
     case 'alert':
@@ -38,7 +38,7 @@ export function facts(notice: Notice, shown: number): [name: string, value: stri
   }
 }
 
-/** What webhooks get, as JSON. @param shown most entries of a list */
+/** JSON for webhooks. @param shown maximum number of list entries */
 export function payload(notice: Notice, shown: number): object {
   switch (notice.event) {
     case 'alert':
@@ -50,7 +50,7 @@ export function payload(notice: Notice, shown: number): object {
   }
 }
 
-/** The page with more about it, and how the link is called; null without one. */
+/** Page with details, and its link text; null without one. */
 export function pageLink(notice: Notice): { url: string; text: string } | null {
   if (!('scan_id' in notice) || notice.url === null) return null;
   return { url: notice.url, text: `Scan ${notice.scan_id}` };

@@ -5,14 +5,14 @@ import type { ScanReport } from './scan-report.ts';
 type Settings = Pick<Config['notifications'], 'rules' | 'webhooks'>;
 type Rule = Settings['rules'][number];
 
-/** One kind of report that a channel may get. */
+/** A kind of report that a channel may receive. */
 export interface ReportForm {
   event: ScanReport['event'];
-  /** Lowest severity that is worth a message; null = a message also without findings. */
+  /** Minimum severity of a message; null = send also without findings. */
   min_severity: Severity | null;
 }
 
-/** Channels that rules name for the ends of scans: they get messages about scans that do not name them, too. */
+/** Channels that rules name for finished scans: they also get messages about scans that do not name them. */
 export function channelsOfRules({ rules }: Pick<Settings, 'rules'>): string[] {
   const ofScans = rules.filter(
     ({ events }) => events.length === 0 || events.some((name) => name !== 'alert'),
@@ -20,15 +20,15 @@ export function channelsOfRules({ rules }: Pick<Settings, 'rules'>): string[] {
   return [...new Set(ofScans.flatMap(({ channels }) => channels))];
 }
 
-/** Whether the rules let an alert through to a channel. */
+/** Whether the rules allow alerts on a channel. */
 export function letsAlertsThrough(settings: Pick<Settings, 'rules'>, channel: string): boolean {
   const rules = rulesFor(settings, channel);
   return rules.length === 0 || rules.some((rule) => lists(rule, 'alert'));
 }
 
 /**
- * What a channel may get about a scan that ended so: at most one of each event, first the one that says most. Empty if
- * no rule for the channel is for this event.
+ * Reports that a channel may receive about a finished scan: at most one per event, the most detailed first. Empty if
+ * no rule for the channel matches this event.
  */
 export function reportForms(
   settings: Settings,
@@ -43,11 +43,11 @@ export function reportForms(
   const forms =
     rules.length === 0 ? freeForms : [...formsOf(rules, isForWhole), ...formsOf(rules, isForChanges)];
   const subscribed = forms.filter(({ event }) => isSubscribed(settings, channel, event));
-  // With none left, the delivery says that the webhook is not subscribed.
+  // If none is left, the delivery reports that the webhook is not subscribed.
   return subscribed.length > 0 ? subscribed : forms.slice(0, 1);
 }
 
-/** Without a rule. The second one is for webhooks that are subscribed to changes only. */
+/** Reports without a rule. The second one is for webhooks that only subscribe to changes. */
 const freeForms: readonly ReportForm[] = [
   { event: 'scan.completed', min_severity: null },
   { event: 'scan.changed', min_severity: null },
@@ -75,7 +75,7 @@ function isForChanges(rule: Rule): Completed | null {
   return rule.events.includes('scan.changed') ? 'scan.changed' : null;
 }
 
-/** A rule without channels is for all that no rule names. */
+/** A rule without channels applies to all channels that no rule names. */
 function rulesFor({ rules }: Pick<Settings, 'rules'>, channel: string): Rule[] {
   const own = rules.filter(({ channels }) => channels.includes(channel));
   return own.length > 0 ? own : rules.filter(({ channels }) => channels.length === 0);
@@ -95,7 +95,7 @@ function lowest(all: readonly (Severity | null)[]): Severity | null {
   return severities.findLast((severity) => all.includes(severity)) ?? null;
 }
 
-/** Whether a severity is at least another one; every one is at least null. */
+/** Whether a severity is at least another one; any is at least null. */
 export function isAtLeast(severity: Severity, least: Severity | null): boolean {
   return least === null || severities.indexOf(severity) <= severities.indexOf(least);
 }

@@ -3,16 +3,16 @@ import { failureCodes, type Scan } from '../domain/scan.ts';
 import { shortened } from './fitting.ts';
 import { type FindingChanges, findingText, type ShownFinding } from './shown-finding.ts';
 
-/** What a report says beyond the state of a scan. */
+/** Details of a report in addition to the scan itself. */
 export interface ReportDetails {
   event: 'scan.completed' | 'scan.failed' | 'scan.changed';
-  /** Worst first; only some of them. */
+  /** Worst first, truncated. */
   worst_findings: ShownFinding[];
   /** Of `scan.changed`. */
   changes: FindingChanges | null;
 }
 
-/** Report of an ended scan: counters, findings, and the names and targets that people chose. */
+/** Report of a finished scan: counters, findings, and user-supplied names and targets. */
 export type ScanReport = Pick<
   Scan,
   'scan_id' | 'name' | 'targets' | 'started_at' | 'completed_at' | 'results' | 'severity_counts'
@@ -29,12 +29,12 @@ export type ScanReport = Pick<
 /** Maximum length of a scan name in a message, characters. */
 const shownName = 100;
 
-/** Details of a report that names no finding. */
+/** Details of a report without findings. */
 export function plainDetails(scan: Scan): ReportDetails {
   return { event: `scan.${reportedStatus(scan)}`, worst_findings: [], changes: null };
 }
 
-/** How reports call the end of a scan. */
+/** Status of a scan as shown in reports. */
 export function reportedStatus({ status }: Pick<Scan, 'status'>): 'completed' | 'failed' {
   return status === 'completed' ? 'completed' : 'failed';
 }

@@ -1,7 +1,7 @@
 import { type Finding, type Severity, severities } from '../domain/finding.ts';
 import { shortened } from './fitting.ts';
 
-/** A finding as messages name it: no banner, no evidence. */
+/** A finding as shown in messages: no banner, no evidence. */
 export interface ShownFinding {
   severity: Severity;
   host: string;
@@ -13,13 +13,13 @@ export interface ShownFinding {
 
 /** Changes of the findings of a scan. */
 export interface FindingChanges {
-  /** The scan that it is compared with; null for a first one, whose findings are all new. */
+  /** The scan compared with; null for a first one, whose findings are all new. */
   against: string | null;
   new_count: number;
   fixed_count: number;
-  /** Hosts of one of the scans that the other could not have found, or not completely. */
+  /** Hosts of one scan that the other could not have found, or not completely. */
   not_comparable_hosts: number;
-  /** The worst ones. */
+  /** Worst first, truncated. */
   new_findings: ShownFinding[];
   fixed_findings: ShownFinding[];
 }

@@ -18,7 +18,7 @@ export function slackMissing({ webhook_url }: SlackSettings): string | null {
   return webhook_url ? null : 'notifications.slack.webhook_url is not set';
 }
 
-/** @param name of the channel; `default` is `notifications.slack.channel`, else that of the webhook */
+/** @param name of the channel; `default` means `notifications.slack.channel`, else that of the webhook */
 export async function sendSlack(
   { webhook_url, channel }: SlackSettings,
   name: string,
@@ -56,7 +56,7 @@ function channelName(receiver: string): string {
   return `#${harmless(shortened(receiver.replace(/^#/, ''), channelLength))}`;
 }
 
-/** The address is from the settings and the text our own: both are free of Slack markup. */
+/** The URL comes from the settings and the text from this program: neither contains Slack markup. */
 function linkText({ url, text }: { url: string; text: string }): object {
   return { type: 'mrkdwn', text: `<${url}|${text}>`, verbatim: true };
 }
@@ -66,8 +66,8 @@ function plainText(text: string): object {
 }
 
 /**
- * Escapes the three characters of Slack's markup as it requires, and puts a zero-width space after every @, so that no
- * client takes it for a mention.
+ * Escapes the three characters of Slack's markup, and adds a zero-width space after every @, so that no client shows
+ * a mention.
  */
 function harmless(text: string): string {
   return text

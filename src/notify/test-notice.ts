@@ -1,4 +1,4 @@
-/** A message that somebody sends to see whether a channel works. */
+/** A message to test a channel. */
 export interface TestNotice {
   event: 'test';
   message: string;

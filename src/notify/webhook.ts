@@ -19,7 +19,7 @@ export function webhookNamed(
   return wanted ? { webhook } : { missing: `the webhook is not subscribed to ${event}` };
 }
 
-/** The time of the attempt is signed as well, so that receivers can reject what somebody recorded and sends again. */
+/** Signs the time of the attempt too: receivers can reject replayed messages. */
 export async function sendWebhook(
   { url, secret, headers }: Webhook,
   { id, notice, requestId = null }: OutgoingMessage,
