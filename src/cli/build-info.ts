@@ -22,7 +22,7 @@ export function readBuildInfo(folder: string): BuildInfo {
   return { ...unknown, commit: checkedOut(join(folder, '..')) };
 }
 
-/** The commit that is checked out in a folder, read without git; null when it is not a checkout. */
+/** The commit checked out in a folder, read without git; null if it is not a checkout. */
 export function checkedOut(folder: string): string | null {
   const place = join(folder, '.git');
   // In a worktree, .git is a file that names its git directory; branches are shared with the main one.

@@ -25,7 +25,7 @@ const columns = [
   'details',
 ];
 
-/** The records of an audit log as text, in their order. Requests wrote some of it: no control character passes. */
+/** Records of an audit log as text, in order. Some text comes from requests: control characters are escaped. */
 export const auditFormats = {
   async *text(records: Records): Pieces {
     for await (const record of records) yield `${lineOf(record)}\n`;
@@ -56,7 +56,7 @@ function cellsOf({ request, resource, actor, ...record }: AuditRecord): string[]
   return [...facts, ...call, resource?.type, resource?.id, details].map(cellOf);
 }
 
-/** A log that somebody wrote into may hold any value. */
+/** A log modified by others may contain any value. */
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -9,7 +9,7 @@ import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
-/** Runs a change of the installed plugins, records it in the audit log and tells the outcome. */
+/** Changes the installed plugins, records the change in the audit log and prints the outcome. */
 export async function changePlugins(
   { operation, id }: { operation: 'plugin.install' | 'plugin.update' | 'plugin.rollback'; id: string | null },
   wiring: CliWiring,

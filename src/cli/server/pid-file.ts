@@ -41,7 +41,7 @@ export class PidFile {
     try {
       if (this.#read() === process.pid) rmSync(this.#path, { force: true });
     } catch {
-      // Not a pid file any more.
+      // No longer a pid file.
     }
   }
 

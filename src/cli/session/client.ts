@@ -197,7 +197,7 @@ function networkReason(cause: { code?: string; message?: string } | undefined, m
     UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
     UND_ERR_SOCKET: 'connection closed',
   };
-  // fetch refuses ports of other protocols (Fetch Standard, "bad port").
+  // fetch rejects ports of other protocols (Fetch Standard, "bad port").
   if (cause?.message === 'bad port') return 'HTTP clients refuse to use this port';
   return known[cause?.code ?? ''] ?? cause?.message ?? message;
 }
