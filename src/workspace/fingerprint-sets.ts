@@ -37,7 +37,7 @@ export interface SignatureSet {
   signatures: Signature[];
 }
 
-/** A set file starts with a line of this mark and the header; the second line has the signatures. */
+/** A set file starts with a line that contains this mark and the header; the second line has the signatures. */
 const formatMark = 1;
 
 /** Sets of signatures in one folder, one file each. Writes are atomic, and a digest detects later changes. */

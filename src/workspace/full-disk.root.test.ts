@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const run = promisify(execFile);
 
-/** A file system of its own size needs root; in a mount namespace nobody else sees it. */
+/** Mounting a file system of limited size needs root; in a mount namespace no other process sees it. */
 function canMount(): boolean {
   try {
     execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()], { stdio: 'ignore' });

@@ -37,7 +37,7 @@ function request(): ScanRequest {
   });
 }
 
-/** A store as the first version wrote it: its tables and one scan, nothing that came later. */
+/** A store as the first version wrote it: its tables and one scan. */
 async function writeFirstStore(): Promise<void> {
   await createOlderFile(file(), oldest);
   insertIntoFile(file(), [['scans', { ...newScanRow(pendingScan(request()), request(), 'server', null) }]]);

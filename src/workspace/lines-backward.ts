@@ -4,19 +4,19 @@ const blockBytes = 256 * 1024;
 
 /** A line that ends with a line feed. */
 interface LineBackward {
-  /** Latin-1: each character is a byte of the file, without the line feed; null for a line that is too long. */
+  /** Latin-1: each character is a byte of the file, without the line feed; null if the line is too long. */
   bytes: string | null;
   /** Offset of its first byte. */
   start: number;
-  /** Bytes with the line feed. */
+  /** Length in bytes, including the line feed. */
   size: number;
 }
 
 /**
- * The lines of the first bytes of a file, the last one first, in constant memory. What follows the last line feed is left
- * out: somebody may be writing it.
+ * The lines of the first bytes of a file, last one first, in constant memory. Skips text after the last line feed: a
+ * write may be in progress.
  *
- * @param to bytes of the file that count @param longest bytes of a line
+ * @param to end of the range, bytes @param longest maximum line length, bytes
  */
 export async function* linesBackward(
   file: FileHandle,
@@ -24,14 +24,14 @@ export async function* linesBackward(
   longest: number,
 ): AsyncGenerator<LineBackward> {
   const block = Buffer.alloc(blockBytes);
-  /** What is known of the line that is looked for, from its end; null before the first line feed. */
+  /** Known part of the current line, from its end; null before the first line feed. */
   let known: string | null = null;
-  /** Offset behind that line. */
+  /** Offset after that line. */
   let lineEnd = 0;
   for (let end = to; end > 0; ) {
     const begin = Math.max(0, end - blockBytes);
     const { bytesRead } = await file.read(block, 0, end - begin, begin);
-    // The file has become shorter meanwhile.
+    // The file was truncated meanwhile.
     if (bytesRead < end - begin) return;
     const text = block.toString('latin1', 0, bytesRead);
     let stop = text.length;
@@ -42,7 +42,7 @@ export async function* linesBackward(
       lineEnd = start;
       stop = at;
     }
-    // One character more than fits tells that the line is too long, however long it is.
+    // One character beyond the limit marks the line as too long, whatever its length.
     if (known !== null) known = (text.slice(0, stop) + known).slice(-longest - 1);
     end = begin;
   }

@@ -7,8 +7,8 @@ import { fileMode } from './atomic-file.ts';
 const reserveBytes = 1024 * 1024;
 
 /**
- * Reserves disk space for the one thing that must work on a full disk: deleting. The bytes are random, so that no
- * file system compresses them. Leaves nothing behind if there is no space for it.
+ * Reserves disk space for deletion, which must work even on a full disk. The bytes are random: no file system can
+ * compress them. Reserves nothing if there is not enough space.
  */
 export async function allocateReserve(workspaceDir: string): Promise<void> {
   const file = fileOf(workspaceDir);

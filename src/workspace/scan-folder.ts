@@ -8,7 +8,7 @@ import { isNoPlainFile, isPlainFolder, readPlainText } from './plain-file.ts';
 /** Folders under this prefix are being deleted; a crash may leave one behind. */
 export const deletedPrefix = '.deleted-';
 
-/** `request.json`: the submission as decided, options of the scan in one object. */
+/** `request.json`: the validated submission, with the options of the scan in one object. */
 interface RequestFile extends Omit<ScanRequest, 'created_at' | 'vuln' | 'rate' | 'ports' | 'options'> {
   /** When the scan was submitted, ISO 8601 UTC. */
   timestamp: string;
@@ -139,8 +139,8 @@ export class ScanFolder {
   }
 
   /**
-   * Renames the folder so that nobody finds it; afterwards sync its parent and delete it.
-   * @returns its new path, or null if there was none
+   * Renames the folder to hide it; afterwards sync its parent and delete it.
+   * @returns its new path, or null if it does not exist
    */
   async retire(): Promise<string | null> {
     const doomed = this.#retiredPath;

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { isMissing, writeFileAtomic } from './atomic-file.ts';
 
 /**
- * The ID of the server among those that share a database: that of its workspace, which contains its scans. Created on
- * first use.
+ * ID of the server among those that share a database, stored in its workspace. Created on first use.
  * @returns 16 hexadecimal digits
  */
 export async function serverId(workspaceDir: string): Promise<string> {

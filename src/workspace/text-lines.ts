@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 const chunkBytes = 256 * 1024;
 
 export interface TextLine {
-  /** Latin-1: each character is a byte of the file. Without its line feed, cut to the longest line. */
+  /** Latin-1: each character is a byte of the file. Without its line feed, truncated to the maximum length. */
   bytes: string;
   /** False for a last line without line feed. */
   ended: boolean;

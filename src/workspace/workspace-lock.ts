@@ -5,11 +5,11 @@ import { PortolanError } from '../domain/errors.ts';
 import { fileMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
 import { isRunning, type ProcessIdentity, processIdentity } from './process-identity.ts';
 
-/** The server that owns a workspace. */
+/** The server that has locked a workspace. */
 export interface LockHolder {
   pid: number;
   host: string;
-  /** Where its API listens. */
+  /** URL of its API. */
   url: string;
 }
 
@@ -21,13 +21,13 @@ interface LockFile extends ProcessIdentity {
 }
 
 /**
- * The right to run the server of a workspace. Two things stand behind it:
+ * The exclusive right to run the server of a workspace. It consists of two files:
  *
- * - `workspace.lock` says who the owner is, for people and for the command line.
- * - An exclusive record lock of the kernel on the empty file `.workspace.guard` decides races. It vanishes with its
- *   process however that ends, so a stale `workspace.lock` can be replaced without two servers doing it at once.
- *   SQLite is the door to such locks that Node.js has. Nothing else in this process may open the guard: POSIX drops
- *   a process's record locks when it closes any handle of the file.
+ * - `workspace.lock` identifies the owner, for people and for the command line.
+ * - An exclusive record lock of the kernel on the empty file `.workspace.guard` decides races. The kernel releases it
+ *   when its process exits, however that happens, so only one server can replace a stale `workspace.lock`. Node.js
+ *   only offers such locks through SQLite. Nothing else in this process may open the guard: POSIX drops a process's
+ *   record locks when it closes any handle of the file.
  */
 export class WorkspaceLock {
   readonly #file: string;
@@ -56,7 +56,7 @@ export class WorkspaceLock {
     }
   }
 
-  /** Publishes where the API listens, once known. */
+  /** Publishes the URL of the API, once known. */
   async setUrl(url: string): Promise<void> {
     this.#content.url = url;
     await writeFileAtomic(this.#file, `${JSON.stringify(this.#content)}\n`);

@@ -66,7 +66,7 @@ export class Workspace {
     return lock;
   }
 
-  /** Reserved disk space for garbage collection on a full disk; kept only by a server. */
+  /** Reserves disk space for garbage collection on a full disk; only a server does. */
   keepReserve(): Promise<void> {
     return allocateReserve(this.#root);
   }
@@ -169,7 +169,7 @@ async function checkVersion(root: string): Promise<void> {
   if (version < layoutVersion) await upgradeLayout(root);
 }
 
-/** A folder not created by this program keeps its mode, unless it is empty: it may be somebody's home directory. */
+/** A folder not created by this program keeps its mode, unless it is empty: it may be a home directory. */
 async function adopt(root: string): Promise<void> {
   if ((await readdir(root)).length === 0) await chmod(root, folderMode);
   await writeLayoutVersion(root, layoutVersion);

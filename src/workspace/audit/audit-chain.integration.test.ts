@@ -33,7 +33,7 @@ const lines = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n')
 const place = () => ({ folder, file: null });
 const days = (...dates: string[]) => dates.map((date) => new Date(`${date}T12:00:00Z`));
 
-/** What a chain says, as another process. */
+/** Appends like another process. */
 function append(
   names: string[],
   now = new Date('2026-10-06T12:00:00Z'),
@@ -60,7 +60,7 @@ function openGuardByHand(dir: string): DatabaseSync {
   return guard;
 }
 
-/** As `audit verify` does. @param files archived ones, which are not compared with the head */
+/** Verifies like `audit verify`. @param files archived ones, which are not compared with the head */
 function check(files?: string[], file: string | null = null) {
   const log = verifiableLog({ folder, file });
   return files ? checkAuditLog(files) : checkAuditLog(log?.files ?? [], { end: log?.end ?? null });
@@ -87,7 +87,7 @@ describe('audit chain', () => {
   it('lets one process append at a time', () => {
     const [one, other] = [new AuditChain(place()), new AuditChain(place())];
     one.append([record('a')]);
-    // The lock of the guard is taken by hand, as a process in the middle of an append has it.
+    // Holds the lock of the guard, like a process in the middle of an append.
     const guard = openGuardByHand(folder);
     expect(other.append([record('c')])).toBe(false);
     guard.close();
@@ -244,7 +244,7 @@ describe('audit chain', () => {
     running.noteWaiting(5);
     running.append(['a', 'b', 'c'].map(record), days('2026-10-06')[0]);
     running.close();
-    // The same note by a process that is gone: two of the five still waited.
+    // The same note by a process that has died: two of the five were still waiting.
     const head = join(folder, '.head');
     expect(readFileSync(head, 'utf8')).toContain('"records":2,"since"');
     const [json = ''] = readFileSync(head, 'utf8').split('\t');

@@ -39,14 +39,14 @@ import { type AuditGap, gapRecord, maxAuditLine } from './audit-record.ts';
 interface OpenFile {
   path: string;
   fd: number;
-  /** Device and inode: another file may have been put in its place. */
+  /** Device and inode: the file may have been replaced. */
   identity: string;
 }
 
 /** Position of the next record. */
 interface ChainEnd {
   hash: string;
-  /** Records of the whole chain, and of the file that is appended to. */
+  /** Records of the whole chain, and of the current file. */
   records: number;
   fileRecords: number;
   /** Missing records. */
@@ -56,20 +56,21 @@ interface ChainEnd {
 export interface AuditChainEvents {
   /** Bytes of an incomplete record were removed from the end of a file. */
   onRepair?: (path: string, bytes: number) => void;
-  /** Records are missing; a record in the log says so, too. */
+  /** Called for missing records; a record in the log reports them too. */
   onGap?: (gap: AuditGap) => void;
 }
 
 /**
- * The end of an audit log, for appending. Each record names the hash of the one before, through all files; the server
- * and the command line append to the same chain, one after the other.
+ * The end of an audit log, for appending. Each record contains the hash of the previous one, across all files; the
+ * server and the command line append to the same chain, one at a time.
  *
- * - `.guard` in the folder is an empty SQLite file. An exclusive lock on it, held for the time of one append, makes
- *   processes take turns; the kernel drops it when its process ends, however that happens.
- * - `.head` says how far the log had come (`AuditHead`). What ends before was cut, or emptied: the next record follows
- *   the last one that was written all the same, so that the chain shows the break, and a gap record says what is missing.
- * - A line that a crash or a full disk cut off is removed before the next one is written; one that only lacks its line
- *   feed is completed.
+ * - `.guard` in the folder is an empty SQLite file. An exclusive lock on it serializes appends of several processes;
+ *   the kernel releases it when its process exits, however that happens.
+ * - `.head` stores the end of the log (`AuditHead`). A log that ends earlier was truncated or emptied: the next
+ *   record still follows the last one that was written, so the chain shows the break, and a gap record reports what
+ *   is missing.
+ * - A line truncated by a crash or a full disk is removed before the next append; one that only lacks its line feed
+ *   is completed.
  */
 export class AuditChain {
   readonly #place: AuditPosition;
@@ -96,13 +97,13 @@ export class AuditChain {
     return this.#locked(() => this.#write(records, now));
   }
 
-  /** Compares the log with its head, and records what is missing. @returns @throws as `append` */
+  /** Compares the log with its head, and records gaps. @returns @throws as `append` */
   check(now = new Date()): boolean {
     return this.append([], now);
   }
 
   /**
-   * Stores in the head how many records are waiting in this process, so that its death leaves a trace of them.
+   * Stores the number of records waiting in this process in the head: if it dies, they are reported as missing.
    * @returns false if another process is appending @throws system errors
    */
   noteWaiting(records: number, now = new Date()): boolean {
@@ -177,7 +178,7 @@ export class AuditChain {
     try {
       writeAll(file.fd, bytes);
     } catch (error) {
-      // Half a record would be worse than none.
+      // A partial record would be worse than none.
       ftruncateSync(file.fd, stats.size);
       throw error;
     }
@@ -217,7 +218,7 @@ export class AuditChain {
     return { hash: last, records: records + more, fileRecords: head.file_records + more, gaps };
   }
 
-  /** From now on, compare with the file of a workspace that was copied or restored. */
+  /** Updates the head after the workspace was copied or restored: its file has another inode. */
   #followCopy(path: string, reading: HeadReading): void {
     const head = knownHead(reading);
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -225,7 +226,7 @@ export class AuditChain {
     if (stats.ino !== head.inode) this.#writeHead({ ...head, inode: stats.ino });
   }
 
-  /** Nobody else has written since this process did. */
+  /** Whether no other process has written since this one did. */
   #isUntouched(path: string, { size }: AuditHead): boolean {
     const open = this.#open;
     return open?.path === path && open.identity === fileIdentity(path) && fstatSync(open.fd).size === size;
@@ -306,7 +307,7 @@ export class AuditChain {
       this.#head.write(head);
       this.#written = head;
     } catch {
-      // The records are in the log; the head lags behind, and is advanced later.
+      // The records are in the log; the head is updated later.
     }
   }
 }

@@ -15,7 +15,7 @@ export interface AuditReport {
   ok: boolean;
   files: number;
   records: number;
-  /** Whether the chain starts with the very first record; older files may have been archived. */
+  /** Whether the chain starts with the first record; older files may have been archived. */
   complete: boolean;
   /** `hash` of the last record, or null. */
   last_hash: string | null;

@@ -29,7 +29,7 @@ export function joinEnded(waiting: readonly WaitingRecords[]): WaitingRecords[] 
   return [...running, { ...first, records }];
 }
 
-/** What was cut off a file, compared with its head. Nothing if the whole file is gone: files may be archived. */
+/** Records truncated from a file, compared with its head. None if the whole file is gone: files may be archived. */
 export function gapBehind(path: string, head: AuditHead): AuditGap[] {
   const size = sizeOf(path);
   if (head.size === 0 || !exists(path) || isRotated(path, head)) return [];
@@ -38,7 +38,7 @@ export function gapBehind(path: string, head: AuditHead): AuditGap[] {
   return [{ reason: 'removed', records: missing > 0 ? missing : null, file: path }];
 }
 
-/** An empty file in place of the one that was written to. */
+/** Whether an empty file replaced the one that was written to. */
 export function isRotated(path: string, { inode }: AuditHead): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats !== undefined && stats.size === 0 && stats.ino !== inode;

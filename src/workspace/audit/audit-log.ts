@@ -11,7 +11,7 @@ export interface AuditLogInput {
   settings: Config['logging']['audit'];
   onFault: (message: string, error: unknown) => void;
   onRecovery: (message: string) => void;
-  /** Records are missing: removed, or a process died while they waited. */
+  /** Called for missing records: removed ones, or those that waited in a process that died. */
   onGap: (message: string) => void;
 }
 
@@ -19,7 +19,7 @@ export interface AuditLogInput {
 const maxWaiting = 10_000;
 /** Maximum number of records per write. */
 const maxBatch = 500;
-/** Longest wait for another process that appends, milliseconds. */
+/** Maximum wait for another process that appends, milliseconds. */
 const lockWaitMs = 2000;
 const lockPollMs = 5;
 /** Retry interval after a failed write, milliseconds. */
@@ -29,7 +29,7 @@ const syncMs = 1000;
 
 /**
  * The audit log (JSON Lines). Recording never fails and never blocks the recorded work: while the disk is full
- * records wait, `fault` says so, and writing is retried every second.
+ * records wait, `fault` reports it, and writes are retried every second.
  */
 export class AuditLog {
   readonly #input: AuditLogInput;
@@ -61,14 +61,14 @@ export class AuditLog {
     return this.#gap;
   }
 
-  /** Compares the log with its head; a gap record says what is missing. Never rejects. */
+  /** Compares the log with its head; a gap record reports what is missing. Never rejects. */
   async check(): Promise<void> {
     if (!this.#input.settings.enabled) return;
     this.#checked = false;
     await this.#flush();
   }
 
-  /** Resolves when the record is in the log and survives the end of the process, or must wait. Never rejects. */
+  /** Resolves when the record is in the log and survives the exit of the process, or must wait. Never rejects. */
   async record(event: AuditEvent): Promise<void> {
     const { enabled, events } = this.#input.settings;
     if (!enabled || !events.includes(event.event)) return;
@@ -77,7 +77,7 @@ export class AuditLog {
       return;
     }
     this.#waiting.push(recordText(event, new Date()));
-    // While the log has a fault, the retry writes; nobody waits for it.
+    // While the log has a fault, the retry writes; nothing waits for it.
     if (this.#retry === null) await this.#flush();
     else this.#noteWaiting();
   }
@@ -152,7 +152,7 @@ export class AuditLog {
     this.#input.onGap(this.#gap);
   }
 
-  /** Leaves a trace of the waiting records in case this process dies. */
+  /** Reports the waiting records as missing if this process dies. */
   #noteWaiting(): void {
     try {
       this.#chain.noteWaiting(this.#waiting.length + this.#lost);

@@ -29,8 +29,8 @@ export async function tenantsWithLog(workspaceDir: string): Promise<string[]> {
 }
 
 /**
- * The audit logs of a service: its own, and one per tenant, each with its own chain, so that a tenant's log can be
- * handed out completely without revealing others. If one file is configured, everything goes there.
+ * The audit logs of a service: its own, and one per tenant, each with its own chain: a tenant's log can be handed out
+ * without revealing others. If one file is configured, it contains all records.
  */
 export class AuditLogs {
   readonly #input: AuditLogsInput;
@@ -56,7 +56,7 @@ export class AuditLogs {
     return this.#gapAtStart;
   }
 
-  /** Compares every log with its head; gap records say what is missing. Never rejects. */
+  /** Compares every log with its head; gap records report what is missing. Never rejects. */
   async check(): Promise<void> {
     const { settings, tenants, workspaceDir } = this.#input;
     await this.#service.check();
@@ -71,7 +71,7 @@ export class AuditLogs {
     }
   }
 
-  /** Resolves when the record is in its log and survives the end of the process, or must wait. Never rejects. */
+  /** Resolves when the record is in its log and survives the exit of the process, or must wait. Never rejects. */
   record(event: AuditEvent): Promise<void> {
     return this.#logOf(event.tenant).record(event);
   }

@@ -5,12 +5,12 @@ import { linesBackward } from '../lines-backward.ts';
 import { type AuditPosition, auditFiles, hashOfLine } from './audit-files.ts';
 import { type AuditEvent, maxAuditLine } from './audit-record.ts';
 
-/** A record as it lies in the log. */
+/** A record as stored in the log. */
 export interface AuditRecord extends AuditEvent {
   timestamp: string;
 }
 
-/** Where older records go on: before this byte of a file. */
+/** Position in the log: older records end before this byte of a file. */
 export interface AuditPlace {
   /** Name of the file, without its folder. */
   file: string;
@@ -19,11 +19,11 @@ export interface AuditPlace {
 
 export interface ReadRecord {
   record: AuditRecord;
-  /** JSON text as it lies in the log. */
+  /** JSON text as stored in the log. */
   line: string;
 }
 
-/** A line of the log, and the record that it is; null for a line that is none. */
+/** A line of the log with its parsed record; null for an invalid line. */
 export interface ReadLine {
   read: ReadRecord | null;
   place: AuditPlace;
@@ -31,15 +31,15 @@ export interface ReadLine {
   size: number;
 }
 
-/** Where reading begins and ends. */
+/** Range to read. */
 export interface ReadRange {
-  /** Older records than this one; absent = from the end. */
+  /** Exclusive upper end: older records than this one; absent = all. */
   from?: AuditPlace | undefined;
-  /** Epoch milliseconds: days that ended before are left out; their files hold no later record. */
+  /** Epoch milliseconds: skips days that ended before, whose files contain no later record. */
   since?: number | null;
 }
 
-/** Milliseconds of a day, which a file of the log holds. */
+/** Each file of the log covers a day, milliseconds. */
 const dayMs = 86_400_000;
 
 /** Damage of the log: what, and where. */
@@ -48,8 +48,8 @@ export type DamageReport = (reason: string, place: AuditPlace) => void;
 const chainEnd = /,"prev_hash":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}$/;
 
 /**
- * The lines of an audit log, newest first, in constant memory. Damage is reported and does not end it: a line that is
- * no record, a record that was changed, and a record that does not follow the one before.
+ * The lines of an audit log, newest first, in constant memory. Reports damage and continues: an invalid line, a
+ * modified record, and a record that does not follow the previous one.
  *
  * @throws system errors for an unreadable file
  */
@@ -58,7 +58,7 @@ export async function* auditLinesBackward(
   onDamage: DamageReport,
   { from, since = null }: ReadRange = {},
 ): AsyncGenerator<ReadLine> {
-  /** The hash that the record before must have. */
+  /** Required hash of the previous record. */
   let expected: string | null = null;
   for (const path of auditFiles(position).reverse()) {
     const file = basename(path);
@@ -96,7 +96,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    // Archived a moment ago.
+    // The file was just archived.
     if (isMissing(error)) return 0;
     throw error;
   }
@@ -112,7 +112,7 @@ function parsed(bytes: string): ReadRecord | null {
   }
 }
 
-/** What lists and filters use; a log that somebody wrote into may hold anything. */
+/** Checks the fields used by lists and filters; a modified log may contain anything. */
 function isRecord(value: unknown): value is AuditRecord {
   if (!isObject(value)) return false;
   const { timestamp, event, outcome, actor, tenant, resource, details } = value;

@@ -48,7 +48,7 @@ export interface AuditGap {
   since?: string;
 }
 
-/** Longest line of an audit log, bytes. Record contents are cut to less. */
+/** Maximum line length of an audit log, bytes. Record contents are truncated to less. */
 export const maxAuditLine = 64 * 1024;
 
 /** `details.operation` of a gap record. */

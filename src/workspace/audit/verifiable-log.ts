@@ -13,7 +13,7 @@ import {
 import { knownHead, positionOfHead } from './audit-gaps.ts';
 import { type AuditHead, type HeadReading, readHead } from './audit-head.ts';
 
-/** An audit log while nobody appends. */
+/** A snapshot of an audit log, taken while no process appends. */
 export interface VerifiableLog {
   files: string[];
   /** Bytes of each file. */
@@ -32,7 +32,7 @@ export function verifiableLog(place: AuditPosition): VerifiableLog | null {
     guard.exec('begin exclusive');
     locked = true;
   } catch {
-    // A user with read access only checks what is there.
+    // With read access only, verify what exists.
   }
   try {
     const files = auditFiles(place);

@@ -67,12 +67,12 @@ async function readInstalled(file: string): Promise<string | null> {
   }
 }
 
-/** What an installation may use. Without `license.enforce` that is everything. */
+/** What an installation may use: everything without `license.enforce`. */
 export class License {
   readonly enforced: boolean;
   /** Null without a valid license. */
   readonly claims: LicenseClaims | null;
-  /** Why there is none. */
+  /** Why there is none; null otherwise. */
   readonly problem: string | null;
 
   constructor(enforced: boolean, claims: LicenseClaims | null, problem: string | null) {

@@ -78,7 +78,7 @@ async function allRows(): Promise<ResultRow[]> {
   return rows;
 }
 
-/** Every row that a follower who starts behind a row is given, with its number. */
+/** Every row that a follower receives after a row, with its number. */
 async function followed(from: number): Promise<[number, string][]> {
   const seen: [number, string][] = [];
   for (let after = from; ; ) {
@@ -153,14 +153,14 @@ it('survives a crash with both forms in place', async () => {
   expect(await readdir(folder.path)).not.toContain('results.jsonl');
   expect(await allRows()).toEqual(rows);
 
-  // A compressed file that is not whole loses against the plain one, whatever tore it.
+  // An incomplete compressed file never replaces the plain one.
   await copyFile(spare, data);
   await truncate(compressed, 1000);
   expect(await resolveBoth(folder)).toBe(true);
   expect(await readdir(folder.path)).not.toContain('results.jsonl.gz');
   expect(await allRows()).toEqual(rows);
 
-  // An index of an earlier try is no proof.
+  // An index of an earlier attempt proves nothing.
   await writeFile(members, '{"offset":0');
   await writeFile(`${compressed}.new`, 'torn');
   await compressRecord(folder);
@@ -215,7 +215,7 @@ it('that is not gzip at all gives no rows and no error', async () => {
   expect(await readdir(folder.path)).toContain('results.jsonl.gz');
 });
 
-/** Bytes that were read of files with a place in them; whole files are not among them. */
+/** Bytes read at positions of files; reads of whole files do not count. */
 async function bytesReadBy(work: () => Promise<unknown>): Promise<number> {
   const some = await open(recordFiles(folder.path).compressed);
   const read = vi.spyOn(Object.getPrototypeOf(some) as FileHandle, 'read');
@@ -245,10 +245,10 @@ it('reads one member for the last rows of 40,000, and all of them once for a lon
     const bytes = await bytesReadBy(async () => {
       expect((await tailRecord(folder, 40_000 - rows)).rows).toHaveLength(rows);
     });
-    // Neighbors lie in one member; beside it the summary's is read, and entries of the sequence.
+    // Neighbors are in one member; in addition it reads that of the summary, and entries of the sequence.
     expect(bytes).toBeLessThan(largest + 2000);
   }
   const all = await bytesReadBy(async () => void expect(await followed(0)).toHaveLength(40_000));
-  // A page takes rows from everywhere, and each member is read once for it.
+  // A page has rows of all members, and reads each member once.
   expect(all).toBeLessThan(6 * (await stat(compressed)).size);
 });

@@ -7,16 +7,16 @@ import { isNoPlainFile, readPlainText } from '../plain-file.ts';
 /**
  * The files of a record.
  *
- * While the scan runs, `results.jsonl` grows by sealed blocks, and `results.index` gets one line per block once the
- * block is on the disk. Bytes behind the last indexed block do not exist for readers.
+ * While the scan runs, `results.jsonl` grows by sealed blocks, and `results.index` gets a line per block once the
+ * block is durable. Readers ignore bytes after the last indexed block.
  *
  * A finished record is a new `results.jsonl`, renamed over the old one: one row per identity, sorted, with the
- * summary as its last line. That last line is what makes it finished. `results.index` then describes the new file
- * (until it is renamed too it is stale, so readers of a finished record do without it), and `results.sequence` tells
- * where the rows of the growing record went, see record-sequence.ts.
+ * summary as its last line, which marks it as finished. `results.index` then describes the new file (it is stale
+ * until it is renamed too, so readers of a finished record do not need it), and `results.sequence` maps the rows of
+ * the growing record, see record-sequence.ts.
  *
- * A finished record may then be compressed: `results.jsonl.gz` with its index `results.members` takes the place of
- * `results.jsonl` and `results.index`, see record-members.ts. While both are there, the plain one counts.
+ * A finished record may then be compressed: `results.jsonl.gz` with its index `results.members` replaces
+ * `results.jsonl` and `results.index`, see record-members.ts. While both exist, the plain one counts.
  */
 export function recordFiles(folder: string) {
   return {

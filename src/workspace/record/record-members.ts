@@ -7,8 +7,8 @@ import { type Block, blockEnd, newLine, readBytes, readIndex } from './record-fi
 const unpack = promisify(gunzip);
 
 /**
- * `results.jsonl.gz`: the finished record as one gzip member (RFC 1952) per block, so that any row is a few
- * milliseconds away and every tool reads the whole. The summary line is a separate member. `results.members` has one
+ * `results.jsonl.gz`: the finished record as one gzip member (RFC 1952) per block: any row can be read within a few
+ * milliseconds, and every tool can read the whole. The summary line is a separate member. `results.members` has one
  * line per member.
  */
 export interface GzipMember extends Block {

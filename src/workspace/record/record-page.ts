@@ -10,9 +10,9 @@ export interface RecordPage {
 }
 
 /**
- * A page of a record in the order of its rows. Of a finished record only the blocks of the page are read; a growing
- * one has no order yet and is merged from its start.
- * @param signal the client has gone; the page may then be incomplete
+ * A page of a record in row order. Reads only the blocks of the page if the record is finished; a growing record has
+ * no order yet and is merged from its start.
+ * @param signal aborted when the client disconnects; the page may then be incomplete
  */
 export async function recordPage(
   view: RecordView,

@@ -72,7 +72,7 @@ export async function tailRecord(
       if (isFinished(record)) return await finishedTail(files, record, fromRow);
       const blocks = await readIndexAfter(files.index, fromRow);
       if (await isCurrent(files, record)) return await growingTail(record, blocks, fromRow);
-      // Finished or deleted between the two reads: try again.
+      // Finished or deleted between the two reads: retry.
     } finally {
       await record.file.close();
     }
@@ -131,12 +131,12 @@ async function compressedTail(
     }));
     after = entries.at(-1)?.sequence ?? after;
     const finished = !found.more && entries.length === found.entries.length;
-    // Only damaged rows: an empty response would be taken for the end.
+    // Only damaged rows: an empty result would mean the end.
     if (rows.length > 0 || finished) return { rows, finished };
   }
 }
 
-/** The first entries up to so many bytes, at least one. */
+/** The first entries up to a size limit, at least one. */
 function upToBytes(entries: SequenceEntry[], bytes: number): SequenceEntry[] {
   let sum = 0;
   const end = entries.findIndex(({ length }) => (sum += length) > bytes);

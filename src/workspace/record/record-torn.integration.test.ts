@@ -133,7 +133,7 @@ describe('a killed writer', () => {
     expect((await collectItems(mergedRows(folder))).length).toBeGreaterThan(0);
   }, 60_000);
 
-  /** A real process that appends and says what is sealed; killed some time after its first word. */
+  /** A real process that appends and reports sealed rows; killed some time after its first report. */
   async function appendUntilKilled(ms: number): Promise<number> {
     const child = spawn(process.execPath, ['--input-type=module', '-e', appender()], {
       stdio: ['ignore', 'pipe', 'inherit'],

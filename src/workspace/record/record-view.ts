@@ -32,7 +32,7 @@ const maxVerifiedRecords = 1000;
 const underVerification = new Set<string>();
 /** A larger record is not verified before its first response starts, bytes: this size takes some 20 ms. */
 const maxBytesVerifiedFirst = 8 * 1024 * 1024;
-/** Rest of a verification in the background after each block, in times of what the block took: pages come first. */
+/** Pause of a background verification after each block, as a multiple of its duration: pages have priority. */
 const restPerBlock = 4;
 
 /** Called after each verified block, with the milliseconds that it took. */
@@ -75,7 +75,7 @@ export class RecordView {
         await record.file.close();
         throw error;
       }
-      // Finished or deleted between the two reads: try again.
+      // Finished or deleted between the two reads: retry.
       await record.file.close();
     }
   }
@@ -105,8 +105,8 @@ export class RecordView {
   }
 
   /**
-   * Verification result without reading more than some megabytes: a larger record is verified in the background, and
-   * the next call knows more. `page` throws at damage found before that.
+   * Verification result after reading at most some megabytes: a larger record is verified in the background, for the
+   * next call. `page` throws for damage found before that.
    */
   async verifyBehindPage(): Promise<RecordDamage | null> {
     const key = this.#blocks.length > 0 ? await this.#keyOfLarge() : null;

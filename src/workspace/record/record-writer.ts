@@ -178,7 +178,7 @@ export class RecordWriter {
       await this.#sealBuffered();
       await finishRecord(this.#files, data, await readIndex(this.#files.index), summary);
     } catch (error) {
-      // openRecord determines how far it came.
+      // The next openRecord determines how far it came.
       this.#failure ??= error;
       throw error;
     } finally {
@@ -253,7 +253,7 @@ export class RecordWriter {
       this.#failure ??= diskError(error);
       throw this.#failure;
     } finally {
-      // Here and not in a later turn: blocks added in between would wait for a loop that has ended.
+      // Not in a later turn: blocks added in between would wait for a loop that has ended.
       this.#sealing = null;
       this.#wakeWaiters();
     }

@@ -69,7 +69,7 @@ describe('the archive of a scan', () => {
     ['shrinks', (file: string) => truncate(file, 10), 8_000_000],
   ])('stays whole when a file %s while it is read', async (_what, change, size) => {
     const file = join(folder.path, 'a-large-file');
-    // It does not compress: the reader below makes the writer wait in the middle of the file.
+    // Incompressible: the reader below makes the writer wait in the middle of the file.
     const bytes = Buffer.alloc(size);
     for (let place = 0; place < size; place += 4)
       bytes.writeUInt32LE((Math.imul(place, 2_654_435_761) ^ place) >>> 0, place);

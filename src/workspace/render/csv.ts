@@ -62,7 +62,7 @@ function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
     worstSeverity(findings),
     (row.banner ?? '').trimEnd(),
     findings.map((finding) => classOf(finding.vulnerability)).join(';'),
-    // Rows do not name their producer.
+    // Rows do not include their producer.
     '',
   ]);
 }

@@ -4,7 +4,7 @@ import { anyText, host, hostileRows, port, stream, summary, text } from '../../.
 import type { ResultRow } from '../../domain/result.ts';
 import { renderJsonl } from './jsonl.ts';
 
-/** Refuses what is not UTF-8. */
+/** Rejects invalid UTF-8. */
 const strict = new TextDecoder('utf-8', { fatal: true });
 
 describe('JSONL', () => {

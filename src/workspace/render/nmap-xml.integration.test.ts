@@ -9,7 +9,7 @@ import { renderNmapXml } from './nmap-xml.ts';
 const render = (rows: ResultRow[], more: Partial<typeof head> = {}) =>
   text(renderNmapXml({ ...head, ...more }, stream(rows)));
 
-/** Python's expat reads many documents in one go and gives each as nested lists; a refused one is its error. */
+/** Python's expat parses many documents at once and returns each as nested lists; a rejected one as its error. */
 function parse(documents: string[]): unknown[] {
   const program = `
 import json, sys, xml.etree.ElementTree as tree
@@ -29,7 +29,7 @@ print(json.dumps([read(d) for d in json.load(sys.stdin)]))`;
 
 const hasPython = isInstalled('python3');
 
-/** What moves a cursor, hides text or turns its direction. */
+/** Characters that move a cursor, hide text or change its direction. */
 const hidden = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|[^\P{Cc}\n]/u;
 
 describe('nmap XML', () => {

@@ -5,6 +5,6 @@ export interface ReportHead extends ResultHead {
   title?: string | null;
   /** Why the scan failed. */
   failure?: string | null;
-  /** False if the scan did not look for vulnerabilities: the absence of findings then means nothing. */
+  /** False if the scan did not look for vulnerabilities: then no findings does not mean no vulnerabilities. */
   evaluated?: boolean;
 }

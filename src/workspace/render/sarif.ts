@@ -24,8 +24,8 @@ const levels: Record<Severity, 'error' | 'warning' | 'note'> = {
 };
 
 /**
- * The findings as SARIF 2.1.0 (OASIS): one run, one result a finding, one rule a finding id, errors and warnings of
- * the scan as notifications. `rows` come in the order of mergedRows; one row and the rules are held.
+ * The findings as SARIF 2.1.0 (OASIS): one run, one result per finding, one rule per finding id, errors and warnings
+ * of the scan as notifications. `rows` are in the order of mergedRows; one row and the rules are in memory.
  */
 export async function* renderSarif(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield* inPieces(document(head, rows));
@@ -137,7 +137,7 @@ function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): ob
   };
 }
 
-/** Where a finding is: `tcp://192.0.2.1:22`, `ip://192.0.2.1` without a port; for people `192.0.2.1:22/tcp`. */
+/** Location of a finding: `tcp://192.0.2.1:22`, `ip://192.0.2.1` without a port; for people `192.0.2.1:22/tcp`. */
 function positionOf(
   host: string,
   port: number | null,

@@ -72,7 +72,7 @@ export class DirectoryStore implements ObjectStore {
     }
   }
 
-  /** Whoever removes a last object removes its folder too, possibly right now. */
+  /** Removing the last object of a folder removes the folder too, possibly at the same time. */
   async #place(draft: string, path: string): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {

@@ -9,7 +9,7 @@ import type { Workspace } from '../workspace.ts';
 import type { StoredFile } from './manifest.ts';
 import type { ResultStore, StoredScanLocation } from './result-store.ts';
 
-/** A folder that stays while somebody uses it. */
+/** A folder that is not removed while it is in use. */
 export interface PinnedFolder {
   folder: ScanFolder;
   /** Call it when done reading; idempotent. */
@@ -154,7 +154,7 @@ export class FetchedScans {
     );
   }
 
-  /** Fetches files to a draft folder, then moves them in one turn of the process, so that nothing comes between. */
+  /** Fetches files to a draft folder, then moves them synchronously: no other operation can interleave. */
   async #fetch(entry: Entry, files: readonly StoredFile[], put: (draft: string) => void): Promise<void> {
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     if (bytes > (await this.#workspace.freeBytes()))
@@ -190,9 +190,7 @@ export class FetchedScans {
     if (entry) await this.#drop(entry);
   }
 
-  /**
-   * In one turn of the process: nobody acquires a folder that is being removed, and a new fetch finds its path free.
-   */
+  /** Synchronous: no caller can acquire a folder that is being removed, and a new fetch finds its path free. */
   async #drop(entry: Entry): Promise<void> {
     if (!this.#isCurrent(entry)) return;
     this.#entries.delete(entry.place.scanId);

@@ -78,7 +78,7 @@ describe('a result store', () => {
   });
 
   it('is not sealed before everything is there, and goes on where a try broke off', async () => {
-    // Each try gets one object further.
+    // Each attempt gets one object further.
     for (let budget = 0; budget < 20; budget++) {
       const broken = new ResultStore(failingAfter(directory, budget));
       const done = await broken.keep(place, folder).then(
@@ -182,7 +182,7 @@ function entry(name: string) {
   return { name, size: 0, sha256: '0'.repeat(64) };
 }
 
-/** Takes so many changes, then it is away. */
+/** Accepts this many changes, then becomes unavailable. */
 function failingAfter(objects: ObjectStore, changes: number): ObjectStore {
   let left = changes;
   const spend = () => {

@@ -100,7 +100,7 @@ describe('a result store behind a service that misbehaves', () => {
   });
 
   const storeAt = async (respond: RequestListener): Promise<S3Store> => {
-    // Not what the scan of another test asks of the port.
+    // Ignores what the scan of another test sends to the port.
     const opened = createServer((request, response) => {
       if (request.url?.startsWith('/s3/')) respond(request, response);
       else response.writeHead(404).end();

@@ -24,7 +24,7 @@ export interface S3Timeouts {
   requestMs: number;
   /** Delays before retries, milliseconds. */
   pausesMs: readonly number[];
-  /** No retry starts after this time, so that nobody waits long for a service that swallows requests. */
+  /** No retry starts after this time: limits the wait for a service that swallows requests. */
   triesMs: number;
 }
 
@@ -53,7 +53,7 @@ interface ObjectRequest {
 
 /**
  * A bucket of an S3-compatible service. Requests are signed (AWS Signature Version 4) with the SHA-256 of their
- * content, so the service rejects content that was changed on its way. Buckets are part of the path, not of the host
+ * content: the service rejects content that was modified in transit. Buckets are part of the path, not of the host
  * name.
  */
 export class S3Store implements ObjectStore {
@@ -173,11 +173,11 @@ async function exchange(
     return await responded;
   }
   const source = Readable.from(content.bytes(), { objectMode: false });
-  // A file that became unreadable or has changed: the request must not end as if it were complete.
+  // The file became unreadable or has changed: the request must not end as if it were complete.
   const unread = new Promise<never>((_resolve, reject) => source.once('error', reject));
   source.pipe(outgoing);
   try {
-    // A response before the end of the content is a rejection: do not send the rest.
+    // A response before the end of the content is a rejection: stop sending.
     return await Promise.race([responded, unread]);
   } catch (error) {
     responded.catch(() => undefined);
@@ -189,7 +189,7 @@ async function exchange(
   }
 }
 
-/** The bytes of a response; an early end of the connection means that the store is down. */
+/** The bytes of a response; a connection that ends early means that the store is down. */
 async function* bodyOf(response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of response) yield piece as Uint8Array;
@@ -202,7 +202,7 @@ async function discard(response: IncomingMessage): Promise<void> {
   for await (const _piece of bodyOf(response));
 }
 
-/** The error code (`<Code>` of the response), empty if there is none that may be shown. */
+/** The error code (`<Code>` of the response); empty if there is none that may be shown. */
 async function errorCode(response: IncomingMessage): Promise<string> {
   let text = '';
   try {
@@ -211,7 +211,7 @@ async function errorCode(response: IncomingMessage): Promise<string> {
       if (text.length > maxErrorCharacters) break;
     }
   } catch {
-    // Cut off: use what has arrived.
+    // Aborted: use what has arrived.
   } finally {
     response.destroy();
   }

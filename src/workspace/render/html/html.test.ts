@@ -17,7 +17,7 @@ import { renderHtml } from './html.ts';
 const render = (rows: ResultRow[], more: Partial<ReportHead> = {}) =>
   text(renderHtml({ ...head, ...more }, () => stream(rows)));
 
-/** Elements that the report is made of; a target adds none. */
+/** Elements of the report; targets add none. */
 const elements =
   /^\/?(?:html|head|meta|title|style|body|div|header|main|footer|section|nav|h[1-4]|p|b|br|small|span|strong|code|pre|ul|li|dl|dt|dd|a|svg|rect|table|caption|thead|tbody|tr|th|td|input|label)$/;
 
