@@ -3,12 +3,12 @@ import { ber, integer, octets, sequence } from './ber.ts';
 const bytes = (...values: number[]) => Buffer.from(values);
 const latin1 = (value: string) => Buffer.from(value, 'latin1');
 
-/** LDAP and CLDAP: the named attributes of the root entry, which a stranger may read (RFC 4512 section 5.1). */
+/** LDAP and CLDAP: the given attributes of the root entry, which needs no login (RFC 4512 section 5.1). */
 export function rootEntrySearch(...attributes: string[]): Buffer {
   const search = ber(
     0x63,
     octets(''),
-    ber(0x0a, bytes(0)), // the base only
+    ber(0x0a, bytes(0)), // base object only
     ber(0x0a, bytes(0)),
     integer(1),
     integer(1),

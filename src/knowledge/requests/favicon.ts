@@ -7,39 +7,39 @@ import { murmur3 } from './murmur3.ts';
 /** Name of the probe for the icon of a page. */
 export const faviconName = 'favicon';
 
-/** Bytes of an icon whose prints are taken. */
+/** Maximum size of a hashed icon, bytes. */
 const iconLimit = 64 * 1024;
 
-/** Bytes of an icon in which its format is recognized. */
+/** Bytes of an icon that are inspected for its format. */
 const pictureLimit = 2048;
 
-/** Characters of a page in which its icon is looked for, `link` elements looked at, characters of a path. */
+/** Maximum characters of a page to search for its icon, `link` elements to read, characters of a path. */
 const pageLimit = 16 * 1024;
 const linkLimit = 50;
 const pathLimit = 512;
 
-/** Where a page came from. */
+/** URL parts of a page. */
 export interface PageOrigin {
   host: string;
   port: number;
-  /** The name by which the host was called. */
+  /** Host name in the request; null for an address. */
   name: string | null;
   secure: boolean;
 }
 
-/** The prints of an icon, each over the bytes of the file. */
+/** Hashes of an icon, each over the bytes of the file. */
 export interface IconPrints {
   /** Bytes. */
   size: number;
-  /** The hash that search engines for devices use: MurmurHash3 of the Base64 text in lines of 76. */
+  /** Hash used by device search engines: MurmurHash3 of the Base64 text in lines of 76. */
   mmh3: number;
   md5: string;
   sha256: string;
 }
 
 /**
- * The path of the icon that belongs to a page, on the same host and port: what the page links, else the default path.
- * Null if the response is not a page.
+ * Path of the icon of a page, on the same host and port: the linked one, else the default path. Null if the response
+ * is not a page.
  */
 export function iconPath(response: Buffer, origin: PageOrigin): string | null {
   const text = response.toString('latin1', 0, pageLimit);
@@ -96,12 +96,12 @@ export function iconProbe(path: string): Probe {
 /** ICO, PNG, GIF, JPEG, BMP, WebP. */
 const binaryPicture = /^(?:\0\0[\x01\x02]\0|\x89PNG\r\n|GIF8|\xff\xd8\xff|BM|RIFF[^]{4}WEBP)/;
 
-/** What may stand before the root of an SVG, and how many of them are skipped. */
+/** Text before the root of an SVG, and how many such items to skip. */
 const svgPrologue = /\s*(?:<\?xml[^>]*>|<!--[^]{0,500}?-->|<!DOCTYPE svg[^>]*>)/y;
 const prologueLimit = 4;
 const svgRoot = /\s*<svg[\s>]/y;
 
-/** Piece by piece: one expression over the whole prologue would backtrack exponentially. */
+/** One item at a time: a single expression over the whole prologue would backtrack exponentially. */
 function isSvg(text: string): boolean {
   let position = 0;
   for (let count = 0; count <= prologueLimit; count++) {

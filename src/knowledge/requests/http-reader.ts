@@ -1,6 +1,6 @@
 import type { ResponseReader } from './response-form.ts';
 
-/** Bytes of HTTP headers that are read. */
+/** Maximum size of HTTP headers, bytes. */
 export const maxHeaderBytes = 64 * 1024;
 
 const headerEnd = Buffer.from('\r\n\r\n');
@@ -62,7 +62,7 @@ export class HttpReader implements ResponseReader {
   }
 }
 
-/** Bytes of a chunk header with its extensions; more is nonsense. */
+/** Maximum size of a chunk header with its extensions, bytes. */
 const maxChunkHeader = 16 * 1024;
 
 /** Finds the end of a chunked body (RFC 9112 section 7.1) without decoding it. */
@@ -76,7 +76,7 @@ class ChunkReader {
     this.#searched = start;
   }
 
-  /** 0 while chunks are missing. An invalid chunk size ends the body: nothing after it can be parsed. */
+  /** 0 while chunks are missing. An invalid chunk size ends the body: the rest cannot be parsed. */
   end(bytes: Buffer): number {
     while (this.#at < bytes.length) {
       const feed = bytes.indexOf(0x0a, this.#searched);

@@ -1,12 +1,12 @@
-/** Version that probes give as their own. */
+/** Client version in probes. */
 const ownVersion = '0.1';
 export const userAgent = `Portolan/${ownVersion}`;
 
-/** Ports that a `Host` header leaves out; which of both schemes is spoken does not matter to a server. */
+/** Ports omitted from a `Host` header; servers do not care which of the two schemes is used. */
 const unnamedPorts: ReadonlySet<number> = new Set([80, 443]);
 
 /**
- * The IPv6 address of a URL stands in brackets (RFC 3986 section 3.2.2), without zone. With the port a server's redirects
+ * An IPv6 address in a URL has brackets (RFC 3986 section 3.2.2) and no zone. With the port, redirects of a server
  * lead back to it (RFC 9110 section 7.2).
  */
 export function hostHeader(host: string, port?: number): string {
@@ -15,7 +15,7 @@ export function hostHeader(host: string, port?: number): string {
 }
 
 /**
- * @param content JSON to post, for an API that takes only POST requests
+ * @param content JSON to post, for an API that only accepts POST requests
  * @param encodings accepted for the response
  */
 export const httpRequestFor =
@@ -37,6 +37,6 @@ export const httpRequestFor =
 /** Name of the probe with an invalid request: its Content-Length is not a number (RFC 9110 section 8.6). */
 export const malformedRequestName = 'malformed-request';
 
-/** Servers reject such a request without acting on it; the rejection distinguishes them. */
+/** Servers reject such a request without acting on it; the text of the rejection differs between servers. */
 export const malformedRequest = (host: string, _said?: Buffer, port?: number) =>
   `GET / HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nContent-Length: x\r\nConnection: close\r\n\r\n`;

@@ -1,6 +1,6 @@
 import type { ResponseReader } from './response-form.ts';
 
-/** Lines of one multi-line response that are read. */
+/** Maximum lines of a multi-line response. */
 export const maxLines = 100;
 
 export class LineReader implements ResponseReader {
@@ -10,7 +10,7 @@ export class LineReader implements ResponseReader {
   #searched = 0;
   #lines = 0;
 
-  /** @param isLast decides on a line without its line end */
+  /** @param isLast whether a line, without its line end, is the last one */
   constructor(isLast: (line: string, first: boolean) => boolean) {
     this.#isLast = isLast;
   }

@@ -1,4 +1,4 @@
-/** Where the packet lines end: a length of zero, or an error; nonsense ends at once. */
+/** End of the packet lines: a length of zero, or an error; an invalid length ends them at once. */
 export function packetLinesEnd(bytes: Buffer): number {
   for (let at = 0; at + 4 <= bytes.length; ) {
     const digits = bytes.toString('latin1', at, at + 4);
@@ -26,7 +26,7 @@ export function postgresqlLength(bytes: Buffer): number {
   return 0;
 }
 
-/** Length of an element of the basic encoding rules that begins at `at`; 0 while it is not known. */
+/** End of a BER element at `at`; 0 while it is unknown. */
 export function berEnd(bytes: Buffer, at: number): number {
   const first = bytes[at + 1];
   if (first === undefined) return 0;
@@ -36,7 +36,7 @@ export function berEnd(bytes: Buffer, at: number): number {
   return bytes.length < at + 2 + size ? 0 : at + 2 + size + bytes.readUIntBE(at + 2, size);
 }
 
-/** Tag of an entry that was found: more may follow. */
+/** Tag of a search result entry: more may follow. */
 const searchResultEntry = 0x64;
 
 export function ldapLength(bytes: Buffer): number {
@@ -45,7 +45,7 @@ export function ldapLength(bytes: Buffer): number {
     if (end === 0 || end > bytes.length) return end;
     const first = bytes[at + 1] as number;
     const body = first < 0x80 ? at + 2 : at + 2 + (first & 0x7f);
-    // A sequence: the id of the message, then what the message is.
+    // A sequence: the message id, then the operation.
     const operation = bytes[body + 2 + (bytes[body + 1] ?? 0)];
     if (bytes[at] !== 0x30 || operation !== searchResultEntry) return end;
     at = end;
@@ -53,7 +53,7 @@ export function ldapLength(bytes: Buffer): number {
   return 0;
 }
 
-/** Where the control packet at `at` ends (MQTT 3.1.1 section 2.2.3); 0 while that is not known. */
+/** End of the control packet at `at` (MQTT 3.1.1 section 2.2.3); 0 while it is unknown. */
 export function mqttPacketEnd(bytes: Buffer, at: number): number {
   let length = 0;
   for (let place = 0; place < 4; place++) {
@@ -76,14 +76,14 @@ export function mqttPublicationEnd(bytes: Buffer): number {
   return 0;
 }
 
-/** The end of a text that waits for a word; 0 while it may go on. */
+/** End of a text that prompts for input; 0 while it may continue. */
 export function promptEnd(bytes: Buffer): number {
   return /[\w)\]](?::|[>#$%]) ?$/.test(bytes.toString('latin1', Math.max(0, bytes.length - 16)))
     ? bytes.length
     : 0;
 }
 
-/** Where the first packet `$...#xx` ends; acknowledgements may stand before it. */
+/** End of the first packet `$...#xx`; acknowledgements may precede it. */
 export function gdbPacketEnd(bytes: Buffer): number {
   const mark = bytes.indexOf(0x23, bytes.indexOf(0x24) + 1);
   return mark < 0 || !bytes.includes(0x24) ? 0 : mark + 3;
@@ -100,7 +100,7 @@ export function ajpResponseEnd(bytes: Buffer): number {
   return 0;
 }
 
-/** Two messages behind 16 bits of length each; a status that is not `ok` is the last. */
+/** Two messages, each after 16 bits of length; a status other than `ok` is the last. */
 export function erlangChallengeEnd(bytes: Buffer): number {
   if (bytes.length < 2) return 0;
   const status = 2 + bytes.readUInt16BE(0);

@@ -1,7 +1,7 @@
 const c1 = 0xcc9e2d51;
 const c2 = 0x1b873593;
 
-/** MurmurHash3 x86_32 with the seed 0, as a signed number: the usual form for prints of icons. */
+/** MurmurHash3 x86_32 with the seed 0, as a signed number: the usual form of icon hashes. */
 export function murmur3(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const whole = bytes.length & ~3;

@@ -1,10 +1,10 @@
 import type { Probe } from '../probes/probe.ts';
 import { httpRequestFor } from './http-request.ts';
 
-/** Names of the probes for the page that a redirect leads to, in the order of the steps. */
+/** Probe names of redirect targets, in order of the redirects. */
 export const redirectNames = ['redirect-target', 'second-redirect-target'] as const;
 
-/** Where a page was requested. */
+/** Location of a requested page. */
 interface Place {
   host: string;
   port: number;
@@ -13,12 +13,12 @@ interface Place {
   secure: boolean;
 }
 
-/** Characters of a response that are searched for a redirect. */
+/** Maximum characters of a response to search for a redirect. */
 const openingLimit = 8192;
 
 /**
- * The page on the same port to which a response redirects (RFC 9110 section 15.4, or a refresh in the page); null
- * if it does not redirect, or to itself, or to another host, port or scheme.
+ * Path on the same port that a response redirects to (RFC 9110 section 15.4, or a refresh in the page); null if it
+ * does not redirect, or to itself, or to another host, port or scheme.
  */
 export function redirectPath(bytes: Buffer, place: Place): string | null {
   const text = bytes.toString('latin1', 0, openingLimit);

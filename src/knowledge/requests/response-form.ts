@@ -1,4 +1,4 @@
-/** Where a response ends, by the rules of its protocol. */
+/** How to find the end of a response, by protocol. */
 export type ResponseForm =
   /** One line. */
   | 'line'
@@ -14,13 +14,13 @@ export type ResponseForm =
   | 'dotted'
   /** One line, or with the code 101 lines up to a single dot (RFC 3977 section 5.2). */
   | 'capabilities'
-  /** Lines of IRC up to the one that gives the version, sends a PING or rejects (RFC 2812 section 5). */
+  /** IRC lines up to the one with the version, a PING or a rejection (RFC 2812 section 5). */
   | 'irc'
   /** Packet lines of git up to a flush or an error (gitprotocol-common). */
   | 'packet-lines'
-  /** A message of STUN: 16 bits of length behind two bytes, 20 bytes of header (RFC 8489 section 5). */
+  /** STUN: 16 bits of length after two bytes, 20 bytes of header (RFC 8489 section 5). */
   | 'stun'
-  /** A message of the Data Stream Interface below AFP: 32 bits of length behind 8 bytes, 16 bytes of header. */
+  /** Data Stream Interface of AFP: 32 bits of length after 8 bytes, 16 bytes of header. */
   | 'dsi'
   /** Headers and body of HTTP (RFC 9112 section 6). */
   | 'http'
@@ -34,55 +34,58 @@ export type ResponseForm =
   | 'dns'
   /** Security types of RFB: their number and one byte each, or 32 bits (RFC 6143 section 7.1.2). */
   | 'rfb-security'
-  /** TPKT, RFC 2126: version, a zero, the whole length in 16 bits. */
+  /** TPKT, RFC 2126: version, a zero, the total length in 16 bits. */
   | 'tpkt'
-  /** The response of an X server: its length in words of 32 bits behind 8 bytes. */
+  /** Response of an X server: its length in 32-bit words after 8 bytes. */
   | 'x11'
   /** A zero and 24 bits of length before the message (MS-SMB2 section 2.1). */
   | 'framed'
   /** A record of ONC RPC over TCP: 31 bits of length (RFC 5531 section 11). */
   | 'rpc'
-  /** A message of MongoDB: its whole length in the first 32 bits, little-endian. */
+  /** A message of MongoDB: total length in the first 32 bits, little-endian. */
   | 'mongodb'
-  /** A packet of the tabular data stream: its whole length in 16 bits behind two (MS-TDS section 2.2.3.1). */
+  /** A TDS packet: total length in 16 bits after two bytes (MS-TDS section 2.2.3.1). */
   | 'tds'
-  /** The whole length in the first 16 bits: TNS of Oracle, PPTP (RFC 2637 section 2). */
+  /** Total length in the first 16 bits: TNS of Oracle, PPTP (RFC 2637 section 2). */
   | 'tns'
   /** 32 bits of length before the message: Kafka, Kerberos over TCP (RFC 4120 section 7.2.2). */
   | 'counted'
   /** A frame of Cassandra's native protocol: 9 bytes, the length in the last 4 of them. */
   | 'cassandra'
-  /** Messages of LDAP up to the one that ends a search (RFC 4511 section 4.5.2). */
+  /** LDAP messages up to the one that ends a search (RFC 4511 section 4.5.2). */
   | 'ldap'
-  /** A fragment of DCE/RPC: its length, little-endian, behind 8 bytes (C706 section 12.6.3.1). */
+  /** A fragment of DCE/RPC: its length, little-endian, after 8 bytes (C706 section 12.6.3.1). */
   | 'dcerpc'
-  /** One control packet of MQTT: a variable length behind the first byte. */
+  /** One control packet of MQTT: a variable length after the first byte. */
   | 'mqtt'
   /** Control packets of MQTT up to the first publication. */
   | 'mqtt-publish'
   /** A frame of AMQP 0-9-1: type, channel, 32 bits of length, the payload and an end mark. */
   | 'amqp'
-  /** A message of Modbus over TCP: 6 bytes and the length in the last two of them. */
+  /** Modbus over TCP: 6 bytes, the last two of them the length of the rest. */
   | 'modbus'
-  /** One element of the basic encoding rules (X.690). */
+  /** One BER element (X.690). */
   | 'ber'
-  /** 32 bits of the whole length before the message: libvirt. */
+  /** 32 bits with the total length before the message: libvirt. */
   | 'whole'
-  /** 24 bytes with the length of what follows behind eight of them: memcached's binary protocol, Groonga. */
+  /** 24 bytes, with the length of the rest after eight of them: memcached's binary protocol, Groonga. */
   | 'binary-head'
-  /** A protocol data unit of iSCSI: 48 bytes, then data whose length stands behind five (RFC 7143 section 11.2.1). */
+  /** An iSCSI PDU: 48 bytes, then data with its length after five bytes (RFC 7143 section 11.2.1). */
   | 'iscsi'
-  /** 32 bits of length behind the type in 16: corosync-qnetd. */
+  /** 32 bits of length after a 16-bit type: corosync-qnetd. */
   | 'qnetd'
-  /** Packets of the Apache JServ Protocol up to the end of a response: 16 bits of length behind two. */
+  /** Packets of the Apache JServ Protocol up to the end of a response: 16 bits of length after two bytes. */
   | 'ajp'
-  /** The status of a connection between Erlang nodes, and the challenge where it is `ok`. */
+  /** Status of a connection between Erlang nodes, and the challenge if it is `ok`. */
   | 'erlang'
   /** Lines up to an empty one: SIP, RTSP. */
   | 'head'
-  /** XML up to the end of a stream or of its features, or to the word on TLS (RFC 6120 sections 4.3.2 and 5.4.2). */
+  /**
+   * XML up to the end of a stream or of its features, or to the response about TLS (RFC 6120 sections 4.3.2 and
+   * 5.4.2).
+   */
   | 'xml-stream'
-  /** One byte, two, four, five, eight. */
+  /** Fixed length: one byte, two, four, five, eight. */
   | 'byte'
   | 'two'
   | 'word'
@@ -90,35 +93,35 @@ export type ResponseForm =
   | 'eight'
   /** Lines up to `END`: Liquidsoap. */
   | 'closed-list'
-  /** Lines up to what ends a response of Festival. */
+  /** Lines up to the end mark of Festival. */
   | 'festival'
-  /** Lines of a hub of ADC up to its description, or to why there is none. */
+  /** Lines of an ADC hub up to its description, or to the reason for a rejection. */
   | 'adc'
   /** One packet of the remote protocol of GDB, up to its checksum. */
   | 'gdb'
-  /** Text of a telnet server up to where it waits: a colon, or the mark of a prompt. */
+  /** Text of a telnet server up to a prompt: a colon, or a prompt character. */
   | 'telnet'
   /** Up to the byte 3. */
   | 'end-of-text'
   /** The first two messages of an RTMP server: a byte, then 1536. */
   | 'rtmp'
-  /** 24 bytes with the length of what follows behind four of them: owserver. */
+  /** 24 bytes, with the length of the rest after four of them: owserver. */
   | 'owserver'
-  /** 26 bytes with the length of what follows, little-endian, in the last four of them: Snapcast. */
+  /** 26 bytes, the last four of them the length of the rest, little-endian: Snapcast. */
   | 'snapcast'
-  /** The whole length in 32 bits behind four bytes: RPKI to router (RFC 8210 section 5.1). */
+  /** Total length in 32 bits after four bytes: RPKI to router (RFC 8210 section 5.1). */
   | 'rtr'
-  /** A type in 32 bits, then 32 bits of length: MooseFS. */
+  /** A 32-bit type, then 32 bits of length: MooseFS. */
   | 'moosefs'
   /** A byte, 32 bits of length, the message: Deluge. */
   | 'deluge'
-  /** Whatever comes until the peer is silent or closes. */
+  /** Everything until the peer is silent or closes. */
   | 'all';
 
-/** Watches one response arrive. Looks at each byte once, however it is split. */
+/** Reads one response as it arrives. Reads each byte once, however it is split. */
 export interface ResponseReader {
   /** Length of the complete response, or 0 while it is incomplete. `bytes` starts with the same bytes at every call. */
   end(bytes: Buffer): number;
-  /** The response was cut by a cap of lines, header or body bytes. */
+  /** The response was truncated at a limit of lines, header or body bytes. */
   readonly capped: boolean;
 }

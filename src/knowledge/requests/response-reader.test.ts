@@ -3,7 +3,7 @@ import { maxLines } from './line-reader.ts';
 import type { ResponseForm } from './response-form.ts';
 import { readGreeting, readGuess, readResponse } from './response-reader.ts';
 
-/** Gives the bytes one by one and returns the length at which the response was complete, 0 = never. */
+/** Feeds the bytes one by one and returns the length at which the response was complete, 0 = never. */
 function drip(form: ResponseForm, text: string, maxBody?: number): number {
   const bytes = Buffer.from(text, 'latin1');
   const reader = readResponse(form, maxBody);

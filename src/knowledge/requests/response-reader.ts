@@ -15,7 +15,7 @@ import {
 } from './message-length.ts';
 import type { ResponseForm, ResponseReader } from './response-form.ts';
 
-/** @param maxBody bytes of an HTTP body that are read */
+/** @param maxBody maximum size of an HTTP body, bytes */
 export function readResponse(form: ResponseForm, maxBody = maxHeaderBytes): ResponseReader {
   switch (form) {
     case 'line':
@@ -143,8 +143,8 @@ export function readResponse(form: ResponseForm, maxBody = maxHeaderBytes): Resp
 }
 
 /**
- * Reads the response to a request that was a guess: a web server responds to any with an error page, which says more than
- * the first line that `form` would take. `isHttp` says which of both it is, once bytes arrived.
+ * Reads the response to a speculative request: web servers send an error page to any request, which contains more
+ * than the first line that `form` would read. `isHttp` shows which of the two it is, once bytes have arrived.
  */
 export function readGuess(
   form: ResponseForm,
@@ -174,8 +174,8 @@ export function readGuess(
 const httpStart = 'HTTP/1.';
 
 /**
- * Reads what a service says first without knowing the service: its first five bytes choose the form. `known` is false
- * when no form fits; then the response ends with its first line and more may follow.
+ * Reads the greeting of an unknown service: its first five bytes determine the form. `known` is false if no form
+ * matches; then the response ends with its first line, and more may follow.
  */
 export function readGreeting(): ResponseReader & { readonly known: boolean } {
   let reader: ResponseReader | null = null;
@@ -208,10 +208,10 @@ function greetingForm(bytes: Buffer): ResponseForm | null {
   return null;
 }
 
-/** The version (004), a request that needs a response first, or why there is no registration. */
+/** The version (004), a request that needs a response first, or the reason for a rejected registration. */
 const ircReplyThatEnds = /^(?:PING |ERROR |:\S{1,255} (?:PING|ERROR|004|43[2367]|46[1-5]|451|433|512) )/;
 
-/** A response whose length stands at its start; a length above `most` is nonsense and ends the response at once. */
+/** A response with its length at the start; a length above `most` is invalid and ends the response at once. */
 function sized(lengthOf: (bytes: Buffer) => number, most: number): ResponseReader {
   return {
     capped: false,

@@ -8,7 +8,7 @@ const everyPort = Array.from({ length: 65_535 }, (_, at) => at + 1);
 const withPayload = everyPort.filter((port) => udpPayloads(port).length > 0);
 const bytesOf = (port: number, at = 0) => Buffer.from(udpPayloads(port)[at]?.bytes ?? []);
 
-/** The values of BER, as far as they are well formed; throws where they are not. */
+/** Parses well-formed BER; throws for anything else. */
 function readBer(bytes: Buffer): { tag: number; body: Buffer }[] {
   const values = [];
   for (let at = 0; at < bytes.length; ) {
@@ -59,7 +59,7 @@ describe('UDP payloads', () => {
     const [tftp] = udpPayloads(69);
     const isTftp = (...bytes: number[]) => tftp?.looksLike?.(Uint8Array.from(bytes));
     expect([isTftp(0, 5, 0, 1, 0x6e, 0), isTftp(0, 3, 0, 1)]).toEqual([true, true]);
-    // DNS responses with the identifiers 3 and 5, a second block of data, an error code that there is none of.
+    // DNS responses with the identifiers 3 and 5, a second block of data, an undefined error code.
     const others = [
       [0, 3, 0x81, 0x80],
       [0, 5, 0x81, 0x80],

@@ -5,7 +5,7 @@ import { sipOptions } from './sip-request.ts';
 
 /** A datagram that makes a service respond: harmless reads and first messages only, never a login or a change. */
 export interface UdpPayload {
-  /** Service that it is for. */
+  /** Service that it probes. */
   service: string;
   bytes: Uint8Array;
   /** Whether a datagram is a response to this payload. */
@@ -16,11 +16,11 @@ export interface UdpPayload {
 
 interface PortPayloads {
   ports: readonly number[];
-  /** In the order in which they are tried. */
+  /** In the order of use. */
   payloads: readonly UdpPayload[];
 }
 
-/** The payloads for a port; empty for a port of which no protocol is known. */
+/** Payloads for a port; empty for a port without a known protocol. */
 export function udpPayloads(port: number): readonly UdpPayload[] {
   return byPort.get(port) ?? [];
 }
@@ -189,7 +189,9 @@ function l2tpStart(tunnel: number): Buffer {
 /** First message of a client without static key: P_CONTROL_HARD_RESET_CLIENT_V2, no acknowledgements, packet 0. */
 const openvpnReset = () => Buffer.concat([u8(7 << 3), randomBytes(8), u8(0), u32(0)]);
 
-/** A packet of a version that no server speaks: it names those it does. RFC 8999 section 6, RFC 9000 section 6. */
+/**
+ * A packet of an unsupported version: the server lists the supported ones. RFC 8999 section 6, RFC 9000 section 6.
+ */
 function quicInitial(): Buffer {
   const head = Buffer.concat([u8(0xc0), u32(0x1a2a3a4a), u8(8), randomBytes(8), u8(8), randomBytes(8)]);
   return Buffer.concat([head, Buffer.alloc(1200 - head.length)]);
@@ -243,7 +245,7 @@ function ntpRequest(): Buffer {
   return Buffer.concat([u8(0xe3), Buffer.alloc(39), randomBytes(8)]);
 }
 
-/** The procedure that does nothing, RFC 5531 section 9. */
+/** The null procedure, RFC 5531 section 9. */
 function rpcNull(program: number, version: number): UdpPayload {
   const id = randomBytes(4);
   const bytes = Buffer.concat([id, u32(0, 2, program, version, 0, 0, 0, 0, 0)]);
@@ -284,7 +286,7 @@ const quic = quicInitial();
 const quicPayload: UdpPayload = {
   service: 'quic',
   bytes: quic,
-  // The server puts our identifier, behind ours of the other direction, where a client's stands.
+  // The server puts our identifier where a client's is, after ours of the other direction.
   looksLike: (response) => response.length >= 7 && ((response[0] as number) & 0x80) !== 0,
 };
 const dtlsPayload: UdpPayload = {
@@ -311,8 +313,8 @@ const openvpnPayload = (): PortPayloads =>
   one([1194], 'openvpn', openvpnReset(), { looksLike: (response) => (response[0] as number) >> 3 === 8 });
 
 /**
- * The same payloads with new identifiers, for servers that recognize a client by them and respond a second time to where
- * the first came from, or not at all. Null = the protocol keeps no such state.
+ * The same payloads with new identifiers, for servers that identify a client by them and respond a second time to the
+ * origin of the first, or not at all. Null = the protocol has no such state.
  */
 export function freshPayloads(port: number): readonly UdpPayload[] | null {
   if (port === 500) return ikePayloads(u8());
@@ -344,7 +346,7 @@ const catalogue: readonly PortPayloads[] = [
     ],
   },
   {
-    // The name `*`, padded with zeros, in the letters of RFC 1001 section 14.1.
+    // The name `*`, padded with zeros, in the encoding of RFC 1001 section 14.1.
     ports: [137],
     payloads: [dnsPayload('netbios-ns', dnsQuery([`CK${'A'.repeat(30)}`], typeNodeStatus, classInternet))],
   },
@@ -378,7 +380,7 @@ const catalogue: readonly PortPayloads[] = [
   { ports: [853], payloads: [quicPayload, dtlsPayload] },
   { ports: [3391, 4433, 5349, 5684, 10_161], payloads: [dtlsPayload] },
   { ports: [500], payloads: ikePayloads(u8()) },
-  // RFC 3948 section 2.2: four zero bytes set IKE apart from ESP.
+  // RFC 3948 section 2.2: four zero bytes distinguish IKE from ESP.
   { ports: [4500], payloads: ikePayloads(u32(0)) },
   // The whole routing table, RFC 2453 section 3.9.1.
   one([520], 'rip', Buffer.concat([u8(1, 2, 0, 0), u32(0, 0, 0, 0, 16)]), { looksLike: startsWith(u8(2)) }),
@@ -405,17 +407,17 @@ const catalogue: readonly PortPayloads[] = [
   one([3478, 3479, 19_302], 'stun', stun, { looksLike: repeats(stun, 4, 20) }),
   one([3702], 'ws-discovery', wsDiscoveryProbe(), { looksLike: startsWith(text('<')) }),
   one([5060], 'sip', text(sipOptions('UDP')), { looksLike: startsWith(text('SIP/2.0')) }),
-  // Which external address a gateway has, RFC 6886 section 3.2.
+  // External address of a gateway, RFC 6886 section 3.2.
   one([5351], 'nat-pmp', u8(0, 0), { looksLike: startsWith(u8(0, 0x80)) }),
   one([5683], 'coap', coapGet(), { looksLike: (response) => ((response[0] as number) & 0xc0) === 0x40 }),
   // Discovery of Ubiquiti devices.
   one([10_001], 'ubiquiti-discovery', u8(1, 0, 0, 0), { looksLike: startsWith(u8(1)) }),
-  // The ping of Mumble: four zeros, then an identifier that comes back behind the version.
+  // The ping of Mumble: four zeros, then an identifier that is repeated after the version.
   one([64_738], 'mumble', mumblePing, {
     looksLike: (response) =>
       response.length === 24 && Buffer.compare(response.subarray(4, 12), mumblePing.subarray(4)) === 0,
   }),
-  // Games: what a server sends to clients that browse for servers.
+  // Games: the query that clients use to browse servers.
   one([27_960, 27_961, 27_910, 27_500, 26_000], 'quake', text('\xff\xff\xff\xffgetstatus\n'), {
     looksLike: startsWith(u8(0xff, 0xff, 0xff, 0xff)),
   }),
@@ -444,5 +446,5 @@ const byPort = new Map(
 /** Ports whose services stay silent to unknown clients, or have no harmless request. */
 const mutePorts = [67, 68, 138, 162, 514, 631, 1645, 1812, 1813, 5355, 47_808, 51_820];
 
-/** UDP ports that are worth a try in most networks, ascending: those with a payload, and a few that stay silent. */
+/** UDP ports worth probing in most networks, ascending: those with a payload, and a few silent ones. */
 export const commonUdpPorts: readonly number[] = [...byPort.keys(), ...mutePorts].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 import { rootEntrySearch } from './directory-requests.ts';
 import { freshPayloads, udpPayloads } from './udp-payloads.ts';
 
-/** A probe of an open UDP port: it learns what the payloads that found the port do not show. */
+/** A probe of an open UDP port: learns more than the payloads that found the port. */
 export interface UdpProbe {
   /** Name of the probe in the banner. */
   name: string;
@@ -28,8 +28,8 @@ const isDnsResponse = (response: Uint8Array) =>
   ((response[2] as number) & 0x80) !== 0;
 
 /**
- * SNMP: one read of sysDescr.0, sysObjectID.0 and sysName.0 with the community that devices leave the factory with
- * (RFC 1157, RFC 1901); every agent has these three.
+ * SNMP: one read of sysDescr.0, sysObjectID.0 and sysName.0 with the factory-default community (RFC 1157, RFC 1901);
+ * every agent has these three.
  */
 function snmpRead(version: 0 | 1): Buffer {
   const system = [1, 2, 5].flatMap((item) => [0x30, 0x0c, 0x06, 0x08, 0x2b, 6, 1, 2, 1, 1, item, 0, 0x05, 0]);
@@ -69,7 +69,7 @@ function multicastQuery(...labels: string[]): Buffer {
   return Buffer.from(`PO\0\0\0\x01\0\0\0\0\0\0${name}\0\0\x0c\x80\x01`, 'latin1');
 }
 
-/** What the host calls itself: a pointer from its address. */
+/** The host's own name: the PTR record of its address. */
 function reverseQuery(host: string): Buffer | null {
   if (!/^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)) return null;
   return multicastQuery(...host.split('.').reverse(), 'in-addr', 'arpa');
@@ -80,10 +80,10 @@ const isResponse = (response: Uint8Array) => response.length >= 12 && ((response
 const furtherProbes: Readonly<Record<number, readonly UdpProbe[]>> = {
   53: [
     { name: 'dns-version', bytes: dnsQuery(0, '\x07version\x04bind', 16, 3), looksLike: isDnsResponse },
-    // RFC 4892: which of several servers it is; mostly the name of the host.
+    // RFC 4892: identifies one of several servers; mostly its host name.
     { name: 'dns-id', bytes: dnsQuery(0, '\x02id\x06server', 16, 3), looksLike: isDnsResponse },
     { name: 'dns-id-2', bytes: dnsQuery(0, '\x08hostname\x04bind', 16, 3), looksLike: isDnsResponse },
-    // The name servers of the root, recursion desired: every resolver knows them without a query of its own.
+    // The name servers of the root, recursion desired: every resolver knows them without another query.
     { name: 'dns-recursion', bytes: dnsQuery(1, '', 2, 1), looksLike: isDnsResponse },
   ],
   123: [
@@ -133,7 +133,7 @@ function payloadsOf(port: number): UdpProbe[] {
     }));
 }
 
-/** Probes of a UDP port; for most ports the payloads of their protocol once more, to record the response. */
+/** Probes of a UDP port; for most ports the payloads of their protocol again, to record the response. */
 export function udpProbes(port: number): readonly UdpProbe[] {
   return furtherProbes[port] ?? payloadsOf(port);
 }

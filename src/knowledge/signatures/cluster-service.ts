@@ -412,7 +412,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
     null,
     { certainty: 0.85 },
   ),
-  // An error of five characters: the texts of Java are in two bytes a letter.
+  // An error of five characters: Java texts have two bytes per character.
   raw('h2', 0.95)(
     'h2.mismatch',
     'H2 Database',

@@ -4,7 +4,7 @@ import type { Signature } from './signature.ts';
 const raw = (service: string | null, certainty?: number) => rows(service, 'banner.raw', certainty);
 const icap = raw('icap', 0.97);
 
-/** Queues, caches, proxies and run-time systems that speak a protocol of their own. */
+/** Queues, caches, proxies and run-time systems with their own protocols. */
 export const dataServiceSignatures: readonly Signature[] = [
   rows('rabbitmq-stream', 'rabbitmq.stream', 0.97)(
     'rabbitmq.stream',
@@ -35,7 +35,7 @@ export const dataServiceSignatures: readonly Signature[] = [
     String.raw`^HSQLDB JDBC Network Listener\.`,
     'HSQLDB JDBC Network Listener.\nUse JDBC driver with Network Compatibility Version2.3.4.0 and a JDBC URL',
   ),
-  // REPLY_UPDATE of the remote backend: its major version, 30 to 45 so far, and the identity of the database at the end.
+  // REPLY_UPDATE of the remote backend: its major version, 30 to 45 so far, with the UUID of the database at the end.
   raw('xapian', 0.85)(
     'xapian.remote',
     'Xapian',
@@ -64,7 +64,7 @@ export const dataServiceSignatures: readonly Signature[] = [
     String.raw`^\x00\x00\x00[\x1f-\x7f]#CHALLENGE#`,
     '\x00\x00\x00\x1f#CHALLENGE#\xf5\x0b\xf0R\x82\xb8\x15\x02\xd1\xe7\xdaB\x9a\xe3C]\x07Q\xdf\xce',
   ),
-  // The version of the protocol: 48 for 4, 501 and more for 5.
+  // Protocol version: 48 for 4, 501 and more for 5.
   raw('pyro', 0.95)('pyro.four', 'Pyro4', 'pyro', '^PYRO\\x00[\\x28-\\x30]', 'PYRO\x000\x00\x03'),
   raw('pyro', 0.95)('pyro.five', 'Pyro5', 'pyro', '^PYRO\\x01[\\xf5-\\xff]', 'PYRO\x01\xf6\x00\x03'),
   raw('perspective-broker', 0.95)(
@@ -141,7 +141,7 @@ export const dataServiceSignatures: readonly Signature[] = [
     String.raw`^107 59 {6}\n[a-z]{32}\n\nAuthentication required\.`,
     '107 59      \nvzaaewzqsqdrodvkwuidpumblcbeubhv\n\nAuthentication required.\n\n',
   ),
-  // HELLO of OpenFlow 1.0 to 1.5, the second form with the versions that it knows.
+  // HELLO of OpenFlow 1.0 to 1.5, the second form with a list of supported versions.
   raw('openflow', 0.7)(
     'openflow.hello',
     'OpenFlow',

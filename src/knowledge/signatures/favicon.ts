@@ -1,13 +1,13 @@
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
-/** Icons are copied, and stay when a page was made anew: sure enough to name a product, not to outweigh its own words. */
+/** Icons are copied, and survive a redesign: certain enough to name a product, not to outweigh its own text. */
 const row = rows('http', 'http.favicon.sha256', 0.7);
 
 const icon = (id: string, product: string, maker: string | null, sha256: string): Signature =>
   row(`${id}.favicon`, product, maker, `^${sha256}$`, sha256);
 
-/** Icons of web applications by the SHA-256 of the file, as their packages in Debian 12 hold them. */
+/** Icons of web applications by the SHA-256 of the file in their Debian 12 packages. */
 export const faviconSignatures: readonly Signature[] = [
   icon(
     'cgit',

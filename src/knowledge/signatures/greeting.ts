@@ -17,7 +17,9 @@ const system = (family: string, product: string, vendor: string, type: string): 
 });
 const windows = { os: { family: 'windows' } };
 
-/** Servers that name themselves in their first words: SSH, mail, files, names, and the description of SNMP agents. */
+/**
+ * Servers that identify themselves in their greeting: SSH, mail, files, names, and the description of SNMP agents.
+ */
 export const greetingSignatures: readonly Signature[] = [
   ssh(
     'ssh.winsshd',

@@ -1,7 +1,7 @@
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
-/** Clocks, tunnels, consoles, announcements: what the equipment of networks says of itself. */
+/** Network equipment: clocks, tunnels, consoles, announcements. */
 
 const ntp = rows('ntp', 'ntp.variables');
 const ike = rows('isakmp', 'ike.vendor-ids', 0.85);

@@ -6,7 +6,7 @@ const gdb = rows('gdb-remote', 'gdb.features', 0.85);
 const ssh = rows('ssh', 'ssh.software');
 const body = (certainty: number) => rows('http', 'http.body', certainty);
 
-/** What instruments, debuggers, buses, shared devices, fax, tunnels and storage say in words of their own. */
+/** Instruments, debuggers, buses, shared devices, fax, tunnels and storage with their own protocols. */
 export const instrumentSignatures: readonly Signature[] = [
   rows('owserver', 'owserver.version', 0.97)(
     'owserver.version',
@@ -119,7 +119,7 @@ export const instrumentSignatures: readonly Signature[] = [
     "200-ICECC 1.4.0: 228s uptime, 0 hosts, 0 jobs in queue (0 total).\n200 Use 'help' for help and 'quit' to quit.\n",
     '1.4.0',
   ),
-  // The version of its protocol, 21 to 63, and nothing else.
+  // Only the protocol version, 21 to 63.
   raw('icecream', 0.6)('icecream.protocol', 'Icecream', null, '^[\\x15-\\x3f]\\x00\\x00\\x00$', '+\0\0\0'),
   raw('istgt', 0.97)(
     'istgt.control',
@@ -130,7 +130,7 @@ export const instrumentSignatures: readonly Signature[] = [
     '0.4',
   ),
   raw('vtun')('vtun.server', 'VTun', null, '^VTUN server ver ', 'VTUN server ver 3.X 05/14/2022\n\0\0\0'),
-  // What follows the name is the version that the protocol is compatible with.
+  // The number after the name is the compatible protocol version.
   raw('unison')(
     'unison.server',
     'Unison',
@@ -152,7 +152,7 @@ export const instrumentSignatures: readonly Signature[] = [
     '^\\x00\\x00\\x00\\x04\\x00\\x00\\x00v\\x00\\x00\\x00[\\x05-\\x20]$',
     '\0\0\0\x04\0\0\0v\0\0\0\x08',
   ),
-  // The version of the protocol, 100, and the size of the header of a message.
+  // Protocol version 100, and the size of a message header.
   raw('omapi', 0.85)(
     'omapi.dhcpd',
     'ISC DHCP',
@@ -230,7 +230,7 @@ export const instrumentSignatures: readonly Signature[] = [
     'Hercules Version : 3.13',
     '3.13',
   ),
-  // The error page looks like that of Apache, which would name itself.
+  // The error page looks like that of Apache, which would include its name.
   body(0.8)(
     'http.softether',
     'SoftEther VPN Server',

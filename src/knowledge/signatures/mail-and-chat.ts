@@ -307,7 +307,7 @@ const mailSignatures: readonly Signature[] = [
     'GroupWise IMAP4rev1 Server',
     'host.example GroupWise IMAP4rev1 Server Ready',
   ),
-  // The proxy for mail in nginx says just this.
+  // The exact greeting of nginx's mail proxy.
   imap('imap.nginx', 'nginx', 'f5:nginx', '^IMAP4 ready$', 'IMAP4 ready', null, { certainty: 0.7 }),
   imap(
     'imap.perdition',
@@ -555,7 +555,7 @@ const mailSignatures: readonly Signature[] = [
     '(?m)^IMPLEMENTATION ZimbraInc',
     '+OK ready\r\n+OK Capability list follows\r\nIMPLEMENTATION ZimbraInc\r\n.\r\n',
   ),
-  // The blank that RFC 2449 wants before NEVER is missing there.
+  // Lacks the blank that RFC 2449 requires before NEVER.
   raw('pop3', 0.85)(
     'pop3.mailutils-capabilities',
     'GNU Mailutils',
@@ -929,7 +929,7 @@ const newsAndChatSignatures: readonly Signature[] = [
     `^<\\?xml version='1\\.0'\\?>\\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1\\.0 Transitional//EN" "[^"]*">\\n<html xmlns='http://www\\.w3\\.org/1999/xhtml' xml:lang='en' lang='en'><head><meta http-equiv='Content-Type' content='text/html; charset=utf-8'/>`,
     `<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n<html xmlns='http://www.w3.org/1999/xhtml' xml:lang='en' lang='en'><head><meta http-equiv='Content-Type' content='text/html; charset=utf-8'/></head><body><h1>404 Not Found</h1></body></html>`,
   ),
-  // Its page only leads on to this folder.
+  // Its page only redirects to this folder.
   rows('http', 'http.header.location', 0.96)(
     'http.mopidy',
     'Mopidy',
@@ -1011,7 +1011,7 @@ const fileSignatures: readonly Signature[] = [
     '^[0-9a-f]{4}(?:version [12]\\n|[0-9a-f]{40} [^\\n\\x00]*\\x00)',
     '000eversion 2\n0013ls-refs=unborn\n0000',
   ),
-  // How hgweb words the success of a page.
+  // The status text of hgweb.
   raw('http', 0.92)(
     'http.mercurial',
     'Mercurial',
@@ -1043,7 +1043,7 @@ const fileSignatures: readonly Signature[] = [
     null,
     windows,
   ),
-  // What this server says to every success, also to the first.
+  // This server's text for every success, including the greeting.
   ftp(
     'ftp.busybox',
     'BusyBox ftpd',
@@ -1209,7 +1209,7 @@ const fileSignatures: readonly Signature[] = [
 ];
 
 const oldSignatures: readonly Signature[] = [
-  // DO ECHO, DO NAWS, WILL ECHO, WILL SUPPRESS-GO-AHEAD: small devices have it from BusyBox, or from utelnetd.
+  // DO ECHO, DO NAWS, WILL ECHO, WILL SUPPRESS-GO-AHEAD: BusyBox or utelnetd on small devices.
   raw('telnet', 0.6)(
     'telnet.busybox-options',
     'BusyBox telnetd',
@@ -1219,7 +1219,7 @@ const oldSignatures: readonly Signature[] = [
     null,
     { os: { family: 'linux' } },
   ),
-  // The request comes back.
+  // Repeats the request.
   protocol('echo', '^(?:GET / HTTP/1\\.[01]\\r\\n|portolan-echo\\r\\n$)', 'portolan-echo\r\n'),
   protocol(
     'chargen',
@@ -1231,7 +1231,7 @@ const oldSignatures: readonly Signature[] = [
     '^(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d (?:[A-Z]{3,5} )?\\d{4}|\\d\\d [A-Z]{3} \\d{4} \\d\\d:\\d\\d:\\d\\d [A-Z0-9+-]+|\\d{1,2}:\\d\\d:\\d\\d (?:[AP]M )?\\d{1,2}[/.]\\d{1,2}[/.]\\d{4}|\\d{5} \\d\\d-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d [^\\r\\n]*UTC\\(NIST\\) \\*)\\s*$',
     'Sun Nov 22 02:12:02 2026\r\n',
   ),
-  // The form with the name of the zone behind is its own.
+  // Only this one appends the name of the time zone.
   raw('daytime', 0.7)(
     'daytime.xinetd',
     'xinetd',
@@ -1361,7 +1361,7 @@ const oldSignatures: readonly Signature[] = [
     'Gophernicus/3.1.1',
     '3.1.1',
   ),
-  // oidentd leaves out the blanks that the others write.
+  // oidentd omits the blanks that others write.
   raw('ident', 0.6)(
     'ident.oidentd',
     'oidentd',

@@ -5,7 +5,7 @@ const raw = (service: string, certainty?: number) => rows(service, 'banner.raw',
 const header = rows('http', 'http.header.server', 0.9);
 const body = (certainty: number) => rows('http', 'http.body', certainty);
 
-/** What servers of music, video and games say, and hubs and cores of chat and file sharing. */
+/** Music, video and game servers, hubs and cores of chat and file sharing. */
 export const mediaSignatures: readonly Signature[] = [
   rows('snapcast', 'snapcast.server')(
     'snapcast.server',
@@ -181,7 +181,7 @@ export const mediaSignatures: readonly Signature[] = [
     '1.13.16+qirc-1.40c-IPv6\n',
     '1.13.16',
   ),
-  // Announcement of the protocol, then of the latest version of the game.
+  // Protocol announcement, then the latest version of the game.
   raw('pokerth', 0.9)(
     'pokerth.server',
     'PokerTH',

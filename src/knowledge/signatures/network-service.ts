@@ -17,7 +17,7 @@ const firebird = rows('firebird', 'firebird.protocol', 0.9);
 const cassandra = rows('cassandra', 'cassandra.options', 0.85);
 const mongodb = rows('mongodb', 'mongodb.version');
 
-/** The build of Windows in a challenge of NTLM. */
+/** Windows build in an NTLM challenge. */
 function windows(build: number, version: string, text = `10.0.${build}`): Signature {
   const more = { os: { family: 'windows', version } };
   return ntlm(
@@ -49,7 +49,7 @@ function sqlServer(major: string, year: string): Signature {
   );
 }
 
-/** Chat, telephony, directories, databases, agents: what they say in their own protocols. */
+/** Chat, telephony, directories, databases and agents with their own protocols. */
 export const networkServiceSignatures: readonly Signature[] = [
   irc(
     'irc.ngircd-unregistered',

@@ -760,7 +760,7 @@ export const operatingSystemSignatures: readonly Signature[] = [
   },
 ];
 
-/** Releases of a distribution whose OpenSSH no other one of its releases has. */
+/** Releases of a distribution with a unique OpenSSH version. */
 function releasesOf(distribution: string, comment: string, releases: Record<string, string>): Signature[] {
   const name = comment.split('-', 1).join();
   return Object.entries(releases).map(([version, release]) => ({

@@ -1,6 +1,6 @@
 import type { Signature } from './signature.ts';
 
-/** Protocols that are known by their first bytes, with the products that name themselves there. */
+/** Protocols recognized by their first bytes, with products that identify themselves there. */
 export const protocolSignatures: readonly Signature[] = [
   {
     id: 'protocol.vnc',
@@ -238,7 +238,7 @@ export const protocolSignatures: readonly Signature[] = [
     id: 'protocol.mpd',
     service: 'mpd',
     source: 'banner.raw',
-    // The number is that of the protocol; the program's own is another.
+    // The number is the protocol version, not that of the program.
     pattern: String.raw`^OK MPD \d+(?:\.\d+)*`,
     product: 'Music Player Daemon',
     vendor: 'musicpd',

@@ -4,11 +4,12 @@ import type { Signature } from './signature.ts';
 const versionGroup = String.raw`(?P<version>\d+(?:\.\d+)*)`;
 
 /**
- * Signatures that differ in little more than names, a row each.
+ * Signatures that differ in little more than names, one per row.
  *
- * @param service service name, or null when the text says nothing about the protocol
- * @returns a row: id; product; maker as CPE names it, with the product behind a colon where it has a CPE name; pattern,
- *   in which `<v>` stands for a version; a real text and the version that it must give; what is different from other rows
+ * @param service service name, or null if the text does not identify the protocol
+ * @returns function for a row: id; product; vendor in CPE spelling, with the product after a colon if it has a CPE
+ *   name; pattern, with `<v>` for a version; a real text and the version expected from it; differences from other
+ *   rows
  */
 export function rows(service: string | null, source: string, certainty = 0.95) {
   return (

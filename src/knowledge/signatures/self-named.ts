@@ -7,11 +7,11 @@ const smtp = rows('smtp', 'smtp.greeting', 0.5);
 const greeting = (certainty: number) => rows(null, 'greeting.line', certainty);
 
 /**
- * Names that no other rule knows, where the form of a text says that one stands there: as it is written, without a CPE
- * name and never sure.
+ * Names that no other rule knows, recognized by the form of the text: as spelled there, without a CPE name and never
+ * certain.
  */
 export const generalSignatures: readonly Signature[] = [
-  // RFC 4253 section 4.2: the software and its version are all that the text is for.
+  // RFC 4253 section 4.2: the text consists of the software and its version.
   ssh(0.6)(
     'general.ssh-version',
     '{name}',

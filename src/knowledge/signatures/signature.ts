@@ -1,46 +1,46 @@
 import type { CpeName } from '../products/cpe.ts';
 
 /**
- * One fact about how a product or protocol shows itself.
+ * One fact that identifies a product or protocol.
  *
  * `pattern` is in RE2 syntax and searched for (not anchored) in at most 4096 characters of the evidence, one
- * character per byte. Named groups `(?P<name>...)` fill the `{name}` places and the group of that number the `{1}`
- * places of all templates; a group that took no part in the match leaves its place empty, an empty value counts as
- * unknown. `product`, `vendor`, `version`, `revision` and the members of `cpe`, `os`, `hardware` and `facts` are
- * templates.
+ * character per byte. Named groups `(?P<name>...)` fill the `{name}` placeholders and the group of that number the
+ * `{1}` placeholders of all templates; a group that did not take part in the match leaves its placeholder empty, an
+ * empty value counts as unknown. `product`, `vendor`, `version`, `revision` and the members of `cpe`, `os`,
+ * `hardware` and `facts` are templates.
  */
 export interface Signature {
   /** Unique in its file, `^[a-z0-9][a-z0-9.-]{1,62}$`. */
   id: string;
   /** One line for people. */
   description?: string;
-  /** What kind of thing it names, e.g. `web`; the name of its builtin group, or what an importer made of its source. */
+  /** Kind of product, e.g. `web`; the name of its builtin group, or what an importer derived from its source. */
   category?: string;
   tags?: string[];
-  /** Service name, as it is called without TLS; null when the text says nothing about the protocol. */
+  /** Service name without TLS; null if the text does not identify the protocol. */
   service: string | null;
-  /** The evidence it reads: `ssh.software`, `http.header.server`, `banner.raw`, ... */
+  /** The evidence to match: `ssh.software`, `http.header.server`, `banner.raw`, ... */
   source: string;
   pattern: string;
   /** Any of `i` (ignore case), `s` (dot matches line ends), `m` (`^`, `$` at lines). */
   flags?: string;
-  /** null for signatures that only know the protocol or the operating system. */
+  /** Null for signatures that only identify the protocol or the operating system. */
   product: string | null;
-  /** Vendor as the CPE dictionary spells it. */
+  /** Vendor in the spelling of the CPE dictionary. */
   vendor: string | null;
-  /** Upstream version, without what a distribution appended. */
+  /** Upstream version, without distribution suffixes. */
   version?: string;
-  /** What a distribution appended: `Debian-2+deb12u3`. */
+  /** Suffix of the distribution: `Debian-2+deb12u3`. */
   revision?: string;
   cpe?: CpeName;
-  /** How sure the product is when the pattern matches, above 0 and at most 1. */
+  /** Confidence in the product if the pattern matches, above 0 and at most 1. */
   certainty: number;
   os?: { family: string; distribution?: string; version?: string };
-  /** The device that the text gives away; `type` is a word such as `printer` or `router`. */
+  /** The device that the text reveals; `type` is a word such as `printer` or `router`. */
   hardware?: { type?: string; vendor?: string; product?: string };
-  /** Other values that it captures, by name. */
+  /** Other captured values, by name. */
   facts?: Record<string, string>;
-  /** Real texts that must match, with the values they must give. */
+  /** Real texts that must match, with their expected values. */
   examples: SignatureExample[];
 }
 

@@ -3,22 +3,22 @@ import type { Signature } from './signature.ts';
 
 const title = rows('http', 'http.title', 0.9);
 const body = rows('http', 'http.body', 0.9);
-/** What a page states of its version, wherever it stands in it. */
+/** A version stated anywhere in a page. */
 const about = rows('http', 'http.version-text', 0.95);
 const generator = rows('http', 'http.generator', 0.95);
 const cookies = rows('http', 'http.cookies', 0.9);
 const server = rows('http', 'http.header.server');
-/** Where a request for `/` is redirected: the path of a login page identifies its product. */
+/** Redirect target of `/`: the path of a login page identifies its product. */
 const location = rows('http', 'http.header.location', 0.9);
 const header = (name: string, certainty = 0.95) => rows('http', `http.header.${name}`, certainty);
 const subject = rows(null, 'tls.subject', 0.9);
 
-/** Software of a device, with the device. */
+/** Firmware of a device, with the device. */
 const firmware = (type: string, name: string, vendor: string, product: string) => ({
   cpe: { part: 'o' as const, vendor, product },
   hardware: { type, vendor: name },
 });
-/** The same where the text has its version. */
+/** The same with a version in the text. */
 const versioned = (type: string, name: string, vendor: string, product: string) => {
   const more = firmware(type, name, vendor, product);
   return { ...more, cpe: { ...more.cpe, version: '{version}' } };
@@ -344,7 +344,7 @@ const appliances: readonly Signature[] = [
   }),
 ];
 
-/** File transfer, remote support, backup and printing of companies. */
+/** Enterprise services: file transfer, remote support, backup and printing. */
 const services: readonly Signature[] = [
   server(
     'hfs.server',
@@ -581,7 +581,7 @@ const services: readonly Signature[] = [
   ),
 ];
 
-/** Applications of Java and others that people run themselves. */
+/** Java applications, and self-hosted ones. */
 const applications: readonly Signature[] = [
   about(
     'confluence.version',
@@ -840,5 +840,5 @@ const applications: readonly Signature[] = [
   ),
 ];
 
-/** Products that a Debian system does not have, as their pages, cookies, redirects and certificates show them. */
+/** Products that are not in Debian, by their pages, cookies, redirects and certificates. */
 export const webApplianceSignatures: readonly Signature[] = [...appliances, ...services, ...applications];

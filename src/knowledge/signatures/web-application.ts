@@ -261,7 +261,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     null,
     { certainty: 0.75 },
   ),
-  // Pages that state a version to everyone.
+  // Pages with a public version.
   body(
     'etcd.version',
     'etcd',
@@ -1642,7 +1642,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     { certainty: 0.97 },
   ),
 
-  // The services of OpenStack list their interfaces, each in its own words
+  // OpenStack services list their interfaces, each in a different text.
   ...(
     [
       [

@@ -7,8 +7,8 @@ const rejection = rows('http', 'http.refusal', 0.7);
 const lines = { flags: 'm' };
 
 /**
- * What a web server says beside its own name: the modules and libraries in its `Server` header, the build of a program
- * in its list of metrics, its words for a request that it does not understand; and the names that no other rule knows.
+ * Details beyond the name of a web server: modules and libraries in its `Server` header, the program build in its
+ * metrics, its text for an invalid request; and names that no other rule knows.
  */
 export const webPartSignatures: readonly Signature[] = [
   component(
@@ -208,7 +208,7 @@ export const webPartSignatures: readonly Signature[] = [
     lines,
   ),
 
-  // The builds that lists of metrics name
+  // Program builds in metrics.
   ...(
     [
       ['prometheus', 'Prometheus', 'prometheus:prometheus'],
@@ -299,7 +299,7 @@ export const webPartSignatures: readonly Signature[] = [
     { ...lines, certainty: 0.6 },
   ),
 
-  // Requests that are not understood: the text or form is of the server's own making.
+  // Rejections of invalid requests: text or form is specific to the server.
   rejection(
     'refusal.nodejs',
     'Node.js',
@@ -408,7 +408,7 @@ export const webPartSignatures: readonly Signature[] = [
     { certainty: 0.8 },
   ),
 
-  // What no other rule knows: the name as it is written, without a CPE name.
+  // Names that no other rule knows, as spelled there, without a CPE name.
   ...(
     [
       ['general.server-version', '^(?P<name>[^/]+)/<v>', 'Example Server/2.1.3', '2.1.3', 0.6],

@@ -8,9 +8,9 @@ const body = rows('http', 'http.body', 0.85);
 const page = rows('http', 'http.body', 0.85);
 const windows = { os: { family: 'windows' } };
 
-/** Web servers, application servers and proxies that name themselves in a header or on an error page. */
+/** Web servers, application servers and proxies that identify themselves in a header or on an error page. */
 export const webServerSignatures: readonly Signature[] = [
-  // Servers, proxies and libraries of smaller fame
+  // Less common servers, proxies and libraries
   server(
     'http.weborf',
     'Weborf',
@@ -102,11 +102,11 @@ export const webServerSignatures: readonly Signature[] = [
       certainty: 0.85,
     },
   ),
-  // Where its version is hidden an application runs in it that says more.
+  // If it hides its version, it runs an application that reveals more.
   server('http.twisted-bare', 'TwistedWeb', 'twisted:twisted', '^TwistedWeb$', 'TwistedWeb', null, {
     certainty: 0.6,
   }),
-  // Error pages that only one of them writes
+  // Error pages specific to one server
   page(
     'http.haproxy-error',
     'HAProxy',

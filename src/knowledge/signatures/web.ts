@@ -1,8 +1,8 @@
 import type { Signature } from './signature.ts';
 
 /**
- * Web servers, proxies and applications that a row of `web-server.ts` or `web-application.ts` cannot hold: with package
- * revisions, systems, several places.
+ * Web servers, proxies and applications that do not fit a row of `web-server.ts` or `web-application.ts`: because of
+ * package revisions or operating systems.
  */
 export const webSignatures: readonly Signature[] = [
   {
@@ -398,7 +398,7 @@ export const webSignatures: readonly Signature[] = [
     product: 'Cowboy',
     vendor: 'ninenines',
     cpe: { part: 'a', vendor: 'ninenines', product: 'cowboy' },
-    // Mostly a part of an application, which names itself on its pages.
+    // Usually part of an application, which identifies itself on its pages.
     certainty: 0.85,
     examples: [{ text: 'Cowboy', version: null }],
   },
