@@ -4,7 +4,7 @@ import { ShutdownDeadline } from './shutdown-deadline.ts';
 
 const deadline = () => new ShutdownDeadline(60_000);
 
-/** A component that notes what happens to it; `failing` names the steps that throw. */
+/** A component that records its calls; `failing` names the steps that throw. */
 function noted(name: string, notes: string[], failing: ('start' | 'drain' | 'close')[] = []): Component {
   const step = (what: 'start' | 'drain' | 'close') => async () => {
     notes.push(`${what} ${name}`);

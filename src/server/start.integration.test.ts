@@ -51,7 +51,8 @@ describe('a server', () => {
     expect(version).toMatchObject({ data: { version: '0.0.0', commit: 'f'.repeat(40), built_at: null } });
     const workspace = await openWorkspace(join(dir, 'ws'));
     expect(await workspace.lockHolder()).toMatchObject({ pid: process.pid, url: server.url });
-    // The idle connection of the client must not hold it for the drain time of 30 s, longer than a test may take.
+    // The idle connection of the client must not delay the stop by the drain time of 30 s, longer than a test may
+    // take.
     await server.stop();
     await expect(fetch(`${server.url}/readyz`)).rejects.toThrow();
     expect(await workspace.lockHolder()).toBeNull();

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type GrpcService, openGrpcService } from '../fixtures/grpc-service.ts';
 import { RequestSlots } from './request-slots.ts';
 
-/** A request that ends by hand. */
+/** A request that the test ends. */
 function request(slots: RequestSlots, client: string) {
   let end = () => undefined as void;
   const turn = slots.enter(client, (work) => (end = work));
@@ -62,7 +62,7 @@ describe('requests of one token at the same time', () => {
     await grpc.close();
   });
 
-  /** Scan lists whose responses are held back, and how many are under way. */
+  /** Delayed scan lists, and how many are in progress. */
   async function start() {
     grpc = await openGrpcService({ 'server.api.auth': true });
     const proto = Object.getPrototypeOf(grpc.service.store.scans) as typeof grpc.service.store.scans;

@@ -23,7 +23,7 @@ async function open(rules: string, flags: Record<string, unknown> = {}): Promise
   return service;
 }
 
-/** Ends the service and opens another one on its store. */
+/** Stops the service and starts another one on its store. */
 async function restarted(rules: string): Promise<Service> {
   await opened.pop()?.close({ keep: true });
   return await open(rules);
@@ -32,7 +32,7 @@ async function restarted(rules: string): Promise<Service> {
 const backlog =
   '- {name: backlog, condition: queue_length > 1, action: "slack,webhook:ops", message: Long}\n';
 
-/** Notices that wait to be sent. */
+/** Pending notices. */
 async function pending({ store }: Service) {
   const rows = await store.outbox.due(store.executor, Date.now() + 1000, 100);
   return rows.map(({ channel, payload }) => ({ channel, ...(JSON.parse(payload ?? '{}') as object) }));
@@ -172,7 +172,7 @@ describe('the evaluation of alerts', () => {
       await alerts.evaluate();
     }
     vi.restoreAllMocks();
-    // The process stood still: two intervals of thirty seconds count.
+    // The process hung: two intervals of thirty seconds count.
     vi.spyOn(performance, 'now').mockImplementation(() => steady() + 7_200_000);
     await alerts.evaluate();
     vi.restoreAllMocks();
@@ -227,11 +227,11 @@ describe.skipIf(postgresObstacle() !== null)('servers on one database', () => {
   it('take over from one that stops or dies, with the notices that it has not sent', async () => {
     const [first, second] = await pair();
     await first.context.alerts.evaluate();
-    // As after its death: the lease runs out.
+    // As after a crash: the lease expires.
     await first.store.execute('update portolan.leases set lease_until = 1', []);
     await second.context.alerts.evaluate();
     expect([(await pending(first)).length, (await pending(second)).length]).toEqual([0, 2]);
-    // The one that was taken for dead finds that out, and waits.
+    // The server that lost its lease detects that, and waits.
     await first.context.alerts.evaluate();
     expect((await pending(second)).length).toBe(2);
     expect(await second.store.leases.holder('alerts')).toBe(second.store.executor);

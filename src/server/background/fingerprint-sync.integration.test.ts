@@ -14,7 +14,7 @@ let dir = '';
 /** The feed of the test. */
 let feed = { path: '', requests: 0, body: '' };
 const server = createServer((request, response) => {
-  // One that comes late from the test before is none of this test.
+  // Ignores a late request of the previous test.
   if (request.url !== feed.path) return void response.writeHead(404).end();
   feed.requests++;
   response.end(feed.body);

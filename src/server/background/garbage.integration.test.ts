@@ -148,7 +148,7 @@ describe('the configured retention', () => {
     await expect.poll(() => service.context.garbage.shortfall).not.toBeNull();
     const scan = await service.submit('rows 1');
     await service.until(scan, ({ status }) => status === 'completed');
-    // After the run that the end of the scan began.
+    // After the run that the end of the scan started.
     await expect.poll(async () => (await gc(service)).json().data?.deleted_scans).toEqual([]);
     expect((await service.app.inject({ url: `/api/v1/scans/${scan}/results` })).statusCode).toBe(200);
     const { checks } = (await service.app.inject({ url: '/api/v1/health' })).json().data;

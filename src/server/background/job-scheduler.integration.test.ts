@@ -28,7 +28,7 @@ async function submitNow(service: Service, name: string): Promise<Job> {
   return response.json<{ data: Job }>().data;
 }
 
-/** A job every night whose time came an hour ago. */
+/** A nightly job that was due an hour ago. */
 async function overdue(service: Service, name: string): Promise<Job> {
   const payload = { type: 'scan', params: { targets: ['127.0.0.1'], name }, schedule: '0 2 * * *' };
   const response = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });

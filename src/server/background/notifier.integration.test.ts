@@ -9,7 +9,7 @@ import { Notifier } from './notifier.ts';
 
 type Finish = TestContext['onTestFinished'];
 
-/** What a test opens; each is closed after it, the last one first. */
+/** Resources of a test; closed after it in reverse order. */
 function opened(onTestFinished: Finish) {
   const open: { close(): Promise<unknown> }[] = [];
   onTestFinished(async () => {
@@ -228,7 +228,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
       const names = Array.from({ length: receivers }, (_, n) => `dead-${n}`);
       const webhooks = [{ name: 'alive', url: alive.url }, ...names.map((name) => ({ name, url: dead.url }))];
       const flags = { 'notifications.webhooks': JSON.stringify(webhooks) };
-      // No try ends while the test runs.
+      // No attempt ends while the test runs.
       const service = await start(flags, { working: false, notifying: { timeoutMs: 120_000, delaysMs: [] } });
       const { outbox, executor: owner } = service.store;
       const payload = {
@@ -246,7 +246,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
       await service.context.notifier.start();
       await vi.waitFor(() => expect(alive.receiver.received).toHaveLength(1), 10_000);
       await vi.waitFor(() => expect(dead.receiver.received.length).toBeGreaterThanOrEqual(receivers), 10_000);
-      // Two for each at the most.
+      // At most two per receiver.
       expect(dead.receiver.received.length).toBeLessThanOrEqual(receivers * 2);
     },
   );
@@ -283,7 +283,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     await service.until(scanId, ({ status }) => status === 'completed');
     while (receiver.received.length === 0) await sleep(20);
     await service.store.outbox.handOver('server', 'cli:4194303');
-    // The try would wait for an answer longer than a test may take.
+    // The attempt would wait for a response longer than a test may take.
     await service.close({ keep: true });
 
     const good = await http();
@@ -333,7 +333,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'webhook delivered']), 30_000);
     expect(await checks(service)).toEqual([]);
 
-    // What another version or a damaged file left is not sent, and does not stay.
+    // Notices of another version or a damaged file are not sent, and are deleted.
     await send('moon.full', {});
     await send('alert', { ...alert, state: 'maybe' });
     expect(receiver.received).toHaveLength(1);
@@ -373,7 +373,7 @@ describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () =>
     await clientJobs.insert({ ...job, ...turns, params: { targets: ['127.0.0.1'] } });
     const runs: string[] = [];
     for (let minute = 1; minute <= 2; minute++) {
-      // The rule adds its channel: the submission names none.
+      // The rule adds its channel: the submission has none.
       const scanId = await service.submit('rows 1');
       await jobRuns.startRun(job.job_id, { fireAt: at(minute), scanId, now: at(minute), next: at(9) });
       runs.push(scanId);

@@ -89,7 +89,7 @@ describe('VulndbSync', () => {
     silent = true;
     const sync = start({ 'vulndb.auto_sync': true });
     await expect.poll(() => requested).toBe(1);
-    // The feed is silent: whoever waits for it waits longer than a test may take.
+    // The feed never responds: waiting for it would exceed the test timeout.
     await sync.close();
     expect(manifest()).toBeNull();
   });

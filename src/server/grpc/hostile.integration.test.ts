@@ -21,14 +21,14 @@ afterAll(async () => {
 });
 
 interface Outcome {
-  /** Status of HTTP. */
+  /** HTTP status. */
   http: number;
   grpc: number | null;
   code: string | null;
   text: string;
 }
 
-/** Sends bytes as they are as the body of a call, and reads how it ends. */
+/** Sends raw bytes as the body of a call, and returns its outcome. */
 async function call(
   path: string,
   body: Uint8Array | null,
@@ -61,7 +61,7 @@ async function call(
 
 const submit = '/service.api.v1.ScanService/SubmitScan';
 
-/** @param flags 1 = compressed @param length declared instead of the true one */
+/** @param flags 1 = compressed @param length declared instead of the real one */
 function framed(message: Uint8Array, flags = 0, length = message.length): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags);
@@ -69,7 +69,7 @@ function framed(message: Uint8Array, flags = 0, length = message.length): Buffer
   return Buffer.concat([head, message]);
 }
 
-/** Every failure has a documented code, and shows nothing of the inside. */
+/** Every failure has a documented code and reveals no internals. */
 function expectDocumented(outcome: Outcome): void {
   expect(outcome.http).toBe(200);
   expect(outcome.grpc).not.toBeNull();
@@ -136,7 +136,7 @@ describe('hostile bytes over gRPC', () => {
       const responded = new Promise<IncomingHttpHeaders>((resolve) =>
         request.once('trailers', resolve).resume(),
       );
-      // The rest never comes.
+      // The rest is never sent.
       request.write(framed(Buffer.alloc(10), 0, 2000));
       expect((await responded)['service-error-code']).toBe('payload_too_large');
       request.close();
@@ -148,7 +148,7 @@ describe('hostile bytes over gRPC', () => {
     for (let i = 0; i < 60; i++) options = { a: options };
     const deep = call(submit, framed(submission(options)));
     expect(await deep).toMatchObject({ grpc: 3, code: 'invalid_request' });
-    // Beyond what a decoder of any depth could take.
+    // Deeper than any decoder supports.
     let bytes = Buffer.alloc(0);
     for (let i = 0; i < 5000; i++) bytes = Buffer.concat([Buffer.from([0x2a]), varint(bytes.length), bytes]);
     expect(await call(submit, framed(bytes))).toMatchObject({ grpc: 3, code: 'invalid_request' });

@@ -157,7 +157,7 @@ describe('the gRPC listener of a server', () => {
     const rest = Number(new URL(server.url).port);
     expect((await handshake(rest, { ALPNProtocols: ['http/1.1'] })).subject).toBe('second');
     expect((await trusting(second).call('ListScans')).error).toBeNull();
-    // The connection that was open goes on.
+    // The open connection continues.
     expect((await old.call('ListScans')).error).toBeNull();
   });
 });
@@ -216,7 +216,7 @@ describe('connections', () => {
     }
   });
 
-  /** Makes so many calls without a token, one after the other, and counts the responses. */
+  /** Makes calls without a token, one after another, and counts the responses. */
   const reject = async (session: ClientHttp2Session, calls: number): Promise<number> => {
     let responded = 0;
     for (let n = 0; n < calls && !session.closed && !session.destroyed; n++) {
@@ -242,7 +242,7 @@ describe('connections', () => {
       expect(await reject(session, 100)).toBe(20);
       expect(await goodbye).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
       await closed;
-      // A client comes again, and with a token it is served.
+      // The client reconnects and is served with a token.
       const { error } = await grpc.scans(await grpc.service.token('admin')).call('ListScans');
       expect(error).toBeNull();
     } finally {
@@ -250,7 +250,7 @@ describe('connections', () => {
     }
   });
 
-  /** Makes calls and resets each at once, until the connection is closed; how many of them the server looked at. */
+  /** Makes calls and resets each at once, until the connection is closed; returns how many the server handled. */
   async function lookedAtBeforeClose(grpc: GrpcService, token: string | null): Promise<number> {
     const session = connectSession(`http://${grpc.address}`);
     const closed = new Promise((resolve) => session.once('close', resolve));
@@ -291,7 +291,7 @@ describe('connections', () => {
       const token = await grpc.service.token('admin');
       // The token is known, so that the calls are admitted.
       await grpc.scans(token).get('ListScans');
-      // 200 at once and 20 a second, of which a loaded machine may take some; the HTTP/2 library's own limit is 1,000.
+      // A burst of 200 and 20 a second, so a loaded machine may handle some; the HTTP/2 library's own limit is 1,000.
       expect(await lookedAtBeforeClose(grpc, token)).toBeLessThan(800);
     } finally {
       await grpc.close();
@@ -318,7 +318,7 @@ describe('connections', () => {
       const trailers = new Promise<IncomingHttpHeaders>((resolve) => watch.once('trailers', resolve));
       await new Promise((resolve) => watch.once('data', resolve));
       expect(await reject(session, 100)).toBe(20);
-      // Longer than a connection without an admitted call would have stayed.
+      // Longer than the lifetime of a connection without an admitted call.
       await sleep(700);
       await grpc.scans(token).get('CancelScan', { scan_id });
       expect((await trailers)['grpc-status']).toBe('0');
@@ -348,7 +348,7 @@ describe('connections', () => {
       await expect.poll(() => events.length).toBeGreaterThan(0);
       clock.advance(3_600_000);
       await clock.looks();
-      // A quiet call keeps its connection: its client responds to pings.
+      // An idle call keeps its connection open: its client responds to pings.
       await busy.get('CancelScan', { scan_id });
       await new Promise((resolve) => watch.once('end', resolve));
       expect(events.at(-1)).toMatchObject({ type: 'end' });
@@ -358,7 +358,7 @@ describe('connections', () => {
   });
 });
 
-/** What a handshake ends with. */
+/** Outcome of a TLS handshake. */
 function handshake(
   port: number,
   options: object = {},

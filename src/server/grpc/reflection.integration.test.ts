@@ -28,7 +28,7 @@ interface Response {
   error_response?: { error_code: number; error_message: string };
 }
 
-/** Sends requests on one stream, one after the other. */
+/** Sends requests on one stream, one after another. */
 async function request(
   version: string,
   requests: object[],

@@ -56,7 +56,7 @@ interface RestSchema {
   additionalProperties?: unknown;
 }
 
-/** Names that a message has no field for. */
+/** Names without a field in the message. */
 function missing(message: DescMessage, { properties = {} }: RestSchema, prefix = ''): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const field = message.fields.find((one) => one.name === name);
@@ -67,7 +67,7 @@ function missing(message: DescMessage, { properties = {} }: RestSchema, prefix =
   });
 }
 
-/** Names of fields that the REST API does not have. */
+/** Names of fields that the REST API lacks. */
 function surplus(message: DescMessage, { properties = {} }: RestSchema): string[] {
   return message.fields.map(({ name }) => name).filter((name) => !Object.hasOwn(properties, name));
 }

@@ -179,7 +179,7 @@ describe('scans over gRPC', () => {
       expect(error?.code).toBe(status.INVALID_ARGUMENT);
       const details = trailers.get('grpc-status-details-bin')[0] as Buffer;
       expect(details.length).toBeGreaterThan(2000);
-      // As RFC 9113 counts them, with what the client library keeps to itself.
+      // Counted by RFC 9113, with headers that the client library hides.
       const fields = Object.entries({ ...headers.toJSON(), ...trailers.toJSON() });
       const sizes = fields.map(([name, values]) => name.length + String(values[0]).length + 32);
       const base64 = Math.ceil(details.length / 3) * 4;

@@ -47,7 +47,7 @@ async function ended(grpc: GrpcService, name: string): Promise<string> {
 
 const textOf = (pieces: Piece[]) => Buffer.concat(pieces.map(({ data }) => data)).toString();
 
-/** Resolves with the first message that fulfils a condition. */
+/** Resolves with the first message that meets a condition. */
 async function message(
   call: ClientReadableStream<unknown>,
   wanted: (event: Event) => boolean,
@@ -113,7 +113,7 @@ describe('WatchScan', () => {
     const doomed = grpc.scans(admin).all('WatchScan', { scan_id: first });
     await sleep(200);
     await grpc.scans(admin).get('DeleteScan', { scan_id: first });
-    // Its last state may still be sent before it is gone.
+    // Its last state may still be sent before it is deleted.
     const { error, messages } = await doomed;
     expect(error === null ? messages.at(-1) : error.code).toEqual(
       error === null ? expect.objectContaining({ type: 'end' }) : status.NOT_FOUND,
@@ -141,7 +141,7 @@ describe('WatchScan', () => {
 });
 
 describe('server.streams', () => {
-  /** Opens a stream of events by REST. */
+  /** Opens an event stream by REST. */
   const events = async (base: string, scan_id: string, token: string) => {
     const leave = new AbortController();
     const headers = { authorization: `Bearer ${token}` };
@@ -170,12 +170,12 @@ describe('server.streams', () => {
     expect([refused.error?.code, codeOf(refused)]).toEqual([status.RESOURCE_EXHAUSTED, 'rate_limited']);
     expect(refused.error?.metadata.get('retry-after')).toEqual(['5']);
 
-    // Another token has places of its own, as long as the server has some.
+    // Another token has its own limit, as long as the server has capacity.
     const other = await events(base, scan_id, second);
     expect(other.response.status).toBe(200);
     expect((await events(base, scan_id, second)).response.status).toBe(429);
 
-    // A request of the headers alone takes no place, and a stream that ended leaves its own.
+    // A HEAD request does not count, and a stream that ended no longer does.
     const headers = { authorization: `Bearer ${first}` };
     const head = await fetch(`${base}/api/v1/scans/${scan_id}/events`, { method: 'HEAD', headers });
     expect(head.status).toBe(200);
@@ -236,7 +236,7 @@ describe('GetResults and ExportScan', () => {
       call.end(framed(toBinary(GetResultsRequestSchema, request)));
       const responded = `route="${path}"`;
       await sleep(1000);
-      // Nothing was read: the service stands still in the middle of the file, and serves others.
+      // Nothing was read: the service pauses in the middle of the file, and serves others.
       expect((await grpc.service.context.metrics.render('text')).text).not.toContain(responded);
       await grpc.scans().get('GetScan', { scan_id });
       const bytes: Buffer[] = [];
@@ -383,7 +383,7 @@ describe('health', () => {
   });
 });
 
-/** A message as it goes over the wire. */
+/** Frames a message for the wire. */
 function framed(message: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);

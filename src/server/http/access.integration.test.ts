@@ -16,7 +16,7 @@ afterAll(() => service.close());
 const make = async (expiry: string | null = '1h') =>
   await createToken(service.store, { name: 'test', scopes: ['admin'], expiry });
 
-/** Every cause for which a token is invalid. */
+/** A token for every cause of rejection. */
 async function badTokens(): Promise<Record<string, string | null>> {
   const [expired, revoked, rotated, good] = [await make(), await make(), await make(), await make()];
   await service.store.tokens.update(expired.record.id, { expires_at: '2020-01-01T00:00:00.000Z' });
@@ -34,7 +34,7 @@ async function badTokens(): Promise<Record<string, string | null>> {
   };
 }
 
-/** An address for each request: wrong tokens from one are limited. */
+/** A new address per request: invalid tokens are limited per address. */
 let addresses = 0;
 function nextAddress(): string {
   addresses += 1;
@@ -62,7 +62,7 @@ describe('every method of every route', () => {
           const response = await service.app.inject({ method, url, headers, remoteAddress: nextAddress() });
           if (response.statusCode !== 401) {
             open.add(path);
-            // The UI is open, and there is none without its files.
+            // The UI is public, but missing without its files.
             const expected = path.startsWith('/ui') ? [404, 405] : [200, 405];
             expect([method, path, cause, expected.includes(response.statusCode)]).toEqual([
               method,

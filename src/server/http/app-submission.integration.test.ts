@@ -177,7 +177,7 @@ describe('submission', () => {
   });
 
   it('refuses the whole internet without counting through it, with limit and count (T-028)', async () => {
-    // Whoever expands the larger ones does not end within the time of a test.
+    // Expanding the larger ones would exceed the test timeout.
     for (const target of ['0.0.0.0/0', '::/0', '10.0.0.0/8', '2001:db8::/64']) {
       const response = await post({ targets: [target] });
       expect(response.statusCode).toBe(400);

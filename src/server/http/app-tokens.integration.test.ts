@@ -23,7 +23,7 @@ describe('tokens', () => {
     const messages = new Set<string>();
     const bad = [null, 'garbage', unknown, expired, `${good.slice(0, -1)}_`];
     for (const [index, token] of bad.entries()) {
-      // An address for each: wrong tokens from one are limited.
+      // A new address each: invalid tokens are limited per address.
       const remoteAddress = `127.0.1.${index}`;
       for (const [method, url] of closedRoutes) {
         const headers = token === null ? {} : { authorization: `Bearer ${token}` };
@@ -123,7 +123,7 @@ describe('tokens', () => {
     const request = {
       headers: { authorization },
       rawHeaders: ['Authorization', authorization],
-      // Longer than any URL: a look for each of them does not end within the time of a test.
+      // Longer than any URL: searching it once per character would exceed the test timeout.
       url: `/api/v1/version${'?'.repeat(300_000)}`,
       socket: new Socket(),
     };

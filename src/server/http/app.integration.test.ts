@@ -300,7 +300,7 @@ describe('numbers beyond every range', () => {
         'invalid_request',
       ]);
     }
-    // Finite, and beyond what is exact: accepted or rejected, but no fault.
+    // Finite, but not a safe integer: accepted or rejected, but not an internal error.
     expect((await send(url, { ...body, dry_run: true }, '1e300')).statusCode).toBeLessThan(500);
   });
 });
@@ -401,7 +401,7 @@ describe('the description of the API', () => {
         null,
         true,
       ]);
-      // Room for the submission that comes later.
+      // Makes room for the later submission.
       if (method === 'DELETE') await expect.poll(async () => (await working.queue.counts()).pending).toBe(0);
     }
     // The only response that is not JSON.

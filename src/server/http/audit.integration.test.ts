@@ -23,7 +23,7 @@ afterEach(() => service.close());
 
 type Recorded = AuditEvent & { timestamp: string; hash: string; prev_hash: string };
 
-/** All records, once those of answers that have just ended are written. */
+/** All records, once those of the latest responses are written. */
 async function records(): Promise<Recorded[]> {
   await new Promise((resolve) => setTimeout(resolve, 50));
   const place = { folder: join(service.workspace.dir, 'audit'), file: null };
@@ -38,7 +38,7 @@ async function records(): Promise<Recorded[]> {
   );
 }
 
-/** Every byte that the service wrote: store, logs, audit, scans. */
+/** Every file that the service wrote: store, logs, audit, scans. */
 function everythingWritten(folder = service.dir): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -46,7 +46,7 @@ function everythingWritten(folder = service.dir): string {
     .join('\n');
 }
 
-/** Every route that does more than read, except the login, which any token may use. */
+/** Every route that changes something, except the login, which any token may use. */
 async function writingRoutes(token: string, scanId: string) {
   const response = await service.app.inject({ url: '/api/v1/openapi.json', headers: bearer(token) });
   const { paths } = response.json<{ paths: { [path: string]: object } }>();
@@ -128,9 +128,9 @@ describe('audit of API calls', () => {
       expect([path.slice(0, 20), status]).toEqual([path.slice(0, 20), 401]);
     }
     const [path] = tries[0] as [string, object];
-    // A good header does not help when the URL shows a token to every proxy on the way.
+    // A valid header does not help if the URL reveals a token to every proxy.
     expect(await rawGet(url, path, { Authorization: `Bearer ${token}` })).toBe(401);
-    // What is no HTTP at all is recorded, too.
+    // Requests that are not HTTP are recorded, too.
     await rawSend(url, `GET /api/v1/${token} HTTP/1.1\r\n${token} bad\r\n\r\n`);
     const seen = await records();
     expect(seen).toHaveLength(tries.length + 2);
@@ -264,7 +264,7 @@ describe('audit of API calls', () => {
 
 type RawHeaders = { [name: string]: string | string[] };
 
-/** A request with headers as they are, also twice the same. @returns the status */
+/** A request with raw headers, including duplicates. @returns the status */
 function rawGet(url: string, path: string, headers: RawHeaders): Promise<number> {
   const fields = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((one) => `${name}: ${one}\r\n`),

@@ -17,7 +17,7 @@ afterAll(() => service.close());
 
 const ports = 4;
 
-/** Ports of a record of some 11 MB, which is verified behind its first page. */
+/** Ports of a record of some 11 MB, which is verified in the background. */
 const manyPorts = 220;
 
 async function largeScan(): Promise<string> {
@@ -317,7 +317,7 @@ describe('a large record with a damaged row', () => {
     return scanId;
   };
 
-  /** The first ten are named, the others counted. */
+  /** The first ten are named, the rest is counted. */
   const namedByHealth = async () => {
     const { checks } = (await get('/api/v1/health')).json();
     const { message = '' } = checks.find(({ name }: { name: string }) => name === 'records') ?? {};

@@ -21,7 +21,7 @@ const five = [
   'x-ratelimit-reset',
 ];
 const rateNames = (headers: object) => Object.keys(headers).filter((name) => name.includes('ratelimit'));
-/** Lets the clocks stand, so that no bucket is refilled but by `vi.advanceTimersByTime`. */
+/** Stops the clocks: only `vi.advanceTimersByTime` refills buckets. */
 const stopClocks = () => vi.useFakeTimers({ toFake: ['performance', 'Date'] });
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
@@ -39,7 +39,7 @@ describe('server.api.rate_limit', () => {
     expect(new Set(await statuses(service, 100, { url: '/api/v1/version', headers }))).toEqual(
       new Set([200]),
     );
-    // One request is refilled each 0.6 s.
+    // One request is refilled every 0.6 s.
     vi.advanceTimersByTime(599);
     expect(await statuses(service, 1, { url: '/api/v1/version', headers })).toEqual([429]);
     vi.advanceTimersByTime(1);
@@ -153,7 +153,7 @@ describe('wrong tokens', () => {
     expect((await service.app.inject({ url, headers: wrong, remoteAddress: '127.0.0.9' })).statusCode).toBe(
       401,
     );
-    // Without credentials nothing is attempted.
+    // A request without credentials is not an attempt.
     expect((await service.app.inject({ url })).statusCode).toBe(401);
   });
 });

@@ -55,7 +55,7 @@ async function done(scanId: string): Promise<void> {
   await service.until(scanId, ({ status }) => status === 'completed' || status === 'failed');
 }
 
-/** What a client can distinguish two responses by. */
+/** The parts of a response that could distinguish it from another one. */
 function visible(response: LightMyRequestResponse) {
   const { date: _date, 'x-request-id': _id, ...headers } = response.headers;
   const body = response.body
@@ -78,10 +78,10 @@ describe("another tenant's ids", () => {
       const request = async (who: string, scanId: string) =>
         visible(await call(who, 'globex', { method, url: url.replace('ID', scanId), ...payload }));
       const [foreign, missing] = [await request('globex', theirs), await request('globex', unknown)];
-      // The response may contain an unknown id only where the client named it.
+      // The response may contain an unknown id only where the client sent it.
       expect([method, url, foreign.status]).toEqual([method, url, 404]);
       expect(foreign).toEqual(missing);
-      // A token of the operator that acts for globex does not see further.
+      // An operator's token that acts for globex sees no more.
       expect(await request('admin', theirs)).toEqual(await request('admin', unknown));
     }
     expect((await call('acme', 'acme', { url: `/api/v1/scans/${theirs}` })).json().data).toEqual(
@@ -90,7 +90,7 @@ describe("another tenant's ids", () => {
     expect((await call('globex', 'globex', { url: `/api/v1/scans/${own}` })).statusCode).toBe(200);
   });
 
-  /** The route with `ID` in place of its parameter; a comparison takes two ids, and both are tried. */
+  /** The route with `ID` in place of its parameter; a comparison has two ids, and both are tried. */
   function idRequests({ method, url }: RouteEntry, own: string) {
     const place = url.replace(/:\w+/, 'ID');
     const payload = method === 'POST' ? { payload: {} } : {};

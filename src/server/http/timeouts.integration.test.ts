@@ -36,7 +36,7 @@ describe('the deadlines of a connection (T-035)', () => {
     service = await openService();
     const { hostname, port } = new URL(await service.listen());
     const { server } = service.app as unknown as { server: Server };
-    // Shorter than in earnest; looked at once a second.
+    // Shorter than in production; checked once a second.
     server.headersTimeout = 500;
     server[deadline] = 500;
     const socket = connect(Number(port), hostname).on('error', () => undefined);

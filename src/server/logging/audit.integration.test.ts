@@ -85,7 +85,7 @@ describe('audit log', () => {
 
   it('leaves a gap record for records that waited when their process was killed', async () => {
     const file = join(dir, 'audit.log');
-    // A folder takes the place of the file, so that three records wait, until the process is killed.
+    // A folder replaces the file, so three records wait until the process is killed.
     const doomed = `
       import { mkdirSync, renameSync } from 'node:fs';
       import { AuditLog } from ${module('../../workspace/audit/audit-log.ts')};
@@ -146,7 +146,7 @@ describe('audit log', () => {
   });
 });
 
-/** A file system of its own size needs root; in a mount namespace nobody else sees it. */
+/** Mounting a file system of limited size needs root; in a mount namespace no other process sees it. */
 function canMount(): boolean {
   try {
     execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()], { stdio: 'ignore' });
@@ -206,13 +206,13 @@ describe('a full disk', () => {
     const args = ['--mount', 'sh', '-c', script, 'sh', dir, process.execPath, doomed, next];
     const { stdout } = await promisify(execFile)('unshare', args);
     const [gap, report] = JSON.parse(stdout);
-    // How many fit before the disk was full depends on the file system.
+    // How many fit before the disk is full depends on the file system.
     expect(gap).toMatch(/the audit log has a gap: [4-7] records could not be written and were lost, since 2/);
     expect(report).toMatchObject({ ok: true, gaps: [{ reason: expect.stringContaining('were lost') }] });
   });
 });
 
-/** The address of a file of this project, as JSON text. */
+/** URL of a file of this project, as JSON text. */
 function module(name: string): string {
   return JSON.stringify(new URL(name, import.meta.url).href);
 }

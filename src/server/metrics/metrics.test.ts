@@ -6,7 +6,7 @@ import { metricCatalog } from './catalog.ts';
 import { Metrics } from './metrics.ts';
 import { processMetricNames } from './process-metrics.ts';
 
-/** Bound of all series of a server. */
+/** Limit of all series of a server. */
 const seriesLimit = 2000;
 
 const endedScan = (...modules: string[]) =>
@@ -39,7 +39,7 @@ describe('Metrics', () => {
     const series = [...families.values()].reduce((sum, { samples }) => sum + samples.size, 0);
     expect(series).toBeGreaterThan(1000);
     expect(series).toBeLessThan(seriesLimit);
-    // Nothing that happened is lost.
+    // No event is lost.
     const requests = families.get('service_http_requests_total')?.samples ?? new Map<string, number>();
     expect([...requests.values()].reduce((sum, count) => sum + count)).toBe(5000);
     expect(requests.get('service_http_requests_total{route="other",status="500"}')).toBeGreaterThan(0);

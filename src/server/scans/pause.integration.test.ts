@@ -54,7 +54,7 @@ describe('pause', () => {
     const second = await service.submit('hang');
     await service.until(second, ({ results }) => results.live_hosts === 1);
     expect(service.workers.counts()).toMatchObject({ active: 1, total: 1 });
-    // A second paused scan keeps its place: there are never more than two processes for one worker.
+    // A second paused scan keeps its slot: one worker never has more than two processes.
     await control(service, second, 'pause');
     const third = await service.submit('rows 1');
     await sleep(300);

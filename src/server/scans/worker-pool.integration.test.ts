@@ -231,7 +231,7 @@ describe('a lease', () => {
       await service.store.scanQueue.extend({ scanId, attempt: 1 }, 0);
       const claimed = await claim.apply(service.queue, requested);
       taken.resolve();
-      // The response of a database may take a while.
+      // Simulates a slow database.
       await sleep(200);
       return claimed;
     });

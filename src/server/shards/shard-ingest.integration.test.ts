@@ -98,7 +98,7 @@ describe('the intake of shards', () => {
   it('lets no late row of an earlier attempt come between what the next one was given and what it sends', async () => {
     const first = await claim('a');
     await intake.append(first, 0, lines(1));
-    // Admitted while the shard is still its own, written when it is not any more.
+    // Admitted while it owns the shard, written after it has lost it.
     const late = store.shards.holder.bind(store.shards);
     let second: ShardCredentials | null = null;
     store.shards.holder = async (...place) => {

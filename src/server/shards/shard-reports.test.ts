@@ -14,7 +14,7 @@ it('counts the packets of every attempt, and none twice', () => {
   const since = (...shards: ShardState[]) => traffic.since(shards, reports).sent;
   expect(since(shard(0, 1, 100), shard(1, 1, null))).toBe(0);
   expect(since(shard(0, 1, 130), shard(1, 1, 5))).toBe(35);
-  // Another worker has the first one and has not reported yet.
+  // Another worker has claimed the first one and has not reported yet.
   expect(since(shard(0, 2, 130), shard(1, 1, 5))).toBe(0);
   expect(since(shard(0, 2, 20), shard(1, 1, 9, true))).toBe(24);
   expect(since(shard(0, 2, 20), shard(1, 1, 9, true))).toBe(0);

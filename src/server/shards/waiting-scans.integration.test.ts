@@ -9,7 +9,7 @@ import type { QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 const skip = postgresObstacle();
-/** Concurrent scans per pool with planned shards. */
+/** Maximum concurrent scans per pool with a shard plan. */
 const mostOfPool = 64;
 const hour = 3_600_000;
 
@@ -37,7 +37,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
 
   const presence = () => shardsOf(service).presence;
 
-  /** A worker of a pool, as far as the database knows. */
+  /** Registers a worker of a pool in the database. */
   async function see(pool: string): Promise<void> {
     await service.store.hosts.saveWorker({
       worker_id: `w-${pool}`,
@@ -59,7 +59,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     return claimed.shard as QueuedShard;
   }
 
-  /** Begins with a shard as a worker does: at the latest its first heartbeat says so. */
+  /** Starts a shard as a worker does: its first heartbeat shows it at the latest. */
   async function begin(shard: QueuedShard): Promise<void> {
     await line.begin(shard.scanId);
     await line.beat(shard, { appliedCommand: 'run', appliedRate: 0 });
@@ -114,7 +114,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     const waiting = async () =>
       (await service.store.execute(`select 1 from portolan.scan_queue where state = 'waiting'`, [])).rows
         .length;
-    // Those that came before it have their turn first, as far as there are places.
+    // Earlier scans come first, as far as there is capacity.
     expect(await waiting()).toBe(1);
   });
 
@@ -126,7 +126,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     expect(await service.queue.counts()).toMatchObject({ pending: 1, running: 0 });
 
     const shard = await claim('lab');
-    // Taken by a worker that may give it back, such as one of another major version.
+    // Claimed by a worker that may return it, such as one of another major version.
     expect((await detail(scanId)).status).toBe('pending');
     await line.release(shard, 'lab');
     const before = Date.now();
@@ -134,7 +134,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     const running = await service.until(scanId, ({ status }) => status === 'running');
     expect(Date.parse(running.started_at ?? '')).toBeGreaterThanOrEqual(before - 100);
     expect(await service.queue.counts()).toMatchObject({ pending: 0, running: 1 });
-    // The next worker, and the server after a restart, have the same moment.
+    // The next worker, and the server after a restart, use the same start time.
     const earlier = new Date(Date.parse(running.started_at ?? '') - 2 * hour);
     await service.store.execute('update portolan.shard_plans set started_at = $1', [earlier.toISOString()]);
     const again = Date.parse((await line.begin(scanId)) ?? '');
@@ -184,7 +184,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await presence().lookForScans();
     expect(await warned()).toEqual([['owner_away'], ['owner_away']]);
     expect(await checks()).toContain('owners');
-    // So short an absence may be a restart: a schedule waits for the run.
+    // Such a short absence may be a restart: a schedule waits for the run.
     expect(await presence().isAbandoned(scanId)).toBe(false);
     await heartbeat(61_000);
     expect(await presence().isAbandoned(scanId)).toBe(true);

@@ -18,7 +18,7 @@ async function post(text: string | Buffer): Promise<{ status: number; answer: st
   return { status: response.status, answer: await response.text() };
 }
 
-// The large ones nearly fill a body: whatever takes more than linear time does not end within the time of a test.
+// The large ones nearly fill a body: more than linear time would exceed the test timeout.
 const refused: [string, string | Buffer][] = [
   ['__proto__', body('"__proto__":{"polluted":1}')],
   ['__proto__ in escapes', body('"\\u005f\\u005fproto\\u005f_":{"polluted":1}')],

@@ -21,7 +21,7 @@ const preflight = (origin: string, url = '/api/v1/scans'): InjectOptions => ({
   url,
   headers: { origin, 'access-control-request-method': 'POST' },
 });
-/** What only looks like the listed origin. */
+/** Origins that resemble the listed one. */
 const strangers = [
   'null',
   'https://evil.example',
@@ -187,7 +187,7 @@ describe('clients behind a trusted proxy (T-037)', () => {
     for (let time = 0; time < 25; time++) seen.add(await wrong('192.0.2.1', '10.0.0.1'));
     expect([...seen]).toEqual([401, 429]);
     expect(await wrong('192.0.2.2', '10.0.0.1')).toBe(401);
-    // Not a proxy that is trusted: it is the client.
+    // Not a trusted proxy: it is the client.
     seen.clear();
     for (let time = 0; time < 25; time++) seen.add(await wrong(`192.0.2.${time}`, '203.0.113.1'));
     expect([...seen]).toEqual([401, 429]);

@@ -42,7 +42,7 @@ function clientOf(service: Service) {
   };
 }
 
-/** Until every response so far has its record. */
+/** Polls until every response so far has its record. */
 async function records(
   list: () => Promise<Listed[]>,
   wanted: (audit: Listed[]) => boolean,

@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** A service that enforces licenses, with one for the plan and features, or without any. */
+/** A service that enforces licenses, with a license for the plan and features, or without one. */
 async function enforced(
   plan: string | null,
   features: string[] = [],
@@ -93,7 +93,7 @@ describe('the rate of the plan', () => {
 });
 
 describe('a feature', () => {
-  /** A route that needs a feature, behind the checks of the real app. */
+  /** A route that requires a feature, behind the checks of the real app. */
   async function ask(service: Service, scopes: string): Promise<[number, unknown]> {
     const app = Fastify() as unknown as App;
     app.decorateRequest('unknownFields', null as never);

@@ -78,7 +78,7 @@ describe('GET /metrics', () => {
     const families = await read(service);
     expect(valueOf(families, 'service_scans_finished_total{status="completed"}')).toBe(1);
     expect(valueOf(families, 'service_scans_finished_total{status="failed"}')).toBe(3);
-    // The one that was canceled while it waited has no running time.
+    // The scan canceled while waiting has no running time.
     expect(valueOf(families, 'service_scan_duration_seconds_count')).toBe(3);
     expect(valueOf(families, 'service_scan_duration_seconds_bucket{le="60"}')).toBe(3);
     expect(valueOf(families, 'service_queue_length')).toBe(0);
@@ -234,7 +234,7 @@ describe('GET /metrics', () => {
       expect(body).toContain('# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total ');
       expect(body).toContain('service_http_requests_total{route="/health",status="200"} 1\n');
       expect(body).not.toMatch(/_total_total|^# TYPE \S+_total /m);
-      // Bounds in the one form that strict parsers accept.
+      // Bounds in the only form that strict parsers accept.
       expect(body).toContain('service_scan_duration_seconds_bucket{le="60.0"} 0\n');
       expect(body).toContain('service_scan_duration_seconds_bucket{le="+Inf"} 0\n');
       expect(body).not.toMatch(/le="\d+"/);

@@ -43,7 +43,7 @@ describe('POST /api/v1/scans/plan', () => {
       skipped: null,
       options: { ports: '22,80', exclude_ports: '80', retries: 0, rate: 100, timeout: '3s' },
     });
-    // 80 is left out of the four ports of the probe, too.
+    // 80 is also removed from the four ports of the probe.
     expect(node('tcp_probe_discovery').options).toMatchObject({ ports: '22,25,443', retry: 1 });
     // Per host: ICMP and ARP twice, three ports twice, one port once.
     expect(data.packets_estimate).toBe(123 * (2 + 2 + 6 + 1));

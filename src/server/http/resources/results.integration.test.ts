@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A scan that is over, with these rows in its record. */
+/** A finished scan with these rows in its record. */
 async function finishedScan(rows: Iterable<ResultRow>, name = 'done'): Promise<string> {
   const scanId = await service.submit(name);
   const record = await openRecord(service.workspace.scan(scanId));
@@ -107,7 +107,7 @@ describe('export', () => {
       url: '/api/v1/scans',
       payload: { targets: ['127.0.0.1'], name },
     });
-    // A name with line breaks may be refused; what is taken is harmless.
+    // A name with line breaks may be rejected; an accepted one is harmless.
     const scanIds = [await finishedScan([port(22)], '../../x" Set-Cookie: a=b')];
     if (response.statusCode === 201) scanIds.push(response.json().data.scan_id);
     for (const scanId of scanIds) {
@@ -175,7 +175,7 @@ describe('a scan that is deleted during its export', () => {
       const bytes = await rest(response);
       expect(response.complete).toBe(true);
       if (format === 'tar.gz') {
-        // Its first byte was read by itself.
+        // Its first byte was read separately.
         expect((await unpackTar(gunzipSync(Buffer.concat([Buffer.of(0x1f), bytes])))).length).toBeGreaterThan(
           0,
         );

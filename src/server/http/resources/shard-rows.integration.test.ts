@@ -45,7 +45,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** Sends the head of a request, and of its body only what is given. @returns status of the response */
+/** Sends the head of a request, with only the given part of its body. @returns status of the response */
 async function statusOf(path: string, headers: Record<string, string | number>, body = ''): Promise<number> {
   const { port } = app.server.address() as AddressInfo;
   const call = request({ port, method: 'PUT', path: `/internal/shards/${path}`, headers, agent: false });
@@ -68,7 +68,7 @@ it.each([
   ['rows/0', 'application/x-ndjson'],
 ])('%s checks the key, then the length, and reads the body last', async (kind, type) => {
   const path = `${scanId}/0/${kind}`;
-  // None of these sends a byte of its body: a server that waited for it would not respond.
+  // None of these sends any byte of its body: a server that waited for it would not respond.
   expect(await statusOf(path, sender('wrong', type, 3 * mebibyte))).toBe(401);
   expect(await statusOf(path, sender('wrong', type, 900 * mebibyte))).toBe(401);
   expect(await statusOf(path, { 'content-type': type, 'content-length': mebibyte })).toBe(401);

@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Sends a path exactly as it stands. */
+/** Sends a path unchanged. */
 async function request(
   path: string,
   method = 'GET',
@@ -204,7 +204,7 @@ describe('the folder of the UI', () => {
       fileURLToPath(new URL('../../../../bin/portolan', import.meta.url)),
       ...args,
     ];
-    // To root every folder is open, unless it gives the right away (capabilities(7), CAP_DAC_OVERRIDE).
+    // Root can open every folder, unless it drops that capability (capabilities(7), CAP_DAC_OVERRIDE).
     const drop = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all', '--'];
     const [program = '', ...rest] = process.getuid?.() === 0 ? [...drop, ...command] : command;
     const ended = spawnSync(program, rest, {
