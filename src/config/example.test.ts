@@ -37,7 +37,7 @@ describe('the example file', () => {
   it('holds the values that are shipped', () => {
     const shown = new Map(showSettings(load(renderExample())).map(({ key, value }) => [key, value]));
     for (const { path, shipped: value } of shipped) {
-      // A variable that is not set leaves the key as it is by default.
+      // An unset variable leaves the key at its default.
       const expected = String(value).startsWith('${') ? null : value;
       expect([path, shown.get(path)]).toEqual([path, expected]);
     }

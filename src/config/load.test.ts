@@ -70,7 +70,7 @@ describe('precedence', () => {
   });
 
   it('T-064 holds in every combination of the sources', () => {
-    // The weakest first; each sets the rate to its place in this list.
+    // Lowest precedence first; each sets the rate to its position in this list.
     const sources = [
       { name: 'XDG file', put: (on: boolean) => place('.config/portolan/config.yaml', on, 1) },
       { name: 'workspace file', put: (on: boolean) => place('ws/config/portolan.yaml', on, 2) },
@@ -138,7 +138,7 @@ describe('precedence', () => {
     expect(folder.load().config.scanner.scope.deny).toEqual(['169.254.169.254/32', 'fd00:ec2::254/128']);
     const emptied = folder.file('no-deny.yaml', 'scanner: { scope: { deny: [] } }\n');
     expect(folder.load({ file: emptied }).config.scanner.scope.deny).toEqual([]);
-    // An empty variable counts as not set.
+    // An empty variable counts as unset.
     env['SERVICE_SCANNER__SCOPE__DENY'] = '';
     expect(folder.load().config.scanner.scope.deny).toHaveLength(2);
   });

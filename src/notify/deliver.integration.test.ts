@@ -46,7 +46,7 @@ async function mail(options?: ConstructorParameters<typeof MailReceiver>[0]) {
   return { receiver, smtp: { smtp_server: '127.0.0.1', smtp_port: await receiver.listen() } };
 }
 
-/** Somebody who takes connections and then does as told. */
+/** A server that accepts connections and runs `behaviour` on each. */
 async function tcp(behaviour: (socket: Socket) => void): Promise<number> {
   const server: TcpServer = createTcp((socket) => {
     socket.on('error', () => undefined);
@@ -75,10 +75,10 @@ async function attempt(
   return await deliver(settingsOf(settings), delivery, new AbortController().signal, timeoutMs);
 }
 
-/** A time limit that no try reaches, longer than a test may take, milliseconds. */
+/** A timeout that no attempt reaches, longer than a test may take, milliseconds. */
 const patient = 60_000;
 const delivered = { status: 'delivered', remark: null };
-/** What nobody shall be able to smuggle anywhere. */
+/** Text that must be escaped everywhere. */
 const hostile = '<!channel> @here & <script>"x"</script>';
 const manyTargets = Array.from({ length: 10_000 }, (_, n) => `${'h.'.repeat(120)}${n}.example`);
 
@@ -404,7 +404,7 @@ describe('email://', () => {
       delivered,
     );
     expect(offering.receiver.received.map(({ secure }) => secure)).toEqual([true, false]);
-    // Demanded, so its made-up certificate is not good enough.
+    // TLS is required, so its self-signed certificate is rejected.
     const demanded = await attempt({ email: { ...offering.smtp, tls: 'required' } }, 'email://a@b.example');
     expect(demanded).toMatchObject({ status: 'fault' });
     const plain = await mail();

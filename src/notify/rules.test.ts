@@ -62,7 +62,7 @@ describe('what a channel may get about a completed scan', () => {
     const channel = 'webhook://siem';
     expect(forms([], { channel, hookEvents: ['scan.changed'] })).toEqual(['scan.changed']);
     expect(forms([], { channel, hookEvents: ['scan.completed'] })).toEqual(['scan.completed']);
-    // The delivery then says that the webhook does not want it.
+    // The delivery then reports that the webhook is not subscribed.
     expect(forms([], { channel, hookEvents: ['scan.failed'] })).toEqual(['scan.completed']);
     expect(forms([], { hookEvents: ['scan.changed'] })).toEqual(['scan.completed', 'scan.changed']);
   });

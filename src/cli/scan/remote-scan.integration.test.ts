@@ -9,7 +9,7 @@ let url = '';
 
 type Answer = (response: ServerResponse, lastEventId: string | undefined) => void;
 
-/** A server whose event streams behave as told, one after the other; the scan is over once they are used up. */
+/** A server with scripted event streams, one after another; the scan has ended once they are used up. */
 async function serve(streams: Answer[]): Promise<void> {
   server = createServer((request, response) => {
     if (!request.url?.endsWith('/events')) {

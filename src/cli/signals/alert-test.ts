@@ -14,7 +14,7 @@ import type { AlertFlags, AlertList } from './alert-list.ts';
 interface TestedRule {
   name: string;
   condition: string;
-  /** Null when a value is unknown, or when the condition cannot be evaluated. */
+  /** Null if a value is unknown, or if the condition cannot be evaluated. */
   holds: boolean | null;
   error: string | null;
   values: ShownValues;
@@ -23,7 +23,7 @@ interface TestedRule {
   message: string;
 }
 
-/** `alert test` @throws PortolanError `configuration` for a bad file */
+/** `alert test` @throws PortolanError `configuration` for an invalid file */
 export async function testAlerts(file: string, flags: AlertFlags, global: GlobalFlags): Promise<number> {
   const path = resolve(file);
   const { rules } = await readAlertRules([path], path);
@@ -39,7 +39,7 @@ export async function testAlerts(file: string, flags: AlertFlags, global: Global
   return 0;
 }
 
-/** Without a server, or without its permission, nothing is known. A server that is named must respond. */
+/** Without a server, or without its permission, no value is known. A named server must respond. */
 async function readValues(flags: AlertFlags, global: GlobalFlags): Promise<ShownValues> {
   const named = await namedClient(flags, global);
   const client = named ?? (await findServer(flags, global));
@@ -70,7 +70,7 @@ function testRule(rule: AlertRule, shown: ShownValues): TestedRule {
 
 function evaluate({ condition }: AlertRule, shown: ShownValues): Pick<TestedRule, 'holds' | 'error'> {
   const names = Object.keys(shown);
-  // A server knows of a value that it is unknown now; comparisons with it are false.
+  // A server reports values that are unknown now; comparisons with them are false.
   if (condition.variables.some((variable) => !names.includes(variable))) return { holds: null, error: null };
   const values = Object.fromEntries(alertVariableNames.map((name) => [name, shown[name] ?? Number.NaN]));
   const evaluation = evaluateCondition(condition, values as unknown as AlertValues);

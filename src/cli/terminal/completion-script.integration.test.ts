@@ -19,7 +19,7 @@ function sampleProgram(): Command {
   return program;
 }
 
-/** What bash offers for the last word of a line. */
+/** Completions of bash for the last word of a line. */
 function offered(line: string): string[] {
   const words = line.split(' ');
   const quoted = words.map((word) => `'${word}'`).join(' ');

@@ -13,7 +13,7 @@ const ipv4: fc.Arbitrary<Address> = fc
   .bigInt({ min: 0n, max: (1n << 32n) - 1n })
   .map((value) => ({ family: 4, value, zone: null }));
 
-/** Groups with many zeros, so that runs of zeros of every place and length occur. */
+/** Groups with many zeros: produces runs of zeros of every position and length. */
 const ipv6: fc.Arbitrary<Address> = fc
   .array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 })
   .map((groups) => groups.reduce((value, group) => (value << 16n) | BigInt(group), 0n))

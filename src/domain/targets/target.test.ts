@@ -6,7 +6,7 @@ import { countAddresses, parseTargets } from './target.ts';
 const interfaces = new Set(['lo', 'eth0', 'br-lan']);
 const parse = (...values: string[]) => parseTargets(values, interfaces);
 
-/** The reason for the one item, or a failure when it was accepted. */
+/** The reason for the only item; fails if it was accepted. */
 function reasonFor(item: string): string {
   const list = parse(item);
   expect(list.targets, `accepted: ${JSON.stringify(list.targets)}`).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CronSchedule, maxScheduleLength, scheduleProblem } from './cron.ts';
 
-/** The next times after one, to the minute, UTC. */
+/** The next times after a time, to the minute, UTC. */
 function times(schedule: string, from: string, count = 3, zone = 'UTC'): string[] {
   const cron = new CronSchedule(schedule, zone);
   const found: string[] = [];

@@ -159,7 +159,7 @@ describe('a freeze', () => {
       [freeze('2026-12-24', '2026-12-26', 'Europe/Berlin', 'holidays')],
     );
     expect(standing(calendar, '2026-12-23T22:30Z')).toBe('open 2026-12-23T23:00:00');
-    // It ends at midnight within a window, which goes on then.
+    // It ends at midnight within a window, which then continues.
     expect(standing(calendar, '2026-12-25T01:00Z')).toBe('closed 2026-12-26T23:00:00');
     expect(standing(calendar, '2026-12-26T23:00Z')).toBe('open 2026-12-27T05:00:00');
     expect(calendar.at(Date.parse('2026-12-25T01:00Z')).closure?.reason).toBe('a freeze is active: holidays');
