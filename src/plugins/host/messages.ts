@@ -9,9 +9,12 @@ import type { PluginMetadata } from '../plugin.ts';
 export const batchItems = 128;
 export const batchMs = 20;
 
-/** From the scan to the host. */
+/** Kinds that run in a host. */
+export type HostedKind = 'native' | 'script' | 'wasm';
+
+/** From the scan to the host; `output` is the most bytes of a frame from the host. */
 export type HostRequest =
-  | { id: number; op: 'load'; kind: 'native' | 'script' | 'wasm'; file: string; config?: string }
+  | { id: number; op: 'load'; kind: HostedKind; file: string; config?: string; output: number }
   /** Once per host, after `load`. */
   | { id: number; op: 'initialize' }
   /** Once per node. */
@@ -43,8 +46,11 @@ export interface LoadedValue {
 
 /** From the host to the scan, while a node executes. */
 export type HostCall =
-  /** The next items of a key: at most `batchItems`, none and `end` after the last one. */
-  | { call: number; op: 'pull'; node: string; key: string }
+  /**
+   * The next items of a key: at most `batchItems`, none and `end` after the last one. `complete`: of its complete value,
+   * merged, instead of the stream.
+   */
+  | { call: number; op: 'pull'; node: string; key: string; complete: boolean }
   /** Resolves when every reader has room again. */
   | { call: number; op: 'append'; node: string; key: string; items: unknown[] }
   /** Writes one value and ends the key. */
@@ -66,7 +72,9 @@ export interface PulledItems {
 }
 
 /** What the scan responds. Bytes travel beside the JSON. */
-export type CallResult = { call: number; value?: unknown } | { call: number; error: string };
+export type CallResult =
+  | { call: number; value?: unknown }
+  | { call: number; error: string; reason: 'missing' | 'canceled' | 'invalid' };
 
 /** Through the gate of the scan; `connection` is a number that `connect` returned. Bytes to send stand beside the JSON. */
 export type NetRequest =

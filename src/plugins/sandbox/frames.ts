@@ -12,7 +12,12 @@ const headBytes = 8;
 const firstBytes = 64 * 1024;
 
 export function encodeFrame(message: unknown, bytes: Uint8Array = Buffer.alloc(0)): Buffer {
-  const json = Buffer.from(JSON.stringify(message));
+  return encodeJsonFrame(JSON.stringify(message), bytes);
+}
+
+/** @param text JSON of the message */
+export function encodeJsonFrame(text: string, bytes: Uint8Array = Buffer.alloc(0)): Buffer {
+  const json = Buffer.from(text);
   const head = Buffer.alloc(headBytes);
   head.writeUInt32LE(json.length, 0);
   head.writeUInt32LE(bytes.length, 4);

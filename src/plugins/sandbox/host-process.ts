@@ -1,10 +1,14 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { extname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
 import type { LauncherSettings } from './launcher.ts';
 
 export interface SandboxOptions {
+  /** Script that runs confined; it reads its own folder. */
+  program: string;
+  /** Flags of Node.js. */
+  flags?: string[];
   /** Bytes that a plugin may take (`plugins.limits.memory`). */
   memory: number;
   /** Bytes of a frame from the host (`plugins.limits.output`). */
@@ -47,16 +51,18 @@ export class HostProcess {
   readonly #child: Child;
   readonly #calls = new Map<number, Call>();
   readonly #memory: number;
+  readonly #receive: (frame: Frame) => void;
   readonly #ended: Promise<void>;
   #last = 0;
   #stderr = '';
   #failure: SandboxFailure | null = null;
 
-  private constructor(child: Child, { memory, output }: SandboxOptions) {
+  private constructor(child: Child, { memory, output }: SandboxOptions, receive: (frame: Frame) => void) {
     this.#child = child;
     this.#memory = memory;
+    this.#receive = receive;
     const reader = new FrameReader(output);
-    child.stdout.on('data', (chunk: Buffer) => this.#receive(reader, chunk));
+    child.stdout.on('data', (chunk: Buffer) => this.#read(reader, chunk));
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString('latin1')).slice(-stderrBytes);
     });
@@ -70,13 +76,20 @@ export class HostProcess {
     });
   }
 
-  /** @throws SandboxFailure */
-  static async start(options: SandboxOptions): Promise<HostProcess> {
+  /**
+   * @param receive gets every frame that is no response; what it throws ends the host with the cause `output`
+   * @throws SandboxFailure
+   */
+  static async start(
+    options: SandboxOptions,
+    receive: (frame: Frame) => void = rejectFrame,
+  ): Promise<HostProcess> {
     const extension = extname(import.meta.filename);
     const settings: LauncherSettings = {
-      host: join(import.meta.dirname, `host${extension}`),
+      program: options.program,
+      flags: options.flags ?? [],
       memory: options.memory,
-      readable: options.readable ?? [],
+      readable: [...(options.readable ?? []), dirname(options.program)],
       parent: process.pid,
       landlockAbi: options.landlockAbi ?? newestLandlock,
     };
@@ -86,7 +99,7 @@ export class HostProcess {
       env: {},
       cwd: '/',
     });
-    const host = new HostProcess(child, options);
+    const host = new HostProcess(child, options, receive);
     // Id 0 is the first frame, which the host sends unasked.
     await host.#wait(0, startMs);
     return host;
@@ -110,49 +123,56 @@ export class HostProcess {
     return result;
   }
 
+  /** Sends a message that has no response. */
+  send(message: object, bytes?: Uint8Array): void {
+    if (!this.#failure) this.#child.stdin.write(encodeFrame(message, bytes));
+  }
+
+  /** Ends the host with a cause, unless it has one already; its calls fail with it. */
+  end(failure: SandboxFailure): void {
+    this.#failure ??= failure;
+    this.#child.kill('SIGKILL');
+  }
+
   /** Ends the host. Returns once it is gone. */
   async close(): Promise<void> {
-    this.#end(new SandboxFailure('closed', 'the plugin host was closed'));
+    this.end(new SandboxFailure('closed', 'the plugin host was closed'));
     await this.#ended;
   }
 
   #wait(id: number, deadlineMs: number): Promise<Frame> {
     return new Promise((resolve, reject) => {
-      const late = () => this.#end(new SandboxFailure('deadline', `no response within ${deadlineMs} ms`));
+      const late = () => this.end(new SandboxFailure('deadline', `no response within ${deadlineMs} ms`));
       this.#calls.set(id, { resolve, reject, timer: setTimeout(late, deadlineMs) });
     });
   }
 
-  #receive(reader: FrameReader, chunk: Buffer): void {
+  #read(reader: FrameReader, chunk: Buffer): void {
     if (this.#failure) return;
     try {
-      for (const frame of reader.push(chunk)) this.#settle(frame);
+      for (const frame of reader.push(chunk)) if (!this.#failure) this.#take(frame);
     } catch (error) {
-      this.#end(new SandboxFailure('output', (error as Error).message));
+      this.end(new SandboxFailure('output', (error as Error).message));
     }
   }
 
-  #settle(frame: Frame): void {
+  #take(frame: Frame): void {
     const { id, missing, reason } = (frame.message ?? {}) as Record<string, unknown>;
-    if (typeof missing === 'string' && this.#calls.has(0)) {
-      this.#end(new SandboxFailure('missing', `${missing}: ${String(reason)}`));
+    const starting = this.#calls.has(0);
+    if (typeof missing === 'string' && starting) {
+      this.end(new SandboxFailure('missing', `${missing}: ${String(reason)}`));
       return;
     }
-    const key = this.#calls.has(0) ? 0 : id;
+    if (id === undefined && !starting) {
+      this.#receive(frame);
+      return;
+    }
+    const key = starting ? 0 : id;
     const call = typeof key === 'number' ? this.#calls.get(key) : undefined;
-    if (!call) {
-      this.#end(new SandboxFailure('output', 'a response without a request'));
-      return;
-    }
+    if (!call) throw new Error('a response without a request');
     clearTimeout(call.timer);
     this.#calls.delete(key as number);
     call.resolve(frame);
-  }
-
-  /** The calls are rejected once the process is gone. */
-  #end(failure: SandboxFailure): void {
-    this.#failure ??= failure;
-    this.#child.kill('SIGKILL');
   }
 
   #fail(failure: SandboxFailure, done: () => void): void {
@@ -182,4 +202,8 @@ export class HostProcess {
       `the plugin host exited with code ${code}${said === '' ? '' : `: ${said}`}`,
     );
   }
+}
+
+function rejectFrame(): void {
+  throw new Error('a response without a request');
 }

@@ -18,6 +18,8 @@ export interface Kernel {
   limit(resource: keyof typeof resources, value: number): void;
   /** The kernel ends this process when its parent ends. */
   endWithParent(): void;
+  /** Standard output goes where the errors go. @returns descriptor of what it was. @throws Error */
+  moveOutput(): number;
   /** A raw system call. @returns errno, 0 on success */
   attempt(number: number, ...args: number[]): number;
   /** Takes memory in blocks and gives it back. @returns bytes that it got, up to `bytes` */
@@ -81,6 +83,8 @@ function declare(koffi: typeof koffiModule, libc: ReturnType<typeof koffiModule.
   const setrlimit = libc.func('int setrlimit(int, const void *)');
   const open = libc.func('int open(const char *, int)');
   const close = libc.func('int close(int)');
+  const dup = libc.func('int dup(int)');
+  const dup2 = libc.func('int dup2(int, int)');
   const mmap = libc.func('size_t mmap(size_t, size_t, int, int, int, int64_t)');
   const memset = libc.func('void *memset(size_t, int, size_t)');
   const malloc = libc.func('size_t malloc(size_t)');
@@ -160,6 +164,11 @@ function declare(koffi: typeof koffiModule, libc: ReturnType<typeof koffiModule.
       must(`limit ${resource}`, setrlimit(resources[resource], pair));
     },
     endWithParent: () => must('parent death signal', prctl(prctls.deathSignal, sigkill, 0, 0, 0)),
+    moveOutput: () => {
+      const moved = Number(dup(1));
+      if (moved < 0 || Number(dup2(2, 1)) < 0) throw new Error(`dup failed (errno ${koffi.errno()})`);
+      return moved;
+    },
     attempt: (number, ...args) => {
       const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = args;
       return Number(raw(number, a, b, c, d, e, f)) < 0 ? koffi.errno() : 0;

@@ -10,7 +10,9 @@ import { foreignLibrary, loadKernel } from './kernel.ts';
 
 export interface LauncherSettings {
   /** Script that runs confined. */
-  host: string;
+  program: string;
+  /** Flags of Node.js. */
+  flags: string[];
   /** Bytes that a plugin may take in addition to those of the host. */
   memory: number;
   /** Files and folders that the plugin may read. */
@@ -59,8 +61,8 @@ function launch(): void {
   kernel.installFilter(launchFilter(arch, process.pid));
   step = 'start of the host';
   const heap = Math.max(16, Math.floor(settings.memory / mebibyte));
-  const flags = ['--no-warnings', `--max-old-space-size=${heap}`];
-  const args = [process.execPath, ...flags, settings.host, String(settings.memory)];
+  const flags = ['--no-warnings', `--max-old-space-size=${heap}`, ...settings.flags];
+  const args = [process.execPath, ...flags, settings.program, String(settings.memory)];
   process.execve(process.execPath, args, { OPENSSL_CONF: '/dev/null' });
 }
 

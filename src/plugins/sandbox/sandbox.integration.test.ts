@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HostProcess, type SandboxOptions } from './host-process.ts';
 import { Sandbox } from './sandbox.ts';
-import { testSandbox } from './self-test.ts';
+import { selfTestProgram, testSandbox } from './self-test.ts';
 
 const callMs = 15_000;
-const options: SandboxOptions = { memory: 128 * 1024 ** 2, output: 1024 ** 2 };
+const options: SandboxOptions = { program: selfTestProgram, memory: 128 * 1024 ** 2, output: 1024 ** 2 };
 const open: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { SandboxFailure, type SandboxOptions } from './host-process.ts';
 import { Sandbox } from './sandbox.ts';
 
@@ -11,6 +11,8 @@ export interface SandboxTest {
   attempts: number;
 }
 
+/** Script that tries what the sandbox must deny. */
+export const selfTestProgram = join(import.meta.dirname, `self-test-host${extname(import.meta.filename)}`);
 const memory = 128 * 1024 ** 2;
 const wanted = 4 * 1024 ** 3;
 const callMs = 10_000;
@@ -34,7 +36,7 @@ export async function testSandbox(options: Partial<SandboxOptions> = {}): Promis
   const allowed: string[] = [];
   let sandbox: Sandbox | null = null;
   try {
-    sandbox = await Sandbox.start({ memory, output: 1024 ** 2, ...options });
+    sandbox = await Sandbox.start({ program: selfTestProgram, memory, output: 1024 ** 2, ...options });
     for (const [attempt, argument, holds] of attempts) {
       const { message } = await sandbox.call({ attempt, argument }, callMs);
       const { value } = message as { value: unknown };

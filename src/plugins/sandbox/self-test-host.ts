@@ -1,10 +1,8 @@
-/** Runs inside the sandbox: `host MEMORY`. Frames come on stdin and go to stdout. Today it answers the self-test only. */
-import { readFileSync, writeSync } from 'node:fs';
+/** Runs inside the sandbox: `self-test-host MEMORY`. Frames come on stdin and go to stdout. It tries to break out. */
+import { writeSync } from 'node:fs';
 import { type AttemptRequest, tryToEscape } from './attempts.ts';
-import { hostFilter } from './filter.ts';
+import { confineHost } from './confine.ts';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
-import { loadKernel } from './kernel.ts';
-import type { Architecture } from './syscalls.ts';
 
 /** Of a frame from the parent, which is trusted. */
 const inputBytes = 1024 ** 3;
@@ -12,12 +10,7 @@ const giant = 1024 ** 3;
 
 type Request = { id: number } & ({ echo: unknown } | { flood: true } | AttemptRequest);
 
-const kernel = loadKernel();
-const status = readFileSync('/proc/self/status', 'utf8');
-const dataBytes = Number(/^VmData:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
-kernel.limit('data', dataBytes + Number(process.argv[2]));
-kernel.installFilter(hostFilter(process.arch as Architecture));
-
+const kernel = confineHost(Number(process.argv[2]));
 const reader = new FrameReader(inputBytes);
 process.stdin.on('data', (chunk: Buffer) => {
   for (const frame of reader.push(chunk)) answer(frame);
