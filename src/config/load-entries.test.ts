@@ -37,7 +37,7 @@ describe('entries', () => {
       type: 'grpc',
       endpoint: '127.0.0.1:50051',
       timeout: 5000,
-      batch_size: 0,
+      batch_size: 64,
       tls: { ca_file: '', cert_file: '', key_file: '' },
     };
     expect(folder.load({ file: folder.file('p.yaml', `plugins: [${entry}]`) }).config.plugins.list).toEqual([

@@ -1092,10 +1092,10 @@ export const configKeys = [
       },
       batch_size: {
         type: 'int',
-        default: 0,
+        default: 64,
         min: 0,
         max: 1_000_000,
-        description: 'hosts per call; 0 = all',
+        description: 'hosts per call; 0 = all in one call',
       },
       tls: {
         type: 'group',
