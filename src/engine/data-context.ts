@@ -119,12 +119,24 @@ export interface NodeDataOptions {
   onActivity: () => void;
   /** Called with +1 before and -1 after waiting for input. */
   onWait: (change: 1 | -1) => void;
+  /** Of a plugin: what it publishes is checked first. */
+  guard?: OutputGuard | undefined;
+}
+
+/** Stands between a plugin and the streams that it writes. */
+export interface OutputGuard {
+  /** The items to publish of a batch. @throws for one that must not be; then nothing of the batch is published */
+  accept(key: string, items: readonly unknown[]): unknown[];
+  /** Ends the node, also if its module ignores the error. */
+  fail(error: unknown): void;
 }
 
 /** One node's view of the shared data. */
 export class NodeData implements DataContext {
   readonly #options: NodeDataOptions;
   readonly #complete = new Map<string, Promise<unknown>>();
+  /** Why nothing more of a plugin is published. */
+  #rejected: { error: unknown } | null = null;
 
   constructor(options: NodeDataOptions) {
     this.#options = options;
@@ -163,8 +175,8 @@ export class NodeData implements DataContext {
   }
 
   async append<T>(key: string, ...items: T[]): Promise<void> {
-    const channel = this.#channel(key);
-    for (const item of items) {
+    const { channel, accepted } = this.#admit(key, items);
+    for (const item of accepted) {
       assertRecord(key, item);
       this.#options.onActivity();
       const wait = channel.append(item);
@@ -173,11 +185,13 @@ export class NodeData implements DataContext {
   }
 
   async set<T>(key: string, value: T): Promise<void> {
-    const channel = this.#channel(key);
+    const { channel } = this.#admit(key, []);
     if (Array.isArray(value)) await this.append(key, ...value);
     else {
-      channel.single = { value };
-      await channel.append(value);
+      for (const single of this.#admit(key, [value]).accepted) {
+        channel.single = { value: single };
+        await channel.append(single);
+      }
     }
     channel.end(false);
   }
@@ -218,6 +232,20 @@ export class NodeData implements DataContext {
     }
     const single = this.#subscription(key).channels.find((channel) => channel.single)?.single;
     return single ? single.value : [...records.values(), ...plain];
+  }
+
+  /** The channel of a key, and the items that may enter it. */
+  #admit(key: string, items: readonly unknown[]): { channel: ContextStream; accepted: readonly unknown[] } {
+    const { guard } = this.#options;
+    if (!guard) return { channel: this.#channel(key), accepted: items };
+    if (this.#rejected) throw this.#rejected.error;
+    try {
+      return { channel: this.#channel(key), accepted: guard.accept(key, items) };
+    } catch (error) {
+      this.#rejected = { error };
+      guard.fail(error);
+      throw error;
+    }
   }
 
   #subscription(key: string): Subscription {

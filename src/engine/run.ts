@@ -8,7 +8,7 @@ import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 import { Slots } from '../net/gate/slots.ts';
-import { ContextStream, NodeData, newSubscription } from './data-context.ts';
+import { ContextStream, NodeData, newSubscription, type OutputGuard } from './data-context.ts';
 import { errorText } from './error-text.ts';
 import type { ScanModules } from './lifecycle.ts';
 import type { ExecContext, Logger, ResultSource } from './module.ts';
@@ -217,7 +217,23 @@ class Run {
     const signals = node.isReporter ? [] : [signal, this.#stop.signal];
     const hold = (node.isReporter ? null : this.#environment.hold) ?? new PauseGate();
     const watch = watchNode(node, { signals, stallTimeoutMs, hold });
-    const data = new NodeData({
+    const blame = (error: unknown) => this.#onUncaught(node, watch, error);
+    try {
+      await answerable(blame, async () => {
+        await abortSignalled(watch.signal, () => modules.initialize(definition));
+        const module = definition.create();
+        await module.configure(config);
+        const data = await this.#dataOf(node, watch);
+        await abortSignalled(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
+      });
+    } finally {
+      watch.stop();
+    }
+  }
+
+  async #dataOf(node: Node, watch: NodeWatch): Promise<NodeData> {
+    const { producer } = node.planned.definition;
+    return new NodeData({
       subscriptions: node.subscriptions,
       channels: node.channels,
       onActivity: () => node.alive(),
@@ -225,18 +241,19 @@ class Run {
         node.waiting += change;
         node.alive();
       },
+      guard: producer && (await this.#guardOf(node, watch)),
     });
-    const blame = (error: unknown) => this.#onUncaught(node, watch, error);
-    try {
-      await answerable(blame, async () => {
-        await abortSignalled(watch.signal, () => modules.initialize(definition));
-        const module = definition.create();
-        await module.configure(config);
-        await abortSignalled(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
-      });
-    } finally {
-      watch.stop();
-    }
+  }
+
+  /** Loaded for plugins only. */
+  async #guardOf(node: Node, watch: NodeWatch): Promise<OutputGuard> {
+    const { ItemCheck } = await import('./item-check.ts');
+    const check = new ItemCheck({
+      module: node.planned.definition.name,
+      addresses: this.#environment.net.addresses,
+      warn: this.#warnerOf(node),
+    });
+    return { accept: (key, items) => check.accept(key, items), fail: watch.fail };
   }
 
   /** Handles an uncaught error of a module. After its end there is nothing to stop, but the node counts as failed. */
@@ -249,9 +266,8 @@ class Run {
 
   #context(node: Node, signal: AbortSignal): ExecContext {
     const { scanId, net, log, results, fingerprints, vulnerabilities } = this.#environment;
-    const { earlier, onProgress, onWarning } = this.#environment;
+    const { earlier, onProgress } = this.#environment;
     const { instanceId, definition, config, timeoutMs } = node.planned;
-    const warned = new Set<string>();
     return {
       signal,
       deadline: timeoutMs === null ? null : performance.now() + timeoutMs,
@@ -280,12 +296,18 @@ class Run {
       method: (text) => {
         node.stage.method = text.slice(0, maxMethodLength);
       },
-      warn: (code, message, target) => {
-        const identity = `${code} ${target ?? ''}`;
-        if (warned.has(identity)) return;
-        warned.add(identity);
-        onWarning({ code, message, node: instanceId, ...(target ? { target } : {}) });
-      },
+      warn: this.#warnerOf(node),
+    };
+  }
+
+  /** The same code and target are reported once. */
+  #warnerOf(node: Node): ExecContext['warn'] {
+    const warned = new Set<string>();
+    return (code, message, target) => {
+      const identity = `${code} ${target ?? ''}`;
+      if (warned.has(identity)) return;
+      warned.add(identity);
+      this.#environment.onWarning({ code, message, node: node.id, ...(target ? { target } : {}) });
     };
   }
 
