@@ -27,7 +27,7 @@ const heartbeatMs = 500;
 const minHeartbeatMs = 50;
 /** Timeout of a heartbeat; the next one uses another connection, milliseconds. */
 const heartbeatTimeoutMs = 5000;
-/** An owner that is just starting takes rows a moment later: warn only after this many attempts. */
+/** An owner that is just starting accepts rows a moment later: warn only after this many attempts. */
 const warnAfterAttempts = 4;
 /** Grace period between cancel and SIGKILL, milliseconds. */
 const cancelGraceMs = 5000;
@@ -40,14 +40,14 @@ export interface ShardRunInput {
   request: ScanRequest;
   /** Of the submission. */
   origin: ScanOrigin;
-  /** When the scan began, ISO 8601 UTC by the clock of this machine. */
+  /** When the scan started, ISO 8601 UTC by the clock of this machine. */
   startedAt: string;
-  /** Time that the scan was paused so far, milliseconds. */
+  /** Paused time of the scan so far, milliseconds. */
   pausedMs: number;
   config: Config;
   line: ShardQueue;
   home: ShardHome;
-  /** Folder of this run alone; removed at the end. */
+  /** Folder of this run only; removed at the end. */
   dir: string;
   entryFile: string;
   env: NodeJS.ProcessEnv;
@@ -122,7 +122,7 @@ export class ShardRun {
     this.#nap.abort();
   }
 
-  /** What the trace of the scan tells of this run. */
+  /** This run in the trace of the scan. */
   traceOf(end: ShardEnd): EndedShard {
     const { shard, attempt } = this.#input.shard;
     const { outcome, live } = this.#process ?? { outcome: null, live: null };
@@ -188,14 +188,14 @@ export class ShardRun {
     if (outcome === null) return await (this.#releasing ? this.#release() : this.#abandon());
     // Another host may have free disk space.
     if (outcome.error?.code === 'insufficient_storage') return await this.#abandon();
-    // The owner goes on once it is told.
+    // The owner continues once it has the outcome.
     this.#endedAt = Date.now();
     const told: ShardOutcome = { ...outcome, ...this.#counters, evaluated };
     const tell = () => line.finish(shard, JSON.stringify(told));
     return (await this.#untilAcknowledged(tell)) ? 'done' : 'lost';
   }
 
-  /** Returns the shard to the queue, so that nobody waits until its lease expires. */
+  /** Returns the shard to the queue at once, instead of leaving it until the lease expires. */
   async #release(): Promise<ShardEnd> {
     const { line, shard } = this.#input;
     return (await this.#untilAcknowledged(() => line.release(shard, shard.pool))) ? 'released' : 'lost';
@@ -221,7 +221,7 @@ export class ShardRun {
     return false;
   }
 
-  /** Creates the folder of the scan with the rows of earlier attempts. @returns null when the shard must not run */
+  /** Creates the folder of the scan with the rows of earlier attempts. @returns null if the shard must not run */
   async #prepare(): Promise<{ folder: ScanFolder; rows: number } | null> {
     const { shard, dir, home, onWarning } = this.#input;
     for (let tries = 1; !this.#lost && !this.#releasing; tries++) {
@@ -305,7 +305,7 @@ export class ShardRun {
       }
       const signal = AbortSignal.any([nap, this.#ended.signal]);
       await sleep(heartbeatMs, undefined, { signal }).catch(() => undefined);
-      // Spares the store, however often this is woken.
+      // Limits the load on the store, however often this is woken.
       if (nap.aborted) await sleep(minHeartbeatMs);
     }
   }

@@ -9,7 +9,7 @@ const stallMs = 120_000;
 /** Time for a client that is still sending to read the response; its data is dropped meanwhile. */
 const lingerMs = 500;
 
-/** Response to one call on its HTTP/2 stream. Ends once, whoever ends it first. */
+/** Response to one call on its HTTP/2 stream. Ends only once. */
 export class CallResponse {
   readonly #stream: ServerHttp2Stream;
   readonly #headers: Record<string, string>;

@@ -226,7 +226,7 @@ export class ScanTable {
     return true;
   }
 
-  /** Stores the end of a scan and its notifications atomically, whoever ends it. */
+  /** Stores the end of a scan and its notifications atomically. */
   async #addNotifications(scanId: string): Promise<void> {
     const row = await this.#db
       .selectFrom('scans')
