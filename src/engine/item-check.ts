@@ -4,7 +4,7 @@ import { formatAddress, parseAddress } from '../domain/targets/address.ts';
 import type { AddressSet } from '../domain/targets/address-set.ts';
 import { isStandardKey, type StandardKey } from './data-keys.ts';
 import { itemSchemas } from './item-schemas.ts';
-import { shapeProblem } from './item-shape.ts';
+import { itemProblem } from './item-shape.ts';
 
 /** An item that a plugin may not publish; its node fails. */
 export class InvalidItemError extends Error {
@@ -52,7 +52,7 @@ export class ItemCheck {
 
   #accepts(key: string, item: unknown, index: number): boolean {
     const reject = (problem: string) => new InvalidItemError(key, index, problem);
-    const problem = shapeProblem(item);
+    const problem = itemProblem(item);
     if (problem !== null) throw reject(problem);
     if (!isStandardKey(key)) return this.#isInside(item);
     if (typeof item !== 'object' || item === null || Array.isArray(item)) throw reject('is not an object');

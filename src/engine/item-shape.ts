@@ -7,7 +7,7 @@ const maxDepth = 16;
  * What keeps a value from being an item: more bytes or levels than allowed, something that is not JSON, or a key that
  * would become a prototype. Null if nothing does.
  */
-export function shapeProblem(value: unknown, limit = maxItemBytes): string | null {
+export function itemProblem(value: unknown, limit = maxItemBytes): string | null {
   const left = { bytes: limit };
   const problem = problemAt(value, left, 0);
   return problem ?? (left.bytes < 0 ? tooLarge(limit) : null);
