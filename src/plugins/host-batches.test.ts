@@ -78,6 +78,14 @@ describe('batches of one key', () => {
     expect(batches.map((batch) => (batch['banners'] as unknown[]).length)).toEqual([2, 1]);
   });
 
+  it('end at the size of the items', async () => {
+    const banners = new Feed().push(banner('a', 1), banner('b', 2), banner('c', 3)).end();
+    const batches = await all(
+      hostBatches({ banners }, { hosts: 9, maxWaitMs: 20, bytes: 7, sizeOf: () => 5 }),
+    );
+    expect(batches.map((batch) => (batch['banners'] as unknown[]).length)).toEqual([2, 1]);
+  });
+
   it('come after the wait where nothing more arrives', async () => {
     const banners = new Feed().push(banner('a', 1));
     const batches = hostBatches({ banners }, limits);

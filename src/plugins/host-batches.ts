@@ -7,6 +7,10 @@ export interface BatchLimits {
   hosts: number;
   /** A batch ends once it has as many items; a host is not divided for it where several keys are joined. */
   items?: number;
+  /** The same for their sizes together. */
+  bytes?: number;
+  /** Size of an item; by default the length of its JSON. */
+  sizeOf?(item: unknown): number;
   /** How long the first host of a batch waits for others, milliseconds. */
   maxWaitMs: number;
 }
@@ -60,6 +64,10 @@ export function hostOf(item: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
+function jsonLength(item: unknown): number {
+  return JSON.stringify(item)?.length ?? 0;
+}
+
 interface HostInputs {
   items: Map<string, unknown[]>;
   count: number;
@@ -69,6 +77,7 @@ interface HostInputs {
 class HostBatcher {
   readonly #keys: string[];
   readonly #limits: Required<BatchLimits>;
+  readonly #isMeasured: boolean;
   /** By host; inputs that wait for another key. */
   readonly #waiting = new Map<string, HostInputs>();
   /** By host; complete inputs. */
@@ -78,6 +87,7 @@ class HostBatcher {
   /** A value came and no batch had it yet. */
   #newValue = false;
   #readyItems = 0;
+  #readyBytes = 0;
   #waitingBytes = 0;
   #failure: { error: unknown } | null = null;
   #closed = false;
@@ -89,7 +99,9 @@ class HostBatcher {
 
   constructor(keys: string[], limits: BatchLimits) {
     this.#keys = keys;
-    this.#limits = { items: Number.POSITIVE_INFINITY, ...limits };
+    const { POSITIVE_INFINITY } = Number;
+    this.#limits = { items: POSITIVE_INFINITY, bytes: POSITIVE_INFINITY, sizeOf: jsonLength, ...limits };
+    this.#isMeasured = keys.length > 1 || limits.bytes !== undefined;
   }
 
   /** Never rejects: an error ends the batches. */
@@ -129,7 +141,11 @@ class HostBatcher {
   }
 
   #isFull(): boolean {
-    return this.#ready.size >= this.#limits.hosts || this.#readyItems >= this.#limits.items;
+    return this.#reaches(this.#ready.size, this.#readyItems, this.#readyBytes);
+  }
+
+  #reaches(hosts: number, items: number, bytes: number): boolean {
+    return hosts >= this.#limits.hosts || items >= this.#limits.items || bytes >= this.#limits.bytes;
   }
 
   #add(key: string, item: unknown): void {
@@ -144,10 +160,17 @@ class HostBatcher {
     const items = inputs.items.get(key);
     if (items) items.push(item);
     else inputs.items.set(key, [item]);
+    const bytes = this.#isMeasured ? this.#limits.sizeOf(item) : 0;
     inputs.count += 1;
-    if (ready) this.#readyItems += 1;
-    else if (this.#isComplete(inputs)) this.#complete(host, inputs);
-    else this.#hold(host, inputs, item);
+    inputs.bytes += bytes;
+    if (ready) {
+      this.#readyItems += 1;
+      this.#readyBytes += bytes;
+    } else {
+      this.#waitingBytes += bytes;
+      if (this.#isComplete(inputs)) this.#complete(host, inputs);
+      else this.#hold(host, inputs);
+    }
     if (this.#isFull()) this.#wakeReader?.();
   }
 
@@ -156,11 +179,8 @@ class HostBatcher {
     return this.#keys.every((key) => this.#ended.has(key) || (onePerHost.has(key) && inputs.items.has(key)));
   }
 
-  #hold(host: string, inputs: HostInputs, item: unknown): void {
+  #hold(host: string, inputs: HostInputs): void {
     this.#waiting.set(host, inputs);
-    const bytes = JSON.stringify(item)?.length ?? 0;
-    inputs.bytes += bytes;
-    this.#waitingBytes += bytes;
     if (this.#waitingBytes > maxJoinedBytes) {
       throw new Error(
         `inputs of hosts that wait for ${this.#keys.join(', ')} take more than ${maxJoinedBytes} bytes`,
@@ -179,6 +199,7 @@ class HostBatcher {
     }
     this.#ready.set(host, inputs);
     this.#readyItems += inputs.count;
+    this.#readyBytes += inputs.bytes;
   }
 
   #end(key: string): void {
@@ -192,14 +213,17 @@ class HostBatcher {
     const batch = new Map<string, unknown[]>(this.#keys.map((key) => [key, []]));
     let hosts = 0;
     let items = 0;
+    let bytes = 0;
     for (const [host, inputs] of this.#ready) {
-      if (hosts >= this.#limits.hosts || items >= this.#limits.items) break;
+      if (this.#reaches(hosts, items, bytes)) break;
       for (const [key, values] of inputs.items) for (const value of values) batch.get(key)?.push(value);
       this.#ready.delete(host);
       hosts += 1;
       items += inputs.count;
+      bytes += inputs.bytes;
     }
     this.#readyItems -= items;
+    this.#readyBytes -= bytes;
     clearTimeout(this.#timer);
     // Hosts that are left came long before: they do not wait again.
     this.#due = this.#ready.size > 0;
