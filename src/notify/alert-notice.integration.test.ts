@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { deliveredByEach } from '../../test/each-channel.ts';
 import type { AlertNotice } from './alert-notice.ts';
 import { maxMessageBytes } from './fitting.ts';
-import { deliveredByEach } from './fixtures/each-channel.ts';
 
 const alert: AlertNotice = {
   event: 'alert',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { deliveredByEach } from '../../test/each-channel.ts';
 import { endedScan } from '../../test/receivers.ts';
 import { maxMessageBytes } from './fitting.ts';
-import { deliveredByEach } from './fixtures/each-channel.ts';
 import { type ReportDetails, scanReport } from './scan-report.ts';
 import type { ShownFinding } from './shown-finding.ts';
 
