@@ -145,6 +145,32 @@ describe('graph files', () => {
     ]);
   });
 
+  it('warns of a node whose plugin is not available, and does not blame those that follow it', () => {
+    const plugin = defineModule({
+      name: 'remote_notes',
+      type: 'evaluation',
+      version: '0.0.0',
+      description: 'remote',
+      options: {},
+      requires: [],
+      provides: [],
+      async execute() {},
+    });
+    const more = new Registry();
+    for (const definition of [{ ...plugin, unavailable: 'connection refused' }, ...registry.list()]) {
+      more.register(definition, 'test');
+    }
+    const text = `nodes:
+  - {instance_id: a, module_type: remote_notes, config: {depth: 3}, produces: [notes]}
+  - {instance_id: b, module_type: talker, depends_on: [a]}
+`;
+    const { errors, warnings } = validateGraph(loadGraph(text, 'test').graph, more);
+    expect(errors).toEqual([]);
+    expect(warnings.map(formatIssue)[0]).toBe(
+      '2:22: node "a", module_type: the module of plugin "remote_notes" is not available, so this node fails: connection refused (start the plugin)',
+    );
+  });
+
   it('T-032: refuses YAML traps with a line, and runs nothing', () => {
     const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]'];
     for (let i = 1; i < 12; i++) {

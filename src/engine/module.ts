@@ -146,6 +146,8 @@ export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
   create(): Module;
   /** Releases what `prepare` started. Called once when the scan has ended, also if no node of this type ran. */
   endScan?(): Promise<void>;
+  /** Why the module of a plugin is not known: a node of it fails, whatever its options are. */
+  unavailable?: string;
   /** The plugin behind it; its items are checked before they are published, and its records name it. */
   producer?: Producer;
 }

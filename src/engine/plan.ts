@@ -74,7 +74,8 @@ export function planGraph(
       return {
         instanceId: node.instanceId,
         definition,
-        config: overlay(definition, node.config),
+        // Options of an unavailable module are not known either.
+        config: definition.unavailable === undefined ? overlay(definition, node.config) : {},
         inputs: inputs.found,
         ancestors,
         dependsOn: node.dependsOn,

@@ -111,6 +111,11 @@ function checkModules(graph: Graph, registry: Registry, check: GraphCheck): Modu
       continue;
     }
     modules.set(node, definition);
+    if (definition.unavailable !== undefined) {
+      const message = `the module of plugin "${definition.name}" is not available, so this node fails: ${definition.unavailable}`;
+      check.warnings.push(issue('unavailable', message, node, 'module_type', 'start the plugin'));
+      continue;
+    }
     for (const key of node.produces.filter((name) => !definition.provides.includes(name))) {
       check.errors.push(issue('data_flow', `${definition.name} does not provide "${key}"`, node, 'produces'));
     }
@@ -139,13 +144,17 @@ function checkDataFlow(graph: Graph, modules: Modules, check: GraphCheck): void 
   for (const [node, definition] of modules) {
     const ancestors = ancestorsOf(node, graph);
     const available = new Set(['targets']);
+    let isKnown = true;
     for (const [other, otherDefinition] of modules) {
       if (!ancestors.has(other.instanceId)) continue;
+      if (otherDefinition.unavailable !== undefined) isKnown = false;
       for (const key of otherDefinition.provides) {
         available.add(key);
         available.add(instanceKey(other, key));
       }
     }
+    // What an unavailable module provides is not known: the plan skips the nodes that lack an input.
+    if (!isKnown) continue;
     for (const requirement of [...definition.requires, ...node.consumes]) {
       if (requirement.split('|').some((key) => available.has(key))) continue;
       const producers = [...modules].filter(([, d]) =>

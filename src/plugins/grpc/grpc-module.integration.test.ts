@@ -2,6 +2,8 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { tryModule } from '../../../test/module-trial.ts';
+import { environmentOf, moduleOf, planOf } from '../../engine/fixtures/graph-trial.ts';
+import { runGraph } from '../../engine/run.ts';
 import { checkMetadata } from '../plugin-metadata.ts';
 import {
   entryOf,
@@ -12,7 +14,7 @@ import {
   startResponse,
   usualMetadata,
 } from './fixtures/plugin-server.ts';
-import { grpcModule } from './grpc-module.ts';
+import { grpcModule, unavailableModule } from './grpc-module.ts';
 import type { GrpcEntry } from './module-client.ts';
 
 const metadata = checkMetadata({
@@ -247,6 +249,50 @@ describe('a node fails with its cause when the plugin', () => {
     await expect(trial).rejects.toThrow('disk full');
     expect(published.get('vulnerabilities')).toHaveLength(1);
     expect(server.calls).toHaveLength(1);
+  });
+});
+
+describe('a scan that needs a plugin that was never reached', () => {
+  const graph = `nodes:
+  - {instance_id: finder, module_type: finder}
+  - {instance_id: remote, module_type: port_notes, depends_on: [finder], config: {depth: 3}}
+  - {instance_id: reader, module_type: reader, depends_on: [finder]}
+  - {instance_id: heir, module_type: heir, depends_on: [remote]}
+`;
+  const nothing = async () => undefined;
+  const others = [
+    moduleOf('finder', 'discovery', { provides: ['discovered_hosts'] }, nothing),
+    moduleOf('reader', 'scanner', { requires: ['discovered_hosts'] }, nothing),
+    moduleOf('heir', 'scanner', { requires: ['vulnerabilities'] }, nothing),
+  ];
+
+  async function stagesWith(entry: GrpcEntry) {
+    const remote = unavailableModule(entry, limits, 'connection refused');
+    const run = runGraph(planOf({ modules: [...others, remote], graph }), environmentOf({}));
+    await run.finished;
+    return Object.fromEntries(run.stages.map((stage) => [stage.instance_id, stage]));
+  }
+
+  it('fails its node with the cause, and no other', async () => {
+    const server = await PluginServer.start({});
+    const entry = server.entry();
+    await server[Symbol.asyncDispose]();
+    const stages = await stagesWith(entry);
+    expect(stages['remote']).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('ECONNREFUSED'),
+    });
+    expect(stages['reader']).toMatchObject({ status: 'completed' });
+    expect(stages['heir']).toMatchObject({
+      status: 'skipped',
+      error: 'no running node provides vulnerabilities',
+    });
+  });
+
+  it('fails its node also if the plugin came up meanwhile: its inputs were not planned', async () => {
+    await using server = await PluginServer.start({});
+    const { remote } = await stagesWith(server.entry({ name: 'port-notes' }));
+    expect(remote).toMatchObject({ status: 'failed', error: expect.stringContaining('run the scan again') });
   });
 });
 

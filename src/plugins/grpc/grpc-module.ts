@@ -10,14 +10,9 @@ import { untilAborted } from '../../net/abort.ts';
 import { batchItems } from '../host/messages.ts';
 import { hostBatches, hostOf, type InputBatch } from '../host-batches.ts';
 import type { PluginMetadata } from '../plugin.ts';
+import { describeGrpc, type GrpcLimits } from './describe-grpc.ts';
 import type { ExecuteResponse } from './gen/module_pb.ts';
 import { type GrpcEntry, ModuleClient, shownError } from './module-client.ts';
-
-/** Limits of a plugin that is reached over gRPC. */
-export interface GrpcLimits {
-  /** Maximum size of a response (`plugins.limits.output`), bytes. */
-  output: number;
-}
 
 /** Calls of one node under way at a time. */
 const maxCalls = 4;
@@ -38,7 +33,7 @@ export function grpcModule(entry: GrpcEntry, metadata: PluginMetadata, limits: G
     requires,
     provides,
     execute: async (ctx, data) => {
-      const client = await ModuleClient.open(entry, limits.output);
+      const client = await ModuleClient.open(entry, { outputBytes: limits.output, persistent: true });
       try {
         await new NodeCalls(ctx, data, client, provides).run(entry.batch_size);
       } finally {
@@ -50,8 +45,31 @@ export function grpcModule(entry: GrpcEntry, metadata: PluginMetadata, limits: G
 }
 
 /** A plugin over gRPC has no file that could be hashed: what stands for it is what it says about itself. */
-function metadataHash(metadata: PluginMetadata): string {
+export function metadataHash(metadata: PluginMetadata): string {
   return createHash('sha256').update(JSON.stringify(metadata)).digest('hex');
+}
+
+/**
+ * Stands for the module of a plugin that was never reached, under the name of its entry, so that a scan that needs it
+ * fails that node only. Names of modules have no dashes.
+ */
+export function unavailableModule(entry: GrpcEntry, limits: GrpcLimits, reason: string): ModuleDefinition {
+  const definition = defineModule({
+    name: entry.name.replaceAll('-', '_'),
+    type: 'evaluation',
+    version: '0.0.0',
+    description: `A gRPC plugin that was not reached: ${reason}`,
+    options: {},
+    requires: [],
+    provides: [],
+    execute: async (ctx) => {
+      const { name } = await describeGrpc(entry, limits, ctx.signal);
+      throw new Error(
+        `its plugin came up after the scan was planned, with the module ${name}: run the scan again`,
+      );
+    },
+  });
+  return { ...definition, unavailable: reason };
 }
 
 /** The calls of one node. */

@@ -35,18 +35,27 @@ const maxTlsFileBytes = 1024 * 1024;
 const firstDelayMs = 100;
 const longestDelayMs = 5000;
 
+export interface ClientOptions {
+  /** Maximum size of a response. */
+  outputBytes: number;
+  /** Connects again and again until the timeout of a call, instead of once. */
+  persistent: boolean;
+}
+
 /** Calls the module service of one plugin over one connection, which is opened when it is needed and again when it is lost. */
 export class ModuleClient {
   readonly #entry: GrpcEntry;
   readonly #outputBytes: number;
+  readonly #persistent: boolean;
   readonly #sessions: Http2SessionManager;
   readonly #health: Client<typeof Health>;
   /** The service with its package name and without it; the one that worked stands first. */
   #services: Client<typeof ModuleService>[];
 
-  private constructor(entry: GrpcEntry, outputBytes: number, secure: TlsFiles | null) {
+  private constructor(entry: GrpcEntry, { outputBytes, persistent }: ClientOptions, secure: TlsFiles | null) {
     this.#entry = entry;
     this.#outputBytes = outputBytes;
+    this.#persistent = persistent;
     const baseUrl = urlOf(entry.endpoint, secure !== null);
     this.#sessions = new Http2SessionManager(baseUrl, {}, { settings: { enablePush: false }, ...secure });
     const transport = (interceptors: Interceptor[]) =>
@@ -64,11 +73,10 @@ export class ModuleClient {
 
   /**
    * Connects to nothing yet.
-   * @param outputBytes maximum size of a response
    * @throws Error if a certificate or key file cannot be read
    */
-  static async open(entry: GrpcEntry, outputBytes: number): Promise<ModuleClient> {
-    return new ModuleClient(entry, outputBytes, await readTlsFiles(entry.tls));
+  static async open(entry: GrpcEntry, options: ClientOptions): Promise<ModuleClient> {
+    return new ModuleClient(entry, options, await readTlsFiles(entry.tls));
   }
 
   /** @throws Error with the cause; the reason of the signal if that aborts */
@@ -147,13 +155,13 @@ export class ModuleClient {
     }
   }
 
-  /** Connects as often as it takes. Nothing was sent yet, so nothing is sent twice. */
+  /** Nothing was sent yet, so nothing is sent twice. */
   async #connect(limit: AbortSignal): Promise<void> {
     for (let delay = firstDelayMs; ; delay = Math.min(2 * delay, longestDelayMs)) {
       if ((await untilAborted(this.#sessions.connect(), limit)) !== 'error') return;
       const cause = this.#sessions.error();
-      await pause(delay, limit);
-      if (limit.aborted) throw new Error(`cannot connect: ${reasonOf(cause)}`);
+      if (this.#persistent) await pause(delay, limit);
+      if (limit.aborted || !this.#persistent) throw new Error(`cannot connect: ${reasonOf(cause)}`);
     }
   }
 
