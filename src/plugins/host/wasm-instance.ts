@@ -5,7 +5,7 @@ import { checkedMemory, checkSignatures } from './wasm-types.ts';
 import { wasiModule, wasiStubs } from './wasm-wasi.ts';
 
 /** What one call of `execute` works with. */
-export interface RunContext {
+export interface WasmRun {
   /** JSON of the options of the node. */
   config: string;
   /** JSON of the inputs, by key. */
@@ -58,7 +58,7 @@ interface Exports {
 
 /** A module with a memory of its own, for one batch of inputs. */
 export class WasmInstance {
-  readonly #context: RunContext;
+  readonly #context: WasmRun;
   readonly #connections: WasmConnections;
   readonly #encoded = new Map<string, Buffer>();
   #exports!: Exports;
@@ -68,13 +68,13 @@ export class WasmInstance {
   #fault: Error | null = null;
   #lastTurn = performance.now();
 
-  private constructor(context: RunContext) {
+  private constructor(context: WasmRun) {
     this.#context = context;
     this.#connections = new WasmConnections(context);
   }
 
   /** @throws Error if the module cannot start, or its exports have other types */
-  static async create(module: WebAssembly.Module, context: RunContext): Promise<WasmInstance> {
+  static async create(module: WebAssembly.Module, context: WasmRun): Promise<WasmInstance> {
     const instance = new WasmInstance(context);
     const imports = { service: instance.#service(), [wasiModule]: instance.#wasi() };
     await instance.#guarded(async () => {
@@ -219,7 +219,7 @@ export class WasmInstance {
   }
 }
 
-function contextJson({ config, data }: RunContext): string {
+function contextJson({ config, data }: WasmRun): string {
   const entries = [...data].map(([key, json]) => `${JSON.stringify(key)}:${json}`);
   return `{"config":${config},"data":{${entries.join(',')}}}`;
 }

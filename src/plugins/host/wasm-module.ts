@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type * as yamlModule from 'yaml';
 import type { PluginMetadata } from '../plugin.ts';
-import { type RunContext, serviceNames, WasmInstance } from './wasm-instance.ts';
+import { serviceNames, WasmInstance, type WasmRun } from './wasm-instance.ts';
 import { wasiModule, wasiNames } from './wasm-wasi.ts';
 
 /** Size of a module, bytes. */
@@ -77,7 +77,7 @@ function checkImports(module: WebAssembly.Module): void {
 export async function moduleMetadata(
   module: WebAssembly.Module,
   file: string,
-  context: RunContext,
+  context: WasmRun,
 ): Promise<PluginMetadata> {
   const instance = await WasmInstance.create(module, context);
   const exported = instance.metadata(maxMetadataBytes);

@@ -2,7 +2,7 @@ import { hostBatches, hostOf, type InputBatch, WholeValue } from '../host-batche
 import type { PluginMetadata } from '../plugin.ts';
 import type { HostedPlugin, HostWire, LoadPlugin, LogLevel } from './hosted-plugin.ts';
 import { batchItems, batchMs, type NodeContext } from './messages.ts';
-import { type RunContext, WasmInstance } from './wasm-instance.ts';
+import { WasmInstance, type WasmRun } from './wasm-instance.ts';
 import { compileModule, moduleMetadata } from './wasm-module.ts';
 
 /** Hosts of one batch where several keys are joined. */
@@ -138,7 +138,7 @@ function encodedBatch(batch: InputBatch): Map<string, string> {
 }
 
 /** While the module says what it is: nothing is there. */
-function loadContext(): RunContext {
+function loadContext(): WasmRun {
   const unavailable = () => Promise.reject(new Error('the module calls the scan while it is loaded'));
   return {
     config: '{}',
@@ -153,7 +153,7 @@ function loadContext(): RunContext {
 }
 
 /** Drops what a node logs beyond the limit. */
-function limitedLog(wire: HostWire): RunContext['log'] {
+function limitedLog(wire: HostWire): WasmRun['log'] {
   let lines = 0;
   return (level: LogLevel, message: string) => {
     lines += 1;
