@@ -1,0 +1,118 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { HostWire } from '../hosted-plugin.ts';
+import { controls, type ItemTexts, type ThreadCall, type ThreadReply } from './exchange.ts';
+
+type AnsweredCall = Extract<ThreadCall, { id: number }>;
+type Ended = Extract<ThreadCall, { op: 'ended' }>;
+
+/** By the level of sdk/c/service_plugin.h. */
+const levels = ['debug', 'debug', 'info', 'warn', 'error'] as const;
+
+/** The main thread's side of the calls of one thread. */
+export class NodeService {
+  readonly #port: MessagePort;
+  readonly #control: Int32Array<SharedArrayBuffer>;
+  readonly #wire: HostWire;
+  /** Those that the scan has not accepted yet. */
+  readonly #appends = new Set<Promise<unknown>>();
+  /** The first call that the scan rejected. */
+  failure: string | null = null;
+
+  constructor(port: MessagePort, control: Int32Array<SharedArrayBuffer>, wire: HostWire) {
+    this.#port = port;
+    this.#control = control;
+    this.#wire = wire;
+  }
+
+  cancel(): void {
+    Atomics.store(this.#control, controls.canceled, 1);
+    this.#wake();
+  }
+
+  /** Waits for the end of `execute` and until the scan has what it published. */
+  async untilEnded(): Promise<Ended> {
+    const ended = await new Promise<Ended>((resolve) => {
+      this.#port.on('message', (call: ThreadCall) => {
+        if (call.op === 'ended') resolve(call);
+        else if (call.op === 'log') this.#log(call.level, call.message);
+        else void this.#serve(call);
+      });
+    });
+    await Promise.allSettled(this.#appends);
+    return ended;
+  }
+
+  #log(level: number, message: string): void {
+    Atomics.sub(this.#control, controls.logs, 1);
+    this.#wire.log(levels[level] ?? 'info', message);
+  }
+
+  async #serve(call: AnsweredCall): Promise<void> {
+    const work = this.#work(call);
+    if (call.op === 'append') this.#appends.add(work);
+    try {
+      const items = await work;
+      this.#reply(items ? { id: call.id, items } : { id: call.id });
+    } catch (error) {
+      const { message } = error as Error;
+      this.failure ??= message;
+      this.#reply({ id: call.id, error: message });
+    } finally {
+      this.#appends.delete(work);
+    }
+  }
+
+  async #work(call: AnsweredCall): Promise<ItemTexts | undefined> {
+    switch (call.op) {
+      case 'next': {
+        const { items, end } = await this.#wire.pull(call.key);
+        return encodeTexts(
+          items.map((item) => JSON.stringify(item)),
+          end,
+        );
+      }
+      case 'get':
+        return encodeTexts([await this.#complete(call.key)], true);
+      case 'append':
+        await this.#wire.append(call.key, JSON.parse(call.text) as unknown[]);
+        return undefined;
+      case 'set':
+        await this.#wire.set(call.key, JSON.parse(call.text));
+        return undefined;
+    }
+  }
+
+  async #complete(key: string): Promise<string> {
+    const texts: string[] = [];
+    while (true) {
+      const { items, end, single } = await this.#wire.pull(key);
+      if (single) return JSON.stringify(items[0] ?? null);
+      for (const item of items) texts.push(JSON.stringify(item));
+      if (end) return `[${texts.join(',')}]`;
+    }
+  }
+
+  #reply(reply: ThreadReply): void {
+    this.#port.postMessage(reply, reply.items ? [reply.items.bytes] : []);
+    this.#wake();
+  }
+
+  #wake(): void {
+    Atomics.add(this.#control, controls.turn, 1);
+    Atomics.notify(this.#control, controls.turn);
+  }
+}
+
+function encodeTexts(texts: string[], end: boolean): ItemTexts {
+  const lengths = texts.map((text) => Buffer.byteLength(text));
+  const total = lengths.reduce((sum, length) => sum + length + 1, 0);
+  // The zeros between the texts are those of new memory.
+  const bytes = new ArrayBuffer(total);
+  const buffer = Buffer.from(bytes);
+  let offset = 0;
+  for (const [index, text] of texts.entries()) {
+    buffer.write(text, offset);
+    offset += (lengths[index] as number) + 1;
+  }
+  return { bytes, lengths, end };
+}
