@@ -18,8 +18,9 @@ import { ScanCalls } from './scan-calls.ts';
 const inputBytes = 1024 ** 3;
 
 /** Each kind is imported on demand. */
-const kinds: Partial<Record<HostedKind, () => Promise<{ load: LoadPlugin }>>> = {
-  script: () => import('./script.ts'),
+const kinds: Partial<Record<HostedKind, () => Promise<LoadPlugin>>> = {
+  script: async () => (await import('./script.ts')).load,
+  native: async () => (await import('./native.ts')).loadNative,
 };
 
 interface RunningNode {
@@ -91,7 +92,7 @@ class PluginHost {
     this.#output.limit = output;
     const loader = kinds[kind];
     if (!loader) throw new Error(`this build does not load plugins of kind ${kind}`);
-    const { load } = await loader();
+    const load = await loader();
     this.#plugin = await load(file, config);
     return { metadata: this.#plugin.metadata };
   }

@@ -15,7 +15,7 @@ export interface HostedPlugin {
   cleanup(): Promise<void>;
 }
 
-/** Loads one kind of plugin: the export `load` of `script.ts`, `native.ts`, `wasm.ts`. @throws Error that says why not */
+/** Loads one kind of plugin. @throws Error that says why not */
 export type LoadPlugin = (file: string, config: string | undefined) => Promise<HostedPlugin>;
 
 export type LogLevel = Extract<HostNotice, { op: 'log' }>['level'];

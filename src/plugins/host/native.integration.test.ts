@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { compilePlugin, pluginFolder } from '../../../test/c-plugin.ts';
 import { isInstalled } from '../../../test/installed.ts';
-import type { HostedPlugin, HostWire, LogLevel } from './hosted-plugin.ts';
+import { CallRejection, type HostedPlugin, type HostWire, type LogLevel } from './hosted-plugin.ts';
 import type { PulledItems } from './messages.ts';
 import { loadNative } from './native.ts';
 
@@ -33,7 +33,7 @@ class TrialWire implements HostWire {
 
   async pull(key: string): Promise<PulledItems> {
     this.pulls += 1;
-    expect(key).toBe('banners');
+    if (key !== 'banners') throw new CallRejection('missing', `no such key: ${key}`);
     const first = this.#sent;
     this.#sent = Math.min(this.#total, first + batch);
     const items = Array.from({ length: this.#sent - first }, (_, offset) => banner(first + offset));
@@ -122,7 +122,11 @@ describe.skipIf(!hasCompiler)('a native plugin', () => {
     ['no name', ['-DNAME=NULL'], 'name is NULL'],
     ['a name of other encoding', ['-DNAME="\\xff"'], 'name: not valid UTF-8'],
     ['a long name', [`-DNAME="${'x'.repeat(65)}"`], 'name: longer than 64 bytes'],
-    ['a schema that is no JSON', ['-DSCHEMA="{\\"a\\":}"'], /^config_schema: not valid JSON: Unexpected token '}'/],
+    [
+      'a schema that is no JSON',
+      ['-DSCHEMA="{\\"a\\":}"'],
+      /^config_schema: not valid JSON: Unexpected token '}'/,
+    ],
     ['a schema that is a list', ['-DSCHEMA="[]"'], 'config_schema: not a JSON object'],
     ['no list of keys', ['-DREQUIRES=NULL'], 'requires_keys is NULL; a list without keys is {NULL}'],
     ['no function execute', ['-DEXECUTE=NULL'], 'missing function: execute is NULL'],

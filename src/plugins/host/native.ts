@@ -67,7 +67,6 @@ class NativePlugin implements HostedPlugin {
       execute: this.#struct.executeAddress,
       free: this.#struct.freeAddress,
       context: JSON.stringify({ scan_id, instance_id, deadline_ms, keys, config }),
-      keys,
       deadline: deadline_ms === null ? null : monotonicMs() + deadline_ms,
     };
     const thread = this.#idle.pop() ?? new NodeThread();

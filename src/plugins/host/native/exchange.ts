@@ -3,7 +3,7 @@
  * it waits: it reads replies from its port without an event loop.
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { Outcome } from './plugin-struct.ts';
+import type { CallOutcome } from './plugin-struct.ts';
 
 /** From the thread. Those with an `id` get a reply; `append` is not waited for at once. */
 export type ThreadCall =
@@ -13,11 +13,13 @@ export type ThreadCall =
   | { id: number; op: 'set'; key: string; text: string }
   | { op: 'log'; level: number; message: string }
   /** `failure`: why a call of the thread failed. */
-  | { op: 'ended'; outcome: Outcome; failure: string | null };
+  | { op: 'ended'; outcome: CallOutcome; failure: string | null };
 
 export interface ThreadReply {
   id: number;
   items?: ItemTexts;
+  /** Nothing comes under this key. */
+  missing?: true;
   error?: string;
 }
 
@@ -32,21 +34,19 @@ export interface ItemTexts {
 
 export interface ThreadSettings {
   port: MessagePort;
-  /** Words of shared memory, see `controls`. */
+  /** Words of shared memory, see `threadControls`. */
   control: Int32Array<SharedArrayBuffer>;
   /** Addresses of functions of the plugin. */
   execute: bigint;
   free: bigint;
   context: string;
-  /** Keys that can be read. */
-  keys: string[];
   /** Monotonic milliseconds (process.hrtime), or null. */
   deadline: number | null;
 }
 
 /** `turn` counts what the main thread has sent; `logs` are log messages that it has not read yet. */
-export const controls = { turn: 0, canceled: 1, logs: 2 };
-export const controlWords = 3;
+export const threadControls = { turn: 0, canceled: 1, logs: 2 };
+export const threadControlWords = 3;
 
 /** More log messages than this are dropped while the main thread is behind. */
 export const maxWaitingLogs = 1000;

@@ -17,7 +17,7 @@ parentPort?.on('message', run);
 function run(settings: ThreadSettings): void {
   const calls = new ThreadCalls(settings.port, settings.control);
   const writer = new ItemWriter(calls);
-  const reader = new ItemReader(calls, settings.keys, () => writer.flush());
+  const reader = new ItemReader(calls, () => writer.flush());
   const functions = hostFunctions({ calls, reader, writer, deadline: settings.deadline });
   const execute = intFunction(settings.execute, ['const void *', 'size_t', 'size_t', 'void *']);
   // A NUL at the end, for plugins that take the context as a string.

@@ -12,6 +12,8 @@ export type ForeignFunction = (...args: (number | bigint | Uint8Array)[]) => num
 
 const { uint64 } = koffi.types;
 let strnlen: ((address: bigint, most: number) => number) | null = null;
+/** A library is unloaded when nothing refers to it, whatever runs in it. */
+const loaded: unknown[] = [];
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Loads a shared object. @returns where a data symbol lies @throws Error with the text of the loader */
@@ -19,6 +21,7 @@ export function loadSymbol(file: string, symbol: string): bigint {
   let library: ReturnType<typeof koffi.load>;
   try {
     library = koffi.load(file);
+    loaded.push(library);
   } catch (error) {
     const reason = (error as Error).message.replace(/^Failed to load shared library: /, '');
     throw new Error(`cannot load the shared object: ${reason}`, { cause: error });
@@ -36,17 +39,17 @@ export function setStackSize(bytes: number): void {
 }
 
 /** A copy of memory. */
-export function readBytes(address: bigint, length: number): Buffer {
+export function readMemory(address: bigint, length: number): Buffer {
   if (length === 0) return Buffer.alloc(0);
   return Buffer.from(Buffer.from(koffi.view(address, length)));
 }
 
 /** Text up to its NUL. @throws Error that says whether it is too long or no UTF-8 */
-export function readText(address: bigint, mostBytes: number): string {
+export function readCText(address: bigint, mostBytes: number): string {
   const length = lengthOf(address, mostBytes + 1);
   if (length > mostBytes) throw new Error(`longer than ${mostBytes} bytes`);
   try {
-    return utf8.decode(readBytes(address, length));
+    return utf8.decode(readMemory(address, length));
   } catch (error) {
     throw new Error('not valid UTF-8', { cause: error });
   }
@@ -54,7 +57,7 @@ export function readText(address: bigint, mostBytes: number): string {
 
 /** Text up to its NUL, cut after `mostBytes`; bytes that are no UTF-8 are replaced. */
 export function readCutText(address: bigint, mostBytes: number): string {
-  return readBytes(address, lengthOf(address, mostBytes)).toString('utf8');
+  return readMemory(address, lengthOf(address, mostBytes)).toString('utf8');
 }
 
 /** Loaded on first use, since a loaded library fixes the size of the stack. */

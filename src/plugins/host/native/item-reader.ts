@@ -34,7 +34,6 @@ interface Stream {
 /** What a node reads: items in batches, the next of which is already on its way, or a complete value. */
 export class ItemReader {
   readonly #calls: ThreadCalls;
-  readonly #keys: ReadonlySet<string>;
   readonly #beforeWait: () => void;
   readonly #streams = new Map<string, Stream>();
   readonly #values = new Map<string, TextPointer>();
@@ -42,15 +41,12 @@ export class ItemReader {
   readonly #blocks: Block[] = [];
 
   /** @param beforeWait called before the thread blocks */
-  constructor(calls: ThreadCalls, keys: string[], beforeWait: () => void) {
+  constructor(calls: ThreadCalls, beforeWait: () => void) {
     this.#calls = calls;
-    this.#keys = new Set(keys);
     this.#beforeWait = beforeWait;
   }
 
   next(key: string): ReadOutcome {
-    if (!this.#keys.has(key)) return 'no key';
-    if (this.#values.has(key)) return this.#mixed('next', key, 'get');
     let stream = this.#streams.get(key);
     if (!stream) {
       stream = {
@@ -66,15 +62,16 @@ export class ItemReader {
     while (stream.index >= stream.lengths.length) {
       if (stream.end) return 'end';
       const items = this.#receive(stream.call as number);
-      if (typeof items === 'string') return items;
+      if (typeof items === 'string') {
+        if (items === 'no key') this.#streams.delete(key);
+        return items;
+      }
       this.#advance(stream, key, items);
     }
     return this.#take(stream);
   }
 
   get(key: string): ReadOutcome {
-    if (!this.#keys.has(key)) return 'no key';
-    if (this.#streams.has(key)) return this.#mixed('get', key, 'next');
     const known = this.#values.get(key);
     if (known) return known;
     const items = this.#receive(this.#calls.send({ op: 'get', key }));
@@ -94,13 +91,14 @@ export class ItemReader {
     if (block.left === 0) this.#blocks.splice(index, 1);
   }
 
-  #receive(call: number): ItemTexts | 'canceled' | 'failed' {
+  #receive(call: number): ItemTexts | 'no key' | 'canceled' | 'failed' {
     let reply = this.#calls.poll(call);
     if (!reply) {
       this.#beforeWait();
       reply = this.#calls.wait(call);
     }
     if (!reply) return 'canceled';
+    if (reply.missing) return 'no key';
     return reply.items ?? 'failed';
   }
 
@@ -126,10 +124,5 @@ export class ItemReader {
     const block = { bytes, from, to: from + bytes.byteLength, left };
     if (left > 0) this.#blocks.push(block);
     return block;
-  }
-
-  #mixed(called: string, key: string, before: string): 'failed' {
-    this.#calls.fail(`${called}("${key}") after ${before}: a key is read in one way`);
-    return 'failed';
   }
 }

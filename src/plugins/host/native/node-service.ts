@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { HostWire } from '../hosted-plugin.ts';
-import { controls, type ItemTexts, type ThreadCall, type ThreadReply } from './exchange.ts';
+import { CallRejection, type HostWire } from '../hosted-plugin.ts';
+import { type ItemTexts, type ThreadCall, type ThreadReply, threadControls } from './exchange.ts';
 
 type AnsweredCall = Extract<ThreadCall, { id: number }>;
 type Ended = Extract<ThreadCall, { op: 'ended' }>;
@@ -25,7 +25,7 @@ export class NodeService {
   }
 
   cancel(): void {
-    Atomics.store(this.#control, controls.canceled, 1);
+    Atomics.store(this.#control, threadControls.canceled, 1);
     this.#wake();
   }
 
@@ -43,7 +43,7 @@ export class NodeService {
   }
 
   #log(level: number, message: string): void {
-    Atomics.sub(this.#control, controls.logs, 1);
+    Atomics.sub(this.#control, threadControls.logs, 1);
     this.#wire.log(levels[level] ?? 'info', message);
   }
 
@@ -54,12 +54,19 @@ export class NodeService {
       const items = await work;
       this.#reply(items ? { id: call.id, items } : { id: call.id });
     } catch (error) {
-      const { message } = error as Error;
-      this.failure ??= message;
-      this.#reply({ id: call.id, error: message });
+      this.#reject(call.id, error as Error);
     } finally {
       this.#appends.delete(work);
     }
+  }
+
+  #reject(id: number, error: Error): void {
+    if (error instanceof CallRejection && error.reason === 'missing') {
+      this.#reply({ id, missing: true });
+      return;
+    }
+    this.failure ??= error.message;
+    this.#reply({ id, error: error.message });
   }
 
   async #work(call: AnsweredCall): Promise<ItemTexts | undefined> {
@@ -85,7 +92,7 @@ export class NodeService {
   async #complete(key: string): Promise<string> {
     const texts: string[] = [];
     while (true) {
-      const { items, end, single } = await this.#wire.pull(key);
+      const { items, end, single } = await this.#wire.pull(key, true);
       if (single) return JSON.stringify(items[0] ?? null);
       for (const item of items) texts.push(JSON.stringify(item));
       if (end) return `[${texts.join(',')}]`;
@@ -98,8 +105,8 @@ export class NodeService {
   }
 
   #wake(): void {
-    Atomics.add(this.#control, controls.turn, 1);
-    Atomics.notify(this.#control, controls.turn);
+    Atomics.add(this.#control, threadControls.turn, 1);
+    Atomics.notify(this.#control, threadControls.turn);
   }
 }
 

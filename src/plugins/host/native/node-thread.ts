@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { HostWire } from '../hosted-plugin.ts';
-import { controlWords, type ThreadSettings } from './exchange.ts';
+import { type ThreadSettings, threadControlWords } from './exchange.ts';
 import { NodeService } from './node-service.ts';
 import { requireSuccess } from './plugin-struct.ts';
 
@@ -36,7 +36,7 @@ export class NodeThread {
     signal: AbortSignal,
   ): Promise<void> {
     const { port1: port, port2 } = new MessageChannel();
-    const control = new Int32Array(new SharedArrayBuffer(4 * controlWords));
+    const control = new Int32Array(new SharedArrayBuffer(4 * threadControlWords));
     const settings: ThreadSettings = { ...input, port: port2, control };
     const service = new NodeService(port, control, wire);
     const cancel = () => service.cancel();

@@ -3,9 +3,9 @@ import {
   type ForeignFunction,
   freeFunction,
   intFunction,
-  readBytes,
+  readCText,
   readCutText,
-  readText,
+  readMemory,
 } from './foreign.ts';
 
 /** What the structure `service_plugin` of sdk/c/service_plugin.h says. */
@@ -51,13 +51,13 @@ const maxErrorBytes = 4096;
 /** @throws Error that says what is wrong and where */
 export function readPluginStruct(address: bigint): PluginStruct {
   checkVersion(address);
-  const bytes = readBytes(address, structBytes);
+  const bytes = readMemory(address, structBytes);
   const at = (name: PointerName) => {
     const pointer = bytes.readBigUInt64LE(headBytes + pointers.indexOf(name) * pointerBytes);
     if (pointer === 0n) throw new Error(missing(name));
     return pointer;
   };
-  const text = (name: keyof typeof maxText) => named(name, () => readText(at(name), maxText[name]));
+  const text = (name: keyof typeof maxText) => named(name, () => readCText(at(name), maxText[name]));
   return {
     metadata: {
       name: text('name'),
@@ -79,7 +79,7 @@ export function readPluginStruct(address: bigint): PluginStruct {
 }
 
 function checkVersion(address: bigint): void {
-  const head = readBytes(address, headBytes);
+  const head = readMemory(address, headBytes);
   const version = head.readUInt32LE(0);
   if (version !== abiVersion) {
     throw new Error(`ABI version ${version}: only version ${abiVersion} can be loaded`);
@@ -108,9 +108,9 @@ function readKeys(name: string, address: bigint): string[] {
   const keys: string[] = [];
   // Pointer by pointer: nothing says how long the list is.
   for (let index = 0; index <= maxKeys; index += 1) {
-    const pointer = readBytes(address + BigInt(index * pointerBytes), pointerBytes).readBigUInt64LE(0);
+    const pointer = readMemory(address + BigInt(index * pointerBytes), pointerBytes).readBigUInt64LE(0);
     if (pointer === 0n) return keys;
-    keys.push(named(`${name}[${index}]`, () => readText(pointer, maxKeyBytes)));
+    keys.push(named(`${name}[${index}]`, () => readCText(pointer, maxKeyBytes)));
   }
   throw new Error(`${name}: more than ${maxKeys} keys, or no NULL at its end`);
 }
@@ -129,7 +129,7 @@ function parseSchema(text: string): PluginMetadata['options'] {
   return schema as PluginMetadata['options'];
 }
 
-export interface Outcome {
+export interface CallOutcome {
   result: number;
   /** Text of the plugin. */
   error: string | null;
@@ -139,7 +139,7 @@ export interface Outcome {
 export function callForError(
   invoke: (errorPointer: Uint8Array) => number,
   free: (pointer: bigint) => void,
-): Outcome {
+): CallOutcome {
   const pointer = Buffer.alloc(pointerBytes);
   const result = invoke(pointer);
   const address = pointer.readBigUInt64LE(0);
@@ -150,6 +150,6 @@ export function callForError(
 }
 
 /** @throws Error with the text of the plugin if the result is not 0 */
-export function requireSuccess(name: string, { result, error }: Outcome): void {
+export function requireSuccess(name: string, { result, error }: CallOutcome): void {
   if (result !== 0) throw new Error(error || `${name} returned ${result} without an error text`);
 }

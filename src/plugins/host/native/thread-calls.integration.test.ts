@@ -1,11 +1,11 @@
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { controls, controlWords, maxWaitingLogs } from './exchange.ts';
+import { maxWaitingLogs, threadControls, threadControlWords } from './exchange.ts';
 import { ThreadCalls } from './thread-calls.ts';
 
 function connected() {
   const { port1, port2 } = new MessageChannel();
-  const control = new Int32Array(new SharedArrayBuffer(4 * controlWords));
+  const control = new Int32Array(new SharedArrayBuffer(4 * threadControlWords));
   const received = () => receiveMessageOnPort(port1)?.message as unknown;
   return { calls: new ThreadCalls(port2, control), control, port: port1, received };
 }
@@ -36,7 +36,7 @@ describe('calls of a thread', () => {
 
   it('return at once when the node is canceled', () => {
     const { calls, control, port } = connected();
-    Atomics.store(control, controls.canceled, 1);
+    Atomics.store(control, threadControls.canceled, 1);
     expect(calls.canceled).toBe(true);
     expect(calls.wait(calls.send({ op: 'next', key: 'banners' }))).toBeNull();
     port.close();
@@ -49,7 +49,7 @@ describe('calls of a thread', () => {
       expect(received()).toEqual({ op: 'log', level: 2, message: String(index) });
     }
     expect(received()).toBeUndefined();
-    Atomics.store(control, controls.logs, 0);
+    Atomics.store(control, threadControls.logs, 0);
     calls.log(4, 'later');
     expect(received()).toMatchObject({ level: 3, message: '7 log messages dropped: too many at once' });
     expect(received()).toMatchObject({ level: 4, message: 'later' });

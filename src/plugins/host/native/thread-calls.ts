@@ -1,6 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { controls, maxWaitingLogs, type ThreadCall, type ThreadReply } from './exchange.ts';
-import type { Outcome } from './plugin-struct.ts';
+import { maxWaitingLogs, type ThreadCall, type ThreadReply, threadControls } from './exchange.ts';
+import type { CallOutcome } from './plugin-struct.ts';
 
 type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never;
 
@@ -19,7 +19,7 @@ export class ThreadCalls {
   }
 
   get canceled(): boolean {
-    return Atomics.load(this.#control, controls.canceled) !== 0;
+    return Atomics.load(this.#control, threadControls.canceled) !== 0;
   }
 
   /** Why the node fails, or null. */
@@ -53,15 +53,15 @@ export class ThreadCalls {
   /** Blocks. @returns null if the node is canceled before the reply comes */
   wait(id: number): ThreadReply | null {
     while (true) {
-      const turn = Atomics.load(this.#control, controls.turn);
+      const turn = Atomics.load(this.#control, threadControls.turn);
       const reply = this.poll(id);
       if (reply || this.canceled) return reply;
-      Atomics.wait(this.#control, controls.turn, turn);
+      Atomics.wait(this.#control, threadControls.turn, turn);
     }
   }
 
   log(level: number, message: string): void {
-    if (Atomics.load(this.#control, controls.logs) >= maxWaitingLogs) {
+    if (Atomics.load(this.#control, threadControls.logs) >= maxWaitingLogs) {
       this.#droppedLogs += 1;
       return;
     }
@@ -73,11 +73,11 @@ export class ThreadCalls {
   }
 
   #sendLog(level: number, message: string): void {
-    Atomics.add(this.#control, controls.logs, 1);
+    Atomics.add(this.#control, threadControls.logs, 1);
     this.#port.postMessage({ op: 'log', level, message });
   }
 
-  end(outcome: Outcome): void {
+  end(outcome: CallOutcome): void {
     this.#port.postMessage({ op: 'ended', outcome, failure: this.#failure });
     this.#port.close();
   }
