@@ -167,7 +167,7 @@ describe('graph files', () => {
     const { errors, warnings } = validateGraph(loadGraph(text, 'test').graph, more);
     expect(errors).toEqual([]);
     expect(warnings.map(formatIssue)[0]).toBe(
-      '2:22: node "a", module_type: the module of plugin "remote_notes" is not available, so this node fails: connection refused (start the plugin)',
+      '2:35: node "a", module_type: the module of plugin "remote_notes" is not available, so this node fails: connection refused (start the plugin)',
     );
   });
 
