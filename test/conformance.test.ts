@@ -76,6 +76,7 @@ const expected = [
   'jsonl_reporter',
   'misconfig_checker',
   'os_classifier',
+  'rule_evaluator',
   'smtp_parser',
   'ssh_parser',
   'syn_scanner',

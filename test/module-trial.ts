@@ -4,6 +4,7 @@ import { compileScope } from '../src/domain/targets/scope.ts';
 import { parseTargets } from '../src/domain/targets/target.ts';
 import { type Banner, describeBytes } from '../src/domain/text/banner.ts';
 import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
+import { RuleSet } from '../src/knowledge/evaluation-rules/rule-set.ts';
 import { builtinRules } from '../src/knowledge/rules/rule-catalog.ts';
 import { withRulesFile } from '../src/knowledge/rules/signature-file.ts';
 import { builtinCves } from '../src/knowledge/vulndb/builtin.ts';
@@ -53,6 +54,7 @@ export async function tryModule(
     targets?: string[];
     signal?: AbortSignal;
     vulnerabilities?: CveSource;
+    evaluationRules?: RuleSet;
     maxConnections?: number;
   },
 ): Promise<Trial> {
@@ -74,6 +76,7 @@ export async function tryModule(
     log: { debug: silent, info: silent, warn: silent, error: silent },
     results: options.results,
     fingerprints: async (file: string) => (file === '' ? builtinRules : withRulesFile(builtinRules, file)),
+    evaluationRules: async () => options.evaluationRules ?? new RuleSet([]),
     vulnerabilities: async () => options.vulnerabilities ?? builtinCves,
     restored: options.restored ?? null,
     checkpoint: options.checkpoint ?? silent,

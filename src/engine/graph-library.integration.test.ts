@@ -24,7 +24,7 @@ beforeEach(async () => {
     { source: 'user' as const, dir: join(dir, 'user', name) },
     { source: 'workspace' as const, dir: join(dir, 'workspace', name) },
   ];
-  folders = { dags: below('dags'), profiles: below('profiles') };
+  folders = { dags: below('dags'), profiles: below('profiles'), rules: [] };
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 

@@ -15,10 +15,11 @@ export interface InstalledFolder {
   dir: string;
 }
 
-/** Folders of installed graphs and profiles; of two with one name the later one wins. */
+/** Folders of installed graphs and profiles; of two with one name the later one wins. Rules have ids of their own. */
 export interface InstalledFolders {
   dags: InstalledFolder[];
   profiles: InstalledFolder[];
+  rules: InstalledFolder[];
 }
 
 /** @param workspaceDir null without a workspace */
@@ -39,7 +40,7 @@ export function tenantFolders(workspaceDir: string, tenant: string): InstalledFo
 
 function foldersBelow(roots: readonly InstalledFolder[]): InstalledFolders {
   const below = (name: string) => roots.map(({ source, dir }) => ({ source, dir: join(dir, name) }));
-  return { dags: below('dags'), profiles: below('profiles') };
+  return { dags: below('dags'), profiles: below('profiles'), rules: below('rules') };
 }
 
 export interface FolderListing {

@@ -5,6 +5,7 @@ import type { Fingerprint } from '../domain/service.ts';
 import type { AddressSet } from '../domain/targets/address-set.ts';
 import type { Target } from '../domain/targets/target.ts';
 import type { Banner } from '../domain/text/banner.ts';
+import type { RuleSet } from '../knowledge/evaluation-rules/rule-set.ts';
 import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
@@ -58,6 +59,8 @@ export interface ExecContext<O extends OptionDefs = OptionDefs> {
    * @throws PortolanError `configuration` if the file is invalid
    */
   fingerprints(rulesFile: string): Promise<RuleCatalog>;
+  /** The declarative rules of the scan: shipped, installed and those of plugins. They do not change during the scan. */
+  evaluationRules(): Promise<RuleSet>;
   /** The vulnerability data of the scan: imported and builtin. It does not change during the scan. */
   vulnerabilities(): Promise<CveSource>;
   /** The upstream nodes that were neither skipped nor failed so far: their options by module type. */

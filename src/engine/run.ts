@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { PortCoverage, Protocol } from '../domain/host.ts';
 import type { StageRecord } from '../domain/scan.ts';
 import type { Target } from '../domain/targets/target.ts';
+import type { RuleSet } from '../knowledge/evaluation-rules/rule-set.ts';
 import type { RuleCatalog } from '../knowledge/rules/rule-catalog.ts';
 import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
@@ -30,6 +31,8 @@ export interface RunEnvironment {
   results: ResultSource;
   /** See ExecContext. */
   fingerprints: (rulesFile: string) => Promise<RuleCatalog>;
+  /** See ExecContext. */
+  evaluationRules: () => Promise<RuleSet>;
   /** See ExecContext. */
   vulnerabilities: () => Promise<CveSource>;
   /** Cancels the whole scan; its reason becomes the reason of every node. */
@@ -266,7 +269,7 @@ class Run {
 
   #context(node: Node, signal: AbortSignal): ExecContext {
     const { scanId, net, log, results, fingerprints, vulnerabilities } = this.#environment;
-    const { earlier, onProgress } = this.#environment;
+    const { evaluationRules, earlier, onProgress } = this.#environment;
     const { instanceId, definition, config, timeoutMs } = node.planned;
     return {
       signal,
@@ -277,6 +280,7 @@ class Run {
       net,
       log,
       fingerprints,
+      evaluationRules,
       vulnerabilities,
       results,
       upstream: () => this.#upstreamOf(node),

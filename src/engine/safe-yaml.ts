@@ -34,16 +34,19 @@ export class SafeYaml {
   readonly list: YAMLSeq | null = null;
   readonly problems: YamlProblem[] = [];
   readonly #lines = new LineCounter();
+  readonly #linesBefore: number;
 
   /**
    * @param maxBytes a longer text is not parsed at all
    * @param options.lists accepts a list at the top, too
+   * @param options.linesBefore lines of the file that precede the text, if it is one of several documents
    */
-  constructor(text: string, maxBytes: number, needs: string, { lists = false } = {}) {
+  constructor(text: string, maxBytes: number, needs: string, { lists = false, linesBefore = 0 } = {}) {
     this.root = null;
+    this.#linesBefore = linesBefore;
     if (Buffer.byteLength(text) > maxBytes) {
       const message = `the file is larger than ${sizeText(maxBytes)}`;
-      this.problems.push({ type: 'size', message, line: 1, column: 1 });
+      this.problems.push({ type: 'size', message, ...this.placeAt(0) });
       return;
     }
     const contents = this.#parse(text);
@@ -52,7 +55,7 @@ export class SafeYaml {
     else if (contents !== undefined) {
       const what = contents === null ? 'is empty' : `is not a ${lists ? 'list' : 'map'}`;
       const message = `the document ${what}; it needs ${needs}`;
-      this.problems.push({ type: 'form', message, line: 1, column: 1 });
+      this.problems.push({ type: 'form', message, ...this.placeAt(0) });
     }
   }
 
@@ -91,7 +94,7 @@ export class SafeYaml {
   /** @param offset in the text, from 0 */
   placeAt(offset: number): Position {
     const { line, col } = this.#lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
+    return { line: this.#linesBefore + Math.max(1, line), column: Math.max(1, col) };
   }
 }
 

@@ -107,6 +107,7 @@ export class ScanGraph {
       modules,
       results: results(),
       fingerprints: (rulesFile) => evaluation.fingerprints.of(rulesFile),
+      evaluationRules: () => evaluation.rules.all(),
       vulnerabilities: () => evaluation.vulnerabilities.source(),
       signal: stop.signal,
       streamBuffer: config.engine.stream_buffer,

@@ -2,17 +2,22 @@ import type { Config } from '../../config/schema.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import type { EvaluationData } from '../../domain/shard.ts';
 import { ScanFingerprints } from './scan-fingerprints.ts';
+import { ScanRules } from './scan-rules.ts';
 import { ScanVulnerabilities } from './scan-vulnerabilities.ts';
 
 /** The rules and the vulnerability data that a scan is evaluated with; each is loaded when it is first used. */
 export class EvaluationSources {
   readonly fingerprints: ScanFingerprints;
+  readonly rules: ScanRules;
   readonly vulnerabilities: ScanVulnerabilities;
 
   /** @param warnings take what is wrong with the data */
   constructor(config: Config, warnings: ScanWarning[]) {
     this.fingerprints = new ScanFingerprints(config, (message) =>
       warnings.push({ code: 'fingerprint_rules_refused', message }),
+    );
+    this.rules = new ScanRules(config, (message) =>
+      warnings.push({ code: 'evaluation_rules_refused', message }),
     );
     this.vulnerabilities = new ScanVulnerabilities(config, (message) =>
       warnings.push({ code: 'vulndb_unusable', message }),

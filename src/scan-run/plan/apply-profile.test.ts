@@ -48,7 +48,7 @@ beforeAll(async () => {
   const builtin = await GraphLibrary.load(source('../../../profiles'), 'builtin', registry);
   await writeFile(join(dir, 'own.yaml'), own);
   const dags = [{ source: 'user' as const, dir }];
-  const installed = await builtin.withInstalled({ dags, profiles: [] }, registry);
+  const installed = await builtin.withInstalled({ dags, profiles: [], rules: [] }, registry);
   await rm(join(dir, 'own.yaml'));
   await writeFile(join(dir, 'night.profile'), night);
   const { library } = await installed.withProfile(join(dir, 'night.profile'), registry);

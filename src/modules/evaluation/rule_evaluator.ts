@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ProfilePart } from '../../domain/asset.ts';
+import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
+import { forEachItem } from '../../engine/each.ts';
+import { type DataContext, defineModule, type ExecContext } from '../../engine/module.ts';
+import { listItems } from '../../engine/options.ts';
+import {
+  factsOfClaim,
+  factsOfProfile,
+  factsOfResponse,
+  factsOfService,
+} from '../../knowledge/evaluation-rules/observed-facts.ts';
+import { RuleEvaluation } from '../../knowledge/evaluation-rules/rule-evaluation.ts';
+import type { RuleFinding } from '../../knowledge/evaluation-rules/rule-finding.ts';
+
+/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
+const longestStretch = 20;
+
+export default defineModule({
+  name: 'rule_evaluator',
+  type: 'evaluation',
+  version: '1.0.0',
+  description:
+    'Evaluates declarative rules on each port: shipped, installed and those of plugins; sends nothing.',
+  options: {
+    rules: {
+      Type: 'string',
+      Description: 'IDs of the rules to evaluate, as a comma-separated list, or all.',
+      Default: 'all',
+    },
+    tags: {
+      Type: 'string',
+      Description:
+        'Evaluates only rules with one of these tags, as a comma-separated list; empty for every rule.',
+      Default: '',
+    },
+  },
+  requires: ['service_fingerprints'],
+  provides: ['vulnerabilities'],
+  reads: ['parsed_services', 'asset_profiles', 'banners'],
+  async execute(ctx, data) {
+    const { rules, unknown } = (await ctx.evaluationRules()).select(
+      listItems(ctx.options.rules),
+      listItems(ctx.options.tags),
+    );
+    for (const id of unknown) ctx.warn('unknown_rule', `no evaluation rule has the id ${id}`, id);
+    await new RuleRun(ctx, data, new RuleEvaluation(rules)).run();
+  },
+});
+
+class RuleRun {
+  readonly #ctx: ExecContext;
+  readonly #data: DataContext;
+  readonly #evaluation: RuleEvaluation;
+  #since = performance.now();
+
+  constructor(ctx: ExecContext, data: DataContext, evaluation: RuleEvaluation) {
+    this.#ctx = ctx;
+    this.#data = data;
+    this.#evaluation = evaluation;
+  }
+
+  async run(): Promise<void> {
+    const evaluation = this.#evaluation;
+    const withBody = evaluation.reads('http.body');
+    // Drain all streams concurrently: a producer must never wait for a reader that waits for another one.
+    await Promise.all([
+      this.#drain<Banner>('banners', (banner) =>
+        evaluation.observe(banner, factsOfResponse(banner, withBody)),
+      ),
+      this.#drain<ParsedService>('parsed_services', (service) =>
+        evaluation.observe(service, factsOfService(service, Date.now())),
+      ),
+      this.#drain<Fingerprint>('service_fingerprints', (claim) =>
+        evaluation.observe(claim, factsOfClaim(claim), claim),
+      ),
+      this.#drain<ProfilePart>('asset_profiles', (profile) => {
+        evaluation.observeHost(profile.host, factsOfProfile(profile));
+        return [];
+      }),
+    ]);
+    for (const findings of evaluation.complete()) await this.#publish(findings);
+  }
+
+  async #drain<T>(key: string, take: (item: T) => readonly RuleFinding[]): Promise<void> {
+    if (!this.#data.has(key)) return;
+    await forEachItem(this.#ctx, this.#data.stream<T>(key), { concurrency: 1 }, (item) =>
+      this.#publish(take(item)),
+    );
+  }
+
+  async #publish(findings: readonly RuleFinding[]): Promise<void> {
+    this.#ctx.signal.throwIfAborted();
+    if (findings.length > 0) await this.#data.append<RuleFinding>('vulnerabilities', ...findings);
+    if (performance.now() - this.#since <= longestStretch) return;
+    await setImmediate();
+    this.#since = performance.now();
+  }
+}
