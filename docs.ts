@@ -2,7 +2,7 @@
  * Writes the pages of docs/ and the example configuration, which follow from the sources: `npm run docs`. A test
  * compares them with what this file would write, so that they cannot grow stale.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderExample } from './src/config/example.ts';
 import {
@@ -20,6 +20,8 @@ import type { Check } from './src/knowledge/checks/check.ts';
 import { versionDisclosure } from './src/knowledge/checks/version-disclosure.ts';
 import type { Control } from './src/knowledge/compliance/control.ts';
 import { controls, unseenOf } from './src/knowledge/compliance/evaluate.ts';
+import { operatorsOf, ruleFields } from './src/knowledge/evaluation-rules/fields.ts';
+import { readRules } from './src/plugins/rules/rule-reader.ts';
 import { metricCatalog } from './src/server/metrics/catalog.ts';
 import { processAcrossServers, processMetrics } from './src/server/metrics/process-metrics.ts';
 
@@ -33,6 +35,7 @@ export function renderPages(): Map<string, string> {
     ['docs/errors.md', errorsPage()],
     ['docs/config.md', configPage()],
     ['docs/checks.md', checksPage()],
+    ['docs/rules.md', rulesPage()],
     ['docs/monitoring.md', withMetrics(readFileSync(monitoringPage, 'utf8'))],
     ['config.example.yaml', renderExample()],
   ]);
@@ -92,6 +95,37 @@ function withMetrics(page: string): string {
   ]);
   const rows = table(['Name', 'Type', 'Meaning', 'Servers'], [...own, ...ofProcess]);
   return `${before}${metricMarks.from}${rows}${metricMarks.to}${after}`;
+}
+
+/** Written by hand, with two tables that follow from the sources. */
+function rulesPage(): string {
+  const root = import.meta.dirname;
+  const page = readFileSync(join(root, 'docs/rules.md'), 'utf8');
+  const fields = Object.entries(ruleFields).map(([name, { type, description }]) => [
+    mono(name),
+    type,
+    description,
+    operatorsOf[type].map(mono).join(', '),
+  ]);
+  const rules = readdirSync(join(root, 'rules'))
+    .toSorted()
+    .flatMap((name) =>
+      readRules(readFileSync(join(root, 'rules', name), 'utf8'), name).map((rule) => [
+        mono(rule.id),
+        rule.severity,
+        rule.name,
+        rule.remediation,
+      ]),
+    );
+  const withFields = between(page, 'fields', table(['Field', 'Type', 'Meaning', 'Operators'], fields));
+  return between(withFields, 'shipped', table(['Id', 'Severity', 'Finding', 'What to do'], rules));
+}
+
+/** A page with other text between its two marks. */
+function between(page: string, mark: string, text: string): string {
+  const [from, to] = [`<!-- ${mark}: begin -->\n`, `<!-- ${mark}: end -->\n`];
+  const [before = '', rest = ''] = page.split(from);
+  return `${before}${from}${text}${to}${rest.split(to)[1] ?? ''}`;
 }
 
 function checksPage(): string {

@@ -56,7 +56,7 @@ export function factsOfProfile({ os, device_type }: ProfilePart): ObservedFact[]
 }
 
 /** @param now epoch milliseconds */
-export function factsOfService(
+export function attributeFacts(
   { attributes }: Pick<ParsedService, 'attributes'>,
   now: number,
 ): ObservedFact[] {

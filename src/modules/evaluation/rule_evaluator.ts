@@ -9,7 +9,7 @@ import {
   factsOfClaim,
   factsOfProfile,
   factsOfResponse,
-  factsOfService,
+  attributeFacts,
 } from '../../knowledge/evaluation-rules/observed-facts.ts';
 import { RuleEvaluation } from '../../knowledge/evaluation-rules/rule-evaluation.ts';
 import type { RuleFinding } from '../../knowledge/evaluation-rules/rule-finding.ts';
@@ -70,7 +70,7 @@ class RuleRun {
         evaluation.observe(banner, factsOfResponse(banner, withBody)),
       ),
       this.#drain<ParsedService>('parsed_services', (service) =>
-        evaluation.observe(service, factsOfService(service, Date.now())),
+        evaluation.observe(service, attributeFacts(service, Date.now())),
       ),
       this.#drain<Fingerprint>('service_fingerprints', (claim) =>
         evaluation.observe(claim, factsOfClaim(claim), claim),
