@@ -51,7 +51,7 @@ const typeTexts: Record<FieldType, string> = {
 
 function unknownField(field: unknown): string {
   const name = String(field).slice(0, 80);
-  if (/^http\.headers\./.test(name))
+  if (name.startsWith('http.headers.'))
     return 'header names are lower-case letters, digits, dashes and underscores';
   const guess = nearest(name, Object.keys(ruleFields));
   return `is not a field${guess ? `; did you mean ${guess}?` : ''}`;
