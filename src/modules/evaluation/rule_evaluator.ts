@@ -6,10 +6,10 @@ import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule, type ExecContext } from '../../engine/module.ts';
 import { listItems } from '../../engine/options.ts';
 import {
+  attributeFacts,
   factsOfClaim,
   factsOfProfile,
   factsOfResponse,
-  attributeFacts,
 } from '../../knowledge/evaluation-rules/observed-facts.ts';
 import { RuleEvaluation } from '../../knowledge/evaluation-rules/rule-evaluation.ts';
 import type { RuleFinding } from '../../knowledge/evaluation-rules/rule-finding.ts';
