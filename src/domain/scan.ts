@@ -1,5 +1,6 @@
 import type { SeverityCounts } from './finding.ts';
 import type { PortCoverage } from './host.ts';
+import type { PluginPin } from './plugin-pin.ts';
 
 /** Stored states of a scan. `queued` exists only in the response to the submission. */
 export const scanStatuses = ['pending', 'running', 'completed', 'failed'] as const;
@@ -83,6 +84,8 @@ export interface ScanRequest {
   dag: string | null;
   /** Content of the file of `dag` when the scan was accepted; absent for builtin graphs and other files. */
   graph?: string | undefined;
+  /** Absent if the graph needs none. */
+  plugins?: PluginPin[] | undefined;
   pool: string;
   options: ScanOptions;
   /** Who submitted it: token ID, `cli`, or null. */

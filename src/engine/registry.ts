@@ -16,7 +16,7 @@ export class Registry {
   maxRate: () => number = () => usualMaxRate;
   readonly #definitions = new Map<string, ModuleDefinition & { source: string }>();
   /** Loaders of definitions that are not loaded yet. */
-  readonly #announced = new Map<string, () => void>();
+  readonly #announced = new Map<string, { load: () => ModuleDefinition; source: string }>();
 
   /** @throws Error if the name is malformed or taken: modules cannot be shadowed */
   register(definition: ModuleDefinition, source: string): void {
@@ -29,18 +29,34 @@ export class Registry {
   /** Announces a name whose definition is loaded on demand. @throws Error if the name is taken */
   announce(name: string, load: () => ModuleDefinition, source: string): void {
     this.#refuseTaken(name);
-    this.#announced.set(name, () => this.register(load(), source));
+    this.#announced.set(name, { load, source });
+  }
+
+  /**
+   * These modules and more; the bounds stay those of this registry. A module of a plugin is replaced, a builtin one never.
+   * @throws Error if the name is malformed or that of a builtin module
+   */
+  extended(more: readonly { definition: ModuleDefinition; source: string }[]): Registry {
+    const registry = new Registry();
+    registry.maxRate = () => this.maxRate();
+    const replaced = new Set(more.map(({ definition }) => definition.name));
+    for (const [name, definition] of this.#definitions) {
+      if (definition.producer === undefined || !replaced.has(name)) registry.#definitions.set(name, definition);
+    }
+    for (const [name, announced] of this.#announced) registry.#announced.set(name, announced);
+    for (const { definition, source } of more) registry.register(definition, source);
+    return registry;
   }
 
   #refuseTaken(name: string): void {
-    if (this.#definitions.has(name) || this.#announced.has(name))
-      throw new Error(`a module named "${name}" is already registered`);
+    const taken = this.#definitions.get(name) ?? this.#announced.get(name);
+    if (taken) throw new Error(`a module named "${name}" is already registered (${taken.source})`);
   }
 
   get(name: string): ModuleDefinition | undefined {
-    const load = this.#announced.get(name);
+    const announced = this.#announced.get(name);
     this.#announced.delete(name);
-    load?.();
+    if (announced) this.register(announced.load(), announced.source);
     const definition = this.#definitions.get(name);
     return definition && this.#bounded(definition);
   }

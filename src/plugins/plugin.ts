@@ -10,6 +10,8 @@ export interface PluginFile {
   kind: PluginKind;
   /** Of the archive, or of the bare file, hex. */
   sha256: string;
+  /** Whether that is the hash of an archive. */
+  archive: boolean;
   /** Folder that holds exactly the verified files; the plugin may read it. */
   folder: string;
   /** File that is loaded, relative to the folder; `host:port` for kind grpc. */
@@ -39,4 +41,18 @@ export interface PluginMetadata {
 export interface DescribedPlugin {
   file: PluginFile;
   metadata: PluginMetadata;
+}
+
+/** A plugin as scans are planned with it, on whatever machine they run. */
+export interface PlannedPlugin {
+  file: Omit<PluginFile, 'folder'>;
+  /** Null for rules, which add no module. */
+  metadata: PluginMetadata | null;
+  /** Joins a graph that does not name it. */
+  added: boolean;
+}
+
+/** The same on a machine that has its files. */
+export interface LoadedPlugin extends PlannedPlugin {
+  file: PluginFile;
 }

@@ -1,27 +1,10 @@
 import { pluginsFolder } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import type { PluginKind, PluginManifest } from '../../plugins/manifest.ts';
+import type { PluginManifest } from '../../plugins/manifest.ts';
 import { type InstalledPlugin, PluginStore } from '../../plugins/plugin-store.ts';
-import { evaluateSignature, requireTrust, type SignatureVerdict } from '../../plugins/signature.ts';
-import type { License } from '../../workspace/license/read-license.ts';
-
-/** An installed plugin as it is now: hashes and signature are checked anew. */
-export interface ListedPlugin {
-  name: string;
-  /** Null if its package cannot be read. */
-  kind: PluginKind | null;
-  version: string;
-  path: string;
-  sha256: string;
-  source: string;
-  signature: Pick<SignatureVerdict, 'publisher' | 'fingerprint'> & {
-    state: SignatureVerdict['state'] | 'unknown';
-  };
-  loaded: boolean;
-  /** Why it is not loaded. */
-  error: string | null;
-}
+import { PrivateFolder } from '../../plugins/private-folder.ts';
+import { type ListedPlugin, type LoadContext, loadPlugins } from './load-plugins.ts';
 
 export interface PluginDetails extends ListedPlugin {
   installed_at: string;
@@ -30,32 +13,34 @@ export interface PluginDetails extends ListedPlugin {
   manifest: (Omit<PluginManifest, 'files'> & { files: Record<string, string> }) | null;
 }
 
-/** @throws PortolanError `configuration` if the registry is damaged */
-export async function listPlugins(
-  config: Pick<Config, 'plugins'>,
-  license: License,
-): Promise<ListedPlugin[]> {
-  const listed: ListedPlugin[] = [];
-  for (const plugin of await storeOf(config).list()) {
-    // One after the other: packages are large.
-    const {
-      installed_at: _at,
-      previous: _previous,
-      manifest: _manifest,
-      ...row
-    } = await examine(plugin, config, license);
-    listed.push(row);
+/** Loads each installed plugin anew. @throws PortolanError `configuration` if the registry is damaged */
+export async function listPlugins(context: Omit<LoadContext, 'folder'>): Promise<ListedPlugin[]> {
+  const folder = new PrivateFolder();
+  try {
+    return (await loadPlugins([], { ...context, folder })).listed;
+  } finally {
+    await folder.remove();
   }
-  return listed;
 }
 
 /** @throws PortolanError `usage`, `not_found`, `configuration` */
-export async function showPlugin(
-  name: string,
-  config: Pick<Config, 'plugins'>,
-  license: License,
-): Promise<PluginDetails> {
-  return examine(await storeOf(config).get(name), config, license);
+export async function showPlugin(name: string, context: Omit<LoadContext, 'folder'>): Promise<PluginDetails> {
+  const store = storeOf(context.config);
+  const { current, previous } = await store.get(name);
+  const row = (await listPlugins(context)).find((plugin) => plugin.name === name);
+  if (!row) throw new PortolanError('not_found', `no plugin "${name}" is installed any more`);
+  const { installed_at } = current;
+  const content = await store.load(name, current).catch((error: unknown) => {
+    if (error instanceof PortolanError) return null;
+    throw error;
+  });
+  const manifest = content?.package.manifest;
+  return {
+    ...row,
+    installed_at,
+    previous: previous?.version ?? null,
+    manifest: manifest ? { ...manifest, files: Object.fromEntries(manifest.files) } : null,
+  };
 }
 
 /** @throws PortolanError `usage`, `not_found`, `configuration` */
@@ -65,46 +50,4 @@ export function removePlugin(name: string, config: Pick<Config, 'plugins'>): Pro
 
 function storeOf(config: Pick<Config, 'plugins'>): PluginStore {
   return new PluginStore(pluginsFolder(config));
-}
-
-async function examine(
-  { name, current, previous }: InstalledPlugin,
-  config: Pick<Config, 'plugins'>,
-  license: License,
-): Promise<PluginDetails> {
-  const { version, sha256, source, installed_at } = current;
-  const store = storeOf(config);
-  const details: PluginDetails = {
-    name,
-    kind: null,
-    version,
-    path: store.folderOf(name, version),
-    sha256,
-    source,
-    signature: { state: 'unknown', publisher: null, fingerprint: null },
-    loaded: false,
-    error: null,
-    installed_at,
-    previous: previous?.version ?? null,
-    manifest: null,
-  };
-  try {
-    const stored = await store.load(name, current);
-    const { manifest } = stored.package;
-    details.kind = manifest.kind;
-    details.manifest = { ...manifest, files: Object.fromEntries(manifest.files) };
-    const verdict = evaluateSignature(stored.archive, stored.signature, config.plugins);
-    details.signature = {
-      state: verdict.state,
-      publisher: verdict.publisher,
-      fingerprint: verdict.fingerprint,
-    };
-    if (config.plugins.require_signature) license.demand('plugin_signatures');
-    requireTrust(`${name} ${version}`, verdict, config.plugins);
-    details.error = `this build installs plugins of kind ${manifest.kind}, but does not run them yet`;
-  } catch (error) {
-    if (!(error instanceof PortolanError)) throw error;
-    details.error = error.message;
-  }
-  return details;
 }

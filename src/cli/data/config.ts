@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ShownSetting } from '../../config/show.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfig, readConfigQuietly } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import { guarded } from '../terminal/failure.ts';
@@ -69,7 +70,7 @@ async function validate(strict: boolean, global: GlobalFlags, wiring: CliWiring)
   for (const warning of loaded.warnings) note(`warning: ${printableLines(warning)}`);
   if (Object.keys(loaded.config.modules).length > 0) {
     const { checkModuleDefaults } = await import('../../scan-run/plan/module-defaults.ts');
-    checkModuleDefaults(loaded, await wiring.loadRegistry(loaded.config));
+    checkModuleDefaults(loaded, await loadInstalledRegistry(wiring, loaded.config));
   }
   const { readAlertRules } = await import('../../alerts/read-rules.ts');
   await readAlertRules(loaded.alertFiles, loaded.config.alerts.file);

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Graph, GraphIssue } from '../../engine/graph.ts';
+import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { loadInstalled, readConfigQuietly } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import { guarded } from '../terminal/failure.ts';
@@ -72,7 +73,7 @@ async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): 
     readGraphText(file),
     import('../../engine/graph.ts'),
     import('../../engine/validate.ts'),
-    wiring.loadRegistry(config),
+    loadInstalledRegistry(wiring, config),
   ]);
   const { graph, issues } = loadGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''));
   // References between nodes cannot be checked while the file is malformed.

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
+import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfigQuietly } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import { guarded } from '../terminal/failure.ts';
@@ -34,8 +35,7 @@ export function addModuleCommand(program: Command, wiring: CliWiring): void {
 }
 
 async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
-  const { config } = await readConfigQuietly(global);
-  const modules = (await wiring.loadRegistry(config)).list();
+  const modules = await installedModules(global, wiring);
   if (format === 'json') print(printableJson({ modules: modules.map(moduleOut) }));
   else {
     const rows = modules.map(({ name, type, version, description }) => [name, type, version, description]);
@@ -45,12 +45,16 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
 }
 
 async function show(name: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
-  const { config } = await readConfigQuietly(global);
-  const modules = (await wiring.loadRegistry(config)).list();
+  const modules = await installedModules(global, wiring);
   const module = modules.find((candidate) => candidate.name === name);
   if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);
   print(format === 'json' ? printableJson(moduleOut(module)) : moduleText(module));
   return 0;
+}
+
+async function installedModules(global: GlobalFlags, wiring: CliWiring) {
+  const { config } = await readConfigQuietly(global);
+  return (await loadInstalledRegistry(wiring, config)).list();
 }
 
 function moduleOut(module: ModuleDefinition & { source: string }): Record<string, unknown> {

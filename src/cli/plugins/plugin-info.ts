@@ -1,13 +1,19 @@
 import { showPlugin } from '../../actions/plugins/list-plugins.ts';
-import { readLicense } from '../../workspace/license/read-license.ts';
 import { readConfig } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import type { CliWiring } from '../wiring.ts';
+import { pluginContext } from './plugin-session.ts';
 
-export async function showPluginInfo(name: string, format: string, global: GlobalFlags): Promise<number> {
+export async function showPluginInfo(
+  name: string,
+  format: string,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
   const { config } = await readConfig(global);
-  const details = await showPlugin(name, config, await readLicense(config));
+  const details = await showPlugin(name, await pluginContext(config, wiring));
   if (format === 'json') {
     print(printableJson(details));
     return 0;

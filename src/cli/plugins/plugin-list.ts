@@ -1,14 +1,19 @@
 import { listPlugins } from '../../actions/plugins/list-plugins.ts';
-import { readLicense } from '../../workspace/license/read-license.ts';
 import { readConfig } from '../session/session.ts';
 import { renderColumns, renderRows } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { printableJson } from '../terminal/printable.ts';
+import type { CliWiring } from '../wiring.ts';
+import { pluginContext } from './plugin-session.ts';
 
-export async function listInstalledPlugins(format: string, global: GlobalFlags): Promise<number> {
+export async function listInstalledPlugins(
+  format: string,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
   const { config } = await readConfig(global);
-  const plugins = await listPlugins(config, await readLicense(config));
+  const plugins = await listPlugins(await pluginContext(config, wiring));
   if (format === 'json') {
     print(printableJson({ plugins, total: plugins.length }));
     return 0;

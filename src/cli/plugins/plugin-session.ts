@@ -9,6 +9,8 @@ import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
+type FullContext = PluginContext & { config: Config };
+
 /** Changes the installed plugins, records the change in the audit log and prints the outcome. */
 export async function changePlugins(
   { operation, id }: { operation: 'plugin.install' | 'plugin.update' | 'plugin.rollback'; id: string | null },
@@ -17,7 +19,7 @@ export async function changePlugins(
   work: (context: PluginContext) => Promise<PluginChange>,
 ): Promise<number> {
   const { config } = await readConfig(global);
-  const context = { config, license: await readLicense(config), builtin: await builtinNames(wiring, config) };
+  const context = await pluginContext(config, wiring);
   const workspace = await openWorkspace(config.workspace.dir);
   const done = await recordChange(
     { config, workspace },
@@ -40,6 +42,8 @@ export async function changePlugins(
   return 0;
 }
 
-async function builtinNames(wiring: CliWiring, config: Config): Promise<string[]> {
-  return (await wiring.loadRegistry(config)).names();
+/** What decides whether a plugin may be installed and loaded. */
+export async function pluginContext(config: Config, wiring: CliWiring): Promise<FullContext> {
+  const builtin = (await wiring.loadRegistry(config)).names();
+  return { config, license: await readLicense(config), builtin };
 }

@@ -14,13 +14,13 @@ interface InstallFlags {
 export function addPluginCommand(program: Command, wiring: CliWiring): void {
   const plugin = program
     .command('plugin')
-    .description('pack, sign and install plugins; this build does not run them yet');
-  addReadingCommands(plugin);
+    .description('pack, sign, install and list plugins');
+  addReadingCommands(plugin, wiring);
   addChangingCommands(plugin, wiring);
   addPublisherCommands(plugin);
 }
 
-function addReadingCommands(plugin: Command): void {
+function addReadingCommands(plugin: Command, wiring: CliWiring): void {
   plugin
     .command('list')
     .description('list installed plugins with the state of their signatures')
@@ -28,7 +28,7 @@ function addReadingCommands(plugin: Command): void {
     .action(
       guarded(async ({ format }: { format: string }, command: Command) => {
         const { listInstalledPlugins } = await import('./plugin-list.ts');
-        return listInstalledPlugins(format, globalFlags(command));
+        return listInstalledPlugins(format, globalFlags(command), wiring);
       }),
     );
   plugin
@@ -39,7 +39,7 @@ function addReadingCommands(plugin: Command): void {
     .action(
       guarded(async (name: string, { format }: { format: string }, command: Command) => {
         const { showPluginInfo } = await import('./plugin-info.ts');
-        return showPluginInfo(name, format, globalFlags(command));
+        return showPluginInfo(name, format, globalFlags(command), wiring);
       }),
     );
   plugin

@@ -17,7 +17,7 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
 import { tableStyle } from '../results/result-table.ts';
-import { loadModuleCatalog, noteProblems } from '../session/session.ts';
+import { type CommandCatalog, loadModuleCatalog, noteProblems } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { createLog } from '../terminal/log.ts';
@@ -38,6 +38,19 @@ export async function scanHere(
     catalogue,
     decided: { request },
   } = await decide(order, settings, wiring);
+  try {
+    return await scanWith(order, settings, catalogue, request);
+  } finally {
+    await catalogue.release();
+  }
+}
+
+async function scanWith(
+  order: ScanCommand,
+  settings: LoadedConfig,
+  catalogue: ModuleCatalog,
+  request: ScanRequest,
+): Promise<number> {
   // Reject an invalid scan before anything is stored or sent.
   const plan = await planScan(request, settings.config, catalogue);
   await checkRules(request);
@@ -212,6 +225,7 @@ export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring:
   const { previewScan } = await import('../../actions/scans/preview-scan.ts');
   const { printPreview } = await import('../results/plan-text.ts');
   const { catalogue, decided } = await decide(order, settings, wiring);
+  await catalogue.release();
   await checkRules(decided.request);
   printPreview(await previewScan(decided, settings.config, catalogue), order.output.format);
   return 0;
@@ -222,8 +236,24 @@ async function decide(
   order: ScanCommand,
   settings: LoadedConfig,
   wiring: CliWiring,
-): Promise<{ catalogue: ModuleCatalog; decided: DecidedRequest }> {
-  const installed = await loadModuleCatalog(wiring, settings.config, onlyProfile(order, settings.config));
+): Promise<{ catalogue: CommandCatalog; decided: DecidedRequest }> {
+  const installed = await loadModuleCatalog(wiring, settings.config, {
+    profile: onlyProfile(order, settings.config),
+    plugins: order.flags.plugin ?? [],
+  });
+  try {
+    return await decideWith(order, settings, installed);
+  } catch (error) {
+    await installed.release();
+    throw error;
+  }
+}
+
+async function decideWith(
+  order: ScanCommand,
+  settings: LoadedConfig,
+  installed: CommandCatalog,
+): Promise<{ catalogue: CommandCatalog; decided: DecidedRequest }> {
   noteProblems(installed);
   checkModuleDefaults(settings, installed.registry);
   const { profile } = order.flags;
@@ -232,8 +262,8 @@ async function decide(
   }
   const chosen = await withProfileFile(installed, profile);
   const submission = { ...order.submission, profile: chosen.profile };
-  const decided = await requestOf({ ...order, submission }, settings.config, chosen.catalogue);
-  return { catalogue: chosen.catalogue, decided };
+  const catalogue = { ...installed, ...chosen.catalogue };
+  return { catalogue, decided: await requestOf({ ...order, submission }, settings.config, catalogue) };
 }
 
 /** The name of the profile if the request needs no other graph, else null. */
@@ -247,7 +277,7 @@ function onlyProfile({ dag, flags, submission }: ScanCommand, { scanner }: Confi
 async function requestOf(
   order: ScanCommand,
   config: Config,
-  { library, registry }: ModuleCatalog,
+  { library, registry, plugins = [] }: ModuleCatalog,
 ): Promise<DecidedRequest> {
   const { dag, flags } = order;
   const submission = { ...order.submission } as Submission;
@@ -260,6 +290,7 @@ async function requestOf(
     profiles: library.profiles(),
     dags: library.list().map(({ name }) => name),
     installed: library,
+    plugins,
     ...(file !== null && { graph: await readGraphFile(file, registry) }),
   };
   const createdAt = new Date();

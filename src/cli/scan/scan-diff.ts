@@ -31,6 +31,7 @@ export async function diffScans(
   }
   await withStore(global, async ({ store, workspace, config }) => {
     const catalogue = await loadModuleCatalog(wiring, config);
+    await catalogue.release();
     const comparison = await compareScans(
       { store, workspace, config, catalogue, observer: damageNote(store) },
       pair.id,

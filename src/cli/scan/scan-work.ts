@@ -22,6 +22,7 @@ export async function scan(
   const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
 
   if (flags.schedule !== undefined) {
+    refusePlugins(flags);
     const { scheduleScan } = await import('../jobs/schedule-scan.ts');
     return scheduleScan(order, await requireServer(flags, global));
   }
@@ -41,8 +42,17 @@ export async function scan(
 }
 
 async function scanOn(client: Client, order: ScanCommand): Promise<number> {
+  refusePlugins(order.flags);
   const { dryRunOnServer, scanOnServer } = await import('./remote-scan.ts');
   return order.flags.dryRun ? dryRunOnServer(order, client) : scanOnServer(order, client);
+}
+
+/** A server loads what was installed on it. */
+function refusePlugins({ plugin }: ScanFlags): void {
+  if (plugin === undefined) return;
+  throw usage(
+    `--plugin ${plugin[0]} is for scans without a server: install the plugin there (portolan plugin install) and name its module in a graph, or start the server with --plugin`,
+  );
 }
 
 function outputOf(flags: ScanFlags): ReturnType<typeof chooseOutput> {

@@ -52,7 +52,7 @@ function addTargetOptions(scan: Command): void {
       ).conflicts('onlyDiscover'),
     )
     .addOption(
-      new Option('--plugin <file>', 'plugin file; not available in this build').argParser(
+      new Option('--plugin <file>', 'file of a plugin for this scan: .mjs .cjs .js .mts .ts .node .so .wasm .yaml, or a package; repeatable').argParser(
         (file: string, before: string[] | undefined) => [...(before ?? []), file],
       ),
     );

@@ -74,7 +74,6 @@ const maxListBytes = 8 * 1024 * 1024;
 
 /** Converts the command line to a request body of the API. */
 export async function submissionOf(positional: string[], flags: ScanFlags): Promise<ScanSubmissionBody> {
-  rejectUnimplemented(flags);
   const targets = await targetsOf(positional, flags);
   if (targets.length === 0) {
     throw usage(
@@ -114,11 +113,6 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     options: Object.keys(options).length > 0 ? options : undefined,
   });
   return { targets, ...optional };
-}
-
-/** Rejects known flags that are not implemented. @throws PortolanError `not_implemented` */
-function rejectUnimplemented({ plugin }: ScanFlags): void {
-  if (plugin) throw new PortolanError('not_implemented', '--plugin: this build loads no plugins');
 }
 
 const frameworks = ['cis', 'pci', 'nist'];

@@ -7,6 +7,7 @@ import { configFlags, type GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
 import { printableLines } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
+import type { CommandPlugins } from './command-plugins.ts';
 import { chosenTenant } from './tenant-choice.ts';
 
 /** Reads the configuration; its warnings go to stderr. @throws PortolanError `configuration` */
@@ -64,49 +65,66 @@ export async function withStore<T>(flags: GlobalFlags, work: (session: Session) 
   }
 }
 
-/**
- * The installed modules and graphs.
- *
- * @param config its license decides which modules can run
- * @param profile if set, only this builtin profile is needed: other graphs need not be loaded
- */
+/** The modules and graphs of one command, which releases them at its end. */
+export type CommandCatalog = ModuleCatalog & Pick<CommandPlugins, 'release'>;
+
+/** The installed modules and graphs with its license, which decides which modules can run. */
 export async function loadModuleCatalog(
   wiring: CliWiring,
   config: Config,
-  profile: string | null = null,
-): Promise<ModuleCatalog> {
-  const catalogue = await installedCatalogue(wiring, config, profile);
+  choice: CatalogChoice = {},
+): Promise<CommandCatalog> {
+  const catalogue = await installedCatalogue(wiring, config, choice);
   if (!config.license.enforce) return catalogue;
   const { readLicense } = await import('../../workspace/license/read-license.ts');
   return { ...catalogue, license: await readLicense(config) };
 }
 
+interface CatalogChoice {
+  /** If set, only this builtin profile is needed: other graphs need not be loaded. */
+  profile?: string | null;
+  /** Files of `--plugin`. */
+  plugins?: readonly string[];
+}
+
 async function installedCatalogue(
   wiring: CliWiring,
   config: Config,
-  profile: string | null = null,
-): Promise<ModuleCatalog> {
-  const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, registry] = await Promise.all([
-    import('../../engine/graph-library.ts'),
-    import('../../engine/installed-files.ts'),
-    wiring.loadRegistry(config),
-  ]);
-  const one = profile && (await GraphLibrary.loadProfile(wiring.profilesDir, 'builtin', registry, profile));
+  { profile = null, plugins: files = [] }: CatalogChoice = {},
+): Promise<CommandCatalog> {
+  const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, { loadCommandPlugins }, builtin] =
+    await Promise.all([
+      import('../../engine/graph-library.ts'),
+      import('../../engine/installed-files.ts'),
+      import('./command-plugins.ts'),
+      wiring.loadRegistry(config),
+    ]);
+  const { profilesDir } = wiring;
+  const one = profile && (await GraphLibrary.loadProfile(profilesDir, 'builtin', builtin, profile));
   const dir = config.workspace.enabled ? config.workspace.dir : null;
   const folders = [installedFolders(dir, process.env)];
   const tenant = chosenTenant(config);
   if (tenant !== null && dir !== null) folders.push(tenantFolders(dir, tenant));
   // Installed profiles may build on any graph, and their errors are reported at each scan.
-  if (one && (await areEmpty(folders))) return { registry, library: one };
-  let library = await GraphLibrary.load(wiring.profilesDir, 'builtin', registry);
-  for (const folder of folders) library = await library.withInstalled(folder, registry);
-  return { registry, library };
+  const isOneEnough = one && (await areEmpty(folders));
+  const modules = isOneEnough ? 'files' : 'all';
+  const { registry, plugins, release } = await loadCommandPlugins(builtin, config, { files, modules });
+  if (isOneEnough) return { registry, library: one, plugins, release };
+  try {
+    let library = await GraphLibrary.load(profilesDir, 'builtin', registry);
+    for (const folder of folders) library = await library.withInstalled(folder, registry);
+    return { registry, library, plugins, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
 }
 
 /** The same for commands that only show them. Skipped files are reported on stderr. @throws PortolanError */
 export async function loadInstalled(wiring: CliWiring, flags: GlobalFlags): Promise<ModuleCatalog> {
   const { config } = await readConfigQuietly(flags);
   const catalogue = await installedCatalogue(wiring, config);
+  await catalogue.release();
   noteProblems(catalogue);
   return catalogue;
 }

@@ -11,7 +11,9 @@ import type { GraphLibrary } from '../../engine/graph-library.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import { channelsOfRules } from '../../notify/rules.ts';
+import type { PlannedPlugin } from '../../plugins/plugin.ts';
 import { applyProfile } from './apply-profile.ts';
+import { pluginsFor } from './plan-plugins.ts';
 import { checkTargets, maxListed, type SubmittedTargets, type TargetRejection } from './check-targets.ts';
 import { quote } from './quote.ts';
 import { serverTargetHint, serverTargets } from './server-targets.ts';
@@ -25,6 +27,8 @@ export interface ScanChoices {
   installed?: GraphLibrary;
   /** Content of the graph file named by `dag` (command line only). */
   graph?: Graph;
+  /** The loaded plugins. */
+  plugins?: readonly PlannedPlugin[];
   /** Listeners of the requesting server. */
   listeners?: readonly Listener[];
 }
@@ -110,6 +114,7 @@ export function decideRequest(
     rate: submission.rate ?? config.scanner.rate,
     dag: submission.dag ?? null,
     graph: graphOf(submission.dag, choices),
+    ...planned(profile, submission.dag, choices),
     pool: submission.pool ?? defaultPool,
     options: { ...decideOptions(submission.options ?? {}, origin), ...probing },
     user: origin.user,
@@ -118,10 +123,28 @@ export function decideRequest(
 }
 
 /** Whether a scan looks for vulnerabilities by default. */
-function evaluates(profile: string, dag: string | undefined, { installed, graph }: ScanChoices): boolean {
-  const entry = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
-  const chosen = entry?.graph ?? graph;
+function evaluates(profile: string, dag: string | undefined, choices: ScanChoices): boolean {
+  const chosen = chosenGraph(profile, dag, choices);
   return profile === 'deep' || (chosen !== undefined && requestsVuln(chosen));
+}
+
+function chosenGraph(
+  profile: string,
+  dag: string | undefined,
+  { installed, graph }: Pick<ScanChoices, 'installed' | 'graph'>,
+): Graph | undefined {
+  const entry = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
+  return entry?.graph ?? graph;
+}
+
+/** A later version of a plugin does not affect an accepted scan. */
+function planned(
+  profile: string,
+  dag: string | undefined,
+  choices: ScanChoices,
+): Pick<ScanRequest, 'plugins'> {
+  const plugins = pluginsFor(chosenGraph(profile, dag, choices), choices.plugins ?? []);
+  return plugins.length > 0 ? { plugins } : {};
 }
 
 /** Builtin graphs change with the program only. */

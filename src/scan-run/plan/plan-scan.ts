@@ -10,9 +10,11 @@ import type { ModuleDefinition } from '../../engine/module.ts';
 import { type Plan, planGraph } from '../../engine/plan.ts';
 import type { Registry } from '../../engine/registry.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
+import type { LoadedPlugin } from '../../plugins/plugin.ts';
 import type { License } from '../../workspace/license/read-license.ts';
 import { withDiscovery, withProbes } from './discovery-profile.ts';
 import { moduleDefaults } from './module-defaults.ts';
+import { withAddedPlugins, withPlannedModules } from './plan-plugins.ts';
 import { withScanType } from './scan-type.ts';
 import { scansOnlyUdp, scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.ts';
 
@@ -20,6 +22,8 @@ import { scansOnlyUdp, scansUdp, udpPortsOf, withUdpScanner } from './udp-ports.
 export interface ModuleCatalog {
   registry: Registry;
   library: GraphLibrary;
+  /** The loaded plugins; their modules are registered. */
+  plugins?: readonly LoadedPlugin[];
   /** Rejects modules that require a license; without it none is required. */
   license?: License;
 }
@@ -32,9 +36,10 @@ export interface ModuleCatalog {
 export async function planScan(
   submitted: ScanRequest,
   config: Config,
-  catalogue: ModuleCatalog,
+  installed: ModuleCatalog,
   without: readonly string[] = [],
 ): Promise<Plan> {
+  const catalogue = { ...installed, registry: withPlannedModules(installed.registry, submitted) };
   const chosen = withScanType(await chooseGraph(submitted, catalogue), submitted);
   const request = scansOnlyUdp(chosen, catalogue.registry) ? ofUdpPorts(submitted) : submitted;
   const graph = withUdpScanner(chosen, request, catalogue.registry);
@@ -50,8 +55,9 @@ export async function planScan(
     ...moduleDefaults(definition, config),
     ...nodeConfig,
   });
+  const discovering = withRequestedDiscovery(graph, request, catalogue.registry);
   const plan = planGraph(
-    withRequestedDiscovery(graph, request, catalogue.registry),
+    withAddedPlugins(discovering, request, catalogue.registry),
     catalogue.registry,
     variables,
     (definition, nodeConfig) => overlay(definition, configured(definition, nodeConfig), request, config),

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { listPlugins } from '../../../actions/plugins/list-plugins.ts';
 import { pluginKinds } from '../../../plugins/manifest.ts';
 import type { RouteContext } from '../../context.ts';
+import type { Installed } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
@@ -19,7 +20,8 @@ const pluginSchema = Type.Object({
   error: nullableText,
 });
 
-export function pluginRoutes(app: App, { config, license }: RouteContext): void {
+export function pluginRoutes(app: App, { config, license }: RouteContext, { registry }: Installed): void {
+  const context = { config, license, builtin: registry.names() };
   app.route({
     method: 'GET',
     url: '/api/v1/plugins',
@@ -28,6 +30,6 @@ export function pluginRoutes(app: App, { config, license }: RouteContext): void 
       summary: 'List installed plugins',
       response: { 200: enveloped(Type.Object({ plugins: Type.Array(pluginSchema) })) },
     },
-    handler: async (request) => envelope(request, { plugins: await listPlugins(config, license) }),
+    handler: async (request) => envelope(request, { plugins: await listPlugins(context) }),
   });
 }

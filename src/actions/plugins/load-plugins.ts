@@ -1,0 +1,201 @@
+import { pluginsFolder } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import type { LoadedPlugin, PluginFile, PluginMetadata } from '../../plugins/plugin.ts';
+import { type PluginBytes, pluginOfArchive, pluginOfFile } from '../../plugins/plugin-bytes.ts';
+import { describeByKind } from '../../plugins/plugin-kinds.ts';
+import { orderPlugins } from '../../plugins/plugin-order.ts';
+import { type InstalledPlugin, PluginStore } from '../../plugins/plugin-store.ts';
+import type { PrivateFolder } from '../../plugins/private-folder.ts';
+import { evaluateSignature, requireTrust, type SignatureVerdict } from '../../plugins/signature.ts';
+import type { License } from '../../workspace/license/read-license.ts';
+import { readPackageFile } from './find-package.ts';
+
+/** A plugin as it was found, loaded or not. */
+export interface ListedPlugin {
+  name: string;
+  /** Null if its package cannot be read. */
+  kind: PluginFile['kind'] | null;
+  version: string;
+  path: string;
+  sha256: string;
+  source: string;
+  signature: Pick<SignatureVerdict, 'publisher' | 'fingerprint'> & {
+    state: SignatureVerdict['state'] | 'unknown';
+  };
+  loaded: boolean;
+  /** Why it is not loaded. */
+  error: string | null;
+}
+
+export interface LoadContext {
+  config: Pick<Config, 'plugins'>;
+  license: License;
+  /** Names of builtin modules, which no plugin may have. */
+  builtin: readonly string[];
+  /** Where the verified bytes are placed. */
+  folder: PrivateFolder;
+  /** Installed ones besides rules are left out unless a file requires them, if `files`. */
+  modules?: 'all' | 'files';
+  /** Starts the plugin and asks it for its module. */
+  describe?: (file: PluginFile, settings: Config['plugins']) => Promise<PluginMetadata | null>;
+}
+
+export interface LoadedPlugins {
+  /** Installed ones first. */
+  listed: ListedPlugin[];
+  /** In the order of their requirements. */
+  plugins: LoadedPlugin[];
+}
+
+/** A plugin on its way. */
+interface Candidate {
+  name: string;
+  row: ListedPlugin;
+  requires: string[];
+  file: PluginFile | null;
+  added: boolean;
+}
+
+/**
+ * Loads the installed plugins and those of files: hashes and signatures are checked anew, and the bytes that were
+ * checked are those that scans load. A plugin that is refused has its reason in the list; the others are loaded.
+ * @param files paths of packages and bare files, which join every graph
+ * @throws PortolanError `configuration` if the registry of installed plugins is damaged
+ */
+export async function loadPlugins(files: readonly string[], context: LoadContext): Promise<LoadedPlugins> {
+  const store = new PluginStore(pluginsFolder(context.config));
+  const candidates: Candidate[] = [];
+  // One after the other: packages are large.
+  for (const plugin of await store.list()) candidates.push(await openInstalled(plugin, store, context));
+  for (const path of files) candidates.push(await openFile(path, context));
+  refuseTakenNames(candidates, context.builtin);
+  const { ordered, refused } = orderPlugins(candidates.filter(({ row }) => row.error === null));
+  for (const { name, row } of candidates) row.error ??= refused.get(name) ?? null;
+  const wanted = context.modules === 'files' ? neededByFiles(ordered) : ordered;
+  return { listed: candidates.map(({ row }) => row), plugins: await describeAll(wanted, context) };
+}
+
+function neededByFiles(ordered: readonly Candidate[]): Candidate[] {
+  const needed = new Set<string>();
+  for (const { name, row, requires, added } of [...ordered].reverse()) {
+    if (!added && row.kind !== 'rules' && !needed.has(name)) continue;
+    for (const each of [name, ...requires]) needed.add(each);
+  }
+  return ordered.filter(({ name }) => needed.has(name));
+}
+
+async function openInstalled(
+  { name, current }: InstalledPlugin,
+  store: PluginStore,
+  context: LoadContext,
+): Promise<Candidate> {
+  const { version, sha256, source } = current;
+  const row = newRow({ name, version, sha256, source, path: store.folderOf(name, version) });
+  return open(row, false, context, async () =>
+    pluginOfArchive(await store.load(name, current), 'installed'),
+  );
+}
+
+function openFile(path: string, context: LoadContext): Promise<Candidate> {
+  const row = newRow({ name: path, version: '', sha256: '', source: `file ${path}`, path });
+  return open(row, true, context, async () => pluginOfFile(path, await readPackageFile(path)));
+}
+
+function newRow(row: Pick<ListedPlugin, 'name' | 'version' | 'sha256' | 'source' | 'path'>): ListedPlugin {
+  const signature = { state: 'unknown', publisher: null, fingerprint: null } as const;
+  return { ...row, kind: null, signature, loaded: false, error: null };
+}
+
+async function open(
+  row: ListedPlugin,
+  added: boolean,
+  { config, license, folder }: LoadContext,
+  read: () => Promise<PluginBytes>,
+): Promise<Candidate> {
+  const candidate: Candidate = { name: row.name, row, requires: [], file: null, added };
+  try {
+    const plugin = await read();
+    const { name, version, kind, sha256 } = plugin.file;
+    Object.assign(row, { name, version, kind, sha256 });
+    Object.assign(candidate, { name, requires: plugin.requires });
+    const verdict = evaluateSignature(plugin.bytes, plugin.signature, config.plugins);
+    const { state, publisher, fingerprint } = verdict;
+    row.signature = { state, publisher, fingerprint };
+    if (config.plugins.require_signature) license.demand('plugin_signatures');
+    requireTrust(`${name} ${version}`, verdict, config.plugins);
+    candidate.file = await folder.place(plugin);
+  } catch (error) {
+    row.error = reasonOf(error);
+  }
+  return candidate;
+}
+
+function refuseTakenNames(candidates: readonly Candidate[], builtin: readonly string[]): void {
+  const taken = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    const { name, row } = candidate;
+    if (row.error !== null) continue;
+    const other = taken.get(name);
+    if (builtin.includes(name)) row.error = `"${name}" is the name of a builtin module`;
+    else if (other) row.error = `the name "${name}" (${row.path}) is that of another plugin (${other.row.path})`;
+    else taken.set(name, candidate);
+  }
+}
+
+async function describeAll(ordered: readonly Candidate[], context: LoadContext): Promise<LoadedPlugin[]> {
+  const { config, builtin, describe = describeByKind } = context;
+  const plugins: LoadedPlugin[] = [];
+  const byModule = new Map<string, Candidate>();
+  const loaded = new Set<string>();
+  for (const candidate of ordered) {
+    const { name, row, added } = candidate;
+    try {
+      const lacking = candidate.requires.find((required) => !loaded.has(required));
+      if (lacking !== undefined) throw refusal(`it requires "${lacking}", which is refused (${name} -> ${lacking})`);
+      const given = candidate.file as PluginFile;
+      const metadata = await describe(given, config.plugins);
+      if (metadata !== null) takeModule(metadata.name, candidate, builtin, byModule);
+      const file = given.archive || metadata === null ? given : { ...given, version: metadata.version };
+      row.version = file.version;
+      row.loaded = true;
+      loaded.add(name);
+      plugins.push({ file, metadata, added });
+    } catch (error) {
+      row.error = reasonOf(error);
+    }
+  }
+  return plugins;
+}
+
+function takeModule(
+  module: string,
+  candidate: Candidate,
+  builtin: readonly string[],
+  taken: Map<string, Candidate>,
+): void {
+  if (builtin.includes(module)) throw refusal(`its module "${module}" has the name of a builtin one`);
+  const other = taken.get(module);
+  if (other) {
+    throw refusal(`its module "${module}" (${candidate.row.path}) is also that of ${other.name} (${other.row.path})`);
+  }
+  taken.set(module, candidate);
+}
+
+function refusal(reason: string): PortolanError {
+  return new PortolanError('configuration', reason);
+}
+
+/** @throws what is a bug */
+function reasonOf(error: unknown): string {
+  if (error instanceof PortolanError) return error.message;
+  if ((error as NodeJS.ErrnoException | null)?.syscall !== undefined) return (error as Error).message;
+  throw error;
+}
+
+/** @throws PortolanError `configuration` with every file that was refused */
+export function demandFiles({ listed }: LoadedPlugins, files: readonly string[]): void {
+  const refused = listed.filter(({ path, error }) => error !== null && files.includes(path));
+  if (refused.length === 0) return;
+  throw refusal(refused.map(({ path, error }) => `--plugin ${path}: ${error}`).join('\n'));
+}

@@ -1,0 +1,38 @@
+import type { Config } from '../config/schema.ts';
+import { PortolanError } from '../domain/errors.ts';
+import { defineModule, type ModuleDefinition } from '../engine/module.ts';
+import type { DescribedPlugin, PlannedPlugin, PluginFile, PluginMetadata } from './plugin.ts';
+
+export type PluginSettings = Pick<Config['plugins'], 'limits' | 'list'>;
+
+/**
+ * What a plugin says about its module; null for rules, which have none.
+ * @throws PortolanError `configuration` if it cannot be loaded
+ */
+export async function describeByKind(
+  file: PluginFile,
+  _settings: PluginSettings,
+): Promise<PluginMetadata | null> {
+  if (file.kind === 'rules') return null;
+  throw new PortolanError('configuration', `this build does not run plugins of kind ${file.kind} yet`);
+}
+
+/** The module type that a plugin adds. */
+export function moduleByKind(described: DescribedPlugin, _settings: PluginSettings): ModuleDefinition {
+  const reason = `this build does not run plugins of kind ${described.file.kind} yet`;
+  return absentModule(described, reason);
+}
+
+type PlannedModule = Pick<PlannedPlugin, 'file'> & { metadata: PluginMetadata };
+
+/** A module type for planning whose nodes fail. @param reason why it cannot run here */
+export function absentModule(plugin: PlannedModule, reason: string): ModuleDefinition {
+  const { file, metadata } = plugin;
+  const { name, version, sha256 } = file;
+  const definition = defineModule({
+    ...metadata,
+    execute: () =>
+      Promise.reject(new PortolanError('configuration', `plugin ${name} ${version} (${sha256.slice(0, 12)}): ${reason}`)),
+  });
+  return { ...definition, producer: { name, version, sha256 } };
+}

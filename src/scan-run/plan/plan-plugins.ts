@@ -1,0 +1,63 @@
+import type { PluginPin } from '../../domain/plugin-pin.ts';
+import type { ScanRequest } from '../../domain/scan.ts';
+import type { Graph } from '../../engine/graph.ts';
+import type { Registry } from '../../engine/registry.ts';
+import type { LoadedPlugin, PlannedPlugin, PluginMetadata } from '../../plugins/plugin.ts';
+import { absentModule, moduleByKind, type PluginSettings } from '../../plugins/plugin-kinds.ts';
+import { withPluginNodes } from './plugin-nodes.ts';
+
+/** The plugins that a scan of this graph needs: added ones, those of its modules, and all rules. */
+export function pluginsFor(graph: Graph | undefined, plugins: readonly PlannedPlugin[]): PluginPin[] {
+  const types = new Set(graph?.nodes.map(({ moduleType }) => moduleType));
+  return plugins
+    .filter(({ metadata, added }) => added || metadata === null || types.has(metadata.name))
+    .map(({ file, metadata, added }) => {
+      const { name, version, kind, sha256, archive, entry, permissions, source } = file;
+      return { file: { name, version, kind, sha256, archive, entry, permissions, source }, metadata, added };
+    });
+}
+
+/** The plugins that a scan was planned with. */
+export function plannedPlugins({ plugins = [] }: Pick<ScanRequest, 'plugins'>): PlannedPlugin[] {
+  // What `pluginsFor` made of planned plugins.
+  return plugins as PlannedPlugin[];
+}
+
+export type PluginWithModule = PlannedPlugin & { metadata: PluginMetadata };
+
+export function hasModule(plugin: PlannedPlugin): plugin is PluginWithModule {
+  return plugin.metadata !== null;
+}
+
+/** The modules for planning a scan: those of its plugins may be another version than the one in force, or gone. */
+export function withPlannedModules(registry: Registry, request: ScanRequest): Registry {
+  const lacking = plannedPlugins(request)
+    .filter(hasModule)
+    .filter(({ file, metadata }) => registry.get(metadata.name)?.producer?.sha256 !== file.sha256);
+  if (lacking.length === 0) return registry;
+  return registry.extended(
+    lacking.map((plugin) => ({
+      definition: absentModule(plugin, 'it is not loaded here'),
+      source: `plugin ${plugin.file.name}`,
+    })),
+  );
+}
+
+/** These modules and those of the plugins. @throws Error if one has the name of a builtin module */
+export function withLoadedModules(
+  registry: Registry,
+  plugins: readonly LoadedPlugin[],
+  settings: PluginSettings,
+): Registry {
+  const modules = plugins.flatMap(({ file, metadata }) =>
+    metadata === null ? [] : [{ definition: moduleByKind({ file, metadata }, settings), source: `plugin ${file.name}` }],
+  );
+  return modules.length === 0 ? registry : registry.extended(modules);
+}
+
+/** Adds a node for each plugin that joins every graph. */
+export function withAddedPlugins(graph: Graph, request: ScanRequest, registry: Registry): Graph {
+  const added = plannedPlugins(request).filter((plugin) => plugin.added && hasModule(plugin));
+  const types = added.flatMap(({ metadata }) => (metadata === null ? [] : [metadata.name]));
+  return withPluginNodes(graph, types, registry);
+}
