@@ -41,7 +41,8 @@ export class Registry {
     registry.maxRate = () => this.maxRate();
     const replaced = new Set(more.map(({ definition }) => definition.name));
     for (const [name, definition] of this.#definitions) {
-      if (definition.producer === undefined || !replaced.has(name)) registry.#definitions.set(name, definition);
+      if (definition.producer === undefined || !replaced.has(name))
+        registry.#definitions.set(name, definition);
     }
     for (const [name, announced] of this.#announced) registry.#announced.set(name, announced);
     for (const { definition, source } of more) registry.register(definition, source);

@@ -32,7 +32,9 @@ export function absentModule(plugin: PlannedModule, reason: string): ModuleDefin
   const definition = defineModule({
     ...metadata,
     execute: () =>
-      Promise.reject(new PortolanError('configuration', `plugin ${name} ${version} (${sha256.slice(0, 12)}): ${reason}`)),
+      Promise.reject(
+        new PortolanError('configuration', `plugin ${name} ${version} (${sha256.slice(0, 12)}): ${reason}`),
+      ),
   });
   return { ...definition, producer: { name, version, sha256 } };
 }

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { lstat } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
@@ -144,5 +143,8 @@ async function readCapped(path: string): Promise<Buffer | null> {
 }
 
 function changed({ name, version }: PluginFile, reason: string): PortolanError {
-  return new PortolanError('configuration', `plugin ${name} ${version} was altered after it was loaded: ${reason}`);
+  return new PortolanError(
+    'configuration',
+    `plugin ${name} ${version} was altered after it was loaded: ${reason}`,
+  );
 }

@@ -92,9 +92,7 @@ async function openInstalled(
 ): Promise<Candidate> {
   const { version, sha256, source } = current;
   const row = newRow({ name, version, sha256, source, path: store.folderOf(name, version) });
-  return open(row, false, context, async () =>
-    pluginOfArchive(await store.load(name, current), 'installed'),
-  );
+  return open(row, false, context, async () => pluginOfArchive(await store.load(name, current), 'installed'));
 }
 
 function openFile(path: string, context: LoadContext): Promise<Candidate> {
@@ -138,7 +136,8 @@ function refuseTakenNames(candidates: readonly Candidate[], builtin: readonly st
     if (row.error !== null) continue;
     const other = taken.get(name);
     if (builtin.includes(name)) row.error = `"${name}" is the name of a builtin module`;
-    else if (other) row.error = `the name "${name}" (${row.path}) is that of another plugin (${other.row.path})`;
+    else if (other)
+      row.error = `the name "${name}" (${row.path}) is that of another plugin (${other.row.path})`;
     else taken.set(name, candidate);
   }
 }
@@ -152,7 +151,8 @@ async function describeAll(ordered: readonly Candidate[], context: LoadContext):
     const { name, row, added } = candidate;
     try {
       const lacking = candidate.requires.find((required) => !loaded.has(required));
-      if (lacking !== undefined) throw refusal(`it requires "${lacking}", which is refused (${name} -> ${lacking})`);
+      if (lacking !== undefined)
+        throw refusal(`it requires "${lacking}", which is refused (${name} -> ${lacking})`);
       const given = candidate.file as PluginFile;
       const metadata = await describe(given, config.plugins);
       if (metadata !== null) takeModule(metadata.name, candidate, builtin, byModule);
@@ -177,7 +177,9 @@ function takeModule(
   if (builtin.includes(module)) throw refusal(`its module "${module}" has the name of a builtin one`);
   const other = taken.get(module);
   if (other) {
-    throw refusal(`its module "${module}" (${candidate.row.path}) is also that of ${other.name} (${other.row.path})`);
+    throw refusal(
+      `its module "${module}" (${candidate.row.path}) is also that of ${other.name} (${other.row.path})`,
+    );
   }
   taken.set(module, candidate);
 }

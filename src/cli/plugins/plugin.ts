@@ -12,9 +12,7 @@ interface InstallFlags {
 
 /** `plugin`: pack, sign and install plugins. */
 export function addPluginCommand(program: Command, wiring: CliWiring): void {
-  const plugin = program
-    .command('plugin')
-    .description('pack, sign, install and list plugins');
+  const plugin = program.command('plugin').description('pack, sign, install and list plugins');
   addReadingCommands(plugin, wiring);
   addChangingCommands(plugin, wiring);
   addPublisherCommands(plugin);

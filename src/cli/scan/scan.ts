@@ -52,9 +52,10 @@ function addTargetOptions(scan: Command): void {
       ).conflicts('onlyDiscover'),
     )
     .addOption(
-      new Option('--plugin <file>', 'file of a plugin for this scan: .mjs .cjs .js .mts .ts .node .so .wasm .yaml, or a package; repeatable').argParser(
-        (file: string, before: string[] | undefined) => [...(before ?? []), file],
-      ),
+      new Option(
+        '--plugin <file>',
+        'file of a plugin for this scan: .mjs .cjs .js .mts .ts .node .so .wasm .yaml, or a package; repeatable',
+      ).argParser((file: string, before: string[] | undefined) => [...(before ?? []), file]),
     );
 }
 

@@ -50,7 +50,9 @@ export function withLoadedModules(
   settings: PluginSettings,
 ): Registry {
   const modules = plugins.flatMap(({ file, metadata }) =>
-    metadata === null ? [] : [{ definition: moduleByKind({ file, metadata }, settings), source: `plugin ${file.name}` }],
+    metadata === null
+      ? []
+      : [{ definition: moduleByKind({ file, metadata }, settings), source: `plugin ${file.name}` }],
   );
   return modules.length === 0 ? registry : registry.extended(modules);
 }
