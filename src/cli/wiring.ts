@@ -30,6 +30,8 @@ export interface WorkerOptions extends Pick<LoadedConfig, 'config' | 'warnings'>
 }
 
 export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings' | 'origins' | 'alertFiles'> {
+  /** Files of plugins for all scans. */
+  plugins?: readonly string[];
   /** Aborts a start that waits for its store. */
   stopping?: AbortSignal;
   /** Reads the configuration again from its sources, for a reload. @throws PortolanError `configuration` */

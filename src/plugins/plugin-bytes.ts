@@ -32,8 +32,6 @@ const kinds: Readonly<Record<string, PluginKind>> = {
 };
 /** Version of a bare file until it says its own. */
 const bareVersion = '0.0.0';
-/** Longest name of a plugin, characters. */
-const maxName = 63;
 
 /** @throws PortolanError `configuration` if the bytes are no valid package */
 export async function pluginOfArchive(
@@ -86,7 +84,8 @@ export async function pluginOfFile(
   };
 }
 
+/** As names of packages are, at most 63 characters. */
 function bareName(stem: string): string {
   const plain = stem.toLowerCase().replace(/[^a-z0-9_-]+/g, '-');
-  return (/^[a-z]/.test(plain) ? plain : `plugin-${plain}`).slice(0, maxName);
+  return (/^[a-z]/.test(plain) ? plain : `plugin-${plain}`).slice(0, 63);
 }

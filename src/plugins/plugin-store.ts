@@ -46,6 +46,8 @@ interface RegistryFile {
   plugins: InstalledPlugin[];
   /** Highest version seen of each signed index, by URL: an older one is refused. */
   indexes: Record<string, number>;
+  /** When plugins were removed, ISO 8601 UTC, by name. */
+  removed: Record<string, string>;
 }
 
 /** The bytes of an installed plugin, to judge anew. */
@@ -67,6 +69,11 @@ export class PluginStore {
   /** @throws PortolanError `configuration` if the registry is damaged */
   async list(): Promise<InstalledPlugin[]> {
     return (await this.#read()).plugins;
+  }
+
+  /** When plugins that are not installed now were removed, ISO 8601 UTC. */
+  async removals(): Promise<ReadonlyMap<string, string>> {
+    return new Map(Object.entries((await this.#read()).removed));
   }
 
   /** @throws PortolanError `usage` for no name, `not_found` */
@@ -107,6 +114,7 @@ export class PluginStore {
     stored: StoredPackage,
     source: string,
     force: boolean,
+    at = new Date().toISOString(),
   ): Promise<InstalledPlugin> {
     const { name, version } = content.manifest;
     return this.#change(name, async (registry) => {
@@ -119,10 +127,11 @@ export class PluginStore {
         );
       }
       await this.#place(content, stored);
-      const current = { version, sha256: content.sha256, source, installed_at: new Date().toISOString() };
+      const current = { version, sha256: content.sha256, source, installed_at: at };
       const kept = before?.current.version === version ? before.previous : (before?.current ?? null);
       const plugin = { name, current, previous: kept };
       registry.plugins = [...registry.plugins.filter((each) => each !== before), plugin];
+      delete registry.removed[name];
       return plugin;
     });
   }
@@ -133,15 +142,17 @@ export class PluginStore {
       const plugin = find(registry, name);
       if (!plugin.previous) throw new PortolanError('conflict', `${name} has no previous version`);
       [plugin.current, plugin.previous] = [plugin.previous, plugin.current];
+      plugin.current.installed_at = new Date().toISOString();
       return plugin;
     });
   }
 
   /** @throws PortolanError `usage` for no name, `not_found` */
-  async remove(name: string): Promise<InstalledPlugin> {
+  async remove(name: string, at = new Date().toISOString()): Promise<InstalledPlugin> {
     return this.#change(checkPluginName(name), async (registry) => {
       const plugin = find(registry, name);
       registry.plugins = registry.plugins.filter((each) => each !== plugin);
+      registry.removed[name] = at;
       return plugin;
     });
   }
@@ -222,10 +233,11 @@ export class PluginStore {
 
   async #read(): Promise<RegistryFile> {
     const bytes = await readCapped(join(this.dir, 'registry.json'), maxRegistryBytes);
-    if (bytes === null) return { plugins: [], indexes: {} };
+    if (bytes === null) return { plugins: [], indexes: {}, removed: {} };
     try {
-      const { plugins, indexes } = JSON.parse(bytes.toString()) as RegistryFile;
-      if (plugins.every(isInstalled) && typeof indexes === 'object') return { plugins, indexes };
+      const { plugins, indexes, removed = {} } = JSON.parse(bytes.toString()) as RegistryFile;
+      const valid = plugins.every(isInstalled) && typeof indexes === 'object';
+      if (valid && areRemovals(removed)) return { plugins, indexes, removed };
     } catch {
       // Below.
     }
@@ -246,6 +258,11 @@ function isPluginName(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+function areRemovals(removed: unknown): boolean {
+  if (typeof removed !== 'object' || removed === null) return false;
+  return Object.entries(removed).every(([name, at]) => isPluginName(name) && typeof at === 'string');
 }
 
 /** Names and versions become paths: they are checked whenever they are read. */

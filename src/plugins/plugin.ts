@@ -56,3 +56,12 @@ export interface PlannedPlugin {
 export interface LoadedPlugin extends PlannedPlugin {
   file: PluginFile;
 }
+
+/** Where a machine has a plugin of a scan. */
+export interface PlacedPlugin {
+  name: string;
+  sha256: string;
+  file: PluginFile | null;
+  /** Why there is no file. */
+  problem: string | null;
+}

@@ -3,6 +3,7 @@ import type { Scan, ScanRequest } from '../domain/scan.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Traffic } from '../domain/traffic.ts';
 import type { Listener } from '../net/local-listeners.ts';
+import type { PlacedPlugin } from '../plugins/plugin.ts';
 import type { ScopeRules } from './control.ts';
 
 /** Reports of a running scan, at most twice a second. */
@@ -47,6 +48,8 @@ export type ToChild =
       pausedMs: number;
       /** Listeners of this server. */
       listeners: Listener[];
+      /** The plugins of the request. */
+      plugins: PlacedPlugin[];
       /** Set for a shard; null for the whole scan. */
       part: ShardPart | null;
       /** Addresses of names resolved at the start of the scan; they are not resolved again. */

@@ -8,6 +8,7 @@ import { ScanAbort } from './finalize/failure.ts';
 import type { FromChild, ProcessCommand, ToChild } from './messages.ts';
 import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';
+import { withScanPlugins } from './scan-plugins.ts';
 
 /**
  * Main loop of the process that runs one scan for a server: waits for `start`, reports until the scan has finished,
@@ -24,8 +25,9 @@ export async function runScanProcess(
   process.on('SIGTERM', () => process.exit(0));
   catchUncaughtErrors(log);
 
-  const catalogue = await loadCatalogue();
+  const installed = await loadCatalogue();
   const { start, control } = await life.begun;
+  const catalogue = await withScanPlugins(installed, start.request, start.plugins, start.config);
   log.debug('scan process started', { pid: process.pid, resumes: start.resumes });
   const workspace = (await openWorkspace(start.workspaceDir)).forTenant(start.tenant);
   const lifecycle = new ModuleLifecycle();

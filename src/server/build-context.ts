@@ -18,6 +18,7 @@ import { ResultMover } from './results/result-mover.ts';
 import { ScanFolders } from './results/scan-folders.ts';
 import { ScanFeeds } from './scans/scan-feeds.ts';
 import { WorkerPool } from './scans/worker-pool.ts';
+import type { ServerPlugins } from './server-plugins.ts';
 import type { Settings } from './settings.ts';
 
 export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager'> {
@@ -25,6 +26,7 @@ export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager
   settings: Settings;
   license: License;
   installed: Installed;
+  plugins: ServerPlugins;
   alertRules: AlertRules;
   version: VersionInfo;
   /** Entry file of scan processes. */
@@ -86,6 +88,7 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     notifier,
     alerts,
     installed,
+    plugins: input.plugins,
     feeds: new ScanFeeds(workers),
     version: input.version,
     log,

@@ -19,6 +19,7 @@ import type { DamagedRecords } from './results/damaged-records.ts';
 import type { ResultMover } from './results/result-mover.ts';
 import type { ScanFeeds } from './scans/scan-feeds.ts';
 import type { WorkerPool } from './scans/worker-pool.ts';
+import type { ServerPlugins } from './server-plugins.ts';
 import type { Settings } from './settings.ts';
 import type { Distribution } from './shards/distribution.ts';
 
@@ -55,6 +56,7 @@ export interface ServerContext {
   notifier: Notifier;
   alerts: AlertEvaluator;
   installed: Installed;
+  plugins: ServerPlugins;
   /** Events of scans that clients follow. */
   feeds: ScanFeeds;
   version: VersionInfo;

@@ -66,6 +66,7 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
     ...vulndbHealth(context),
     ...resultHealth(context),
     ...alertHealth(context),
+    ...pluginHealth(context),
     ...presenceHealth(context),
     ...(await recordHealth(context, space)),
     ...comparisonHealth(context),
@@ -158,6 +159,12 @@ function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
 /** Alert rules that cannot be evaluated need action. */
 function alertHealth({ alerts: { fault } }: RouteContext): HealthCheck[] {
   return fault === null ? [] : [{ name: 'alerts', status: 'degraded', message: fault }];
+}
+
+/** Graphs that name their modules fail. */
+function pluginHealth({ plugins: { fault } }: RouteContext): HealthCheck[] {
+  const message = `plugins are not loaded: ${fault}`;
+  return fault === null ? [] : [{ name: 'plugins', status: 'degraded', message }];
 }
 
 /** Finished scans stay in the workspace meanwhile. */

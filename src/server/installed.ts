@@ -4,6 +4,7 @@ import { installedFolders, tenantFolders } from '../engine/installed-files.ts';
 import { optionsJsonSchema } from '../engine/options.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { Listener } from '../net/local-listeners.ts';
+import type { LoadedPlugin } from '../plugins/plugin.ts';
 import type { ScanChoices } from '../scan-run/plan/decide-request.ts';
 import type { ModuleCatalog } from '../scan-run/plan/plan-scan.ts';
 import type { License } from '../workspace/license/read-license.ts';
@@ -25,19 +26,36 @@ export interface Libraries {
   tenants: ReadonlyMap<string, GraphLibrary>;
 }
 
+/** Modules, graphs and plugins that belong together. */
+export interface InForce {
+  /** With the modules of the plugins. */
+  registry: Registry;
+  libraries: Libraries;
+  plugins: readonly LoadedPlugin[];
+}
+
 /**
  * What scans are planned with. A tenant has the graphs and profiles of the service and its own, which no other tenant
  * sees; all share the modules.
  */
 export class Installed {
-  readonly registry: Registry;
   readonly #license: License;
+  registry: Registry;
   libraries: Libraries;
+  plugins: readonly LoadedPlugin[];
 
-  constructor(registry: Registry, libraries: Libraries, license: License) {
+  constructor({ registry, libraries, plugins }: InForce, license: License) {
     this.registry = registry;
     this.libraries = libraries;
+    this.plugins = plugins;
     this.#license = license;
+  }
+
+  /** For scans that are accepted from now on. */
+  replace({ registry, libraries, plugins }: InForce): void {
+    this.registry = registry;
+    this.libraries = libraries;
+    this.plugins = plugins;
   }
 
   /** With the current limits. */
@@ -49,16 +67,20 @@ export class Installed {
   of(tenant: string | null): ModuleCatalog {
     const { service, tenants } = this.libraries;
     const library = tenant === null ? service : (tenants.get(tenant) ?? service);
-    return { registry: this.registry, library, license: this.#license };
+    return { registry: this.registry, library, plugins: this.plugins, license: this.#license };
   }
 }
 
 /** Names that a submission may use. @param listeners addresses that this server listens on */
-export function choicesOf({ library }: ModuleCatalog, listeners: readonly Listener[]): ScanChoices {
+export function choicesOf(
+  { library, plugins = [] }: ModuleCatalog,
+  listeners: readonly Listener[],
+): ScanChoices {
   return {
     profiles: library.profiles(),
     dags: library.list().map(({ name }) => name),
     installed: library,
+    plugins,
     listeners,
   };
 }

@@ -4,8 +4,11 @@ import type { GraphLibrary } from '../engine/graph-library.ts';
 import type { Registry } from '../engine/registry.ts';
 import { checkModuleDefaults } from '../scan-run/plan/module-defaults.ts';
 import type { Component } from './components.ts';
-import { type Installed, type Libraries, problemsOf, readLibraries } from './installed.ts';
+import type { ServerContext } from './context.ts';
+import { type InForce, type Libraries, problemsOf, readLibraries } from './installed.ts';
+import { configChanged } from './logging/audit.ts';
 import type { ServerLog } from './logging/log.ts';
+import type { ServerPlugins } from './server-plugins.ts';
 
 export interface InstalledInput extends Pick<LoadedConfig, 'config' | 'origins'> {
   registry: Registry;
@@ -13,32 +16,78 @@ export interface InstalledInput extends Pick<LoadedConfig, 'config' | 'origins'>
   library: GraphLibrary;
 }
 
-/** Reads the installed graphs and profiles. @throws PortolanError `configuration` */
-export async function readInstallation(input: InstalledInput): Promise<Libraries> {
-  const { config, registry, library } = input;
-  registry.maxRate = () => config.scanner.max_rate;
-  const libraries = await readLibraries(library, registry, config, null);
+/** Where plugins are shared and what is told of them. */
+export type InstalledContext = Pick<ServerContext, 'installed' | 'plugins' | 'store' | 'log' | 'audit'>;
+
+/**
+ * Loads the plugins, then the installed graphs and profiles, which may name their modules.
+ * @param before what was in force until now
+ * @throws PortolanError `configuration`
+ */
+export async function readInstallation(
+  input: InstalledInput,
+  plugins: ServerPlugins,
+  before: Libraries | null = null,
+): Promise<InForce> {
+  const { config, library } = input;
+  input.registry.maxRate = () => config.scanner.max_rate;
+  const loaded = await plugins.load();
+  const libraries = await readLibraries(library, loaded.registry, config, before);
   checkDefaultProfile(input, libraries.service);
-  checkModuleDefaults(input, registry);
-  return libraries;
+  checkModuleDefaults(input, loaded.registry);
+  return { ...loaded, libraries };
 }
 
-/** Reads the folders of graphs and profiles again at a reload. Accepted scans keep theirs. */
-export function followInstalled(installed: Installed, input: InstalledInput, log: ServerLog): Component {
-  const { registry, library, config } = input;
+/**
+ * Shares the plugins with other servers and workers, and reads plugins and the folders of graphs and profiles again at
+ * a reload. Accepted scans keep theirs.
+ */
+export function followInstalled(context: InstalledContext, input: InstalledInput): Component {
+  const { installed, plugins } = context;
   return {
-    start: () => warnAboutProblems(installed.libraries, log),
+    start: async () => {
+      if (await sharePlugins(context)) installed.replace(await readInstallation(input, plugins));
+      reportInstalled(context);
+    },
     reload: {
       profiles: async () => {
-        const libraries = await readLibraries(library, registry, config, installed.libraries);
-        checkDefaultProfile(input, libraries.service);
-        return () => {
-          warnAboutProblems(libraries, log);
-          installed.libraries = libraries;
+        await sharePlugins(context);
+        const read = await readInstallation(input, plugins, installed.libraries);
+        return async () => {
+          installed.replace(read);
+          reportInstalled(context);
+          // Files of the command line may have another content now.
+          await sharePlugins(context);
         };
       },
     },
   };
+}
+
+/** Without the database the plugins of this machine are in force all the same. */
+async function sharePlugins({ plugins, store, installed, log }: InstalledContext): Promise<boolean> {
+  try {
+    return await plugins.share(store, installed.plugins);
+  } catch (err) {
+    log.warn({ err }, 'cannot exchange plugins with the database');
+    return false;
+  }
+}
+
+function reportInstalled({ installed, plugins, log, audit }: InstalledContext): void {
+  warnAboutProblems(installed.libraries, log);
+  if (plugins.listed.length === 0) return;
+  for (const { name, error } of plugins.listed)
+    if (error !== null) log.warn({ plugin: name }, `plugin not loaded: ${error}`);
+  const details = plugins.listed.map(({ name, version, sha256, signature, error }) => ({
+    name,
+    version,
+    sha256,
+    signature: signature.state,
+    fingerprint: signature.fingerprint,
+    error,
+  }));
+  void audit.record(configChanged('plugin.load', plugins.fault === null, { plugins: details }));
 }
 
 function warnAboutProblems(libraries: Libraries, log: ServerLog): void {

@@ -2,8 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { placePlugins } from '../actions/plugins/place-plugins.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { PrivateFolder } from '../plugins/private-folder.ts';
 import { Dispatcher } from '../queue/dispatcher.ts';
 import { ShardQueue } from '../queue/shard-queue.ts';
 import { WakeUps } from '../queue/wake-ups.ts';
@@ -12,6 +14,7 @@ import { isPostgresUrl, shownUrl } from '../store/postgres/postgres-url.ts';
 import { logReason } from '../worker/log-reason.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
 import { requireSameMajor } from '../worker/worker-version.ts';
+import { readLicense } from '../workspace/license/read-license.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './logging/log.ts';
 import { openTraces } from './logging/open-traces.ts';
@@ -54,6 +57,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
   const workspace = await openWorkspace(temporary ?? config.workspace.dir);
   const output = openLogOutput(config.logging, workspace.dir);
   const log = createServerLog(config.logging, output);
+  const plugins = new PrivateFolder();
   const traces = await openTraces(process.env, log, input.version);
   try {
     for (const warning of input.warnings) log.warn(warning);
@@ -64,9 +68,11 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
     try {
       const line = new ShardQueue(store, dispatcher, { leaseMs: config.workers.lease, wakeUps });
       await demandSameServers(store, line, input.version);
+      const places = { store, config, license: await readLicense(config), folder: plugins };
       const worker = new ShardWorker({
         ...input,
         store,
+        placePlugins: (request) => placePlugins(request, places),
         line,
         workspaceDir: workspace.dir,
         idPrefix: '',
@@ -96,6 +102,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
   } finally {
     await traces?.close();
     await output.close();
+    await plugins.remove();
     if (temporary !== null) await rm(temporary, { recursive: true, force: true });
   }
 }

@@ -15,6 +15,7 @@ import { configChanged } from './logging/audit.ts';
 import { openResources, type Resources } from './open-resources.ts';
 import { followInstalled, type InstalledInput, readInstallation } from './read-installed.ts';
 import { scanComponent } from './scans/scan-component.ts';
+import { ServerPlugins } from './server-plugins.ts';
 import { Settings } from './settings.ts';
 import { LocalWorker } from './shards/local-worker.ts';
 import { ShutdownDeadline } from './shutdown-deadline.ts';
@@ -33,6 +34,8 @@ export interface StartInput extends InstalledInput {
   build: Omit<VersionInfo, 'version'>;
   /** Entry file of scan processes. */
   entryFile: string;
+  /** Files of plugins for all scans. */
+  plugins?: readonly string[];
   /** Aborts a start that waits for its store. */
   stopping?: AbortSignal;
 }
@@ -64,13 +67,15 @@ export async function startServer(input: StartInput): Promise<RunningServer> {
 
 async function start(input: StartInput, components: Components): Promise<RunningServer> {
   const { config } = input;
-  const libraries = await readInstallation(input);
+  const license = await readLicense(config);
+  const plugins = new ServerPlugins({ ...input, files: input.plugins ?? [], license });
+  components.add({ close: () => plugins.remove() });
+  const inForce = await readInstallation(input, plugins);
   await checkUiFolder(input);
   const alertRules = await readAlertRules(input.alertFiles, config.alerts.file);
   const tls = await readTls(config.server.tls);
-  const license = await readLicense(config);
   if (config.multi_tenant.enabled) license.demand('multi_tenant');
-  const installed = new Installed(input.registry, libraries, license);
+  const installed = new Installed(inForce, license);
   const resources = await openResources({ ...input, tls }, components);
   const settings = new Settings(input, input.readConfig, resources.log);
   const closing = new AbortController();
@@ -81,6 +86,7 @@ async function start(input: StartInput, components: Components): Promise<Running
     settings,
     license,
     installed,
+    plugins,
     alertRules,
     version,
     closing: closing.signal,
@@ -92,7 +98,7 @@ async function start(input: StartInput, components: Components): Promise<Running
     ...scanComponents(context, listeners, input),
     ...backgroundComponents(context, folders),
     { start: () => serve(context, resources, listeners.url, input) },
-    followInstalled(installed, input, context.log),
+    followInstalled(context, input),
     { close: () => reloads.remove() },
     serviceManager(context, resources.serviceManager),
   ]);

@@ -8,6 +8,7 @@ import { HostTable } from './hosts.ts';
 import { IdempotencyTable } from './idempotency.ts';
 import { LeaseTable } from './leases.ts';
 import { OutboxTable } from './outbox.ts';
+import { PluginPackageTable } from './plugin-packages.ts';
 import { isPostgresUrl } from './postgres/postgres-url.ts';
 import { RowCounts } from './row-counts.ts';
 import { ScanPauseTable } from './scan-pauses.ts';
@@ -39,9 +40,10 @@ export interface Store {
   /** Parts of scans that workers on many hosts share; never shown to clients. */
   readonly shards: ShardTable;
   readonly hosts: HostTable;
-  /** Global to the service, as are leases. */
+  /** Global to the service, as are leases and plugins. */
   readonly alertStates: AlertStateTable;
   readonly leases: LeaseTable;
+  readonly pluginPackages: PluginPackageTable;
   /** Raw rows of all tenants, see `TableRows`. */
   readonly rows: TableRows;
   /**
@@ -170,6 +172,7 @@ class KyselyStore implements Store {
   readonly hosts: HostTable;
   readonly alertStates: AlertStateTable;
   readonly leases: LeaseTable;
+  readonly pluginPackages: PluginPackageTable;
   readonly rows: TableRows;
   readonly #db: Kysely<Tables>;
   readonly #database: Database<Tables>;
@@ -196,6 +199,7 @@ class KyselyStore implements Store {
     this.hosts = new HostTable(db);
     this.alertStates = new AlertStateTable(db);
     this.leases = new LeaseTable(db);
+    this.pluginPackages = new PluginPackageTable(db);
     this.rows = new TableRows(db);
   }
 

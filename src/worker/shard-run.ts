@@ -8,6 +8,7 @@ import type { ShardCommand } from '../domain/shard.ts';
 import { addTraffic, noTraffic } from '../domain/traffic.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
+import type { PlacedPlugin } from '../plugins/plugin.ts';
 import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
 import type { LiveScan } from '../scan-run/messages.ts';
@@ -44,6 +45,7 @@ export interface ShardRunInput {
   startedAt: string;
   /** Paused time of the scan so far, milliseconds. */
   pausedMs: number;
+  plugins: PlacedPlugin[];
   config: Config;
   line: ShardQueue;
   home: ShardHome;
@@ -248,7 +250,8 @@ export class ShardRun {
   }
 
   #launch(rows: number): ScanProcess {
-    const { shard, config, dir, entryFile, env, listeners, onLogLine, onWarning, pausedMs } = this.#input;
+    const { shard, config, dir, entryFile, env, listeners, onLogLine, onWarning, pausedMs, plugins } =
+      this.#input;
     const process = new ScanProcess({
       entryFile,
       start: {
@@ -262,6 +265,7 @@ export class ShardRun {
         resumes: rows > 0 ? 1 : 0,
         pausedMs,
         listeners: [...listeners],
+        plugins,
         part: { shard: shard.shard, of: shard.of, hostnames: shard.plan.hostnames },
         names: {},
         evaluated: null,

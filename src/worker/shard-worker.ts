@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import type { ScanRequest } from '../domain/scan.ts';
 import { type ScanLogFields, type ScanOrigin, scanLogFields, unknownOrigin } from '../domain/scan-origin.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
+import type { PlacedPlugin } from '../plugins/plugin.ts';
 import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { Store } from '../store/open.ts';
 import type { ServerTableRow } from '../store/schema/tables.ts';
@@ -55,6 +57,8 @@ export interface ShardWorkerInput {
   /** The owner if it is this very process, else null. */
   ownHome: (homeId: string, shard: QueuedShard) => ShardHome | null;
   fetch?: Fetch;
+  /** Where this machine has the plugins of a scan. */
+  placePlugins: (request: ScanRequest) => Promise<PlacedPlugin[]>;
   onLogLine: ((line: string) => void) | null;
   /** Null = no traces. */
   traces: Pick<Tracer, 'shardEnded'> | null;
@@ -160,6 +164,7 @@ export class ShardWorker {
       const startedAt = await line.begin(shard.scanId);
       if (startedAt === null) throw new PortolanError('not_found', 'the scan no longer exists');
       const { pausedMs } = await store.scanPauses.pauseOf(shard.scanId, Date.now());
+      const plugins = await this.#input.placePlugins(request);
       const id = `${shard.scanId}-${shard.shard}-${shard.attempt}`;
       const input = {
         shard,
@@ -167,6 +172,7 @@ export class ShardWorker {
         origin,
         startedAt,
         pausedMs,
+        plugins,
         config,
         line,
         home,

@@ -196,7 +196,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** @throws PortolanError `configuration` with every file that was refused */
-export function demandFiles({ listed }: LoadedPlugins, files: readonly string[]): void {
+export function requireFiles({ listed }: LoadedPlugins, files: readonly string[]): void {
   const refused = listed.filter(({ path, error }) => error !== null && files.includes(path));
   if (refused.length === 0) return;
   throw refusal(refused.map(({ path, error }) => `--plugin ${path}: ${error}`).join('\n'));

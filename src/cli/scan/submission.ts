@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import { PortolanError } from '../../domain/errors.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import type { chooseOutput } from '../terminal/output.ts';

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseEndpoint } from '../../config/endpoint.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
@@ -52,12 +53,9 @@ export async function startServerCommand(
 }
 
 /** Validates flags before anything is opened or written. */
-function checkFlags({ bind, plugin }: StartFlags): void {
+function checkFlags({ bind }: StartFlags): void {
   if (bind !== undefined && !parseEndpoint(bind)) {
     throw usage(`--bind: "${bind}" is not host:port, such as 127.0.0.1:8080 or [::1]:0`);
-  }
-  if (plugin) {
-    throw new PortolanError('not_implemented', `--plugin ${plugin[0]}: this build does not support plugins`);
   }
 }
 
@@ -69,7 +67,9 @@ async function serve(
   started: (url: string) => Promise<void>,
 ): Promise<number> {
   const readConfig = () => serverConfig(flags, global);
-  const settings = { ...(await readConfig()), readConfig };
+  // A later change of the working directory must not lead a reload to another file.
+  const plugins = (flags.plugin ?? []).map((file) => resolve(file));
+  const settings = { ...(await readConfig()), readConfig, plugins };
   const { config } = settings;
   const pidFile = flags.pidFile === undefined ? null : PidFile.claim(flags.pidFile);
   const stopping = new AbortController();

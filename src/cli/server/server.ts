@@ -27,7 +27,7 @@ export function addServerCommand(program: Command, wiring: CliWiring): void {
     .option('--pid-file <file>', 'pid file, removed when the server stops')
     .option('--no-ui', 'do not serve the Web UI')
     .option('--no-api', 'do not serve the REST API')
-    .option('--plugin <file>', 'plugin file; not available in this build', collect)
+    .option('--plugin <file>', 'file of a plugin for all scans until the server stops; repeatable', collect)
     .addOption(new Option('--first-scan', 'scan this machine once after the start').hideHelp())
     .action(
       guarded(async (flags: StartFlags, command: Command) => {

@@ -35,7 +35,7 @@ export async function loadCommandPlugins(
 ): Promise<CommandPlugins> {
   const none = { registry, plugins: [], release: () => Promise.resolve() };
   if (files.length === 0 && !existsSync(join(pluginsFolder(config), 'registry.json'))) return none;
-  const [{ demandFiles, loadPlugins }, { PrivateFolder }, { readLicense }, { withLoadedModules }] =
+  const [{ requireFiles, loadPlugins }, { PrivateFolder }, { readLicense }, { withLoadedModules }] =
     await Promise.all([
       import('../../actions/plugins/load-plugins.ts'),
       import('../../plugins/private-folder.ts'),
@@ -48,7 +48,7 @@ export async function loadCommandPlugins(
     const license = await readLicense(config);
     const context = { config, license, builtin: registry.names(), folder, modules };
     const loaded = await loadPlugins(files, context);
-    demandFiles(loaded, files);
+    requireFiles(loaded, files);
     for (const { name, error } of loaded.listed)
       if (error !== null) note(`warning: plugin ${printableLines(`${name} is not loaded: ${error}`)}`);
     const { plugins } = loaded;

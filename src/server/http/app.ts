@@ -166,7 +166,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   workspaceRoutes(app, context);
   moduleRoutes(app, installed);
   profileRoutes(app);
-  pluginRoutes(app, context, installed);
+  pluginRoutes(app, context);
   vulndbRoutes(app, context);
   alertRoutes(app, context);
   notificationRoutes(app, context);

@@ -12,6 +12,7 @@ import type { Installed } from '../installed.ts';
 import type { ServerLog } from '../logging/log.ts';
 import type { LogOutput } from '../logging/log-output.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { ServerPlugins } from '../server-plugins.ts';
 import type { Distribution } from '../shards/distribution.ts';
 import type { ScanSlots } from './scan-slot.ts';
 
@@ -31,6 +32,7 @@ export interface WorkerPoolInput {
   /** Scans are divided among workers; null = each runs in a process of this server. */
   shards: Distribution | null;
   installed: Installed;
+  plugins: Pick<ServerPlugins, 'place'>;
   /** Null = no traces. */
   traces: Tracer | null;
 }

@@ -113,7 +113,9 @@ export class ScanRunner {
     slot.paused = paused;
     slot.requestedRate = request.rate;
     if (stopping.aborted || slot.canceled) return;
-    slot.process = this.#launch(run, this.#processInput(run, pausedMs));
+    const input = await this.#processInput(run, pausedMs);
+    if (stopping.aborted || slot.canceled) return;
+    slot.process = this.#launch(run, input);
     if (!waits) this.#reportBegin(run);
     await slot.process.gone;
   }
@@ -138,8 +140,12 @@ export class ScanRunner {
     this.#rates.renew();
   }
 
-  #processInput({ slot, scan, request, startedAt, resumes }: Run, pausedMs: number): ScanProcessInput {
+  async #processInput(
+    { slot, scan, request, startedAt, resumes }: Run,
+    pausedMs: number,
+  ): Promise<ScanProcessInput> {
     const { config, workspace, entryFile, listeners, logOutput, log, metrics, news } = this.#context;
+    const { plugins, store } = this.#context;
     return {
       entryFile,
       start: {
@@ -153,6 +159,7 @@ export class ScanRunner {
         resumes,
         pausedMs,
         listeners: [...listeners],
+        plugins: await plugins.place(request, store),
         part: null,
         names: {},
         evaluated: null,

@@ -33,7 +33,7 @@ export class LocalWorker implements Component {
   }
 
   #settings(idPrefix: string): ShardWorkerInput {
-    const { config, store, workspace, workers, version, logOutput, traces, log } = this.#context;
+    const { config, store, workspace, workers, version, logOutput, traces, plugins, log } = this.#context;
     return {
       store,
       line: this.#shards.line,
@@ -51,6 +51,7 @@ export class LocalWorker implements Component {
       listeners: workers.listeners,
       homeUrl: null,
       ownHome: this.#shards.ownHome,
+      placePlugins: (request) => plugins.place(request, store),
       onLogLine: logOutput.lineTaker(),
       traces,
       log,

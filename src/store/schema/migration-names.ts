@@ -17,6 +17,7 @@ export const migrationNames = [
   '0015-notices',
   '0017-scan-origins',
   '0018-alerts',
+  '0019-plugin-packages',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

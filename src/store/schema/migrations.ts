@@ -7,6 +7,7 @@ import { createRowCounts } from './counting-triggers.ts';
 import { useFieldNames } from './field-names.ts';
 import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
+import { createPluginPackages } from './plugin-tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Never change a published one. */
@@ -28,6 +29,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0015-notices': { up: addNotices },
   '0017-scan-origins': { up: addOrigins },
   '0018-alerts': { up: createAlerts },
+  '0019-plugin-packages': { up: createPluginPackages },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {

@@ -4,7 +4,7 @@ import type { Tables } from './tables.ts';
 
 /**
  * Tables with the content of the store, and their keys. Without `servers`, `workers` and `leases`, which are live
- * state, and `row_counts`, which triggers fill.
+ * state, `row_counts`, which triggers fill, and `plugin_packages`, which servers fill when they start.
  */
 const keys = {
   scans: ['scan_id'],
@@ -20,7 +20,10 @@ const keys = {
   shards: ['scan_id', 'shard'],
   alert_states: ['name', 'condition_digest'],
 } as const satisfies {
-  [T in Exclude<keyof Tables, 'servers' | 'workers' | 'leases' | 'row_counts'>]: (keyof Tables[T])[];
+  [T in Exclude<
+    keyof Tables,
+    'servers' | 'workers' | 'leases' | 'row_counts' | 'plugin_packages'
+  >]: (keyof Tables[T])[];
 };
 
 export type ContentTable = keyof typeof keys;

@@ -18,6 +18,7 @@ export interface Tables {
   shards: ShardTableRow;
   row_counts: RowCountTableRow;
   alert_states: AlertStateTableRow;
+  plugin_packages: PluginPackageTableRow;
   leases: LeaseTableRow;
   servers: ServerTableRow;
   workers: WorkerTableRow;
@@ -256,6 +257,24 @@ export interface AlertStateTableRow {
   pending_ms: number;
   quiet_ms: number;
   error: string | null;
+}
+
+/** A package of a plugin, or a bare file of one. */
+export interface PluginPackageTableRow {
+  name: string;
+  version: string;
+  /** Of the bytes, hex. */
+  sha256: string;
+  /** `kept` and `removed` ones are left for scans that were planned with them. */
+  state: 'installed' | 'kept' | 'removed';
+  /** When the state last changed. */
+  installed_at: string;
+  source: string;
+  /** Of a bare file; null for a package. */
+  file_name: string | null;
+  /** Text of the signature file. */
+  signature: string | null;
+  bytes: Uint8Array;
 }
 
 /** Lease on work that only one server may do at a time. */

@@ -1,8 +1,6 @@
 import { Type } from 'typebox';
-import { listPlugins } from '../../../actions/plugins/list-plugins.ts';
 import { pluginKinds } from '../../../plugins/manifest.ts';
 import type { RouteContext } from '../../context.ts';
-import type { Installed } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
@@ -20,16 +18,15 @@ const pluginSchema = Type.Object({
   error: nullableText,
 });
 
-export function pluginRoutes(app: App, { config, license }: RouteContext, { registry }: Installed): void {
-  const context = { config, license, builtin: registry.names() };
+export function pluginRoutes(app: App, { plugins }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/plugins',
     config: { access: ['plugin:read', 'scan:read'] },
     schema: {
-      summary: 'List installed plugins',
+      summary: 'List plugins: installed ones and those of the command line',
       response: { 200: enveloped(Type.Object({ plugins: Type.Array(pluginSchema) })) },
     },
-    handler: async (request) => envelope(request, { plugins: await listPlugins(context) }),
+    handler: async (request) => envelope(request, { plugins: [...plugins.listed] }),
   });
 }

@@ -1,0 +1,112 @@
+import { basename } from 'node:path';
+import { readPackageFile } from '../actions/plugins/find-package.ts';
+import {
+  type ListedPlugin,
+  type LoadContext,
+  type LoadedPlugins,
+  loadPlugins,
+  requireFiles,
+} from '../actions/plugins/load-plugins.ts';
+import { placePlugins } from '../actions/plugins/place-plugins.ts';
+import { sharePackages } from '../actions/plugins/share-packages.ts';
+import { pluginsFolder } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { ScanRequest } from '../domain/scan.ts';
+import type { Registry } from '../engine/registry.ts';
+import type { LoadedPlugin, PlacedPlugin } from '../plugins/plugin.ts';
+import { describeByKind } from '../plugins/plugin-kinds.ts';
+import { PluginStore } from '../plugins/plugin-store.ts';
+import { PrivateFolder } from '../plugins/private-folder.ts';
+import { withLoadedModules } from '../scan-run/plan/plan-plugins.ts';
+import type { Store } from '../store/open.ts';
+import type { License } from '../workspace/license/read-license.ts';
+
+export interface ServerPluginsInput {
+  config: Config;
+  license: License;
+  /** The builtin modules. */
+  registry: Registry;
+  /** Of `server start --plugin`; read again at each reload. */
+  files: readonly string[];
+}
+
+type Describe = NonNullable<LoadContext['describe']>;
+
+/** The plugins of a server: those that are installed, and those of its command line. */
+export class ServerPlugins {
+  readonly #input: ServerPluginsInput;
+  readonly #folder = new PrivateFolder();
+  /** What plugins said about their modules, by hash: starting one takes a fraction of a second. */
+  readonly #described = new Map<string, Awaited<ReturnType<Describe>>>();
+  /** As found when they were last loaded. */
+  listed: readonly ListedPlugin[] = [];
+
+  constructor(input: ServerPluginsInput) {
+    this.#input = input;
+  }
+
+  /**
+   * Loads all anew; scans that were accepted keep what they have.
+   * @throws PortolanError `configuration` for a file of the command line that is refused
+   */
+  async load(): Promise<Pick<LoadedPlugins, 'plugins'> & { registry: Registry }> {
+    const { config, license, registry, files } = this.#input;
+    const describe: Describe = async (file, settings) => {
+      const key = `${file.sha256} ${file.entry}`;
+      const known = this.#described.get(key);
+      if (known !== undefined) return known;
+      const metadata = await describeByKind(file, settings);
+      this.#described.set(key, metadata);
+      return metadata;
+    };
+    const context = { config, license, builtin: registry.names(), folder: this.#folder, describe };
+    const loaded = await loadPlugins(files, context);
+    requireFiles(loaded, files);
+    this.listed = loaded.listed;
+    return { plugins: loaded.plugins, registry: withLoadedModules(registry, loaded.plugins, config.plugins) };
+  }
+
+  /** Why plugins are not loaded; null if all are. */
+  get fault(): string | null {
+    const refused = this.listed.filter(({ error }) => error !== null);
+    return refused.length === 0 ? null : refused.map(({ name, error }) => `${name}: ${error}`).join('; ');
+  }
+
+  /**
+   * Exchanges packages with the database, for the other servers and the workers.
+   * @returns whether the installed plugins of this machine have changed
+   */
+  async share(store: Store, plugins: readonly LoadedPlugin[]): Promise<boolean> {
+    const { config, files } = this.#input;
+    const local = new PluginStore(pluginsFolder(config));
+    const before = JSON.stringify(await local.list());
+    await sharePackages(store, local);
+    for (const path of files) {
+      const found = plugins.find(({ file }) => file.source === `file ${path}`);
+      if (found) await shareFile(store, path, found);
+    }
+    return JSON.stringify(await local.list()) !== before;
+  }
+
+  /** Where scan processes of this server find the plugins of a scan. */
+  place(request: ScanRequest, store: Store): Promise<PlacedPlugin[]> {
+    const { config, license } = this.#input;
+    return placePlugins(request, { store, config, license, folder: this.#folder });
+  }
+
+  remove(): Promise<void> {
+    return this.#folder.remove();
+  }
+}
+
+/** Only workers read it; it is never installed. */
+async function shareFile(store: Store, path: string, { file }: LoadedPlugin): Promise<void> {
+  const { archive: bytes, signature } = await readPackageFile(path);
+  const { name, version, sha256, source, archive } = file;
+  const installed_at = new Date().toISOString();
+  const file_name = archive ? null : basename(path);
+  const entry = { name, version, sha256, source, file_name, signature, bytes };
+  const known = await store.pluginPackages.get({ name, version, sha256 });
+  if (known?.state === 'installed') return;
+  await store.pluginPackages.put({ ...entry, state: 'kept', installed_at });
+}
