@@ -7,8 +7,8 @@ import {
   type ModuleDefinition,
 } from '../../engine/module.ts';
 import { untilAborted } from '../../net/abort.ts';
+import { hostBatches, hostOf, type InputBatch } from '../host/host-batches.ts';
 import { batchItems } from '../host/messages.ts';
-import { hostBatches, hostOf, type InputBatch } from '../host-batches.ts';
 import type { PluginMetadata } from '../plugin.ts';
 import { describeGrpc, type GrpcLimits } from './describe-grpc.ts';
 import type { ExecuteResponse } from './gen/module_pb.ts';

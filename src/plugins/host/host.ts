@@ -21,6 +21,7 @@ const inputBytes = 1024 ** 3;
 const kinds: Partial<Record<HostedKind, () => Promise<LoadPlugin>>> = {
   script: async () => (await import('./script.ts')).load,
   native: async () => (await import('./native.ts')).loadNative,
+  wasm: async () => (await import('./wasm.ts')).loadWasm,
 };
 
 interface RunningNode {

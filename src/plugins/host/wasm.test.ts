@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assemble } from './fixtures/assemble.ts';
 import type { HostedPlugin, HostWire } from './hosted-plugin.ts';
 import type { NetRequest, NodeContext, PulledItems } from './messages.ts';
-import { load } from './wasm.ts';
+import { loadWasm } from './wasm.ts';
 
 let folder = '';
 let last = 0;
@@ -64,7 +64,7 @@ async function loaded(text: string): Promise<HostedPlugin> {
   last += 1;
   const file = join(folder, `${last}.wasm`);
   writeFileSync(file, await assemble(text));
-  return await load(file, undefined);
+  return await loadWasm(file, undefined);
 }
 
 interface Trial {
@@ -448,16 +448,16 @@ describe('metadata', () => {
     ]);
     const file = join(folder, 'section.wasm');
     writeFileSync(file, Buffer.concat([bytes, section]));
-    expect((await load(file, undefined)).metadata).toEqual(said);
+    expect((await loadWasm(file, undefined)).metadata).toEqual(said);
   });
 
   it('stands in a file beside the module', async () => {
     const file = join(folder, 'beside.wasm');
     writeFileSync(file, await assemble(`(module (memory (export "memory") 1) ${nothing})`));
     writeFileSync(`${file}.yaml`, 'name: try_it\ntype: evaluation\n');
-    expect((await load(file, undefined)).metadata).toEqual({ name: 'try_it', type: 'evaluation' });
+    expect((await loadWasm(file, undefined)).metadata).toEqual({ name: 'try_it', type: 'evaluation' });
     writeFileSync(`${file}.yaml`, 'a: &a [1]\nb: *a\n');
-    await expect(load(file, undefined)).rejects.toThrow('the metadata file');
+    await expect(loadWasm(file, undefined)).rejects.toThrow('the metadata file');
   });
 
   it.each([
@@ -542,6 +542,6 @@ describe('a file is rejected', () => {
   ])('%s', async (_name, bytes, reason) => {
     const file = join(folder, 'bad.wasm');
     writeFileSync(file, bytes);
-    await expect(load(file, undefined)).rejects.toThrow(reason);
+    await expect(loadWasm(file, undefined)).rejects.toThrow(reason);
   });
 });

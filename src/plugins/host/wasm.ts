@@ -1,5 +1,5 @@
-import { hostBatches, hostOf, type InputBatch, WholeValue } from '../host-batches.ts';
 import type { PluginMetadata } from '../plugin.ts';
+import { hostBatches, hostOf, type InputBatch, WholeValue } from './host-batches.ts';
 import type { HostedPlugin, HostWire, LoadPlugin, LogLevel } from './hosted-plugin.ts';
 import { batchItems, batchMs, type NodeContext } from './messages.ts';
 import { WasmInstance, type WasmRun } from './wasm-instance.ts';
@@ -19,7 +19,7 @@ const maxLogLines = 1000;
  * stays, and the memory returns.
  * @throws Error that says why not
  */
-export const load: LoadPlugin = async (file) => {
+export const loadWasm: LoadPlugin = async (file) => {
   const module = await compileModule(file);
   return new WasmPlugin(module, await moduleMetadata(module, file, loadContext()));
 };

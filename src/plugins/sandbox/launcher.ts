@@ -3,7 +3,8 @@
  * Node.js, so the filter stands before the host starts, not after.
  */
 import { writeSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
 import { launchFilter } from './filter.ts';
 import { encodeFrame } from './frames.ts';
 import { foreignLibrary, loadKernel } from './kernel.ts';
@@ -66,9 +67,10 @@ function launch(): void {
   process.execve(process.execPath, args, { OPENSSL_CONF: '/dev/null' });
 }
 
-/** Node.js, the programs of the sandbox and the library for foreign function calls. */
+/** Node.js, the programs of the sandbox, the library for foreign function calls and that for YAML. */
 function runtime(): string[] {
   const own = import.meta.dirname;
+  const yaml = dirname(createRequire(import.meta.url).resolve('yaml/package.json'));
   // Node.js learns the kind of a module from the package file above it.
-  return [process.execPath, own, resolve(own, '../../../package.json'), ...foreignLibrary()];
+  return [process.execPath, own, resolve(own, '../../../package.json'), ...foreignLibrary(), yaml];
 }
