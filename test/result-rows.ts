@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { type Finding, noFindings, type Severity } from '../src/domain/finding.ts';
+import type { Producer } from '../src/domain/producer.ts';
 import type {
   ComplianceRow,
+  ExtraRow,
   HostRow,
   PortRow,
   ResultRow,
@@ -32,6 +34,13 @@ export const summary: SummaryRow = {
 export const head: ResultHead = resultHead(summary, { targets: ['192.168.1.0/24'], warnings: [] });
 
 export const host: HostRow = { type: 'host', timestamp, host: '192.168.1.10', state: 'up', latency_ms: 0.42 };
+
+export const plugin: Producer = { name: 'my_plugin', version: '1.2.3', sha256: 'ab'.repeat(32) };
+
+/** A value of a plugin. */
+export function extra(key: string, value: unknown, more: Partial<ExtraRow> = {}): ExtraRow {
+  return { type: 'extra', timestamp, host: null, key, value, producer: plugin, ...more };
+}
 
 export function port(number: number, more: Partial<PortRow> = {}): PortRow {
   const { host: address } = host;

@@ -1,15 +1,25 @@
+import { createHash } from 'node:crypto';
 import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
 import type { Finding, Severity, SeverityCounts } from './finding.ts';
 import type { PortCoverage, Protocol } from './host.ts';
+import { jointProducers, type Produced } from './producer.ts';
 import type { Fingerprint } from './service.ts';
 import type { UnidentifiedReason } from './text/banner.ts';
 
 /**
  * One line of the record (JSON Lines). The identity of a row is its type plus host (host), host/port/protocol
- * (port), id/host/port/protocol (vulnerability), host/port/framework/control (compliance), target/code/node (error). A row may be written again, richer:
- * readers merge rows of one identity field by field, later non-null values winning.
+ * (port), id/host/port/protocol (vulnerability), host/port/framework/control (compliance), target/code/node (error),
+ * key/host/port/protocol/value (extra). A row may be written again, richer: readers merge rows of one identity field by
+ * field, later non-null values winning.
  */
-export type ResultRow = HostRow | PortRow | VulnerabilityRow | ComplianceRow | ErrorRow | SummaryRow;
+export type ResultRow =
+  | HostRow
+  | PortRow
+  | VulnerabilityRow
+  | ComplianceRow
+  | ExtraRow
+  | ErrorRow
+  | SummaryRow;
 
 export type HostPortCounts = PortCoverage;
 
@@ -47,7 +57,7 @@ interface RowBase {
   timestamp: string;
 }
 
-export interface HostRow extends RowBase {
+export interface HostRow extends RowBase, Produced {
   type: 'host';
   host: string;
   state: 'up';
@@ -81,7 +91,7 @@ export interface ServiceSummary {
   confidence: number;
 }
 
-export interface PortRow extends RowBase {
+export interface PortRow extends RowBase, Produced {
   type: 'port';
   host: string;
   port: number;
@@ -100,7 +110,7 @@ export interface PortRow extends RowBase {
   unidentified_reason?: UnidentifiedReason | null;
 }
 
-export interface VulnerabilityRow extends RowBase {
+export interface VulnerabilityRow extends RowBase, Produced {
   type: 'vulnerability';
   host: string;
   port: number | null;
@@ -109,7 +119,7 @@ export interface VulnerabilityRow extends RowBase {
 }
 
 /** Result of one control of a framework. */
-export interface ComplianceRow extends RowBase {
+export interface ComplianceRow extends RowBase, Produced {
   type: 'compliance';
   /** Null = the same for every host. */
   host: string | null;
@@ -123,6 +133,17 @@ export interface ComplianceRow extends RowBase {
   /** Only of a failed control. */
   severity: Severity | null;
   finding_ids: string[];
+}
+
+/** An item of a key without a row type of its own. */
+export interface ExtraRow extends RowBase, Produced {
+  type: 'extra';
+  /** The address in the item, if it names one. */
+  host: string | null;
+  key: string;
+  port?: number;
+  protocol?: Protocol;
+  value: unknown;
 }
 
 export interface ErrorRow extends RowBase {
@@ -175,11 +196,19 @@ export function rowIdentity(row: ResultRow): string {
       return `v ${row.host} ${row.port ?? ''} ${row.protocol ?? ''} ${row.vulnerability.id}`;
     case 'compliance':
       return `c ${row.host ?? ''} ${row.port ?? ''} ${row.framework} ${row.control}`;
+    case 'extra':
+      return `x ${row.key} ${row.host ?? ''} ${row.port ?? ''} ${row.protocol ?? ''} ${digestOf(row.value)}`;
     case 'error':
       return `e ${row.target ?? ''} ${row.code} ${row.node ?? ''}`;
     case 'summary':
       return 's';
   }
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value) ?? '')
+    .digest('base64');
 }
 
 /** Merges two rows of one identity: later non-null values win. */
@@ -190,5 +219,6 @@ export function mergeRows<R extends ResultRow>(earlier: R, later: R): R {
     // A port that was probed again successfully is no longer unidentified.
     if (known || (key === 'unidentified_reason' && value === null)) merged[key] = value;
   }
+  if ('producer' in merged) Object.assign(merged, jointProducers(earlier as Produced, later as Produced));
   return merged as unknown as R;
 }

@@ -1,11 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import type { PortCoverage } from '../domain/host.ts';
+import type { Producer } from '../domain/producer.ts';
 import type { StageRecord } from '../domain/scan.ts';
 import { ContextStream, type Subscription } from './data-context.ts';
 import type { PlannedNode } from './plan.ts';
 
-/** Sees every item of every plain key once it is published; a returned promise blocks the producer. */
-export type Tap = (key: string, item: unknown) => Promise<void> | undefined;
+/**
+ * Sees every item of every plain key once it is published; a returned promise blocks the producer.
+ * @param plugin the plugin that published it
+ */
+export type Tap = (key: string, item: unknown, plugin: Producer | undefined) => Promise<void> | undefined;
 
 /** A node's part of a checkpoint. A completed node that saves its state does not run again. */
 export interface SavedState {
@@ -35,7 +39,8 @@ export class Node {
     this.planned = planned;
     const { instanceId, definition } = planned;
     for (const key of definition.provides) {
-      this.channels.set(key, new TappedChannel(key, `${definition.name}.${instanceId}.${key}`, tap));
+      const instanceKey = `${definition.name}.${instanceId}.${key}`;
+      this.channels.set(key, new TappedChannel(key, instanceKey, tap, definition.producer));
     }
     this.stage = {
       instance_id: instanceId,
@@ -152,10 +157,12 @@ export class Node {
 /** A channel whose items also go to the record of the scan. */
 class TappedChannel extends ContextStream {
   readonly #tap: Tap;
+  readonly #plugin: Producer | undefined;
 
-  constructor(key: string, instanceKey: string, tap: Tap) {
+  constructor(key: string, instanceKey: string, tap: Tap, plugin: Producer | undefined) {
     super(key, instanceKey);
     this.#tap = tap;
+    this.#plugin = plugin;
   }
 
   /** Republishes an item that the record already has. */
@@ -165,7 +172,7 @@ class TappedChannel extends ContextStream {
 
   override append(item: unknown): Promise<unknown> | undefined {
     const wait = super.append(item);
-    const recorded = this.#tap(this.key, item);
+    const recorded = this.#tap(this.key, item, this.#plugin);
     if (wait && recorded) return Promise.all([wait, recorded]);
     return wait ?? recorded;
   }

@@ -115,7 +115,7 @@ export class ScanGraph {
       failFast: this.#failFast,
       stallTimeoutMs: config.engine.stall_timeout,
       hold: control.hold,
-      tap: (key, item) => recorder.take(key, item),
+      tap: (key, item, plugin) => recorder.take(key, item, plugin),
       beforeReporters: () => this.#concludeScanning(),
       onWarning: (warning) => warnings.push(warning),
       onProgress: (id, done, total) => this.#meter.report(id, done, total),

@@ -123,7 +123,12 @@ class ScanRun {
       const targets = await targetsOfRun(this.#context);
       this.#targets = targets;
       // Do not probe hosts if the results cannot be stored.
-      const recorder = new ResultRecorder(record, targets.hostnames, (error) => stop.abort(error));
+      const recorder = new ResultRecorder(
+        record,
+        targets.hostnames,
+        (error) => stop.abort(error),
+        (warning) => this.#context.warnings.push(warning),
+      );
       this.#recorder = recorder;
       const earlier = await restoreEarlier(this.#context, plan, recorder);
       this.#recordTargets(targets, recorder);

@@ -234,7 +234,7 @@ async function* pairRows(
 
 async function* withoutErrors(rows: AsyncIterable<ResultRow>): AsyncGenerator<ResultRow> {
   for await (const row of rows) {
-    if (row.type !== 'error' && row.type !== 'compliance' && row.type !== 'summary') yield row;
+    if (row.type === 'host' || row.type === 'port' || row.type === 'vulnerability') yield row;
   }
 }
 

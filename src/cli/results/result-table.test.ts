@@ -122,6 +122,17 @@ describe('renderTable', () => {
     expect(await render([host(), port(23)])).not.toContain('compliance');
   });
 
+  it('counts the values of plugins by key, and names the plugin of a finding where it fits', async () => {
+    const producer = { name: 'my_plugin', version: '1.0.0', sha256: 'ab' };
+    const value = (key: string): ResultRow => ({ type: 'extra', timestamp, host: null, key, value: 1 });
+    const row = { ...finding('CVE-1', { title: 'short' }), producer } as ResultRow;
+    const text = await render([value('a_key'), value('a_key'), value('b\x1b[2J'), host(), port(22), row]);
+    expect(text.split('\n')[0]).toMatch(/^extra values: 2 a_key, 1 b[^\x1b]*$/);
+    expect(text).toMatch(/CVE-1 {2}short {2}\[my_plugin\]$/m);
+    const long = { ...finding('CVE-1', { title: 'x'.repeat(90) }), producer } as ResultRow;
+    expect(await render([host(), port(22), long], { ...plain, terminal: true })).not.toContain('my_plugin');
+  });
+
   it('shows hosts, ports, services and evidence', async () => {
     const text = await render([
       host({

@@ -1,8 +1,10 @@
 import pc from 'picocolors';
 import { kindText } from '../../domain/asset.ts';
 import { classOf, type Finding, type FindingClass, findingClasses } from '../../domain/finding.ts';
+import { producersOf } from '../../domain/producer.ts';
 import type {
   ComplianceRow,
+  ExtraRow,
   HostRow,
   PortRow,
   ResultRow,
@@ -79,12 +81,18 @@ async function* blocksOf(
 ): AsyncIterable<HostBlock | SummaryRow | string> {
   let block: HostBlock | null = null;
   const compliance = new ComplianceSummary(style, colors);
+  const extras = new ExtraSummary(style, colors);
   for await (const row of rows) {
     if (row.type === 'compliance') {
       yield* compliance.add(row);
       continue;
     }
     if (row.type !== 'error') yield* compliance.end();
+    if (row.type === 'extra') {
+      extras.add(row);
+      continue;
+    }
+    if (row.type !== 'error') yield* extras.end();
     if (row.type === 'error') {
       yield `${colors.yellow(`${printable(row.target ?? 'scan')}: ${printable(row.message)}`)}\n`;
       continue;
@@ -133,6 +141,29 @@ class ComplianceSummary {
     this.#counts = { fail: 0, pass: 0, not_assessed: 0 };
     if (fail + pass + not_assessed === 0) return;
     yield `${this.#colors.bold(`compliance: ${fail} failed, ${pass} passed, ${not_assessed} not assessed`)}\n\n`;
+  }
+}
+
+/** Values under keys of plugins: how many of each key. */
+class ExtraSummary {
+  readonly #style: TableStyle;
+  readonly #colors: Colors;
+  readonly #counts = new Map<string, number>();
+
+  constructor(style: TableStyle, colors: Colors) {
+    this.#style = style;
+    this.#colors = colors;
+  }
+
+  add({ key }: ExtraRow): void {
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  *end(): Generator<string> {
+    if (this.#counts.size === 0) return;
+    const counts = [...this.#counts].map(([key, count]) => `${count} ${key}`).join(', ');
+    this.#counts.clear();
+    yield `${this.#colors.bold(fit(printable(`extra values: ${counts}`), this.#style.columns))}\n\n`;
   }
 }
 
@@ -245,9 +276,10 @@ class HostBlock {
 
   /**
    * `  HIGH      ● certain    95 %  80/tcp  CVE-2021-41773  Title`, followed by a note on possible backports. If the
-   * note does not fit, a mark replaces it and the title is truncated.
+   * note does not fit, a mark replaces it and the title is truncated. The plugin behind it follows where it fits.
    */
-  #findingLine({ vulnerability: finding, port, protocol }: VulnerabilityRow): string {
+  #findingLine(row: VulnerabilityRow): string {
+    const { vulnerability: finding, port, protocol } = row;
     const place = port === null ? 'host' : `${port}/${protocol}`;
     const name = classOf(finding);
     const severity = finding.severity.toUpperCase();
@@ -263,7 +295,17 @@ class HostBlock {
       ? text
       : fit(printable(whole(note === '' ? '' : 'backport?  ', finding.title)), columns);
     const head = 2 + severity.length;
-    return `  ${severityColor(finding, this.#colors)(shown.slice(2, head))}${shown.slice(head)}`;
+    const plugins = this.#pluginsText(row, columnsOf(shown));
+    return `  ${severityColor(finding, this.#colors)(shown.slice(2, head))}${shown.slice(head)}${plugins}`;
+  }
+
+  /** `  [my_plugin]` */
+  #pluginsText(row: VulnerabilityRow, used: number): string {
+    const names = producersOf(row).map(({ name }) => name);
+    if (names.length === 0) return '';
+    const text = printable(`  [${names.join(', ')}]`);
+    const { columns, terminal } = this.#style;
+    return !terminal || used + columnsOf(text) <= columns ? this.#colors.dim(text) : '';
   }
 }
 

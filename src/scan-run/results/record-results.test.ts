@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { mergeRows, type PortRow, type ResultRow, rowIdentity } from '../../domain/result.ts';
+import type { Produced } from '../../domain/producer.ts';
+import {
+  mergeRows,
+  type PortRow,
+  type ResultRow,
+  rowIdentity,
+  type VulnerabilityRow,
+} from '../../domain/result.ts';
 import { completeRow } from '../../workspace/record/row-line.ts';
 import { ResultRecorder } from './record-results.ts';
 
@@ -137,6 +144,69 @@ describe('ResultRecorder', () => {
       row.type === 'vulnerability' ? row.vulnerability.class : [],
     );
     expect(classes).toEqual(['certain', 'possible']);
+  });
+
+  it('names the plugin behind rows, and all plugins of a port that several enriched', async () => {
+    const { rows, recorder } = record();
+    const [one, two] = ['one', 'two'].map((name) => ({ name, version: '1.0.0', sha256: 'ab' }));
+    void recorder.take('discovered_hosts', { ip: '127.0.0.1', latency_ms: 1, method: 'x' }, one);
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'x' });
+    void recorder.take('banners', banner, one);
+    void recorder.take('service_fingerprints', claim, two);
+    void recorder.take('service_fingerprints', claim, one);
+    void recorder.take('vulnerabilities', { ...endpoint, id: 'a', severity: 'high' }, two);
+    void recorder.take('vulnerabilities', { ...endpoint, id: 'b', severity: 'high' });
+    void recorder.take('vulnerabilities', { ...endpoint, id: 'c', severity: 'high', producer: one });
+    await recorder.flush();
+    const made = merged(rows).map((row) => [row.type, (row as Produced).producer?.name]);
+    expect(made).toEqual([
+      ['host', 'one'],
+      ['port', 'one'],
+      ['vulnerability', 'two'],
+      ['vulnerability', undefined],
+      ['vulnerability', 'one'],
+    ]);
+    const [host, port, ...findings] = merged(rows) as Produced[];
+    expect([host?.producers, port?.producers]).toEqual([undefined, [one, two]]);
+    expect(findings.some((row) => row.producers)).toBe(false);
+    expect(JSON.stringify(findings.map((row) => (row as VulnerabilityRow).vulnerability))).not.toContain(
+      'sha256',
+    );
+  });
+
+  it('records values under other keys once, also after a resume', () => {
+    const { rows, recorder } = record();
+    const about = { ...endpoint, found: 'half a pair: \ud800' };
+    for (const value of [about, 7, about, [1]]) void recorder.take('my_key', value);
+    void recorder.take('targets', { value: 'x', kind: 'ip' });
+    expect(rows).toMatchObject([
+      { type: 'extra', key: 'my_key', ...endpoint, value: { found: 'half a pair: \ufffd' } },
+      { type: 'extra', key: 'my_key', host: null, value: 7 },
+      { type: 'extra', key: 'my_key', host: null, value: [1] },
+    ]);
+    const resumed = record();
+    for (const row of rows) void resumed.recorder.recall(row);
+    void resumed.recorder.take('my_key', about);
+    expect(resumed.rows).toEqual([]);
+  });
+
+  it('bounds values under other keys, with one warning for each key', () => {
+    const rows: ResultRow[] = [];
+    const warnings: string[] = [];
+    const recorder = new ResultRecorder(
+      { append: (row) => void rows.push(row) },
+      new Map(),
+      undefined,
+      ({ message }) => warnings.push(message),
+    );
+    for (const value of ['x'.repeat(65_536), 'y'.repeat(65_534), 1n]) void recorder.take('big', value);
+    expect(rows).toHaveLength(1);
+    for (let i = 0; i < 10_002; i++) void recorder.take('many', i);
+    expect(rows).toHaveLength(10_000);
+    expect(warnings).toEqual([
+      'values of "big" above 64 KiB are not recorded',
+      'values of "many" beyond the first 10000 of the scan are not recorded',
+    ]);
   });
 
   it('keeps the evaluated frameworks and what parsers of one protocol add', async () => {

@@ -2,6 +2,7 @@ import type { ProfilePart } from '../../domain/asset.ts';
 import type { ComplianceControl, ComplianceViolation } from '../../domain/compliance.ts';
 import { classOf, type HostFinding, noFindings, type SeverityCounts } from '../../domain/finding.ts';
 import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
+import { jointProducers, type Producer } from '../../domain/producer.ts';
 import {
   addCounts,
   type CountsByProtocol,
@@ -12,14 +13,19 @@ import {
   respondingPort,
   rowIdentity,
 } from '../../domain/result.ts';
-import type { ScanCounts } from '../../domain/scan.ts';
+import type { ScanCounts, ScanWarning } from '../../domain/scan.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
+import { isStandardKey } from '../../engine/data-keys.ts';
+import { ExtraRows } from './extra-rows.ts';
 
 /** Maximum number of ports whose row stays in memory for enrichment; older ones are merged by the reader. */
 const maxOpenRows = 8192;
 /** Delay before an enriched row is written, milliseconds. */
 const flushMs = 300;
+
+/** A module that runs rules of several plugins names the one behind a finding. */
+type ProducedFinding = HostFinding & { producer?: Producer };
 
 /** Destination of rows: the record of a scan. */
 export interface RecordSink {
@@ -39,6 +45,7 @@ export class ResultRecorder {
   readonly #counts = new Map<string, CountsByProtocol>();
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
+  readonly #extras: ExtraRows;
   /** Findings of an interrupted run: they are counted already. */
   readonly #restored = new Set<string>();
   /** Whether some module publishes open ports: a port that is only enriched may be one of them. */
@@ -52,10 +59,12 @@ export class ResultRecorder {
     sink: RecordSink,
     hostnames: ReadonlyMap<string, string[]>,
     onFailure: (error: unknown) => void = () => undefined,
+    onWarning: (warning: ScanWarning) => void = () => undefined,
   ) {
     this.#sink = sink;
     this.#hostnames = hostnames;
     this.#onFailure = onFailure;
+    this.#extras = new ExtraRows(onWarning);
   }
 
   /** The error of the sink, or null. */
@@ -63,10 +72,13 @@ export class ResultRecorder {
     return this.#failure;
   }
 
-  /** Records one published item; a returned promise blocks the producer. */
-  take(key: string, item: unknown): Promise<void> | undefined {
+  /**
+   * Records one published item; a returned promise blocks the producer.
+   * @param plugin the plugin that published it
+   */
+  take(key: string, item: unknown, plugin?: Producer): Promise<void> | undefined {
     try {
-      return this.#dispatch(key, item)?.catch((error: unknown) => this.#broken(error));
+      return this.#dispatch(key, item, plugin)?.catch((error: unknown) => this.#broken(error));
     } catch (error) {
       this.#broken(error);
       return undefined;
@@ -80,6 +92,7 @@ export class ResultRecorder {
       this.#restored.add(rowIdentity(row));
       this.#countFinding(row.vulnerability);
     }
+    if (row.type === 'extra') this.#extras.recall(row);
     if (row.type !== 'port') return undefined;
     this.#countPort(row);
     // A marked port is probed again; its next row clears the mark.
@@ -108,37 +121,42 @@ export class ResultRecorder {
     }
   }
 
-  #dispatch(key: string, item: unknown): Promise<void> | undefined {
+  #dispatch(key: string, item: unknown, plugin: Producer | undefined): Promise<void> | undefined {
     switch (key) {
       case 'discovered_hosts':
-        return this.#host(item as Host);
+        return this.#host(item as Host, plugin);
       case 'port_counts':
-        return this.#portCounts(item as PortCounts);
+        return this.#portCounts(item as PortCounts, plugin);
       case 'open_ports':
-        return this.#port(item as Port);
+        return this.#port(item as Port, plugin);
       case 'banners':
-        return this.#banner(item as Banner);
+        return this.#banner(item as Banner, plugin);
       case 'parsed_services':
-        return this.#parsed(item as ParsedService);
+        return this.#parsed(item as ParsedService, plugin);
       case 'service_fingerprints':
-        return this.#fingerprint(item as Fingerprint);
+        return this.#fingerprint(item as Fingerprint, plugin);
       case 'asset_profiles':
-        return this.#profile(item as ProfilePart);
+        return this.#profile(item as ProfilePart, plugin);
       case 'vulnerabilities':
-        return this.#finding(item as HostFinding);
+        return this.#finding(item as ProducedFinding, plugin);
       case 'compliance_violations':
-        return this.#violation(item as ComplianceViolation);
+        return this.#violation(item as ComplianceViolation, plugin);
       case 'compliance_controls':
-        return this.#control(item as ComplianceControl);
+        return this.#control(item as ComplianceControl, plugin);
       default:
-        return undefined;
+        return isStandardKey(key) ? undefined : this.#extra(key, item, plugin);
     }
   }
 
-  #host(host: Host): Promise<void> | undefined {
+  #extra(key: string, item: unknown, plugin: Producer | undefined): Promise<void> | undefined {
+    const row = this.#extras.rowOf(key, item, plugin);
+    return row === null ? undefined : this.#write(row);
+  }
+
+  #host(host: Host, plugin: Producer | undefined): Promise<void> | undefined {
     // Several modules find the same host: write a row only for the first, or for one that adds facts.
     if (this.#hosts.has(host.ip) && !host.mac && !host.hostname) return undefined;
-    const row = this.#hostRow(host.ip);
+    const row = this.#hostRow(host.ip, plugin);
     row.latency_ms = host.latency_ms;
     row.method = host.method;
     if (host.mac) row.mac = host.mac;
@@ -148,18 +166,15 @@ export class ResultRecorder {
   }
 
   /** A row has the sum over the protocols, and the UDP part if UDP ports were swept. */
-  #portCounts({
-    host,
-    protocol,
-    all_ports_open,
-    stack: _stack,
-    ...own
-  }: PortCounts): Promise<void> | undefined {
+  #portCounts(
+    { host, protocol, all_ports_open, stack: _stack, ...own }: PortCounts,
+    plugin: Producer | undefined,
+  ): Promise<void> | undefined {
     const before = this.#counts.get(host) ?? null;
     const udp = protocol === 'udp' ? own : before?.udp;
     const tcp = protocol === 'tcp' ? own : before?.tcp;
     this.#counts.set(host, { tcp, udp });
-    const row = this.#hostRow(host);
+    const row = this.#hostRow(host, plugin);
     row.port_counts = addCounts(tcp, udp);
     if (udp) row.udp_port_counts = udp;
     // UDP ports do not revoke what TCP ports have shown.
@@ -167,20 +182,21 @@ export class ResultRecorder {
     return this.#write(row);
   }
 
-  #port(port: Port): Promise<void> | undefined {
+  #port(port: Port, plugin: Producer | undefined): Promise<void> | undefined {
     const { host, port: number, protocol, state, reason } = port;
     const row: PortRow = { type: 'port', timestamp: now(), host, port: number, protocol, state, reason };
+    if (plugin) row.producer = plugin;
     this.#portsPublished = true;
-    this.#showHost(host);
+    this.#showHost(host, plugin);
     this.#countPort(row);
     this.#keep(row);
     return this.#write(row);
   }
 
-  #banner(banner: Banner): Promise<void> | undefined {
+  #banner(banner: Banner, plugin: Producer | undefined): Promise<void> | undefined {
     // Without a port scanner, the banner shows that the port is open.
     if (!this.#portsPublished) this.#countPort(blankPort(banner));
-    return this.#enrich(banner, (row) => {
+    return this.#enrich(banner, plugin, (row) => {
       if (banner.unidentified_reason) row.unidentified_reason = banner.unidentified_reason;
       const known = row.banner ?? '';
       const better = banner.banner !== '' && (known === '' || (banner.tls && !row.tls));
@@ -196,8 +212,8 @@ export class ResultRecorder {
     });
   }
 
-  #parsed(service: ParsedService): Promise<void> | undefined {
-    return this.#enrich(service, (row) => {
+  #parsed(service: ParsedService, plugin: Producer | undefined): Promise<void> | undefined {
+    return this.#enrich(service, plugin, (row) => {
       const { tls, ...others } = service.attributes;
       if (tls && typeof tls === 'object') row.tls = { ...row.tls, ...(tls as Record<string, unknown>) };
       for (const [name, facts] of Object.entries(others)) {
@@ -208,8 +224,8 @@ export class ResultRecorder {
     });
   }
 
-  #fingerprint(fingerprint: Fingerprint): Promise<void> | undefined {
-    return this.#enrich(fingerprint, (row) => {
+  #fingerprint(fingerprint: Fingerprint, plugin: Producer | undefined): Promise<void> | undefined {
+    return this.#enrich(fingerprint, plugin, (row) => {
       const { host: _host, port: _port, protocol: _protocol, alternatives, ...claim } = fingerprint;
       const { match, product, vendor, version, cpe, confidence } = fingerprint;
       row.service = { name: match, product, vendor, version, cpe, confidence };
@@ -218,9 +234,12 @@ export class ResultRecorder {
   }
 
   /** Merges a part of a profile: missing fields leave earlier values unchanged. */
-  #profile({ host, hostnames, mac, ...part }: ProfilePart): Promise<void> | undefined {
+  #profile(
+    { host, hostnames, mac, ...part }: ProfilePart,
+    plugin: Producer | undefined,
+  ): Promise<void> | undefined {
     const { os, os_evidence, device_type, device_evidence, applications, functions, identity } = part;
-    const row = this.#hostRow(host);
+    const row = this.#hostRow(host, plugin);
     Object.assign(
       row,
       ...Object.entries({
@@ -240,44 +259,61 @@ export class ResultRecorder {
     return this.#write(row);
   }
 
-  #finding(item: HostFinding): Promise<void> | undefined {
-    const { host, port, protocol, ...finding } = item;
+  #finding(item: ProducedFinding, plugin: Producer | undefined): Promise<void> | undefined {
+    const { host, port, protocol, producer = plugin, ...finding } = item;
     const vulnerability = { ...finding, class: classOf(finding) };
-    this.#showHost(host);
-    const row = { type: 'vulnerability', timestamp: now(), host, port, protocol, vulnerability } as const;
+    this.#showHost(host, producer);
+    const base = { type: 'vulnerability', timestamp: now() } as const;
+    const row = { ...base, host, port, protocol, vulnerability, ...(producer && { producer }) };
     if (!this.#restored.has(rowIdentity(row))) this.#countFinding(vulnerability);
     return this.#write(row);
   }
 
-  #violation({ port, ...violation }: ComplianceViolation): Promise<void> | undefined {
-    const base = { type: 'compliance', timestamp: now(), status: 'fail' } as const;
+  #violation(
+    { port, ...violation }: ComplianceViolation,
+    plugin: Producer | undefined,
+  ): Promise<void> | undefined {
+    const mark = plugin && { producer: plugin };
+    const base = { type: 'compliance', timestamp: now(), status: 'fail', ...mark } as const;
     return this.#write({ ...base, port: port ?? null, ...violation });
   }
 
-  #control({ reason, ...control }: ComplianceControl): Promise<void> | undefined {
-    const base = { type: 'compliance', timestamp: now(), port: null, severity: null } as const;
+  #control(
+    { reason, ...control }: ComplianceControl,
+    plugin: Producer | undefined,
+  ): Promise<void> | undefined {
+    const mark = plugin && { producer: plugin };
+    const base = { type: 'compliance', timestamp: now(), port: null, severity: null, ...mark } as const;
     return this.#write({ ...base, ...control, description: reason, finding_ids: [] });
   }
 
   /** Ensures a row for a host that was not discovered before its ports or findings. */
-  #showHost(host: string): void {
-    if (!this.#hosts.has(host)) void this.#write(this.#hostRow(host));
+  #showHost(host: string, plugin: Producer | undefined): void {
+    if (!this.#hosts.has(host)) void this.#write(this.#hostRow(host, plugin));
   }
 
-  #hostRow(host: string): HostRow {
+  #hostRow(host: string, plugin: Producer | undefined): HostRow {
     this.#countHost(host);
     const hostnames = this.#hostnames.get(host);
-    return { type: 'host', timestamp: now(), host, state: 'up', ...(hostnames ? { hostnames } : {}) };
+    const row: HostRow = { type: 'host', timestamp: now(), host, state: 'up' };
+    if (hostnames) row.hostnames = hostnames;
+    if (plugin) row.producer = plugin;
+    return row;
   }
 
-  #enrich(endpoint: Endpoint, change: (row: PortRow) => void): Promise<void> | undefined {
-    this.#showHost(endpoint.host);
+  #enrich(
+    endpoint: Endpoint,
+    plugin: Producer | undefined,
+    change: (row: PortRow) => void,
+  ): Promise<void> | undefined {
+    this.#showHost(endpoint.host, plugin);
     const blank = blankPort(endpoint);
     // Otherwise the state may be in an earlier row, which readers merge with this one.
     if (!this.#portsPublished) Object.assign(blank, respondingPort(endpoint));
     const identity = rowIdentity(blank);
     const row = this.#ports.get(identity) ?? blank;
     change(row);
+    if (plugin) Object.assign(row, jointProducers(row, { producer: plugin }));
     this.#dirty.add(identity);
     this.#timer ??= setTimeout(() => void this.flush(), flushMs);
     return this.#keep(row);

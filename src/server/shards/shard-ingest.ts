@@ -254,7 +254,7 @@ function checkedRow(line: string, addresses: AddressSet): ResultRow {
   return row;
 }
 
-const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'error', 'summary']);
+const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error', 'summary']);
 
 /** @throws PortolanError `invalid_request` */
 function checkJson(bytes: Buffer): void {

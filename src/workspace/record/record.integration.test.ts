@@ -191,6 +191,33 @@ describe('a finished record', () => {
     expect(await recordSummary(folder)).toEqual(summaryRow);
   });
 
+  it('has extra rows by key behind the errors, each value once', async () => {
+    const extra = (key: string, value: unknown, host: string | null = null): ResultRow => ({
+      type: 'extra',
+      timestamp: rowTime,
+      host,
+      key,
+      value,
+    });
+    const error: ResultRow = {
+      type: 'error',
+      timestamp: rowTime,
+      host: null,
+      target: 'x',
+      code: 'c',
+      message: 'm',
+      node: null,
+    };
+    const extras = [extra('b', { x: 1 }), extra('a', 'z'), extra('b', { x: 0 }, '10.0.0.9'), extra('a', 'y')];
+    await recordRows(folder, [openPortRow('10.0.0.1', 22), ...extras, error, ...extras]);
+    const keys = (rows: ResultRow[]) =>
+      rows.map((row) => (row.type === 'extra' ? `${row.key} ${JSON.stringify(row.value)}` : row.type));
+    const expected = ['error', 'b {"x":1}', 'b {"x":0}', 'a "z"', 'a "y"', 'port'];
+    expect(keys(await collectItems(mergedRows(folder)))).toEqual(expected);
+    await finishWithSummary(folder);
+    expect(keys(await collectItems(mergedRows(folder)))).toEqual([...expected]);
+  });
+
   it('can be followed on by row number without gap or repetition', async () => {
     const rows = [
       openPortRow('10.0.0.2', 2),

@@ -41,7 +41,15 @@ export function parseRow(line: string): ResultRow | null {
   }
 }
 
-const rowTypes = new Set<unknown>(['host', 'port', 'vulnerability', 'compliance', 'error', 'summary']);
+const rowTypes = new Set<unknown>([
+  'host',
+  'port',
+  'vulnerability',
+  'compliance',
+  'extra',
+  'error',
+  'summary',
+]);
 
 /** Whether a row from damaged bytes has at least the shape its readers rely on. */
 export function isPlausibleRow(row: ResultRow): boolean {
@@ -51,6 +59,7 @@ export function isPlausibleRow(row: ResultRow): boolean {
   if (row.type === 'port') return typeof row.host === 'string' && Number.isInteger(row.port);
   if (row.type === 'vulnerability')
     return typeof row.host === 'string' && typeof row.vulnerability?.id === 'string';
+  if (row.type === 'extra') return typeof row.key === 'string';
   return true;
 }
 

@@ -68,8 +68,10 @@ class Numbering {
   }
 }
 
+/** Sections before the hosts, in their order. */
+const headSections = { error: 0, compliance: 1, extra: 2 } as const;
 /** Section of the first host. */
-const firstHost = 2;
+const firstHost = 3;
 
 /** Sort key of findings without a port within a host: after all ports. */
 const behindPorts = 0xffff_ffff;
@@ -90,19 +92,21 @@ const portHead =
 const headLength = 256;
 
 /**
- * The sorted order of a record's rows: errors and compliance rows in order of arrival; then the hosts by address,
- * each with its ports ascending, each port followed by its findings; findings without a port end the host. Stores 28
+ * The sorted order of a record's rows: errors and compliance rows in order of arrival, extra rows by key; then the
+ * hosts by address, each with its ports ascending, each port followed by its findings; findings without a port end the host. Stores 28
  * bytes per row and the texts of the hosts, not the rows: a million rows stay below 50 MB.
  */
 export class RowOrder {
   readonly #hosts = new Numbering();
   readonly #errors = new Numbering();
   readonly #judgements = new Numbering();
+  readonly #extraKeys = new Numbering();
+  readonly #extras = new Numbering();
   readonly #findings = new Numbering();
-  /** 0 = errors, 1 = compliance, else index of the host + 2. */
+  /** Of `headSections`, else index of the host + firstHost. */
   readonly #section = uint32();
   readonly #place = uint32();
-  /** 0 = the host or port itself, else index of the finding + 1. */
+  /** 0 = the host or port itself, else index of the finding or extra row + 1. */
   readonly #finding = uint32();
   readonly #offset = float64();
   readonly #length = uint32();
@@ -130,9 +134,13 @@ export class RowOrder {
   #addRow(row: ResultRow, place: RowPosition): void {
     switch (row.type) {
       case 'error':
-        return this.#push(0, this.#errors.numberOf(rowIdentity(row)), 0, place);
+        return this.#push(headSections.error, this.#errors.numberOf(rowIdentity(row)), 0, place);
       case 'compliance':
-        return this.#push(1, this.#judgements.numberOf(rowIdentity(row)), 0, place);
+        return this.#push(headSections.compliance, this.#judgements.numberOf(rowIdentity(row)), 0, place);
+      case 'extra': {
+        const [at, extra] = [this.#extraKeys.numberOf(row.key), this.#extras.numberOf(rowIdentity(row))];
+        return this.#push(headSections.extra, at, extra + 1, place);
+      }
       case 'host':
         return this.#push(this.#hosts.numberOf(row.host) + firstHost, 0, 0, place);
       case 'port':
@@ -163,9 +171,10 @@ export class RowOrder {
   *identities(): Generator<RowPosition[]> {
     const { rows, starts } = this.#rowsBySection();
     const findingRanks = ranksOf(this.#findings.texts);
-    for (const section of [0, 1, ...sortedHosts(this.#hosts.texts).map((host) => host + firstHost)]) {
+    const head = Object.values(headSections);
+    for (const section of [...head, ...sortedHosts(this.#hosts.texts).map((host) => host + firstHost)]) {
       const members = rows.subarray(starts[section], starts[section + 1]);
-      yield* this.#identitiesOf(members, findingRanks);
+      yield* this.#identitiesOf(members, section === headSections.extra ? null : findingRanks);
     }
   }
 
@@ -180,9 +189,11 @@ export class RowOrder {
     return { rows, starts };
   }
 
-  *#identitiesOf(rows: Uint32Array, findingRanks: Uint32Array): Generator<RowPosition[]> {
+  /** @param findingRanks null = in order of arrival */
+  *#identitiesOf(rows: Uint32Array, findingRanks: Uint32Array | null): Generator<RowPosition[]> {
     const rank = (row: number) => {
       const finding = this.#finding.at(row);
+      if (findingRanks === null) return finding;
       return finding === 0 ? -1 : (findingRanks[finding - 1] as number);
     };
     rows.sort((a, b) => this.#place.at(a) - this.#place.at(b) || rank(a) - rank(b) || a - b);
@@ -214,15 +225,22 @@ function sortedHosts(hosts: string[]): number[] {
 }
 
 /**
- * Compares rows of hosts in record order: by address, the host itself first, then its ports, each followed by its
- * findings. 0 = the same identity.
+ * Compares rows in record order: those before the hosts, in order of arrival; then by address, the host itself first,
+ * then its ports, each followed by its findings. 0 = the same identity.
  */
 export function compareRows(a: ResultRow, b: ResultRow): number {
+  const [first, second] = [sectionOf(a), sectionOf(b)];
+  if (first !== second) return first - second;
+  if (first < firstHost) return rowIdentity(a) === rowIdentity(b) ? 0 : -1;
   return (
     hostOrder(a.host ?? '', b.host ?? '') ||
     placeInHost(a) - placeInHost(b) ||
     textOrder(findingText(a), findingText(b))
   );
+}
+
+function sectionOf({ type }: ResultRow): number {
+  return type === 'error' || type === 'compliance' || type === 'extra' ? headSections[type] : firstHost;
 }
 
 function hostOrder(a: string, b: string): number {

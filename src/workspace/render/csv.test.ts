@@ -1,6 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyText, finding, head, host, hostileRows, port, stream, text } from '../../../test/result-rows.ts';
+import {
+  anyText,
+  extra,
+  finding,
+  head,
+  host,
+  hostileRows,
+  plugin,
+  port,
+  stream,
+  text,
+} from '../../../test/result-rows.ts';
 import { renderCsv } from './csv.ts';
 import { renderJson } from './json.ts';
 
@@ -24,6 +35,20 @@ describe('CSV', () => {
 
   it('of nothing is the header', async () => {
     expect(await text(renderCsv(stream([])))).toBe(header);
+  });
+
+  it('names each plugin behind a port and its findings once, and has no extra values', async () => {
+    const other = { ...plugin, name: 'other' };
+    const rows = [
+      extra('a_key', 1),
+      host,
+      port(22, { producer: plugin }),
+      { ...finding(22, 'a'), producer: other },
+      { ...finding(22, 'b'), producer: plugin },
+      port(23),
+    ];
+    const [, first, second, ...rest] = parseCsv(await text(renderCsv(stream(rows))));
+    expect([first?.at(-1), second?.at(-1), rest]).toEqual(['my_plugin@1.2.3;other@1.2.3', '', []]);
   });
 
   it('has one record per port with its findings', async () => {

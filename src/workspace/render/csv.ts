@@ -1,4 +1,5 @@
 import { classOf, type Severity, severities } from '../../domain/finding.ts';
+import { type Produced, producersOf, producerText } from '../../domain/producer.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { inPieces } from './pieces.ts';
 
@@ -62,9 +63,13 @@ function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
     worstSeverity(findings),
     (row.banner ?? '').trimEnd(),
     findings.map((finding) => classOf(finding.vulnerability)).join(';'),
-    // Rows do not include their producer.
-    '',
+    producersText([row, ...findings]),
   ]);
+}
+
+/** `name@version` of each plugin, once. */
+function producersText(rows: readonly Produced[]): string {
+  return [...new Set(rows.flatMap((row) => producersOf(row).map(producerText)))].join(';');
 }
 
 function worstSeverity(findings: VulnerabilityRow[]): Severity | '' {

@@ -1,6 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyText, finding, head, host, port, stream, text, timestamp } from '../../../test/result-rows.ts';
+import {
+  anyText,
+  extra,
+  finding,
+  head,
+  host,
+  plugin,
+  port,
+  stream,
+  text,
+  timestamp,
+} from '../../../test/result-rows.ts';
 import type { Finding } from '../../domain/finding.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import { renderJson } from './json.ts';
@@ -10,6 +21,41 @@ async function json(rows: ResultRow[], pretty = false) {
 }
 
 describe('JSON', () => {
+  it.each([false, true])('has extra values by key, before the hosts: pretty %s', async (pretty) => {
+    const address = { host: '192.168.1.10', port: 22, protocol: 'tcp' as const };
+    const rows = [extra('a_key', 1), extra('a_key', { x: [] }, address), extra('b_key', 'text'), host];
+    const data = await json(rows, pretty);
+    const producer = plugin;
+    expect(data.extra).toEqual({
+      a_key: [
+        { host: null, value: 1, producer },
+        { ...address, value: { x: [] }, producer },
+      ],
+      b_key: [{ host: null, value: 'text', producer }],
+    });
+    expect(data.results).toHaveLength(1);
+    expect(Object.keys(data).slice(-4)).toEqual(['errors', 'compliance', 'extra', 'results']);
+    expect(await json([host])).not.toHaveProperty('extra');
+    expect((await json([extra('a', 1)], pretty)).results).toEqual([]);
+  });
+
+  it('names the plugin behind hosts, ports and findings', async () => {
+    const other = { ...plugin, name: 'other' };
+    const both = { producer: other, producers: [plugin, other] };
+    const rows = [
+      { ...host, producer: plugin },
+      port(22, both),
+      { ...finding(22, 'a'), producer: plugin },
+      { ...finding(null, 'b'), ...both },
+    ];
+    const [found] = (await json(rows)).results;
+    expect(found).toMatchObject({
+      producer: plugin,
+      ports: [{ ...both, vulnerabilities: [{ id: 'a', producer: plugin }] }],
+      vulnerabilities: [{ id: 'b', ...both }],
+    });
+  });
+
   it('nests ports in hosts and findings in ports, every field present', async () => {
     const data = await json([
       {

@@ -1,7 +1,9 @@
 import type { Finding } from '../../domain/finding.ts';
+import { type Produced, producerMark } from '../../domain/producer.ts';
 import type {
   ComplianceRow,
   ErrorRow,
+  ExtraRow,
   HostRow,
   PortRow,
   ResultRow,
@@ -42,7 +44,7 @@ const prettyLayout: JsonLayout = {
   colon: ': ',
 };
 
-/** Errors and compliance come before `results`, as in the rows: so nothing is buffered until the end. */
+/** Errors, compliance and extra values come before `results`, as in the rows: so nothing is buffered until the end. */
 async function* jsonDocument(
   head: ResultHead,
   rows: AsyncIterable<ResultRow>,
@@ -65,7 +67,7 @@ function field(layout: JsonLayout, depth: number, name: string): string {
 }
 
 /** The lists in the order of their rows. */
-const lists = ['errors', 'compliance', 'results'] as const;
+const lists = ['errors', 'compliance', 'extra', 'results'] as const;
 type List = (typeof lists)[number];
 
 /** The lists of a document, row by row. */
@@ -74,6 +76,8 @@ class JsonBody {
   #list: List = 'errors';
   /** Elements so far of the current list. */
   #elements = 0;
+  /** Key of the current list of extra values. */
+  #extraKey: string | null = null;
   #host: OpenHost | null = null;
 
   constructor(layout: JsonLayout) {
@@ -86,6 +90,8 @@ class JsonBody {
         return this.#goTo('errors') + this.#element(errorObject(row));
       case 'compliance':
         return this.#goTo('compliance') + this.#element(complianceObject(row));
+      case 'extra':
+        return this.#goTo('extra') + this.#extra(row);
       case 'summary':
         return '';
       default:
@@ -109,18 +115,33 @@ class JsonBody {
 
   /** Closes earlier lists, and opens this one. */
   #goTo(list: List): string {
+    const [from, to] = [lists.indexOf(this.#list), lists.indexOf(list)];
+    if (from > to)
+      throw new Error('Errors, compliance and extra values come before hosts, as in mergedRows.');
     let text = '';
-    while (this.#list !== list) {
-      const next = lists[lists.indexOf(this.#list) + 1];
-      if (next === undefined) throw new Error('Errors and compliance come before hosts, as in mergedRows.');
-      text += `${this.#endList()},${field(this.#layout, 1, next)}[`;
+    for (const next of lists.slice(from + 1, to + 1)) {
+      // Without plugins there are none.
+      if (next === 'extra' && list !== 'extra') continue;
+      text += `${this.#endList()},${field(this.#layout, 1, next)}${next === 'extra' ? '{' : '['}`;
       this.#list = next;
       this.#elements = 0;
     }
     return text;
   }
 
+  /** A list for each key; the rows of a key follow each other. */
+  #extra(row: ExtraRow): string {
+    const { value, line } = this.#layout;
+    let start = ',';
+    if (this.#extraKey !== row.key) {
+      start = `${this.#extraKey === null ? '' : `${line(2)}],`}${field(this.#layout, 2, row.key)}[`;
+      this.#extraKey = row.key;
+    }
+    return `${start}${line(3)}${value(extraObject(row), 3)}`;
+  }
+
   #endList(): string {
+    if (this.#list === 'extra') return `${this.#layout.line(2)}]${this.#layout.line(1)}}`;
     return `${this.#elements === 0 ? '' : this.#layout.line(1)}]`;
   }
 
@@ -144,6 +165,8 @@ function unseenHost(row: PortRow | VulnerabilityRow): HostRow {
   return { type: 'host', timestamp: row.timestamp, host: row.host, state: 'up' };
 }
 
+type ProducedFinding = Finding & Produced;
+
 /** The object of one host, written as its rows arrive. */
 class OpenHost {
   readonly address: string;
@@ -151,8 +174,8 @@ class OpenHost {
   readonly #layout: JsonLayout;
   #ports = 0;
   #port: PortRow | null = null;
-  #portFindings: Finding[] = [];
-  #hostFindings: Finding[] = [];
+  #portFindings: ProducedFinding[] = [];
+  #hostFindings: ProducedFinding[] = [];
 
   constructor(row: HostRow, layout: JsonLayout) {
     this.address = row.host;
@@ -175,7 +198,8 @@ class OpenHost {
       return end;
     }
     const atPort = this.#port?.port === row.port && this.#port?.protocol === row.protocol;
-    (atPort ? this.#portFindings : this.#hostFindings).push(completeRow(row).vulnerability);
+    const finding = { ...completeRow(row).vulnerability, ...producerMark(row) };
+    (atPort ? this.#portFindings : this.#hostFindings).push(finding);
     return '';
   }
 
@@ -204,11 +228,16 @@ function complianceObject(row: ComplianceRow): object {
   return fields;
 }
 
+function extraObject(row: ExtraRow): object {
+  const { type: _type, timestamp: _timestamp, key: _key, ...fields } = row;
+  return fields;
+}
+
 function errorObject(row: ErrorRow): object {
   const { target, code, message, node } = completeRow(row);
   return { target, code, message, node };
 }
 
-function urgentFirst(findings: readonly Finding[]): Finding[] {
+function urgentFirst(findings: readonly ProducedFinding[]): ProducedFinding[] {
   return mostUrgentFirst(findings, (finding) => finding);
 }

@@ -24,7 +24,7 @@ async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): Asyn
   yield opening(head);
   let host: OpenHost | null = null;
   for await (const row of rows) {
-    if (row.type === 'error' || row.type === 'compliance' || row.type === 'summary') continue;
+    if (row.type !== 'host' && row.type !== 'port' && row.type !== 'vulnerability') continue;
     if (row.type !== 'host' && host?.address === row.host) {
       yield host.add(row);
       continue;

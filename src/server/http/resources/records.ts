@@ -12,7 +12,10 @@ import { scanIdParams } from '../schema/schemas.ts';
 const recordMembers = Type.Object({
   records: Type.Array(
     Type.Object(
-      { type: Type.Enum(['host', 'port', 'vulnerability', 'compliance', 'error']), timestamp: Type.String() },
+      {
+        type: Type.Enum(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error']),
+        timestamp: Type.String(),
+      },
       { additionalProperties: true, description: 'as in the JSON Lines of the results' },
     ),
   ),
@@ -31,7 +34,7 @@ export function recordRoutes(app: App, { config }: RouteContext): void {
     schema: {
       summary: 'List the records of a scan',
       description:
-        'Errors first, then compliance results, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
+        'Errors first, then compliance results, then extra values of plugins, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
         'new records may appear on earlier pages; those of an ended scan are stable.',
       params: scanIdParams,
       querystring: Type.Object(pageQuery),

@@ -12,6 +12,16 @@ function orNull<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
+const producerSchema = Type.Object(
+  { name: Type.String(), version: Type.String(), sha256: Type.String() },
+  { description: 'the plugin that made the record, the latest one of several; absent for builtin modules' },
+);
+
+const producedMembers = {
+  producer: Type.Optional(producerSchema),
+  producers: Type.Optional(Type.Array(producerSchema, { description: 'only if there are several' })),
+};
+
 const claimMembers = {
   product: nullableText,
   vendor: nullableText,
@@ -42,6 +52,7 @@ const findingSchema = Type.Object(
     remediation: Type.String(),
     references: Type.Array(Type.String()),
     plugin: Type.String(),
+    ...producedMembers,
   },
   { additionalProperties: true },
 );
@@ -66,6 +77,7 @@ const portSchema = Type.Object({
   ),
   attributes: openObject,
   vulnerabilities: Type.Array(findingSchema),
+  ...producedMembers,
 });
 
 const portFigures = Type.Object({
@@ -94,6 +106,7 @@ const hostSchema = Type.Object({
   all_ports_open: Type.Boolean(),
   ports: Type.Array(portSchema),
   vulnerabilities: Type.Array(findingSchema),
+  ...producedMembers,
 });
 
 const complianceSchema = Type.Object({
@@ -106,6 +119,15 @@ const complianceSchema = Type.Object({
   description: Type.String(),
   severity: nullableText,
   finding_ids: Type.Array(Type.String()),
+  ...producedMembers,
+});
+
+const extraSchema = Type.Object({
+  host: nullableText,
+  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  protocol: Type.Optional(Type.Enum(['tcp', 'udp'])),
+  value: Type.Unknown(),
+  ...producedMembers,
 });
 
 const resultSchema = Type.Object({
@@ -142,6 +164,11 @@ const resultSchema = Type.Object({
   }),
   results: Type.Array(hostSchema),
   compliance: Type.Array(complianceSchema),
+  extra: Type.Optional(
+    Type.Record(Type.String(), Type.Array(extraSchema), {
+      description: 'values under keys of plugins, by key; absent without any',
+    }),
+  ),
   errors: Type.Array(
     Type.Object({ target: nullableText, code: Type.String(), message: Type.String(), node: nullableText }),
   ),

@@ -1,3 +1,4 @@
+import { producerMark } from '../../../domain/producer.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../../domain/result.ts';
 import { completeRow } from '../../record/row-line.ts';
 import type { ReportHead } from '../report-head.ts';
@@ -48,6 +49,7 @@ class DetailBody {
       case 'vulnerability':
         return this.#expectHost(row) + this.#finding(completeRow(row));
       case 'compliance':
+      case 'extra':
       case 'summary':
         return '';
     }
@@ -89,14 +91,15 @@ class DetailBody {
     return `${before}${portRows(row, anchorOf(row.host, row.port, row.protocol))}`;
   }
 
-  #finding({ host, port, protocol, vulnerability }: VulnerabilityRow): string {
-    if (this.#port?.port === port && this.#port?.protocol === protocol)
-      return findingBlock(vulnerability, '');
+  #finding(row: VulnerabilityRow): string {
+    const { host, port, protocol } = row;
+    const finding = { ...row.vulnerability, ...producerMark(row) };
+    if (this.#port?.port === port && this.#port?.protocol === protocol) return findingBlock(finding, '');
     // No row of this port: the finding ends the host and states its port itself.
     const place = port === null ? '' : `${port}/${protocol}`;
     const anchor = port === null || this.#loosePorts.has(place) ? '' : anchorOf(host, port, protocol);
     this.#loosePorts.add(place);
-    this.#loose.push(findingBlock(vulnerability, place, anchor));
+    this.#loose.push(findingBlock(finding, place, anchor));
     return '';
   }
 

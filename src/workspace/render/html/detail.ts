@@ -6,6 +6,7 @@ import {
   type Severity,
   severities,
 } from '../../../domain/finding.ts';
+import { type Produced, producersOf, producerText } from '../../../domain/producer.ts';
 import type { HostRow, PortRow } from '../../../domain/result.ts';
 import { htmlLines, htmlText, shortenedHtml } from './text.ts';
 
@@ -36,6 +37,7 @@ export function hostHeading(row: HostRow): string {
     ['Ports', portCounts(row)],
     ['System by', evidenceText(row.os_evidence, systemText)],
     ['Device by', evidenceText(row.device_evidence, ({ device_type }) => device_type)],
+    ['Plugin', pluginsText(row)],
     ['Identity', row.identity?.map(({ kind, value }) => `${kind.replaceAll('_', ' ')} ${value}`).join(', ')],
   ];
   const tarpit = row.all_ports_open
@@ -81,8 +83,13 @@ export function portRows(row: PortRow, anchor: string): string {
     `<tr class="port" id="${anchor}"><th scope="row" class="mono">${htmlText(`${row.port}/${row.protocol}`)}</th>` +
     `<td>${htmlText(row.state)} <small>${htmlText(row.reason ?? '')}</small></td>` +
     `<td>${htmlText(service?.name ?? '')}${trust}${shortageNote(row)}</td><td>${htmlText(product)}</td></tr>\n` +
-    `<tr class="more"><td colspan="4">${cpe}${bannerBlock(row)}${factList('TLS', row.tls)}${factList('', row.attributes)}`
+    `<tr class="more"><td colspan="4">${cpe}${bannerBlock(row)}${factList('TLS', row.tls)}${factList('', row.attributes)}${pairs([['Plugin', pluginsText(row)]])}`
   );
+}
+
+/** Empty for a record of builtin modules. */
+function pluginsText(row: Produced): string {
+  return producersOf(row).map(producerText).join(', ');
 }
 
 function shortageNote({ unidentified_reason: reason }: PortRow): string {
@@ -168,13 +175,14 @@ export function highestSeverity({ severity }: Pick<Finding, 'severity'>): Severi
 }
 
 /** One finding with its evidence and remediation. @param place its endpoint, if not clear from the context */
-export function findingBlock(finding: Finding, place: string, anchor = ''): string {
+export function findingBlock(finding: Finding & Produced, place: string, anchor = ''): string {
   const severity = highestSeverity(finding);
   const facts: [string, string | null | undefined][] = [
     ['Detected', finding.detected],
     ['Affected', finding.affected],
     ['CPE', finding.cpe],
     ['Found by', finding.plugin],
+    ['Plugin', pluginsText(finding)],
   ];
   return (
     `<div class="finding ${severity}"${anchor === '' ? '' : ` id="${anchor}"`}>` +

@@ -2,10 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   anyText,
+  extra,
   finding,
   head,
   host,
   hostileRows,
+  plugin,
   port,
   stream,
   text,
@@ -32,6 +34,24 @@ const hostile = [
 ];
 
 describe('HTML report', () => {
+  it('shows the first values of plugins as text, and counts the others', async () => {
+    const rows = Array.from({ length: 203 }, (_, i) =>
+      extra('a_key', `<b>${i}\x1b`, { host: '192.168.1.10' }),
+    );
+    const page = await render([...rows, host]);
+    expect(page).toContain('&quot;&lt;b&gt;199');
+    expect(page).not.toContain('&quot;&lt;b&gt;200');
+    expect(page).toContain('3 more are in the JSON format.');
+    expect(page).toContain('my_plugin@1.2.3');
+    expect(await render([host])).not.toContain('id="extra"');
+  });
+
+  it('names the plugin behind hosts, ports and findings', async () => {
+    const made = { producer: plugin };
+    const page = await render([{ ...host, ...made }, port(22, made), { ...finding(22, 'a'), ...made }]);
+    expect(page.match(/<dt>Plugin<\/dt><dd>my_plugin@1\.2\.3<\/dd>/g)).toHaveLength(3);
+  });
+
   it('shows the counts, the hosts, their ports and the findings with their evidence', async () => {
     const page = await render(
       [

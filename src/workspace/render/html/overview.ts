@@ -5,6 +5,7 @@ import { completeRow } from '../../record/row-line.ts';
 import { anchorOf } from './anchor.ts';
 import { ComplianceTable } from './compliance.ts';
 import { classMark, confidenceText, highestSeverity, shareText } from './detail.ts';
+import { ExtraTable } from './extra.ts';
 import { countText } from './numbers.ts';
 import { htmlText, shortenedHtml } from './text.ts';
 import { TopList } from './top-list.ts';
@@ -41,12 +42,14 @@ export class Overview {
   readonly #findings = new TopList<ListedFinding>(maxListedFindings, byUrgency);
   readonly #hosts = new TopList<ListedHost>(maxListedHosts, byWorstFinding);
   readonly #compliance = new ComplianceTable();
+  readonly #extras = new ExtraTable();
   #host: ListedHost | null = null;
   #places = 0;
 
   add(row: ResultRow): void {
     if (row.type === 'compliance') this.#compliance.add(row);
-    if (row.type === 'error' || row.type === 'compliance' || row.type === 'summary') return;
+    if (row.type === 'extra') this.#extras.add(row);
+    if (row.type !== 'host' && row.type !== 'port' && row.type !== 'vulnerability') return;
     if (row.type === 'host' || this.#host?.host !== row.host) this.#open(row);
     if (row.type === 'port' && this.#host) this.#host.ports += 1;
     if (row.type === 'vulnerability') this.#addFinding(row);
@@ -58,6 +61,7 @@ export class Overview {
     yield* this.#findingSection(evaluated);
     yield* this.#compliance.section();
     yield* this.#hostSection();
+    yield* this.#extras.section();
   }
 
   #open(row: HostRow | PortRow | VulnerabilityRow): void {
