@@ -1,8 +1,8 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { tryModule } from '../../../test/module-trial.ts';
-import { environmentOf, moduleOf, planOf } from '../../engine/fixtures/graph-trial.ts';
+import { loopbackGate, tryModule } from '../../../test/module-trial.ts';
+import { environmentOf, moduleOf, planOf, runTrial } from '../../engine/fixtures/graph-trial.ts';
 import { runGraph } from '../../engine/run.ts';
 import { checkMetadata } from '../plugin-metadata.ts';
 import {
@@ -249,6 +249,52 @@ describe('a node fails with its cause when the plugin', () => {
     await expect(trial).rejects.toThrow('disk full');
     expect(published.get('vulnerabilities')).toHaveLength(1);
     expect(server.calls).toHaveLength(1);
+  });
+});
+
+describe('in a scan', () => {
+  const finding = { id: 'note', title: 'A note', severity: 'low', host: '127.0.0.9', port: 80 };
+
+  async function scanWith(server: PluginServer) {
+    const reads: unknown[] = [];
+    const { states, stages, taps, warnings } = await runTrial({
+      modules: [
+        grpcModule(server.entry(), { ...metadata, requires: ['targets'] }, limits),
+        moduleOf('reader', 'evaluation', { requires: ['vulnerabilities'] }, async (_ctx, data) => {
+          for await (const item of data.stream('vulnerabilities')) reads.push(item);
+        }),
+      ],
+      graph: `nodes:
+  - {instance_id: remote, module_type: port_notes}
+  - {instance_id: reader, module_type: reader, depends_on: [remote]}
+`,
+      environment: { net: loopbackGate(['127.0.0.9']) },
+    });
+    return { states, error: stages[0]?.error, taps, reads, warnings };
+  }
+
+  it('results about hosts that are not scanned are dropped with a warning', async () => {
+    const outside = { ...finding, host: '192.0.2.7' };
+    await using server = await PluginServer.start({
+      execute: () => ({ context: { vulnerabilities: json([outside, finding]) } }),
+    });
+    const { states, reads, warnings } = await scanWith(server);
+    expect(states).toEqual({ remote: 'completed', reader: 'completed' });
+    expect(reads).toEqual([expect.objectContaining(finding)]);
+    expect(warnings.join()).toContain('192.0.2.7');
+  });
+
+  it.each<[string, object]>([
+    ['a field of a wrong type', { ...finding, severity: 7 }],
+    ['no identity', { title: 'A note' }],
+  ])('an item with %s fails the node and reaches no other', async (_name, item) => {
+    await using server = await PluginServer.start({
+      execute: () => ({ context: { vulnerabilities: json([item]) } }),
+    });
+    const { states, error, reads, taps } = await scanWith(server);
+    expect(states['remote']).toBe('failed');
+    expect(error).toContain('item 0 of "vulnerabilities"');
+    expect([...reads, ...taps]).toEqual([]);
   });
 });
 
