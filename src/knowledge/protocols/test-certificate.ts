@@ -33,10 +33,15 @@ export const privateKey = () =>
     },
   });
 
-function alternativeNames(names: string[]): Buffer {
-  if (names.length === 0) return Buffer.alloc(0);
+/** Alternative names and, for an authority, basic constraints. */
+function extensions(names: string[], ca: boolean): Buffer {
   const list = sequence(...names.map((name) => element(0x82, Buffer.from(name, 'latin1'))));
-  return element(0xa3, sequence(sequence(oid(0x55, 0x1d, 0x11), element(0x04, list))));
+  const constraints = sequence(element(0x01, Buffer.from([0xff])));
+  const parts = [
+    ...(names.length === 0 ? [] : [sequence(oid(0x55, 0x1d, 0x11), element(0x04, list))]),
+    ...(ca ? [sequence(oid(0x55, 0x1d, 0x13), element(0x04, constraints))] : []),
+  ];
+  return parts.length === 0 ? Buffer.alloc(0) : element(0xa3, sequence(...parts));
 }
 
 function time(text: string): Buffer {
@@ -55,6 +60,8 @@ export function certificateDer(options: {
   serial?: number[];
   /** DNS names (subjectAltName). */
   sans?: string[];
+  /** May sign others. */
+  ca?: boolean;
   signed?: boolean;
   /** Replaces the default public key (SubjectPublicKeyInfo). */
   publicKey?: Buffer;
@@ -68,7 +75,7 @@ export function certificateDer(options: {
     sequence(time(options.notBefore ?? '250101000000Z'), time(options.notAfter ?? '350101000000Z')),
     name(options.commonName),
     options.publicKey ?? sequence(p256, element(0x03, Buffer.from([0]), point)),
-    alternativeNames(options.sans ?? []),
+    extensions(options.sans ?? [], options.ca ?? false),
   );
   const integer = element(0x02, Buffer.from([1]));
   const signature = options.signed ? sign('sha256', body, privateKey()) : sequence(integer, integer);
