@@ -16,7 +16,7 @@ import { checkPluginName, isPluginVersion } from './manifest.ts';
 import { maxPackageBytes, type PluginPackage, readPackage, sha256Of } from './package-archive.ts';
 import { maxSignatureBytes } from './signature.ts';
 
-/** The archive and its signature as installed; paths in packages never start with a dot. */
+/** The archive (or zip, whatever its name) and its signature as installed; paths in packages never start with a dot. */
 const archiveName = '.package.tar.gz';
 const signatureName = '.package.sig';
 /** Maximum size of registry.json, bytes. */
