@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { compilePlugin, pluginFolder } from '../../../test/c-plugin.ts';
 import { isInstalled } from '../../../test/installed.ts';
+import { describeError } from './error-text.ts';
 import { CallRejection, type HostedPlugin, type HostWire, type LogLevel } from './hosted-plugin.ts';
 import type { PulledItems } from './messages.ts';
 import { loadNative } from './native.ts';
@@ -70,6 +71,14 @@ function banners(count: number): object[] {
   return Array.from({ length: count }, (_, index) => banner(index));
 }
 
+/** As the host tells it to the scan. */
+async function rejection(file: string): Promise<string> {
+  return await loadNative(file).then(
+    () => 'loaded',
+    (error: unknown) => describeError(error, ''),
+  );
+}
+
 interface Run {
   wire?: HostWire;
   signal?: AbortSignal;
@@ -125,27 +134,28 @@ describe.skipIf(!hasCompiler)('a native plugin', () => {
     [
       'a schema that is no JSON',
       ['-DSCHEMA="{\\"a\\":}"'],
-      /^config_schema: not valid JSON: Unexpected token '}'/,
+      /^config_schema: not valid JSON: SyntaxError: Unexpected token '}'/,
     ],
     ['a schema that is a list', ['-DSCHEMA="[]"'], 'config_schema: not a JSON object'],
     ['no list of keys', ['-DREQUIRES=NULL'], 'requires_keys is NULL; a list without keys is {NULL}'],
     ['no function execute', ['-DEXECUTE=NULL'], 'missing function: execute is NULL'],
     ['no symbol Plugin', ['-DSYMBOL=Module'], 'the shared object does not export the symbol Plugin'],
   ])('with %s is rejected', async (name, flags, message) => {
-    await expect(loadNative(build(name.replaceAll(' ', '-'), flags))).rejects.toThrow(message);
+    const given = await rejection(build(name.replaceAll(' ', '-'), flags));
+    expect(given).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
   });
 
   it('that is a text is rejected before it is loaded', async () => {
     const text = join(folder, 'text.so');
     writeFileSync(text, 'int Plugin;');
-    await expect(loadNative(text)).rejects.toThrow('not a shared object: it has no ELF header');
+    expect(await rejection(text)).toBe('not a shared object: it has no ELF header');
   });
 
   it('that needs a library that is not there names it', async () => {
     const needed = compilePlugin(folder, source, 'libabsent', ['-DSYMBOL=other']);
     const needy = build('needy', ['-Wl,--no-as-needed', needed]);
     rmSync(needed);
-    await expect(loadNative(needy)).rejects.toThrow(/^cannot load the shared object: .*libabsent\.so/);
+    expect(await rejection(needy)).toMatch(/^cannot load the shared object: .*libabsent\.so/);
   });
 
   it.each([0, 1, 128, 1000])('reads and publishes %i items in their order', async (total) => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 import type koffiModule from 'koffi';
 
@@ -14,7 +15,6 @@ const { uint64 } = koffi.types;
 let strnlen: ((address: bigint, most: number) => number) | null = null;
 /** A library is unloaded when nothing refers to it, whatever runs in it. */
 const loaded: unknown[] = [];
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Loads a shared object. @returns where a data symbol lies @throws Error with the text of the loader */
 export function loadSymbol(file: string, symbol: string): bigint {
@@ -24,12 +24,12 @@ export function loadSymbol(file: string, symbol: string): bigint {
     loaded.push(library);
   } catch (error) {
     const reason = (error as Error).message.replace(/^Failed to load shared library: /, '');
-    throw new Error(`cannot load the shared object: ${reason}`, { cause: error });
+    throw new Error('cannot load the shared object', { cause: new Error(reason) });
   }
   try {
     return library.symbol(symbol) as bigint;
-  } catch (error) {
-    throw new Error(`the shared object does not export the symbol ${symbol}`, { cause: error });
+  } catch {
+    throw new Error(`the shared object does not export the symbol ${symbol}`);
   }
 }
 
@@ -48,11 +48,9 @@ export function readMemory(address: bigint, length: number): Buffer {
 export function readCText(address: bigint, mostBytes: number): string {
   const length = lengthOf(address, mostBytes + 1);
   if (length > mostBytes) throw new Error(`longer than ${mostBytes} bytes`);
-  try {
-    return utf8.decode(readMemory(address, length));
-  } catch (error) {
-    throw new Error('not valid UTF-8', { cause: error });
-  }
+  const bytes = readMemory(address, length);
+  if (!isUtf8(bytes)) throw new Error('not valid UTF-8');
+  return bytes.toString();
 }
 
 /** Text up to its NUL, cut after `mostBytes`; bytes that are no UTF-8 are replaced. */

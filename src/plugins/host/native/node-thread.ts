@@ -5,6 +5,12 @@ import { type ThreadSettings, threadControlWords } from './exchange.ts';
 import { NodeService } from './node-service.ts';
 import { requireSuccess } from './plugin-struct.ts';
 
+/**
+ * Of V8 in the thread. Without a code range of its own size it maps 512 MiB for code, which count against the memory
+ * limit of the plugin.
+ */
+const resourceLimits = { codeRangeSizeMb: 16, maxYoungGenerationSizeMb: 8 };
+
 /** A thread that executes nodes, one after the other. */
 export class NodeThread {
   readonly #worker: Worker;
@@ -13,7 +19,7 @@ export class NodeThread {
 
   constructor() {
     const file = new URL(`./execute.worker${extname(import.meta.url)}`, import.meta.url);
-    this.#worker = new Worker(file, { env: {} });
+    this.#worker = new Worker(file, { env: {}, resourceLimits });
     this.#ended = new Promise((_, reject) => {
       this.#worker.once('error', reject);
       this.#worker.once('exit', (code) =>

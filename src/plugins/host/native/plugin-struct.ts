@@ -57,7 +57,10 @@ export function readPluginStruct(address: bigint): PluginStruct {
     if (pointer === 0n) throw new Error(missing(name));
     return pointer;
   };
-  const text = (name: keyof typeof maxText) => named(name, () => readCText(at(name), maxText[name]));
+  const text = (name: keyof typeof maxText) => {
+    const pointer = at(name);
+    return named(name, () => readCText(pointer, maxText[name]));
+  };
   return {
     metadata: {
       name: text('name'),
@@ -95,12 +98,12 @@ function missing(name: PointerName): string {
   return isFunction ? `missing function: ${name} is NULL` : `${name} is NULL`;
 }
 
+/** Errors of the reading become the cause of one that says where. */
 function named<T>(name: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const { message } = error as Error;
-    throw new Error(message.startsWith(name) ? message : `${name}: ${message}`, { cause: error });
+    throw new Error(name, { cause: error });
   }
 }
 
@@ -117,12 +120,7 @@ function readKeys(name: string, address: bigint): string[] {
 
 /** The definitions themselves are checked by the scan. */
 function parseSchema(text: string): PluginMetadata['options'] {
-  let schema: unknown;
-  try {
-    schema = JSON.parse(text);
-  } catch (error) {
-    throw new Error(`config_schema: not valid JSON: ${(error as Error).message}`, { cause: error });
-  }
+  const schema = named('config_schema: not valid JSON', () => JSON.parse(text) as unknown);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw new Error('config_schema: not a JSON object');
   }
