@@ -65,3 +65,15 @@ export interface PlacedPlugin {
   /** Why there is no file. */
   problem: string | null;
 }
+
+/** Limits of plugin hosts (`plugins.limits.*`). */
+export interface PluginLimits {
+  /** Of one host, bytes. */
+  memory: number;
+  /** Of one execution, milliseconds; waiting for items, for the rate limit and while the scan is paused does not count. */
+  timeout: number;
+  /** Of one frame, and of all that a host has under way, bytes. */
+  output: number;
+  /** Run plugins where a part of the sandbox is missing (`plugins.allow_unconfined`). */
+  allowUnconfined: boolean;
+}

@@ -7,7 +7,9 @@ const maxLength = 2000;
 export function describeError(error: unknown, folder: string): string {
   if (!(error instanceof Error)) return String(error).slice(0, maxLength);
   const named = ['Error', 'CallRejection', 'MissingKeyError'].includes(error.name) ? '' : `${error.name}: `;
-  const text = `${named}${error.message}`;
+  // An AggregateError of Node.js has only a code.
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const text = `${named}${error.message || code}`;
   if (error.cause !== undefined) return `${text}: ${describeError(error.cause, folder)}`.slice(0, maxLength);
   // The line of a syntax error stands in the text of whoever imported the file.
   const location = error instanceof SyntaxError ? null : locationIn(error.stack ?? '', folder);

@@ -1,5 +1,5 @@
 /**
- * Runs inside the sandbox: `host MEMORY`. Loads one plugin and runs its nodes for a scan. Frames come on standard input;
+ * Runs inside the sandbox: `host MEMORY LACKS`. Loads one plugin and runs its nodes for a scan. Frames come on standard input;
  * they leave on a descriptor of their own, so that what a plugin prints does not come between them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -37,6 +37,8 @@ class PluginHost {
   readonly #output: FrameOutput;
   readonly #calls: ScanCalls;
   readonly #nodes = new Map<string, RunningNode>();
+  /** Fail the requests under way that run no node. */
+  readonly #requests = new Set<(error: Error) => void>();
   #plugin: HostedPlugin | null = null;
   #folder = '';
 
@@ -61,10 +63,15 @@ class PluginHost {
 
   async #respond(request: Extract<HostRequest, { id: number }>): Promise<void> {
     const { id } = request;
+    const uncaught = Promise.withResolvers<never>();
+    // A node has its own.
+    if (request.op !== 'execute') this.#requests.add(uncaught.reject);
     try {
-      this.#output.send({ id, value: await this.#perform(request) });
+      this.#output.send({ id, value: await Promise.race([this.#perform(request), uncaught.promise]) });
     } catch (error) {
       this.#output.send({ id, error: describeError(error, this.#folder) });
+    } finally {
+      this.#requests.delete(uncaught.reject);
     }
   }
 
@@ -123,10 +130,12 @@ class PluginHost {
     const text = `uncaught error: ${describeError(error, this.#folder)}`;
     this.#output.send({ op: 'log', node: '', level: 'error', message: text });
     for (const node of guilty) node.fail(new Error(text));
+    if (!store) for (const fail of this.#requests) fail(new Error(text));
   }
 }
 
-const kernel = confineHost(Number(process.argv[2]));
+const lacks = JSON.parse(process.argv[3] ?? '[]') as string[];
+const kernel = confineHost(Number(process.argv[2]), lacks);
 const input = process.stdin;
 const output = new FrameOutput(kernel.moveOutput());
 const host = new PluginHost(output);
@@ -135,4 +144,4 @@ input.on('data', (chunk: Buffer) => {
   for (const frame of reader.push(chunk)) host.receive(frame);
 });
 input.on('end', () => process.exit(0));
-output.send({ ready: true });
+output.send({ ready: true, lacks });

@@ -1,5 +1,5 @@
 import type { PluginMetadata } from '../plugin.ts';
-import type { HostNotice, NetRequest, NodeContext, PulledItems } from './messages.ts';
+import type { CallRejectionReason, HostNotice, NetRequest, NodeContext, PulledItems } from './messages.ts';
 
 /** A plugin that this host has loaded; each kind implements it. */
 export interface HostedPlugin {
@@ -20,7 +20,10 @@ export type LoadPlugin = (file: string, config: string | undefined) => Promise<H
 
 export type LogLevel = Extract<HostNotice, { op: 'log' }>['level'];
 
-/** What a node can ask of the scan. Requests reject if the scan rejects them; then the node fails, whatever it does. */
+/**
+ * What a node can ask of the scan. Calls reject if the scan rejects them. After a rejected `append`, `set` or `net` the
+ * node fails, whatever it does.
+ */
 export interface HostWire {
   /**
    * The next items of a key, at most `batchItems`.
@@ -38,9 +41,9 @@ export interface HostWire {
 
 /** Why the scan rejected a call. `missing`: nothing comes under this key. */
 export class CallRejection extends Error {
-  readonly reason: 'missing' | 'canceled' | 'invalid';
+  readonly reason: CallRejectionReason;
 
-  constructor(reason: 'missing' | 'canceled' | 'invalid', message: string) {
+  constructor(reason: CallRejectionReason, message: string) {
     super(message);
     this.name = reason === 'missing' ? 'MissingKeyError' : 'CallRejection';
     this.reason = reason;

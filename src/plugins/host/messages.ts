@@ -71,10 +71,13 @@ export interface PulledItems {
   single?: boolean;
 }
 
+/** `missing`: nothing comes under the key. `canceled`: the node is to end. */
+export type CallRejectionReason = 'missing' | 'canceled' | 'invalid';
+
 /** What the scan responds. Bytes travel beside the JSON. */
 export type CallResult =
   | { call: number; value?: unknown }
-  | { call: number; error: string; reason: 'missing' | 'canceled' | 'invalid' };
+  | { call: number; error: string; reason: CallRejectionReason };
 
 /** Through the gate of the scan; `connection` is a number that `connect` returned. Bytes to send stand beside the JSON. */
 export type NetRequest =

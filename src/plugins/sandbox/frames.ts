@@ -5,6 +5,8 @@
 export interface Frame {
   message: unknown;
   bytes: Buffer;
+  /** Of both, bytes. */
+  length: number;
 }
 
 const headBytes = 8;
@@ -90,7 +92,11 @@ export class FrameReader {
     this.#headFill = 0;
     this.#bodyFill = 0;
     try {
-      return { message: JSON.parse(body.toString('utf8', 0, split)), bytes: body.subarray(split, end) };
+      return {
+        message: JSON.parse(body.toString('utf8', 0, split)),
+        bytes: body.subarray(split, end),
+        length: end,
+      };
     } catch (error) {
       throw new Error('frame without valid JSON', { cause: error });
     }

@@ -17,6 +17,8 @@ export interface SandboxOptions {
   readable?: string[];
   /** Highest ABI of Landlock to use. */
   landlockAbi?: number;
+  /** Start without the parts of the sandbox that this system lacks. */
+  allowUnconfined?: boolean;
 }
 
 /** Why a host ended. `missing`: the kernel or Node.js lacks a part of the sandbox. */
@@ -38,6 +40,9 @@ const stderrShown = 1000;
 const outOfMemory = /out of memory|allocation failed|bad_alloc|MemoryChunk/i;
 const newestLandlock = 6;
 
+/** Script that loads plugins. */
+export const pluginHostProgram = join(import.meta.dirname, `../host/host${extname(import.meta.filename)}`);
+
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 interface Call {
@@ -46,18 +51,21 @@ interface Call {
   timer: NodeJS.Timeout;
 }
 
+type Receive = (frame: Frame, host: HostProcess) => void;
+
 /** One confined process. */
 export class HostProcess {
   readonly #child: Child;
   readonly #calls = new Map<number, Call>();
   readonly #memory: number;
-  readonly #receive: (frame: Frame) => void;
+  readonly #receive: Receive;
   readonly #ended: Promise<void>;
   #last = 0;
   #stderr = '';
   #failure: SandboxFailure | null = null;
+  #lacks: string[] = [];
 
-  private constructor(child: Child, { memory, output }: SandboxOptions, receive: (frame: Frame) => void) {
+  private constructor(child: Child, { memory, output }: SandboxOptions, receive: Receive) {
     this.#child = child;
     this.#memory = memory;
     this.#receive = receive;
@@ -80,10 +88,7 @@ export class HostProcess {
    * @param receive gets every frame that is no response; what it throws ends the host with the cause `output`
    * @throws SandboxFailure
    */
-  static async start(
-    options: SandboxOptions,
-    receive: (frame: Frame) => void = rejectFrame,
-  ): Promise<HostProcess> {
+  static async start(options: SandboxOptions, receive: Receive = rejectFrame): Promise<HostProcess> {
     const extension = extname(import.meta.filename);
     const settings: LauncherSettings = {
       program: options.program,
@@ -92,6 +97,7 @@ export class HostProcess {
       readable: [...(options.readable ?? []), dirname(options.program)],
       parent: process.pid,
       landlockAbi: options.landlockAbi ?? newestLandlock,
+      allowUnconfined: options.allowUnconfined ?? false,
     };
     const launcher = join(import.meta.dirname, `launcher${extension}`);
     const child = spawn(process.execPath, ['--no-warnings', launcher, JSON.stringify(settings)], {
@@ -101,12 +107,26 @@ export class HostProcess {
     });
     const host = new HostProcess(child, options, receive);
     // Id 0 is the first frame, which the host sends unasked.
-    await host.#wait(0, startMs);
+    const { message } = await host.#wait(0, startMs);
+    const { lacks } = message as { lacks?: string[] };
+    host.#lacks = lacks ?? [];
     return host;
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  /** Parts of the sandbox that this system lacks, each with the reason. */
+  get lacks(): readonly string[] {
+    return this.#lacks;
+  }
+
+  /** Resolves when the host has taken most of what was sent to it, or has ended. */
+  async drained(): Promise<void> {
+    if (!this.#child.stdin.writableNeedDrain) return;
+    const drain = new Promise((resolve) => this.#child.stdin.once('drain', resolve));
+    await Promise.race([drain, this.#ended]);
   }
 
   /** Why it has ended, or null. */
@@ -164,7 +184,7 @@ export class HostProcess {
       return;
     }
     if (id === undefined && !starting) {
-      this.#receive(frame);
+      this.#receive(frame, this);
       return;
     }
     const key = starting ? 0 : id;

@@ -22,6 +22,8 @@ export interface LauncherSettings {
   parent: number;
   /** Highest ABI of Landlock to use. */
   landlockAbi: number;
+  /** Start without the parts that this system lacks. */
+  allowUnconfined: boolean;
 }
 
 const openFiles = 64;
@@ -33,6 +35,8 @@ const mebibyte = 1024 ** 2;
 
 const settings = JSON.parse(process.argv[2] ?? '') as LauncherSettings;
 let step = 'Node.js';
+/** Parts that this system lacks. */
+const lacks: string[] = [];
 try {
   launch();
 } catch (error) {
@@ -48,23 +52,33 @@ function launch(): void {
   kernel.endWithParent();
   // The parent may have ended before that.
   if (process.ppid !== settings.parent) throw new Error('the parent process has ended');
-  step = 'no_new_privs';
-  kernel.dropPrivileges();
-  step = 'resource limits';
-  kernel.limit('fileSize', 0);
-  kernel.limit('core', 0);
-  kernel.limit('openFiles', openFiles);
-  step = 'Landlock';
-  const abi = Math.min(kernel.landlockAbi(), settings.landlockAbi);
-  if (abi < minLandlockAbi) throw new Error(`ABI ${minLandlockAbi} is needed, this kernel has ${abi}`);
-  kernel.restrictFiles(abi, [...settings.readable, ...runtime(), ...devices, ...systemLibraries]);
-  step = 'seccomp';
-  kernel.installFilter(launchFilter(arch, process.pid));
+  apply('no_new_privs', () => kernel.dropPrivileges());
+  apply('resource limits', () => {
+    kernel.limit('fileSize', 0);
+    kernel.limit('core', 0);
+    kernel.limit('openFiles', openFiles);
+  });
+  apply('Landlock', () => {
+    const abi = Math.min(kernel.landlockAbi(), settings.landlockAbi);
+    if (abi < minLandlockAbi) throw new Error(`ABI ${minLandlockAbi} is needed, this kernel has ${abi}`);
+    kernel.restrictFiles(abi, [...settings.readable, ...runtime(), ...devices, ...systemLibraries]);
+  });
+  apply('seccomp', () => kernel.installFilter(launchFilter(arch, process.pid)));
   step = 'start of the host';
   const heap = Math.max(16, Math.floor(settings.memory / mebibyte));
   const flags = ['--no-warnings', `--max-old-space-size=${heap}`, ...settings.flags];
-  const args = [process.execPath, ...flags, settings.program, String(settings.memory)];
+  const args = [process.execPath, ...flags, settings.program, String(settings.memory), JSON.stringify(lacks)];
   process.execve(process.execPath, args, { OPENSSL_CONF: '/dev/null' });
+}
+
+function apply(part: string, work: () => void): void {
+  step = part;
+  try {
+    work();
+  } catch (error) {
+    if (!settings.allowUnconfined) throw error;
+    lacks.push(`${part}: ${(error as Error).message}`);
+  }
 }
 
 /** Node.js, the programs of the sandbox, the library for foreign function calls and that for YAML. */
