@@ -1156,10 +1156,15 @@ export const configKeys = [
     description: 'URL of the signed plugin index.',
   },
   {
+    path: 'plugins.allow_unconfined',
+    type: 'bool',
+    default: false,
+    description: 'Run plugins also where the kernel lacks a part of the sandbox.',
+  },
+  {
     path: 'plugins.limits.memory',
     type: 'size',
     default: '512MB',
-    inert: true,
     description: 'Maximum memory of a plugin host process; 64 MB for WebAssembly.',
   },
   {
@@ -1168,15 +1173,14 @@ export const configKeys = [
     default: '5m',
     min: 100,
     max: 86_400_000,
-    inert: true,
-    description: 'Maximum run time of a plugin.',
+    description:
+      'Maximum run time of a plugin; waiting for items, for the rate limit and while the scan is paused does not count.',
   },
   {
     path: 'plugins.limits.output',
     type: 'size',
     default: '64MB',
-    inert: true,
-    description: 'Maximum output of a plugin.',
+    description: 'Maximum output of a plugin at a time.',
   },
   {
     path: 'modules',

@@ -19,7 +19,7 @@ const inputBytes = 1024 ** 3;
 
 /** Each kind is imported on demand. */
 const kinds: Partial<Record<HostedKind, () => Promise<LoadPlugin>>> = {
-  script: async () => (await import('./script.ts')).load,
+  script: async () => (await import('./script.ts')).loadScript,
   native: async () => (await import('./native.ts')).loadNative,
   wasm: async () => (await import('./wasm.ts')).loadWasm,
 };

@@ -9,7 +9,7 @@ import { ScriptData, scriptContext } from './script-context.ts';
 type Operations = Record<string, unknown>;
 
 /** Loads a script, or an addon, that exports `Plugin`: an object or a class with the operations of a module. */
-export async function load(file: string): Promise<HostedPlugin> {
+export async function loadScript(file: string): Promise<HostedPlugin> {
   const operations = pluginOf(await importFile(file), basename(file));
   const read = async (name: string) => {
     const member = operations[name];

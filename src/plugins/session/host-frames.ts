@@ -20,7 +20,7 @@ export function readHostMessage(message: unknown): HostCall | HostNotice {
 }
 
 /** The value of a response. @throws Error with the text of the plugin */
-export function readResponse(message: unknown): unknown {
+export function responseValue(message: unknown): unknown {
   const { error, value } = message as Fields;
   if (error === undefined) return value;
   throw new Error(typeof error === 'string' ? shown(error) : 'it failed without a text');

@@ -14,7 +14,7 @@ import type { PluginLimits } from '../plugin.ts';
 import { type HostProcess, SandboxFailure } from '../sandbox/host-process.ts';
 import { BusyClock } from './busy-clock.ts';
 import { GateBridge } from './gate-bridge.ts';
-import { readResponse } from './host-frames.ts';
+import { responseValue } from './host-frames.ts';
 import { ItemBatches, valueBatches } from './item-batches.ts';
 import { shown } from './node-notices.ts';
 
@@ -100,7 +100,7 @@ export class NodeRun {
 
   async #request(message: object): Promise<void> {
     const { message: response } = await this.#host.call(message, noDeadline);
-    readResponse(response);
+    responseValue(response);
   }
 
   #context(): NodeContext {

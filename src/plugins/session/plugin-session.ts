@@ -5,7 +5,7 @@ import type { PluginFile, PluginLimits } from '../plugin.ts';
 import type { Frame } from '../sandbox/frames.ts';
 import { type HostProcess, pluginHostProgram } from '../sandbox/host-process.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
-import { readHostMessage, readResponse } from './host-frames.ts';
+import { readHostMessage, responseValue } from './host-frames.ts';
 import { NodeNotices } from './node-notices.ts';
 import { NodeRun } from './node-run.ts';
 
@@ -80,7 +80,7 @@ export class PluginSession {
       const ms = Math.min(cleanupMs, this.#limits.timeout);
       await host
         .call({ op: 'cleanup' }, ms)
-        .then(({ message }) => readResponse(message))
+        .then(({ message }) => responseValue(message))
         .catch((error: Error) => this.#notices?.warn('plugin cleanup failed', error.message));
     }
     await sandbox?.close();
@@ -92,8 +92,8 @@ export class PluginSession {
     const { output } = this.#limits;
     const load = { op: 'load', kind: kind as HostedKind, file: join(folder, entry), output };
     const { message } = await host.call(load, ms);
-    this.#metadata = (readResponse(message) as { metadata?: unknown } | null)?.metadata;
-    if (initialize) readResponse((await host.call({ op: 'initialize' }, ms)).message);
+    this.#metadata = (responseValue(message) as { metadata?: unknown } | null)?.metadata;
+    if (initialize) responseValue((await host.call({ op: 'initialize' }, ms)).message);
   }
 
   #receive({ message, bytes, length }: Frame, host: HostProcess): void {

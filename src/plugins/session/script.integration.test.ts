@@ -92,7 +92,11 @@ describe('a script', () => {
     ],
     ['a.mjs', plugin('execute() {},', 'description() {\n null.x; },'), /TypeError: .*\(a\.mjs:\d+\)/],
     ['a.node', 'no addon', /cannot load a\.node: .*(?:too short|invalid ELF)/],
-    ['a.mjs', "import net from 'node:net'; net.connect(1); await new Promise(() => {});", /EPERM/],
+    [
+      'a.mjs',
+      "import net from 'node:net'; net.connect({ host: '127.0.0.1', port: 1 }); await new Promise(() => {});",
+      /EPERM/,
+    ],
     ['a.mjs', 'while (true);', 'no response within 500 ms', { timeout: 500 }],
   ])('is rejected with the reason: %s %#', async (entry, source, reason, limits = {}) => {
     const described = describePlugin(writePlugin(entry, source), { ...trialLimits, ...limits });
