@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { readInstalled } from '../engine/installed-files.ts';
 import { defineModule, type ModuleDefinition } from '../engine/module.ts';
 import type { DescribedPlugin, PlannedPlugin, PluginFile, PluginMetadata } from './plugin.ts';
+import { maxRuleFileBytes, readRules } from './rules/rule-reader.ts';
 
 export type PluginSettings = Pick<Config['plugins'], 'limits' | 'list'>;
 
@@ -13,7 +16,10 @@ export async function describeByKind(
   file: PluginFile,
   _settings: PluginSettings,
 ): Promise<PluginMetadata | null> {
-  if (file.kind === 'rules') return null;
+  if (file.kind === 'rules') {
+    readRules(await readInstalled(join(file.folder, file.entry), maxRuleFileBytes), file.entry);
+    return null;
+  }
   throw new PortolanError('configuration', `this build does not run plugins of kind ${file.kind} yet`);
 }
 

@@ -6,6 +6,7 @@ import type { ResultSource } from '../engine/module.ts';
 import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import { NameResolver } from '../net/resolve.ts';
+import type { PluginFile } from '../plugins/plugin.ts';
 import { removeCheckpoint } from '../workspace/record/checkpoint.ts';
 import { mergedRows, recordSummary } from '../workspace/record/record-reader.ts';
 import { openRecord } from '../workspace/record/record-writer.ts';
@@ -14,6 +15,7 @@ import { ScanControl } from './control.ts';
 import { failureFrom, type ScanFailure, ScanStop } from './finalize/failure.ts';
 import { finalizeRecord } from './finalize/finalize-record.ts';
 import type { ScanOutcome } from './messages.ts';
+import { plannedPlugins } from './plan/plan-plugins.ts';
 import { evaluatesVulnerabilities } from './plan/plan-scan.ts';
 import { planRun, preparePlugins, restoreEarlier, targetsOfRun } from './prepare-run.ts';
 import { type PreparedTargets, withUnresolved } from './prepare-targets.ts';
@@ -50,7 +52,7 @@ async function runWithContext(input: RunScanInput, modules: ScanModules): Promis
   const stop = new ScanStop(input.signal, request.options, limit, time.earlierActiveMs, hold);
   const resolve = resolverOf(input, control, stop);
   const warnings: RunContext['warnings'] = [];
-  const evaluation = new EvaluationSources(config, warnings);
+  const evaluation = new EvaluationSources(config, rulesOf(input), warnings);
   const record = await openRecord(folder, onSealed ? { onSealed } : {});
   const run = new ScanRun({ input, time, control, stop, record, evaluation, modules, warnings, resolve });
   try {
@@ -62,6 +64,13 @@ async function runWithContext(input: RunScanInput, modules: ScanModules): Promis
     evaluation.close();
     await record.close();
   }
+}
+
+/** Rule files of the plugins that the scan was planned with. */
+function rulesOf({ request, catalogue }: RunScanInput): PluginFile[] {
+  const planned = new Set(plannedPlugins(request).map(({ file }) => file.sha256));
+  const files = (catalogue.plugins ?? []).map(({ file }) => file);
+  return files.filter(({ kind, sha256 }) => kind === 'rules' && planned.has(sha256));
 }
 
 async function timeOf({ folder, startedAt, control, part, begunAt = machineNow() }: RunScanInput) {

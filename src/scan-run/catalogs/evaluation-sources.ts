@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import type { EvaluationData } from '../../domain/shard.ts';
+import type { PluginFile } from '../../plugins/plugin.ts';
 import { ScanFingerprints } from './scan-fingerprints.ts';
 import { ScanRules } from './scan-rules.ts';
 import { ScanVulnerabilities } from './scan-vulnerabilities.ts';
@@ -11,12 +12,15 @@ export class EvaluationSources {
   readonly rules: ScanRules;
   readonly vulnerabilities: ScanVulnerabilities;
 
-  /** @param warnings take what is wrong with the data */
-  constructor(config: Config, warnings: ScanWarning[]) {
+  /**
+   * @param rules files of plugins
+   * @param warnings take what is wrong with the data
+   */
+  constructor(config: Config, rules: readonly PluginFile[], warnings: ScanWarning[]) {
     this.fingerprints = new ScanFingerprints(config, (message) =>
       warnings.push({ code: 'fingerprint_rules_refused', message }),
     );
-    this.rules = new ScanRules(config, (message) =>
+    this.rules = new ScanRules(config, rules, (message) =>
       warnings.push({ code: 'evaluation_rules_refused', message }),
     );
     this.vulnerabilities = new ScanVulnerabilities(config, (message) =>

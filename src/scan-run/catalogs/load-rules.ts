@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { installedFolders, listInstalled, readInstalled } from '../../engine/installed-files.ts';
 import type { EvaluationRule } from '../../knowledge/evaluation-rules/rule.ts';
 import { RuleSet } from '../../knowledge/evaluation-rules/rule-set.ts';
+import type { PluginFile } from '../../plugins/plugin.ts';
 import { maxRuleFileBytes, readRules } from '../../plugins/rules/rule-reader.ts';
 import { shippedRulesDir } from '../../plugins/rules/shipped-rules.ts';
 import { AcceptedRules } from './accepted-rules.ts';
@@ -17,11 +18,12 @@ export interface LoadedRules {
 }
 
 /**
- * Every declarative rule in force: the shipped ones, then those of the folders of the system, the user and the
- * workspace. A rejected file is reported; where it was read before, its rules of then hold.
+ * Every declarative rule in force: the shipped ones, those of the folders of the system, the user and the workspace,
+ * and those of plugins. A rejected file is reported; where it was read before, its rules of then hold.
  */
 export async function loadRules(
   config: Pick<Config, 'workspace'>,
+  plugins: readonly PluginFile[] = [],
   { shippedDir = shippedRulesDir, env = process.env } = {},
 ): Promise<LoadedRules> {
   const workspaceDir = config.workspace.enabled ? config.workspace.dir : null;
@@ -35,6 +37,7 @@ export async function loadRules(
     collection.problems.push(...problems);
     for (const file of files) await addFile(collection, file, accepted);
   }
+  for (const plugin of plugins) await addPlugin(collection, plugin);
   return { set: new RuleSet(collection.rules), problems: collection.problems };
 }
 
@@ -52,6 +55,16 @@ async function addFile(
     const before = await accepted?.restore(file);
     collection.problems.push(before ? `${reason}; the rules that this file had before hold` : reason);
     if (before) collection.tryAdd(file, before);
+  }
+}
+
+/** Hash and content were checked when it was loaded: nothing else can hold in its place. */
+async function addPlugin(collection: RuleCollection, { folder, entry, name }: PluginFile): Promise<void> {
+  try {
+    const text = await readInstalled(join(folder, entry), maxRuleFileBytes);
+    collection.add(`plugin ${name}`, readRules(text, `plugin ${name}: ${entry}`));
+  } catch (error) {
+    collection.problems.push((error as Error).message);
   }
 }
 
