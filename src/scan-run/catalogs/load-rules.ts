@@ -17,14 +17,20 @@ export interface LoadedRules {
   problems: string[];
 }
 
+interface RuleSources {
+  /** Loaded plugins of kind rules. */
+  plugins?: readonly PluginFile[];
+  shippedDir?: string;
+  env?: NodeJS.ProcessEnv;
+}
+
 /**
  * Every declarative rule in force: the shipped ones, those of the folders of the system, the user and the workspace,
  * and those of plugins. A rejected file is reported; where it was read before, its rules of then hold.
  */
 export async function loadRules(
   config: Pick<Config, 'workspace'>,
-  plugins: readonly PluginFile[] = [],
-  { shippedDir = shippedRulesDir, env = process.env } = {},
+  { plugins = [], shippedDir = shippedRulesDir, env = process.env }: RuleSources = {},
 ): Promise<LoadedRules> {
   const workspaceDir = config.workspace.enabled ? config.workspace.dir : null;
   const accepted = workspaceDir === null ? null : new AcceptedRules(join(workspaceDir, 'cache', 'rules'));

@@ -26,7 +26,7 @@ export class ScanRules {
 
   async #load(): Promise<RuleSet> {
     const { loadRules } = await import('./load-rules.ts');
-    const { set, problems } = await loadRules(this.#config, this.#plugins);
+    const { set, problems } = await loadRules(this.#config, { plugins: this.#plugins });
     for (const problem of problems) this.#onProblem(problem);
     return set;
   }
