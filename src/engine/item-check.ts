@@ -47,22 +47,23 @@ export class ItemCheck {
   accept(key: string, items: readonly unknown[]): unknown[] {
     const first = this.#counts.get(key) ?? 0;
     this.#counts.set(key, first + items.length);
-    return items.filter((item, position) => this.#accepts(key, item, first + position));
+    return items.flatMap((item, position) => this.#accepted(key, item, first + position));
   }
 
-  #accepts(key: string, item: unknown, index: number): boolean {
+  /** The item alone, or nothing if it is dropped. Nested objects are completed in place. */
+  #accepted(key: string, item: unknown, index: number): unknown[] {
     const reject = (problem: string) => new InvalidItemError(key, index, problem);
     const problem = itemProblem(item);
     if (problem !== null) throw reject(problem);
-    if (!isStandardKey(key)) return this.#isInside(item);
+    if (!isStandardKey(key)) return this.#isInside(item) ? [item] : [];
     if (typeof item !== 'object' || item === null || Array.isArray(item)) throw reject('is not an object');
-    const record = item as Item;
+    const record = { ...item } as Item;
     this.#complete(key, record);
     this.#dropUnknown(key, record);
     const validate = validatorOf(key);
     if (!validate(record)) throw reject(reasonOf(validate.errors?.[0]));
     if (key === 'vulnerabilities') completeFinding(record);
-    return key === 'targets' || this.#isOfScan(key, record, reject);
+    return key === 'targets' || this.#isOfScan(key, record, reject) ? [record] : [];
   }
 
   /** What every item of this module has in common. */

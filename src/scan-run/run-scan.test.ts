@@ -8,7 +8,7 @@ import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { GraphLibrary } from '../engine/graph-library.ts';
-import { defineModule, type ExecContext, type ModuleDefinition } from '../engine/module.ts';
+import { type DataContext, defineModule, type ExecContext, type ModuleDefinition } from '../engine/module.ts';
 import { Registry } from '../engine/registry.ts';
 import html_reporter from '../modules/reporter/html_reporter.ts';
 import json_reporter from '../modules/reporter/json_reporter.ts';
@@ -43,7 +43,7 @@ nodes:
 `;
 
 interface Steps {
-  work: (ctx: ExecContext, folder: ScanFolder) => Promise<void>;
+  work: (ctx: ExecContext, folder: ScanFolder, data: DataContext) => Promise<void>;
   /** What an earlier run left, and when that one began. */
   earlier?: { time?: RunTime; startedAt: string };
   report?: (folder: ScanFolder) => Promise<void>;
@@ -65,7 +65,10 @@ async function run(
 ): Promise<Ended> {
   const folder = new ScanFolder(join(dir, `scan-${++scans}`));
   const registry = new Registry();
-  const module = (type: 'scanner' | 'reporter', execute: (ctx: ExecContext) => Promise<void>) =>
+  const module = (
+    type: 'scanner' | 'reporter',
+    execute: (ctx: ExecContext, data: DataContext) => Promise<void>,
+  ) =>
     defineModule({
       name: `test_${type}`,
       type,
@@ -77,7 +80,7 @@ async function run(
       execute,
     });
   const definitions = [
-    { ...module('scanner', (ctx) => work(ctx, folder)), ...scanner },
+    { ...module('scanner', (ctx, data) => work(ctx, folder, data)), ...scanner },
     module('reporter', async () => report?.(folder)),
     json_reporter,
     jsonl_reporter,
@@ -183,6 +186,32 @@ it.each(['completed', 'failed'])(
     expect(calls).toEqual(['prepare 1', 'execute', 'end']);
   },
 );
+
+it('results of a plugin name it in the record and its reports, values under its own key too', async () => {
+  const producer = { name: 'my_plugin', version: '1.0.0', sha256: 'ab'.repeat(32) };
+  const scanner = { producer, provides: ['open_ports', 'vulnerabilities', 'test_notes'] };
+  const work = async (_: ExecContext, __: ScanFolder, data: DataContext) => {
+    const place = { host: '127.0.0.1', port: 22 };
+    await data.append('open_ports', place);
+    await data.append('vulnerabilities', { ...place, id: 'x-1', title: 'A title', severity: 'high' });
+    await data.append<unknown>('test_notes', { ...place, note: 1 }, { host: '127.0.0.2' }, 'text');
+  };
+  const { outcome, folder } = await run({ work, scanner });
+  expect([outcome.status, outcome.results.vulnerabilities]).toEqual(['completed', 1]);
+  expect(outcome.warnings.map(({ code }) => code)).toContain('result_out_of_scope');
+  const data = JSON.parse(readFileSync(join(folder.reportsDir, 'results.json'), 'utf8'));
+  expect(data.extra).toEqual({
+    test_notes: [
+      { host: '127.0.0.1', port: 22, value: { host: '127.0.0.1', port: 22, note: 1 }, producer },
+      { host: null, value: 'text', producer },
+    ],
+  });
+  const finding = { id: 'x-1', plugin: 'test_scanner', class: 'likely', producer };
+  expect(data.results).toMatchObject([
+    { producer, ports: [{ port: 22, producer, vulnerabilities: [finding] }] },
+  ]);
+  expect(reportsOf(folder).html).toContain('my_plugin@1.0.0');
+});
 
 it('a builtin module prepares nothing in the process of a scan', async () => {
   const calls: string[] = [];

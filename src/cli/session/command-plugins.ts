@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { pluginsFolder } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Registry } from '../../engine/registry.ts';
 import type { LoadedPlugin } from '../../plugins/plugin.ts';
@@ -34,6 +33,7 @@ export async function loadCommandPlugins(
   { files, modules }: PluginChoice,
 ): Promise<CommandPlugins> {
   const none = { registry, plugins: [], release: () => Promise.resolve() };
+  const { pluginsFolder } = await import('../../config/load.ts');
   if (files.length === 0 && !existsSync(join(pluginsFolder(config), 'registry.json'))) return none;
   const [{ requireFiles, loadPlugins }, { PrivateFolder }, { readLicense }, { withLoadedModules }] =
     await Promise.all([
