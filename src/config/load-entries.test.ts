@@ -26,7 +26,8 @@ describe('entries', () => {
       { name: 'a', url: 'https://a.example/', secret: null, events: [], headers: {} },
     ]);
     expect(config.workers.pools).toEqual({ dmz: { max: 3, tags: ['x'] }, lab: { max: null, tags: [] } });
-    expect(config.plugins.trusted_publishers).toEqual([{ fingerprint: 'ab'.repeat(32), name: null }]);
+    const publisher = { fingerprint: 'ab'.repeat(32), name: null, bound: false };
+    expect(config.plugins.trusted_publishers).toEqual([publisher]);
     expect(warnings.filter((text) => !text.includes('no effect'))).toEqual([]);
   });
 

@@ -1131,6 +1131,11 @@ export const configKeys = [
         description: 'SHA-256 of the public key',
       },
       name: { type: 'string', description: 'name of the publisher' },
+      bound: {
+        type: 'bool',
+        default: false,
+        description: 'accept only signatures that cover publisher and expiry, as those of plugin sign do',
+      },
     },
     default: [],
     description: 'Publishers whose signatures are trusted.',

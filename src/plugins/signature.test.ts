@@ -7,7 +7,7 @@ const order = { publisher: 'Acme', expiresAt: null };
 const signature = signFile(bytes, keys.privateKey, order);
 const rules = (more = {}) => ({
   require_signature: true,
-  trusted_publishers: [{ fingerprint: keys.fingerprint, name: 'Acme Ltd' }],
+  trusted_publishers: [{ fingerprint: keys.fingerprint, name: 'Acme Ltd', bound: false }],
   revoked_publishers: [] as string[],
   ...more,
 });
@@ -20,6 +20,7 @@ describe('a signature', () => {
       state: 'trusted',
       publisher: 'Acme Ltd',
       fingerprint: keys.fingerprint,
+      bound: true,
       reason: null,
     });
   });
@@ -52,6 +53,36 @@ describe('a signature', () => {
     expect(judge({}, { revoked_publishers: [keys.fingerprint.toUpperCase()] }).state).toBe('revoked');
   });
 
+  it('binds publisher and expiry: neither can be changed, added or removed', () => {
+    const short = signFile(bytes, keys.privateKey, { publisher: 'Acme', expiresAt: new Date(1000) });
+    const forged = (change: object) =>
+      evaluateSignature(bytes, JSON.stringify({ ...short, ...change }), rules(), 0);
+    expect(forged({})).toMatchObject({ state: 'trusted', bound: true });
+    for (const change of [
+      { expires_at: '2999-01-01T00:00:00Z' },
+      { expires_at: undefined },
+      { publisher: 'Other' },
+      { binding: short.signature },
+      { binding: signature.binding },
+    ])
+      expect(forged(change).state, JSON.stringify(change)).toBe('invalid');
+    expect(judge({ expires_at: '2999-01-01T00:00:00Z' }).state).toBe('invalid');
+  });
+
+  it('of other tools, without a binding, holds and expires, unless its publisher binds', () => {
+    const plain = (expires_at: string) => ({ binding: undefined, expires_at });
+    expect(judge(plain('2999-01-01T00:00:00Z'))).toMatchObject({ state: 'trusted', bound: false });
+    expect(judge(plain('2020-01-01T00:00:00Z')).state).toBe('expired');
+    const binds = {
+      trusted_publishers: [{ fingerprint: keys.fingerprint, name: 'Acme Ltd', bound: true }],
+    };
+    expect(judge(plain('2999-01-01T00:00:00Z'), binds)).toMatchObject({
+      state: 'invalid',
+      reason: expect.stringContaining('binding'),
+    });
+    expect(judge({}, binds).state).toBe('trusted');
+  });
+
   it.each([
     { algorithm: 'none' },
     { public_key: '' },
@@ -59,6 +90,10 @@ describe('a signature', () => {
     { sha256: null },
     { publisher: 7 },
     { expires_at: 'soon' },
+    { expires_at: '2999-01-01T00:00:00Z\n' },
+    { expires_at: ['2999-01-01T00:00:00Z'] },
+    { binding: 'AAAA' },
+    { binding: null },
   ])('with %j is malformed', (change) => {
     expect(judge(change).state).toBe('invalid');
     for (const text of ['', 'null', '[]', '{'])

@@ -13,6 +13,8 @@ import { sha256Of } from './package-archive.ts';
 
 /** Maximum size of a signature file, bytes. */
 export const maxSignatureBytes = 16 * 1024;
+/** 64 bytes in base64. */
+const signatureForm = /^[A-Za-z0-9+/]{86}==$/;
 /** Text of a publisher that is shown and logged, characters. */
 const maxPublisher = 100;
 
@@ -28,6 +30,8 @@ export interface SignatureFile {
   publisher: string;
   /** ISO 8601 UTC. */
   expires_at?: string;
+  /** Base64; signature over sha256, expires_at and publisher, which `signature` does not cover. */
+  binding?: string;
 }
 
 export type SignatureState = 'trusted' | 'unsigned' | 'untrusted' | 'expired' | 'revoked' | 'invalid';
@@ -37,6 +41,8 @@ export interface SignatureVerdict {
   state: SignatureState;
   publisher: string | null;
   fingerprint: string | null;
+  /** Whether publisher and expiry are signed, too. */
+  bound: boolean;
   /** Null if trusted or unsigned. */
   reason: string | null;
 }
@@ -64,7 +70,7 @@ export function signFile(
 ): SignatureFile {
   const key = readPrivateKey(privateKey);
   const digest = createHash('sha256').update(bytes).digest();
-  return {
+  const signed: SignatureFile = {
     algorithm: 'ed25519',
     public_key: rawKey(createPublicKey(key)).toString('base64'),
     signature: sign(null, digest, key).toString('base64'),
@@ -72,6 +78,12 @@ export function signFile(
     publisher: publisher.slice(0, maxPublisher),
     ...(expiresAt && { expires_at: expiresAt.toISOString() }),
   };
+  return { ...signed, binding: sign(null, boundText(signed), key).toString('base64') };
+}
+
+/** Four lines; the last one may be anything, the others have a fixed form. */
+function boundText({ sha256, expires_at = '', publisher }: SignatureFile): Buffer {
+  return Buffer.from(`portolan-plugin-signature-1\n${sha256}\n${expires_at}\n${publisher}`);
 }
 
 function readPrivateKey(text: string): KeyObject {
@@ -95,26 +107,37 @@ export function evaluateSignature(
   rules: PublisherRules,
   now = Date.now(),
 ): SignatureVerdict {
-  if (signature === null) return { state: 'unsigned', publisher: null, fingerprint: null, reason: null };
+  const nobody = { publisher: null, fingerprint: null, bound: false };
+  if (signature === null) return { state: 'unsigned', ...nobody, reason: null };
   const read = parseSignature(signature);
-  if (typeof read === 'string') return { state: 'invalid', publisher: null, fingerprint: null, reason: read };
+  if (typeof read === 'string') return { state: 'invalid', ...nobody, reason: read };
   const raw = Buffer.from(read.public_key, 'base64');
   const fingerprint = sha256Of(raw);
   const trusted = rules.trusted_publishers.find((each) => each.fingerprint.toLowerCase() === fingerprint);
-  // A name in the file is not signed: of trusted publishers the configured name is shown.
+  // A name in the file may be anything: of trusted publishers the configured name is shown.
   const publisher = trusted?.name ?? read.publisher;
+  const bound = read.binding !== undefined;
   const verdict = (state: SignatureState, reason: string | null) => ({
     state,
     publisher,
     fingerprint,
+    bound,
     reason,
   });
   if (!matches(bytes, read, raw)) return verdict('invalid', 'the signature does not match the file');
+  if (!bindingMatches(read, raw))
+    return verdict('invalid', 'publisher or expires_at were changed after signing');
   if (rules.revoked_publishers.some((each) => each.toLowerCase() === fingerprint)) {
     return verdict('revoked', 'its publisher is revoked');
   }
   if (read.expires_at !== undefined && Date.parse(read.expires_at) <= now) {
     return verdict('expired', `its signature expired on ${read.expires_at}`);
+  }
+  if (trusted?.bound && !bound) {
+    return verdict(
+      'invalid',
+      'it lacks the field binding, which plugins.trusted_publishers requires of its publisher',
+    );
   }
   return trusted
     ? verdict('trusted', null)
@@ -123,13 +146,20 @@ export function evaluateSignature(
 
 function matches(bytes: Uint8Array, { sha256, signature }: SignatureFile, raw: Buffer): boolean {
   const digest = createHash('sha256').update(bytes).digest();
-  if (digest.toString('hex') !== sha256) return false;
+  return digest.toString('hex') === sha256 && verifies(digest, signature, raw);
+}
+
+function bindingMatches(read: SignatureFile, raw: Buffer): boolean {
+  return read.binding === undefined || verifies(boundText(read), read.binding, raw);
+}
+
+function verifies(message: Buffer, signature: string, raw: Buffer): boolean {
   try {
     const key = createPublicKey({
       key: { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') },
       format: 'jwk',
     });
-    return verify(null, digest, key, Buffer.from(signature, 'base64'));
+    return verify(null, message, key, Buffer.from(signature, 'base64'));
   } catch {
     return false;
   }
@@ -147,14 +177,20 @@ function parseSignature(text: string): SignatureFile | string {
   if (read.algorithm !== 'ed25519') return 'the algorithm of the signature is not ed25519';
   const has = (key: keyof SignatureFile, form: RegExp) => form.test(String(read[key]));
   if (!has('public_key', /^[A-Za-z0-9+/]{43}=$/)) return 'public_key is not an Ed25519 key in base64';
-  if (!has('signature', /^[A-Za-z0-9+/]{86}==$/)) return 'signature is not an Ed25519 signature in base64';
+  if (!has('signature', signatureForm)) return 'signature is not an Ed25519 signature in base64';
   if (!has('sha256', /^[0-9a-f]{64}$/)) return 'sha256 is not a SHA-256 in hex';
   if (typeof read.publisher !== 'string' || read.publisher.length > maxPublisher)
     return 'publisher is malformed';
   const { expires_at: end } = read;
-  if (end !== undefined && (typeof end !== 'string' || end.length > 40 || Number.isNaN(Date.parse(end)))) {
+  // Printable: a line break would let it run into the publisher of the bound text.
+  if (
+    end !== undefined &&
+    !(typeof end === 'string' && /^[ -~]{1,40}$/.test(end) && !Number.isNaN(Date.parse(end)))
+  ) {
     return 'expires_at is not a time';
   }
+  if (read.binding !== undefined && !has('binding', signatureForm))
+    return 'binding is not an Ed25519 signature in base64';
   return read as SignatureFile;
 }
 

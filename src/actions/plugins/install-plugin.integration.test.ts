@@ -48,7 +48,7 @@ function contextOf(plugins: object = {}, license = new License(false, null, null
     systemFile: file,
     flags: {
       'plugins.dir': join(dir, 'plugins'),
-      'plugins.trusted_publishers': [{ fingerprint: keys.fingerprint, name: 'Acme Ltd' }],
+      'plugins.trusted_publishers': [{ fingerprint: keys.fingerprint, name: 'Acme Ltd', bound: true }],
     },
   });
   return { config: { plugins: { ...config.plugins, ...plugins } }, license, builtin: ['tcp_scanner'] };

@@ -16,9 +16,11 @@ export async function verifyPlugin(file: string, format: string, global: GlobalF
   if (format === 'json') print(printableJson({ name, version, kind, sha256, signature: verdict }));
   else {
     const by = verdict.fingerprint ? ` by ${verdict.publisher ?? '-'} (${verdict.fingerprint})` : '';
+    const unbound =
+      verdict.state === 'trusted' && !verdict.bound ? '; publisher and expiry are not signed' : '';
     const why = verdict.reason ? `: ${verdict.reason}` : '';
     print(
-      `${name} ${version} (${kind}), sha256 ${sha256}\nsignature ${verdict.state}${printable(by + why)}\n`,
+      `${name} ${version} (${kind}), sha256 ${sha256}\nsignature ${verdict.state}${printable(by + why)}${unbound}\n`,
     );
   }
   return verdict.state === 'trusted' ? 0 : 5;
