@@ -174,6 +174,17 @@ describe('ResultRecorder', () => {
     );
   });
 
+  it('keeps the plugins of every row of a host when they are merged', () => {
+    const { rows, recorder } = record();
+    const [one, two] = ['one', 'two'].map((name) => ({ name, version: '1.0.0', sha256: 'ab' }));
+    const host = '127.0.0.1';
+    void recorder.take('discovered_hosts', { ip: host, latency_ms: 1, method: 'x' }, one);
+    void recorder.take('asset_profiles', { host, functions: ['x'] }, two);
+    void recorder.take('asset_profiles', { host, device_type: 'server' });
+    expect(rows).toHaveLength(3);
+    expect(merged(rows)).toMatchObject([{ type: 'host', producer: two, producers: [one, two] }]);
+  });
+
   it('records values under other keys once, also after a resume', () => {
     const { rows, recorder } = record();
     const about = { ...endpoint, found: 'half a pair: \ud800' };
