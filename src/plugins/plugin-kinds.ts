@@ -3,10 +3,14 @@ import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { readInstalled } from '../engine/installed-files.ts';
 import { defineModule, type ModuleDefinition } from '../engine/module.ts';
-import type { DescribedPlugin, PlannedPlugin, PluginFile, PluginMetadata } from './plugin.ts';
+import type { DescribedPlugin, PlannedPlugin, PluginFile, PluginLimits, PluginMetadata } from './plugin.ts';
+import { describePlugin, pluginModule } from './plugin-module.ts';
 import { maxRuleFileBytes, readRules } from './rules/rule-reader.ts';
 
-export type PluginSettings = Pick<Config['plugins'], 'limits' | 'list'>;
+export type PluginSettings = Pick<Config['plugins'], 'limits' | 'list' | 'allow_unconfined'>;
+
+/** Kinds that run in a host of the sandbox. */
+const hostedKinds: readonly string[] = ['native', 'script', 'wasm'];
 
 /**
  * What a plugin says about its module; null for rules, which have none.
@@ -14,19 +18,25 @@ export type PluginSettings = Pick<Config['plugins'], 'limits' | 'list'>;
  */
 export async function describeByKind(
   file: PluginFile,
-  _settings: PluginSettings,
+  settings: PluginSettings,
 ): Promise<PluginMetadata | null> {
   if (file.kind === 'rules') {
     readRules(await readInstalled(join(file.folder, file.entry), maxRuleFileBytes), file.entry);
     return null;
   }
+  if (hostedKinds.includes(file.kind)) return await describePlugin(file, limitsOf(settings));
   throw new PortolanError('configuration', `this build does not run plugins of kind ${file.kind} yet`);
 }
 
 /** The module type that a plugin adds. */
-export function moduleByKind(described: DescribedPlugin, _settings: PluginSettings): ModuleDefinition {
+export function moduleByKind(described: DescribedPlugin, settings: PluginSettings): ModuleDefinition {
+  if (hostedKinds.includes(described.file.kind)) return pluginModule(described, limitsOf(settings));
   const reason = `this build does not run plugins of kind ${described.file.kind} yet`;
   return absentModule(described, reason);
+}
+
+function limitsOf({ limits, allow_unconfined }: PluginSettings): PluginLimits {
+  return { ...limits, allowUnconfined: allow_unconfined };
 }
 
 type PlannedModule = Pick<PlannedPlugin, 'file'> & { metadata: PluginMetadata };
