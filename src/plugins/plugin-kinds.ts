@@ -1,11 +1,8 @@
-import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
-import { readInstalled } from '../engine/installed-files.ts';
 import { defineModule, type ModuleDefinition } from '../engine/module.ts';
 import type { DescribedPlugin, PlannedPlugin, PluginFile, PluginLimits, PluginMetadata } from './plugin.ts';
 import { describePlugin, pluginModule } from './plugin-module.ts';
-import { maxRuleFileBytes, readRules } from './rules/rule-reader.ts';
 
 export type PluginSettings = Pick<Config['plugins'], 'limits' | 'list' | 'allow_unconfined'>;
 
@@ -21,7 +18,8 @@ export async function describeByKind(
   settings: PluginSettings,
 ): Promise<PluginMetadata | null> {
   if (file.kind === 'rules') {
-    readRules(await readInstalled(join(file.folder, file.entry), maxRuleFileBytes), file.entry);
+    const { rulesOfPlugin } = await import('./rules/plugin-rules.ts');
+    await rulesOfPlugin(file);
     return null;
   }
   if (hostedKinds.includes(file.kind)) return await describePlugin(file, limitsOf(settings));

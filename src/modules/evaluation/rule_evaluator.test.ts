@@ -65,8 +65,10 @@ describe('rule_evaluator', () => {
     expect(warnings).toEqual(['unknown_rule: no evaluation rule has the id no-such-rule']);
   });
 
-  it('runs without parsers before it', async () => {
-    expect((await trial({}, { service_fingerprints: [claim] })).ids).toEqual([]);
+  it('says that it needs parsers', async () => {
+    const { ids, warnings } = await trial({}, { service_fingerprints: [{ ...claim, match: 'finger' }] });
+    expect(ids).toEqual(['finger-exposed']);
+    expect(warnings.map((warning) => warning.split(':')[0])).toEqual(['not_evaluated']);
   });
 
   it('survives facts of any shape', async () => {

@@ -45,6 +45,11 @@ export default defineModule({
       listItems(ctx.options.tags),
     );
     for (const id of unknown) ctx.warn('unknown_rule', `no evaluation rule has the id ${id}`, id);
+    if (!data.has('parsed_services')) {
+      const reason =
+        'rule_evaluator requires parsers before it: rules about HTTP, TLS, SSH and mail found nothing';
+      ctx.warn('not_evaluated', reason);
+    }
     await new RuleRun(ctx, data, new RuleEvaluation(rules)).run();
   },
 });

@@ -4,6 +4,7 @@ import { installedFolders, listInstalled, readInstalled } from '../../engine/ins
 import type { EvaluationRule } from '../../knowledge/evaluation-rules/rule.ts';
 import { RuleSet } from '../../knowledge/evaluation-rules/rule-set.ts';
 import type { PluginFile } from '../../plugins/plugin.ts';
+import { rulesOfPlugin } from '../../plugins/rules/plugin-rules.ts';
 import { maxRuleFileBytes, readRules } from '../../plugins/rules/rule-reader.ts';
 import { shippedRulesDir } from '../../plugins/rules/shipped-rules.ts';
 import { AcceptedRules } from './accepted-rules.ts';
@@ -65,12 +66,12 @@ async function addFile(
 }
 
 /** Hash and content were checked when it was loaded: nothing else can hold in its place. */
-async function addPlugin(collection: RuleCollection, { folder, entry, name }: PluginFile): Promise<void> {
+async function addPlugin(collection: RuleCollection, plugin: PluginFile): Promise<void> {
+  const name = `plugin ${plugin.name} ${plugin.version}`;
   try {
-    const text = await readInstalled(join(folder, entry), maxRuleFileBytes);
-    collection.add(`plugin ${name}`, readRules(text, `plugin ${name}: ${entry}`));
+    collection.add(name, await rulesOfPlugin(plugin));
   } catch (error) {
-    collection.problems.push((error as Error).message);
+    collection.problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -4,6 +4,7 @@ import type { Graph } from '../../engine/graph.ts';
 import type { Registry } from '../../engine/registry.ts';
 import type { LoadedPlugin, PlannedPlugin, PluginMetadata } from '../../plugins/plugin.ts';
 import { absentModule, moduleByKind, type PluginSettings } from '../../plugins/plugin-kinds.ts';
+import { rulesModule } from '../../plugins/rules/plugin-rules.ts';
 import { withPluginNodes } from './plugin-nodes.ts';
 
 /** The plugins that a scan of this graph needs: added ones, those of its modules, and all rules. */
@@ -59,7 +60,13 @@ export function withLoadedModules(
 
 /** Adds a node for each plugin that joins every graph. */
 export function withAddedPlugins(graph: Graph, request: ScanRequest, registry: Registry): Graph {
-  const added = plannedPlugins(request).filter((plugin) => plugin.added && hasModule(plugin));
+  const added = plannedPlugins(request).filter((plugin) => plugin.added);
   const types = added.flatMap(({ metadata }) => (metadata === null ? [] : [metadata.name]));
-  return withPluginNodes(graph, types, registry);
+  const hasRules = added.some(({ file }) => file.kind === 'rules');
+  if (!hasRules) return withPluginNodes(graph, types, registry);
+  // Whoever names rules wants them evaluated, also where the scan does not look for vulnerabilities.
+  const nodes = graph.nodes.map((node) =>
+    node.moduleType === rulesModule ? { ...node, condition: null } : node,
+  );
+  return withPluginNodes({ ...graph, nodes }, [...types, rulesModule], registry);
 }
