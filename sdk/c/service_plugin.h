@@ -39,7 +39,7 @@ typedef struct service_host {
   /* First argument of every function below. */
   void *handle;
   /* Waits for the complete value of a key: a JSON array of its items, or the one value that a module wrote by set. The
-     value takes memory until execute returns. */
+     value takes memory until execute returns. Read a key by get or by next, not by both. */
   int (*get)(void *handle, const char *key, char **json, size_t *len);
   /* Waits for the next item of a key and hands out its JSON, with a NUL after it that len does not count. It stays valid
      until you release it. Release items as you go. */
