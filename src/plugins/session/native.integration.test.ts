@@ -19,11 +19,21 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function banner(port: number, text: string): object {
   const exchange = { sent: '', received: text };
-  return { host: '127.0.0.9', port, protocol: 'tcp', banner: text, probe: 'null', truncated: false, partial: false, exchange };
+  return {
+    host: '127.0.0.9',
+    port,
+    protocol: 'tcp',
+    banner: text,
+    probe: 'null',
+    truncated: false,
+    partial: false,
+    exchange,
+  };
 }
 
 describe.skipIf(!hasCompiler)('a native plugin in the sandbox', () => {
-  const compiled = (source: string) => (hasCompiler ? readFileSync(compilePlugin(folder, source)) : Buffer.alloc(0));
+  const compiled = (source: string) =>
+    hasCompiler ? readFileSync(compilePlugin(folder, source)) : Buffer.alloc(0);
   const example = compiled(join(root, 'sdk/c/example/ssh_age.c'));
   const hostile = compiled(join(fixtures, 'hostile.c'));
   const trial = compiled(join(fixtures, 'trial.c'));
@@ -66,7 +76,9 @@ describe.skipIf(!hasCompiler)('a native plugin in the sandbox', () => {
     ]);
     const settings = 'config: {oldest_openssh: "9.3"}';
     const strict = await runPlugin(plugin(example), { inputs: { banners }, settings, environment });
-    expect(strict.published.map(([, item]) => (item as { port: number }).port)).toEqual([22, 2222, 2223, 2224]);
+    expect(strict.published.map(([, item]) => (item as { port: number }).port)).toEqual([
+      22, 2222, 2223, 2224,
+    ]);
   });
 
   it('rejects an option with its own text', async () => {
@@ -99,7 +111,10 @@ describe.skipIf(!hasCompiler)('a native plugin in the sandbox', () => {
       passwd: access,
       malloc: memory,
     };
-    const given = [...(error ?? '').matchAll(/(\w+)=(\d+) /g)].map(([, name, errno]) => [name, Number(errno)]);
+    const given = [...(error ?? '').matchAll(/(\w+)=(\d+) /g)].map(([, name, errno]) => [
+      name,
+      Number(errno),
+    ]);
     expect(Object.fromEntries(given)).toEqual(expected);
     expect(existsSync(created)).toBe(false);
   });
