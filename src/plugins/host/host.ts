@@ -113,7 +113,13 @@ class PluginHost {
     this.#nodes.set(node, running);
     try {
       const work = current.run(running, async () => {
-        await this.#loaded.execute(node, context, wire, abort.signal);
+        try {
+          await this.#loaded.execute(node, context, wire, abort.signal);
+        } catch (error) {
+          // What a node published before it failed is kept.
+          await wire.finish().catch(() => undefined);
+          throw error;
+        }
         await wire.finish();
       });
       await Promise.race([work, uncaught.promise]);

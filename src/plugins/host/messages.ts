@@ -83,8 +83,18 @@ export type CallResult =
 export type NetRequest =
   | { method: 'connect'; host: string; port: number; deadline_ms: number; connect_ms?: number }
   | { method: 'write'; connection: number; last?: boolean }
-  /** Responds with bytes and `{end}`; reads until idle, `until` was seen, or `length` bytes came. */
-  | { method: 'read'; connection: number; idle_ms: number; length?: number; until_b64?: string }
+  /**
+   * Responds with bytes and `{end}`; reads until idle, `until` was seen, or `length` bytes came. `some`: until any came, at
+   * most `length`.
+   */
+  | {
+      method: 'read';
+      connection: number;
+      idle_ms: number;
+      length?: number;
+      until_b64?: string;
+      some?: boolean;
+    }
   | { method: 'startTls'; connection: number; server_name: string | null; alpn: string[] }
   | { method: 'close'; connection: number }
   | { method: 'askUdp'; host: string; port: number; timeout_ms: number; retries: number };

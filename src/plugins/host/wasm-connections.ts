@@ -5,6 +5,8 @@ import { WasmFault } from './wasm-memory.ts';
 const sessionMs = 15_000;
 const connectMs = 3_000;
 const idleMs = 3_000;
+/** Of one write or read; the module repeats it for the rest. */
+const transferBytes = 64 * 1024;
 /** Connections of one instance at the same time. */
 const maxConnections = 16;
 
@@ -43,7 +45,7 @@ export class WasmConnections {
   /** Number of bytes, or -1. */
   async write(connection: number, bytes: Uint8Array): Promise<number> {
     if (!this.#open.has(connection)) return failed;
-    const copy = Buffer.from(bytes);
+    const copy = Buffer.from(bytes.subarray(0, transferBytes));
     const { value } = await this.#granted.wire.net({ method: 'write', connection }, copy);
     return value === true ? copy.length : failed;
   }
@@ -52,7 +54,8 @@ export class WasmConnections {
   async read(connection: number, room: number): Promise<Buffer | number> {
     if (!this.#open.has(connection)) return failed;
     if (room === 0) return 0;
-    const request = { method: 'read', connection, idle_ms: idleMs, length: room } as const;
+    const length = Math.min(room, transferBytes);
+    const request = { method: 'read', connection, idle_ms: idleMs, length, some: true } as const;
     const { value, bytes } = await this.#granted.wire.net(request);
     if (bytes.length > 0) return bytes.subarray(0, room);
     const { end } = value as { end: string };

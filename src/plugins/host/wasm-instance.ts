@@ -93,6 +93,10 @@ export class WasmInstance {
     return metadata ? this.#memory.block(metadata(), 'metadata', most) : null;
   }
 
+  get memoryBytes(): number {
+    return this.#exports.memory.buffer.byteLength;
+  }
+
   /** @throws Error with the text that the module gave, or why it was stopped */
   async run(): Promise<void> {
     try {

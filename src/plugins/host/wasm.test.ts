@@ -278,6 +278,7 @@ describe('a connection', () => {
     expect(sent).toEqual(['banners']);
     expect(published['notes']).toEqual([{ a: 2 }]);
     expect(requests[0]).toMatchObject({ method: 'connect', host: 'notes', port: 80 });
+    expect(requests[2]).toMatchObject({ method: 'read', length: 100, some: true });
     expect(requests.map(({ method }) => method)).toEqual(['connect', 'write', 'read', 'read', 'close']);
   });
 

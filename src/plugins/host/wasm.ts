@@ -11,6 +11,8 @@ const batchHosts = 64;
 const batchLength = 4 * 1024 ** 2;
 /** Instances that await the network at the same time. */
 const networkInstances = 32;
+/** Memory of instances that have ended, bytes: more is collected at once, before the limit of the process counts it. */
+const garbageBytes = 64 * 1024 ** 2;
 /** Log lines of one node. */
 const maxLogLines = 1000;
 
@@ -34,6 +36,7 @@ class WasmPlugin implements HostedPlugin {
   readonly metadata: PluginMetadata;
   readonly #module: WebAssembly.Module;
   readonly #configs = new Map<string, string>();
+  #garbage = 0;
 
   constructor(module: WebAssembly.Module, metadata: PluginMetadata) {
     this.#module = module;
@@ -63,7 +66,8 @@ class WasmPlugin implements HostedPlugin {
     const work = async () => {
       for await (const data of { [Symbol.asyncIterator]: () => ({ next: () => batches.next() }) }) {
         shared.signal.throwIfAborted();
-        await (await WasmInstance.create(this.#module, { ...shared, data })).run();
+        const instance = await WasmInstance.create(this.#module, { ...shared, data });
+        await instance.run().finally(() => this.#collect(instance.memoryBytes));
       }
     };
     const workers = Array.from({ length: context.network ? networkInstances : 1 }, work);
@@ -80,6 +84,14 @@ class WasmPlugin implements HostedPlugin {
   }
 
   async cleanup(): Promise<void> {}
+
+  /** V8 collects memories late, because they are no part of its heap. */
+  #collect(bytes: number): void {
+    this.#garbage += bytes;
+    if (this.#garbage < garbageBytes) return;
+    this.#garbage = 0;
+    globalThis.gc?.();
+  }
 
   /** One batch without data where the module reads nothing. */
   async *#batches(

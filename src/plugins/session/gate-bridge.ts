@@ -180,9 +180,11 @@ function isText(value: unknown, pattern: RegExp): boolean {
 function completeness({
   length,
   until_b64,
+  some,
 }: Extract<NetRequest, { method: 'read' }>): ((bytes: Buffer) => boolean | number) | null {
-  if (length === undefined && until_b64 === undefined) return null;
+  if (length === undefined && until_b64 === undefined && some !== true) return null;
   const wanted = length === undefined ? Number.POSITIVE_INFINITY : bounded(length, 'length', 1, maxBytes);
+  if (some === true) return (bytes) => Math.min(bytes.length, wanted);
   if (until_b64 !== undefined && typeof until_b64 !== 'string') throw new Error('until_b64 is no text');
   const until = Buffer.from(until_b64 ?? '', 'base64');
   if (until_b64 !== undefined && (until.length === 0 || until.length > maxUntil)) {

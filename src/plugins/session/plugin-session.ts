@@ -12,8 +12,8 @@ import { NodeRun } from './node-run.ts';
 /** For loading and for `initialize`, and for `cleanup`, milliseconds; the limit of the plugin if that is shorter. */
 const loadMs = 30_000;
 const cleanupMs = 5000;
-/** Pages of a WebAssembly memory: 64 MiB. */
-const wasmFlags = ['--wasm-max-mem-pages=1024'];
+/** Pages of a WebAssembly memory: 64 MiB. The host collects what large instances leave. */
+const wasmFlags = ['--wasm-max-mem-pages=1024', '--expose-gc'];
 /** Lines that a plugin logs before its first node. */
 const maxEarlyLines = 20;
 
