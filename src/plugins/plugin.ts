@@ -77,3 +77,8 @@ export interface PluginLimits {
   /** Run plugins where a part of the sandbox is missing (`plugins.allow_unconfined`). */
   allowUnconfined: boolean;
 }
+
+/** Whether the configuration names it: it runs on its own and has no files. */
+export function isRemote({ kind, archive }: Pick<PluginFile, 'kind' | 'archive'>): boolean {
+  return kind === 'grpc' && !archive;
+}

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import type { ScanRequest } from '../domain/scan.ts';
-import type { LoadedPlugin, PlacedPlugin, PlannedPlugin } from '../plugins/plugin.ts';
-import { absentModule, moduleByKind } from '../plugins/plugin-kinds.ts';
+import { absentModule } from '../plugins/absent-module.ts';
+import { isRemote, type LoadedPlugin, type PlacedPlugin, type PlannedPlugin } from '../plugins/plugin.ts';
 import { verifyPlaced } from '../plugins/private-folder.ts';
 import { hasModule, plannedPlugins } from './plan/plan-plugins.ts';
 import type { ModuleCatalog } from './plan/plan-scan.ts';
@@ -19,6 +19,7 @@ export async function withScanPlugins(
 ): Promise<ModuleCatalog> {
   const planned = plannedPlugins(request);
   if (planned.length === 0) return catalogue;
+  const { moduleByKind } = await import('../plugins/plugin-kinds.ts');
   const states = await Promise.all(planned.map((plugin) => stateOf(plugin, placed)));
   const modules = states.flatMap(({ plugin, problem }) => {
     if (!hasModule(plugin)) return [];
@@ -40,6 +41,8 @@ async function stateOf(
   placed: readonly PlacedPlugin[],
 ): Promise<{ plugin: PlannedPlugin; problem: string | null }> {
   const { sha256, name } = plugin.file;
+  if (isRemote(plugin.file))
+    return { plugin: { ...plugin, file: { ...plugin.file, folder: '' } } as LoadedPlugin, problem: null };
   const place = placed.find((each) => each.sha256 === sha256 && each.name === name);
   if (!place?.file) return { plugin, problem: place?.problem ?? 'it is not on this machine' };
   const file = { ...plugin.file, folder: place.file.folder };

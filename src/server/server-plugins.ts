@@ -63,7 +63,10 @@ export class ServerPlugins {
     const loaded = await loadPlugins(files, context);
     requireFiles(loaded, files);
     this.listed = loaded.listed;
-    return { plugins: loaded.plugins, registry: withLoadedModules(registry, loaded.plugins, config.plugins) };
+    return {
+      plugins: loaded.plugins,
+      registry: await withLoadedModules(registry, loaded.plugins, config.plugins),
+    };
   }
 
   /** Why plugins are not loaded; null if all are. */

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
-import type { PlacedPlugin, PlannedPlugin, PluginFile } from '../../plugins/plugin.ts';
+import { isRemote, type PlacedPlugin, type PlannedPlugin, type PluginFile } from '../../plugins/plugin.ts';
 import { pluginOfArchive, pluginOfFile } from '../../plugins/plugin-bytes.ts';
 import type { PrivateFolder } from '../../plugins/private-folder.ts';
 import { evaluateSignature, requireTrust } from '../../plugins/signature.ts';
@@ -21,7 +21,8 @@ export interface PlaceContext {
  * and signature are checked by the settings of this machine.
  */
 export function placePlugins(request: ScanRequest, context: PlaceContext): Promise<PlacedPlugin[]> {
-  return Promise.all(plannedPlugins(request).map((plugin) => placeOne(plugin, context)));
+  const local = plannedPlugins(request).filter(({ file }) => !isRemote(file));
+  return Promise.all(local.map((plugin) => placeOne(plugin, context)));
 }
 
 async function placeOne({ file }: PlannedPlugin, context: PlaceContext): Promise<PlacedPlugin> {

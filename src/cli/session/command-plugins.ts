@@ -52,7 +52,8 @@ export async function loadCommandPlugins(
     for (const { name, error } of loaded.listed)
       if (error !== null) note(`warning: plugin ${printableLines(`${name} is not loaded: ${error}`)}`);
     const { plugins } = loaded;
-    return { registry: withLoadedModules(registry, plugins, config.plugins), plugins, release };
+    const extended = await withLoadedModules(registry, plugins, config.plugins);
+    return { registry: extended, plugins, release };
   } catch (error) {
     await release();
     throw error;

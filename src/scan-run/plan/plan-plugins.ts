@@ -2,8 +2,9 @@ import type { PluginPin } from '../../domain/plugin-pin.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
 import type { Graph } from '../../engine/graph.ts';
 import type { Registry } from '../../engine/registry.ts';
+import { absentModule } from '../../plugins/absent-module.ts';
 import type { LoadedPlugin, PlannedPlugin, PluginMetadata } from '../../plugins/plugin.ts';
-import { absentModule, moduleByKind, type PluginSettings } from '../../plugins/plugin-kinds.ts';
+import type { PluginSettings } from '../../plugins/plugin-kinds.ts';
 import { rulesModule } from '../../plugins/rules/plugin-rules.ts';
 import { withPluginNodes } from './plugin-nodes.ts';
 
@@ -45,17 +46,20 @@ export function withPlannedModules(registry: Registry, request: ScanRequest): Re
 }
 
 /** These modules and those of the plugins. @throws Error if one has the name of a builtin module */
-export function withLoadedModules(
+export async function withLoadedModules(
   registry: Registry,
   plugins: readonly LoadedPlugin[],
   settings: PluginSettings,
-): Registry {
+): Promise<Registry> {
+  if (plugins.every(({ metadata }) => metadata === null)) return registry;
+  // What runs plugins is loaded by those only who have some.
+  const { moduleByKind } = await import('../../plugins/plugin-kinds.ts');
   const modules = plugins.flatMap(({ file, metadata }) =>
     metadata === null
       ? []
       : [{ definition: moduleByKind({ file, metadata }, settings), source: `plugin ${file.name}` }],
   );
-  return modules.length === 0 ? registry : registry.extended(modules);
+  return registry.extended(modules);
 }
 
 /** Adds a node for each plugin that joins every graph. */
