@@ -32,6 +32,8 @@ export interface HostWire {
   pull(key: string, complete?: boolean): Promise<PulledItems>;
   /** Batches small calls. Resolves when there is room for more, not when the items have been published. */
   append(key: string, items: unknown[]): Promise<void>;
+  /** The same for items that are JSON already. */
+  appendJson(key: string, items: readonly string[]): Promise<void>;
   set(key: string, value: unknown): Promise<void>;
   net(request: NetRequest, bytes?: Uint8Array): Promise<{ value: unknown; bytes: Buffer }>;
   log(level: LogLevel, message: string): void;

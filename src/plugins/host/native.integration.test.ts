@@ -41,10 +41,14 @@ class TrialWire implements HostWire {
     return { items, end: this.#sent === this.#total };
   }
 
-  async append(key: string, items: unknown[]): Promise<void> {
+  async append(): Promise<never> {
+    throw new Error('native plugins publish JSON');
+  }
+
+  async appendJson(key: string, items: readonly string[]): Promise<void> {
     expect(key).toBe('vulnerabilities');
     await this.accept();
-    this.appended.push(...items);
+    this.appended.push(...items.map((item) => JSON.parse(item) as unknown));
   }
 
   async set(key: string, value: unknown): Promise<void> {

@@ -36,9 +36,15 @@ export class NodeWire implements HostWire {
   }
 
   async append(key: string, items: unknown[]): Promise<void> {
+    await this.appendJson(
+      key,
+      items.map((item) => jsonOf(key, item)),
+    );
+  }
+
+  async appendJson(key: string, items: readonly string[]): Promise<void> {
     const batch = this.#batchOf(key);
-    for (const item of items) {
-      const json = jsonOf(key, item);
+    for (const json of items) {
       batch.items.push(json);
       batch.length += json.length;
       if (batch.items.length >= batchItems || batch.length >= batchLength) await this.#send(key, batch);

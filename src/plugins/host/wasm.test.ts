@@ -93,6 +93,7 @@ async function run(plugin: HostedPlugin, trial: Trial = {}) {
     async append(key, items) {
       (published[key] ??= []).push(...items);
     },
+    appendJson: () => Promise.reject(new Error('modules publish values')),
     async set(key, value) {
       values[key] = value;
     },

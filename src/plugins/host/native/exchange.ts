@@ -8,8 +8,8 @@ import type { CallOutcome } from './plugin-struct.ts';
 /** From the thread. Those with an `id` get a reply; `append` is not waited for at once. */
 export type ThreadCall =
   | { id: number; op: 'next' | 'get'; key: string }
-  /** `text`: a JSON array of items. */
-  | { id: number; op: 'append'; key: string; text: string }
+  /** `items`: JSON of each. */
+  | { id: number; op: 'append'; key: string; items: string[] }
   | { id: number; op: 'set'; key: string; text: string }
   | { op: 'log'; level: number; message: string }
   /** `failure`: why a call of the thread failed. */

@@ -3,9 +3,8 @@ import { monotonicMs } from './exchange.ts';
 import type { ThreadCalls } from './thread-calls.ts';
 
 interface Batch {
-  /** JSON of items, or of several with commas between them. */
-  texts: string[];
-  items: number;
+  /** JSON of each item. */
+  items: string[];
   characters: number;
   /** When its first item came, monotonic milliseconds. */
   since: number;
@@ -30,15 +29,10 @@ export class ItemWriter {
     const value = this.#parse('append', key, json);
     if (value === undefined) return 'failed';
     const batch = this.#batchOf(key);
-    if (Array.isArray(value)) {
-      if (value.length === 0) return 'ok';
-      batch.texts.push(json.trim().slice(1, -1));
-    } else {
-      batch.texts.push(json);
-    }
-    batch.items += Array.isArray(value) ? value.length : 1;
+    if (Array.isArray(value)) for (const item of value) batch.items.push(JSON.stringify(item));
+    else batch.items.push(json);
     batch.characters += json.length;
-    if (batch.items < batchItems && batch.characters < batchCharacters) return this.flushOld();
+    if (batch.items.length < batchItems && batch.characters < batchCharacters) return this.flushOld();
     return this.#flush(key, batch);
   }
 
@@ -68,7 +62,7 @@ export class ItemWriter {
   #batchOf(key: string): Batch {
     let batch = this.#batches.get(key);
     if (!batch) {
-      batch = { texts: [], items: 0, characters: 0, since: monotonicMs() };
+      batch = { items: [], characters: 0, since: monotonicMs() };
       this.#batches.set(key, batch);
     }
     return batch;
@@ -79,8 +73,8 @@ export class ItemWriter {
     this.#batches.delete(key);
     const before = this.#onItsWay;
     const done = before === null || this.#calls.wait(before) !== null;
-    if (batch.items > 0) {
-      this.#onItsWay = this.#calls.send({ op: 'append', key, text: `[${batch.texts.join(',')}]` });
+    if (batch.items.length > 0) {
+      this.#onItsWay = this.#calls.send({ op: 'append', key, items: batch.items });
     }
     return this.#outcome(done);
   }

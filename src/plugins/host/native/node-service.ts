@@ -81,7 +81,7 @@ export class NodeService {
       case 'get':
         return encodeTexts([await this.#complete(call.key)], true);
       case 'append':
-        await this.#wire.append(call.key, JSON.parse(call.text) as unknown[]);
+        await this.#wire.appendJson(call.key, call.items);
         return undefined;
       case 'set':
         await this.#wire.set(call.key, JSON.parse(call.text));

@@ -14,7 +14,7 @@ describe('calls of a thread', () => {
   it('find their replies, also those that come out of order', () => {
     const { calls, port } = connected();
     const first = calls.send({ op: 'next', key: 'banners' });
-    const second = calls.send({ op: 'append', key: 'vulnerabilities', text: '[1]' });
+    const second = calls.send({ op: 'append', key: 'vulnerabilities', items: ['1'] });
     port.postMessage({ id: second });
     expect(calls.poll(first)).toBeNull();
     port.postMessage({ id: first });
@@ -25,9 +25,9 @@ describe('calls of a thread', () => {
 
   it('remember the first rejection, even that of a call nobody waits for', () => {
     const { calls, port } = connected();
-    const first = calls.send({ op: 'append', key: 'a', text: '[]' });
+    const first = calls.send({ op: 'append', key: 'a', items: [] });
     port.postMessage({ id: first, error: 'no such key' });
-    const second = calls.send({ op: 'append', key: 'b', text: '[]' });
+    const second = calls.send({ op: 'append', key: 'b', items: [] });
     port.postMessage({ id: second, error: 'canceled' });
     expect(calls.poll(second)).toEqual({ id: second, error: 'canceled' });
     expect(calls.failure).toBe('no such key');
