@@ -22,9 +22,9 @@ const elsewhere = ['test/lab/**', 'test/distributed/**', 'node_modules/**'];
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
     // Most tests wait for sockets and timers: four at a time also on a machine with two processors.
     maxWorkers: 4,

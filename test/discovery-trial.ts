@@ -19,8 +19,8 @@ export interface DiscoveryTrial {
   unprivileged?: boolean;
   /** What a run before had saved. */
   restored?: unknown;
-  /** After so long: cancel the scan, hold it, or take all of its addresses away. */
-  after?: { ms: number; what: 'cancel' | 'hold' | 'narrow' };
+  /** After so many packets or hosts found: cancel the scan, hold it, or take all of its addresses away. */
+  after?: { packets?: number; hosts?: number; what: 'cancel' | 'hold' | 'narrow' };
 }
 
 export interface DiscoveryOutcome {
@@ -70,7 +70,13 @@ const act = () => {
     hold.release();
   }, 500);
 };
-if (trial.after) setTimeout(act, trial.after.ms);
+const isDue = ({ packets = 0, hosts = 0 }: NonNullable<DiscoveryTrial['after']>) =>
+  gate.packetsSent >= packets && (published.get('discovered_hosts')?.length ?? 0) >= hosts;
+const watch = setInterval(() => {
+  if (!trial.after || !isDue(trial.after)) return;
+  clearInterval(watch);
+  act();
+}, 5).unref();
 
 try {
   const { warnings } = await tryModule(modules[trial.module], {

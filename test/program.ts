@@ -10,8 +10,10 @@ const launcher = join(root, 'bin/portolan');
 /** Keeps the scans of a test on this machine. The environment is stronger than files: undefined leaves it to them. */
 export const loopbackOnly = { SERVICE_SCANNER__SCOPE__ALLOW: '127.0.0.0/8,::1/128' };
 
-/** Looks at a server that starts, each 50 ms after the one before: a minute, for a machine that does much else. */
-const maxTries = 1200;
+/** Looks at a server that starts, each 50 ms after the one before: two minutes, for a machine that does much else. */
+const maxTries = 2400;
+/** A scan that takes longer hangs, also beside much other work, milliseconds. */
+const longestScanMs = 240_000;
 
 /** A server of this program in a process of its own, on a free port of loopback. */
 export class ServerProcess {
@@ -132,8 +134,8 @@ export class ServerProcess {
     return (body as { data: ScanDetail }).data;
   }
 
-  async waitForEnd(scanId: string, timeoutMs: number): Promise<ScanDetail> {
-    const giveUpAt = performance.now() + timeoutMs;
+  async waitForEnd(scanId: string): Promise<ScanDetail> {
+    const giveUpAt = performance.now() + longestScanMs;
     for (;;) {
       const detail = await this.detail(scanId);
       if (detail.status === 'completed' || detail.status === 'failed') return detail;

@@ -139,7 +139,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   let store: Store;
   let queue: JobQueue;
 
-  beforeAll(begin, 60_000);
+  beforeAll(begin);
   afterAll(end);
 
   beforeEach(async () => {

@@ -7,7 +7,7 @@ let store: Store;
 describe.each(storeEngines())('a lease in $name', (engine) => {
   if (engine.skip !== null) return void it.skip(engine.skip, () => {});
 
-  beforeAll(() => engine.begin(), 60_000);
+  beforeAll(() => engine.begin());
   afterAll(() => engine.end());
   beforeEach(async () => {
     store = await engine.empty();

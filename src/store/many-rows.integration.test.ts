@@ -49,7 +49,7 @@ describe.each(storeEngines())('in $name', (engine) => {
 
   let store: Store;
   let most = 0;
-  beforeAll(() => engine.begin(), 60_000);
+  beforeAll(() => engine.begin());
   afterAll(() => engine.end());
   beforeEach(async () => {
     store = await engine.empty();

@@ -32,7 +32,7 @@ const owed = async (owner = 'server', now = Date.now() + 1000) => await store.ou
 describe.each(storeEngines())('what is owed about a scan, in $name,', (engine) => {
   if (engine.skip !== null) return void it.skip(engine.skip, () => {});
 
-  beforeAll(() => engine.begin(), 60_000);
+  beforeAll(() => engine.begin());
   afterAll(() => engine.end());
   beforeEach(async () => {
     store = await engine.empty();

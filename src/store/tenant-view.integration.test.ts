@@ -44,7 +44,7 @@ const everything = { limit: 50, offset: 0 };
 describe.each(storeEngines())('in $name', (engine) => {
   if (engine.skip !== null) return void it.skip(engine.skip, () => {});
 
-  beforeAll(() => engine.begin(), 60_000);
+  beforeAll(() => engine.begin());
   afterAll(() => engine.end());
   beforeEach(async () => useStore(await engine.empty()));
 

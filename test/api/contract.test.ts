@@ -35,7 +35,7 @@ beforeAll(async () => {
   await server.start();
   document = (await server.request('/api/v1/openapi.json')).body as ApiDocument;
   words = await vocabulary();
-}, 60_000);
+});
 
 afterAll(async () => {
   agent.destroy();
@@ -47,7 +47,7 @@ async function vocabulary(): Promise<Vocabulary> {
   const ended: string[] = [];
   for (const ports of ['9', '1,7']) {
     const id = await server.submit({ targets: ['127.0.0.9'], ports, options: { discover: false } });
-    await server.waitForEnd(id, 60_000);
+    await server.waitForEnd(id);
     ended.push(id);
   }
   const waiting = await server.submit({ targets: ['127.0.0.10'], ports: '9', options: { discover: false } });
@@ -125,7 +125,7 @@ describe('the API and its description', () => {
     // The service is as well as before.
     expect((await server.request('/health')).status).toBe(200);
     expect(server.log).not.toMatch(/internal_error|Internal error/);
-  }, 240_000);
+  });
 
   it('describes every route with a success, an id and the errors that it can have', () => {
     for (const { route, operation } of operationsOf(document)) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerProcess } from '../program.ts';
 
 const server = new ServerProcess();
-beforeAll(() => server.start(), 30_000);
+beforeAll(() => server.start());
 afterAll(() => server.dispose());
 
 async function samples(): Promise<Map<string, number>> {
@@ -19,7 +19,7 @@ describe('the metrics of a server', () => {
     const ports = '20001-20040';
     const target = { targets: ['127.0.0.9'], ports, options: { discover: false } };
     const scanId = await server.submit(target);
-    await server.waitForEnd(scanId, 60_000);
+    await server.waitForEnd(scanId);
     await expect.poll(async () => (await samples()).get('service_scans_total')).toBe(1);
     const found = await samples();
     expect(found.get('service_scans_finished_total{status="completed"}')).toBe(1);
@@ -50,7 +50,7 @@ describe('the metrics of a server', () => {
     await expect.poll(rate).toBeGreaterThan(0);
     expect((await samples()).get('service_workers{state="active"}')).toBe(1);
     await server.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
-    await server.waitForEnd(scanId, 60_000);
+    await server.waitForEnd(scanId);
     await expect.poll(rate).toBe(0);
-  }, 70_000);
+  });
 });

@@ -53,7 +53,7 @@ let families: Map<string, MetricFamily>;
 beforeAll(async () => {
   await server.start();
   const scan = { targets: ['127.0.0.9'], ports: '20001-20040', options: { discover: false } };
-  await server.waitForEnd(await server.submit(scan), 60_000);
+  await server.waitForEnd(await server.submit(scan));
   await vi.waitFor(
     async () => {
       families = parseTextFormat(String((await server.request('/metrics')).body));
@@ -61,7 +61,7 @@ beforeAll(async () => {
     },
     { timeout: 30_000, interval: 100 },
   );
-}, 120_000);
+});
 afterAll(() => server.dispose());
 
 /** Labels that Prometheus adds to every series. */
@@ -227,7 +227,7 @@ describe.skipIf(!hasPrometheus)('Prometheus', () => {
     const prometheus = await TestPrometheus.start([target], readFileSync(shippedRules, 'utf8'));
     onTestFinished(() => prometheus.dispose());
     const valueOf = async (expression: string) => (await prometheus.query(expression))[0]?.value;
-    await expect.poll(() => valueOf('up'), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => valueOf('up')).toBe(1);
     expect(await prometheus.query('service_scans_total')).toEqual([
       { metric: { __name__: 'service_scans_total', job: 'portolan', instance: target }, value: 1 },
     ]);
@@ -247,5 +247,5 @@ describe.skipIf(!hasPrometheus)('Prometheus', () => {
     for (const { expr } of rules) await expect(prometheus.query(expr)).resolves.toBeDefined();
     expect(await valueOf('service_http_requests_total{route="/metrics",status="200"}')).toBeGreaterThan(0);
     expect((await prometheus.alerts()).filter(({ state }) => state === 'firing')).toEqual([]);
-  }, 60_000);
+  });
 });

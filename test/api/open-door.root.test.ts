@@ -103,6 +103,6 @@ describe.runIf(canMakeNamespaces)(
           expect([host, (await ask(host, port, '/api/v1/scans')).status]).toEqual([host, 200]);
         }
       });
-    }, 60_000);
+    });
   },
 );

@@ -72,7 +72,7 @@ describe('SIGHUP', () => {
 
   it('changes the retention', async () => {
     const id = await server.submit({ targets: ['127.0.0.1'], ports: '1', options: { discover: false } });
-    await server.waitForEnd(id, 60_000);
+    await server.waitForEnd(id);
     const total = async () => {
       const { body } = await server.request('/api/v1/scans');
       return (body as { data: { total: number } }).data.total;

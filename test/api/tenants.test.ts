@@ -20,7 +20,7 @@ beforeAll(async () => {
   port = (target.address() as { port: number }).port;
   server = new ServerProcess({ args: ['--config', config] });
   await server.start();
-}, 60_000);
+});
 afterAll(async () => {
   await server.dispose();
   target.close();
@@ -34,7 +34,7 @@ const portolan = (tenant: string | null, ...args: string[]) =>
 const scan = (tenant: string | null) =>
   portolan(tenant, 'scan', '127.0.0.1', '--ports', String(port), '--no-discover', '--format', 'json');
 
-describe('a server with tenants', { timeout: 120_000 }, () => {
+describe('a server with tenants', () => {
   it('runs the scan of a tenant in its folder, from the command line too', async () => {
     const { code, stdout } = await scan('acme');
     expect([code, JSON.parse(stdout).scan_id]).toEqual([0, expect.any(String)]);

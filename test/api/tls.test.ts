@@ -17,7 +17,6 @@ import { Home } from '../cli/command.ts';
 import { ServerProcess } from '../program.ts';
 
 // Each run of the command line takes a second, and several on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'portolan-tls-'));
 const home = new Home();

@@ -60,7 +60,7 @@ const records = () =>
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const raw = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/;
 
-describe('audit list', { timeout: 60_000 }, () => {
+describe('audit list', () => {
   it('prints a line for each record, newest first, and records the reading', async () => {
     const before = records().length;
     const { code, stdout, stderr } = await audit('list', '--until', '2026-10-07');

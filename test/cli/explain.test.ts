@@ -14,7 +14,7 @@ let port = 0;
 beforeAll(async () => {
   port = await listeners.greet('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n');
   await server.start();
-}, 60_000);
+});
 afterAll(async () => {
   await server.dispose();
   listeners.close();
@@ -60,7 +60,7 @@ describe.each([
     const absent = await home.run(['explain', scan_id, '127.0.0.9', ...place()]);
     expect([absent.code, absent.stdout]).toEqual([1, '']);
     expect(absent.stderr).toContain('no results of the host 127.0.0.9');
-  }, 60_000);
+  });
 });
 
 it.each([

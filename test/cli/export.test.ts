@@ -17,7 +17,7 @@ let port = 0;
 beforeAll(async () => {
   port = await listeners.greet(Buffer.from(banner, 'latin1'));
   await server.start();
-}, 60_000);
+});
 afterAll(async () => {
   await server.dispose();
   listeners.close();
@@ -58,7 +58,7 @@ describe.each([
       expect(statSync(file).mode & 0o777).toBe(0o600);
     };
     await Promise.all(forms.filter(([form]) => newForms.includes(form)).map(written));
-  }, 120_000);
+  });
 
   it('prints YAML that means what the JSON says', async () => {
     const yaml = await home.run([...scanArgs(), ...place(), '--format', 'yaml']);
@@ -68,10 +68,10 @@ describe.each([
     expect(Object.keys(ofYaml)).toEqual(Object.keys(ofJson));
     expect(ofYaml).toEqual(ofJson);
     expect(ofYaml.results[0].ports[0].banner).toContain('<script>');
-  }, 60_000);
+  });
 });
 
-describe('workspace export', { concurrent: true, timeout: 60_000 }, () => {
+describe('workspace export', { concurrent: true }, () => {
   let scanId = '';
   let remoteId = '';
   beforeAll(async () => {
@@ -82,8 +82,8 @@ describe('workspace export', { concurrent: true, timeout: 60_000 }, () => {
       ports: String(port),
       options: { discover: false, timeout: '1s' },
     });
-    await server.waitForEnd(remoteId, 60_000);
-  }, 60_000);
+    await server.waitForEnd(remoteId);
+  });
 
   const exported = (place: 'here' | 'there', ...args: string[]) =>
     home.run([

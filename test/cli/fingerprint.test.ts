@@ -56,7 +56,7 @@ writeFileSync(home.file('ssh.xml'), database);
 const installed = () => `${workspace}/config/fingerprints`;
 
 /** The program is started many times. */
-describe('portolan fingerprint', { timeout: 90_000 }, () => {
+describe('portolan fingerprint', () => {
   it('shows the builtin rules on a machine without anything', async () => {
     const { signatures, total } = await json('list', '--search', 'OPENSSH');
     expect([signatures.length, signatures.every(({ set }: { set: string }) => set === 'builtin')]).toEqual([

@@ -29,13 +29,13 @@ beforeAll(async () => {
   const issued = await issue('--features', 'jobs, metrics', '--expiry', '365d');
   expect([issued.code, issued.stderr]).toEqual([0, expect.stringContaining('jobs, metrics')]);
   licence = issued.stdout.trim();
-}, 60_000);
+});
 afterAll(() => home.remove());
 
 const modeOf = (file: string) => statSync(home.file(file)).mode & 0o777;
 
 /** The program is started many times. */
-describe('portolan license', { timeout: 90_000 }, () => {
+describe('portolan license', () => {
   it('makes keys for their owner only and never replaces some unasked', async () => {
     expect([modeOf('keys/license-private.pem'), modeOf('keys/license-public.pem')]).toEqual([0o600, 0o600]);
     const before = readFileSync(home.file('keys/license-private.pem'), 'utf8');

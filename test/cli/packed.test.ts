@@ -12,7 +12,7 @@ const wanted = Boolean(process.env['PORTOLAN_TEST_PACKED'] || process.env['CI'])
 if (!wanted)
   console.log('skipped: test/cli/packed.test.ts (set PORTOLAN_TEST_PACKED=1: it installs from the registry)');
 
-describe.runIf(wanted)('the packed program', { timeout: 180_000 }, () => {
+describe.runIf(wanted)('the packed program', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-packed-'));
   const home = new Home();
   const listeners = new Listeners();
@@ -39,7 +39,7 @@ describe.runIf(wanted)('the packed program', { timeout: 180_000 }, () => {
       env: npmEnv,
     });
     expect({ code: install.code, stderr: install.stderr }).toMatchObject({ code: 0 });
-  }, 180_000);
+  });
   afterAll(() => {
     listeners.close();
     home.remove();

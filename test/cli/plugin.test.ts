@@ -9,7 +9,7 @@ const plugin = (...args: string[]) => home.run(['plugin', ...args, '--config', c
 afterAll(() => home.remove());
 
 /** The program is started many times. */
-describe('portolan plugin', { timeout: 90_000 }, () => {
+describe('portolan plugin', () => {
   it('goes from a key to an installed plugin, records it, and refuses what is unsigned', async () => {
     writeFileSync(config, '{}');
     const made = await plugin('keygen', '-o', home.file('keys'));

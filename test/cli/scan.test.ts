@@ -43,9 +43,9 @@ beforeAll(async () => {
       printed[format] = await home.run([...args, '--format', format]);
     }),
   );
-}, 60_000);
+});
 
-describe('scan of real listeners', { concurrent: true, timeout: 60_000 }, () => {
+describe('scan of real listeners', { concurrent: true }, () => {
   it('prints the data object as JSON, and nothing else', async () => {
     expect(printed.json.code).toBe(0);
     const result = JSON.parse(printed.json.stdout);
@@ -205,7 +205,7 @@ describe('scan of real listeners', { concurrent: true, timeout: 60_000 }, () => 
   });
 });
 
-describe('T-022: terminal escapes in banners', { concurrent: true, timeout: 60_000 }, () => {
+describe('T-022: terminal escapes in banners', { concurrent: true }, () => {
   it.each(formats)('reach no output as %s', (format) => {
     const ended = printed[format];
     expect(ended.code).toBe(0);
@@ -225,7 +225,7 @@ describe('T-022: terminal escapes in banners', { concurrent: true, timeout: 60_0
   });
 });
 
-describe('output', { concurrent: true, timeout: 60_000 }, () => {
+describe('output', { concurrent: true }, () => {
   it('is refused before the scan when the folder is missing', async () => {
     const fresh = new Home();
     const ended = await fresh.run(['scan', '127.0.0.1', '-o', fresh.file('none/result.json')]);
@@ -251,7 +251,7 @@ describe('output', { concurrent: true, timeout: 60_000 }, () => {
   });
 });
 
-describe('bad input', { concurrent: true, timeout: 60_000 }, () => {
+describe('bad input', { concurrent: true }, () => {
   it('leaves no trace', async () => {
     const fresh = new Home();
     expect((await fresh.run(['scan', '10.0.0.300'])).code).toBe(2);
@@ -261,7 +261,7 @@ describe('bad input', { concurrent: true, timeout: 60_000 }, () => {
   });
 });
 
-describe('--dry-run', { concurrent: true, timeout: 60_000 }, () => {
+describe('--dry-run', { concurrent: true }, () => {
   it('plans, counts and sends nothing', async () => {
     let connections = 0;
     const own = '127.86.0.2';
@@ -290,7 +290,7 @@ describe('--dry-run', { concurrent: true, timeout: 60_000 }, () => {
   });
 });
 
-describe('Ctrl-C', { concurrent: true, timeout: 60_000 }, () => {
+describe('Ctrl-C', { concurrent: true }, () => {
   it('cancels, keeps what was found and ends with 7', async () => {
     const ended = await home.run(
       [

@@ -222,7 +222,7 @@ describe('server start', () => {
       await first.stop('SIGKILL');
       other.remove();
     }
-  }, 60_000);
+  });
 });
 
 describe('server stop', () => {

@@ -15,7 +15,6 @@ import { isInstalled } from '../installed.ts';
 import { Home, launcher } from './command.ts';
 
 // Many starts of the whole program.
-vi.setConfig({ testTimeout: 90_000 });
 
 let home: Home;
 beforeEach(() => {

@@ -39,7 +39,7 @@ function packagesOf(files: readonly string[]): string[] {
   return [...new Set(names)].sort();
 }
 
-describe('a command loads what it needs', { timeout: 60_000 }, () => {
+describe('a command loads what it needs', () => {
   beforeAll(() => {
     writeFileSync(
       counter,

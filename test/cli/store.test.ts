@@ -8,7 +8,6 @@ import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.
 import { Home } from './command.ts';
 
 // Every test runs several programs.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
   let postgres: TestPostgres;

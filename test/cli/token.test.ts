@@ -20,7 +20,7 @@ beforeAll(async () => {
   writeFileSync(config, JSON.stringify(settings));
   server = new ServerProcess({ args: ['--config', config] });
   await server.start();
-}, 60_000);
+});
 afterAll(async () => {
   await server.dispose();
   home.remove();
@@ -59,7 +59,7 @@ function readOrEmpty(file: string): string {
 }
 
 /** The program is started many times. */
-describe('a token', { timeout: 90_000 }, () => {
+describe('a token', () => {
   it('T-045 is printed once and lies nowhere: only its digest is stored', async () => {
     const made = await create('--expiry', '90d');
     expect([made.code, made.value]).toEqual([0, expect.stringMatching(/^svc_[a-z0-9]+_[A-Za-z0-9_-]{43}$/)]);

@@ -58,7 +58,7 @@ const vulndb = (args: string[], workspace = 'ws') =>
   ]);
 
 /** The program is started many times. */
-describe('portolan vulndb', { timeout: 90_000 }, () => {
+describe('portolan vulndb', () => {
   it('stats: says that nothing was imported', async () => {
     const { code, stdout, stderr } = await vulndb(['stats']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/catalog +builtin-.*\nCVEs +\d+/)]);

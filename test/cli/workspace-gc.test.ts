@@ -30,7 +30,7 @@ describe('workspace gc', () => {
     const text = await home.run(['workspace', 'gc', '--keep-last', '0', '--force']);
     expect(text.stdout).toMatch(/^\d{8}-\d{6}-\w+\n1 scan deleted \([\d.]+\w+\), 0 kept\n$/);
     expect(JSON.parse((await home.run(['workspace', 'list', '--format', 'json'])).stdout).total).toBe(0);
-  }, 60_000);
+  });
 
   it.each([
     ['minutes or months', ['--older-than', '5m'], 2],

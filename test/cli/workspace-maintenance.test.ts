@@ -9,7 +9,6 @@ import { Home } from './command.ts';
 
 const scans = 5;
 // Every test runs several programs.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let home: Home;
 let dir: string;

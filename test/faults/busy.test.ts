@@ -48,10 +48,8 @@ describe('a server that scans (T-080)', () => {
       rate: 20_000,
       options: { discover: false, timeout: '200ms', retries: 0, concurrency: 1000 },
     });
-    await expect.poll(async () => (await server.detail(scanId)).status, { timeout: 30_000 }).toBe('running');
-    await expect
-      .poll(async () => (await server.detail(scanId)).progress.rate, { timeout: 30_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(async () => (await server.detail(scanId)).status).toBe('running');
+    await expect.poll(async () => (await server.detail(scanId)).progress.rate).toBeGreaterThan(0);
     const beside = await slowestOfReaders([...paths, `/api/v1/scans/${scanId}`], 20);
     const { status, progress } = await server.detail(scanId);
     console.log(
@@ -63,5 +61,5 @@ describe('a server that scans (T-080)', () => {
     const health = (await server.request('/api/v1/health')).body as { status: string };
     expect(health.status).not.toBe('unhealthy');
     await server.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
-  }, 60_000);
+  });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   // Half of a host's ports would make it answer everything; 40 stay below that.
   field = await TargetField.open(hosts, 40);
   await server.start();
-}, 60_000);
+});
 afterAll(async () => {
   await server.dispose();
   home.remove();
@@ -40,7 +40,7 @@ describe('a freeze', () => {
   it('silences a running scan within a second, over a kill -9 of the server, and lets it go on by itself', async () => {
     const submission = { targets: ['127.84.0.1-8'], ports: field.ports, rate: 60, dag: 'port-scan' };
     const scanId = await server.submit({ ...submission, options: { timeout: '600ms', retries: 0 } });
-    await expect.poll(() => field.since(0, '127.84.0.').length, { timeout: 30_000 }).toBeGreaterThan(10);
+    await expect.poll(() => field.since(0, '127.84.0.').length).toBeGreaterThan(10);
     freezeFor(longFreeze);
     await expect
       .poll(async () => (await server.detail(scanId)).warnings.map(({ code }) => code), {
@@ -74,7 +74,7 @@ describe('a freeze', () => {
     expect(ended).toMatchObject({ status: 'completed', results: { open_ports: hosts.length * 40 } });
     expect(ended.warnings.map(({ code }) => code)).not.toContain('outside_window');
     expect((await ending(waiting)).status).toBe('completed');
-  }, 150_000);
+  });
 });
 
 async function ending(scanId: string): Promise<ScanDetail> {

@@ -35,7 +35,7 @@ afterAll(() => {
 async function expectSound(server: ServerProcess, scanIds: string[]): Promise<void> {
   const endings: Record<string, number> = {};
   for (const scanId of scanIds) {
-    const detail = await server.waitForEnd(scanId, 90_000);
+    const detail = await server.waitForEnd(scanId);
     const ending = detail.error ? detail.error.code : detail.status;
     endings[ending] = (endings[ending] ?? 0) + 1;
     await expectSoundResults(server, scanId, detail.status);
@@ -80,7 +80,7 @@ describe('kill -9', () => {
     } finally {
       await server.dispose();
     }
-  }, 240_000);
+  });
 
   it(`T-078: of the scan process, ${kills} times, ends every scan soundly`, async () => {
     const server = new ServerProcess();
@@ -104,5 +104,5 @@ describe('kill -9', () => {
     } finally {
       await server.dispose();
     }
-  }, 240_000);
+  });
 });

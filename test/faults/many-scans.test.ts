@@ -28,7 +28,7 @@ beforeAll(async () => {
   await blank.dispose();
   server = new ServerProcess();
   await fillWorkspace(server.workspace);
-}, 120_000);
+});
 
 afterAll(async () => {
   await server.dispose();
@@ -128,7 +128,7 @@ it(`T-081: serves ${scans} finished scans after a cold start without a visit to 
   expect(reads - emptyReads).toBeLessThan(startReads);
   expect(readsOfPages).toBeLessThan(pageReads);
   expect(more).toBeLessThan(200);
-}, 60_000);
+});
 
 it(`T-080: answers while ${scans} scans are deleted`, async () => {
   const collecting = server.request('/api/v1/workspace/gc', {
@@ -154,4 +154,4 @@ it(`T-080: answers while ${scans} scans are deleted`, async () => {
       `p99 ${p99.toFixed(1)} ms, slowest ${percentile(answers, 1).toFixed(1)} ms`,
   );
   expect(answers.length).toBeGreaterThan(10);
-}, 60_000);
+});

@@ -25,7 +25,7 @@ beforeAll(async () => {
   // It runs no scan: were one of these targets accepted, still nothing would be sent there.
   idle = await openService({ 'scanner.scope.allow': scope.allow, 'scanner.scope.deny': scope.deny });
   await Promise.all([server.start(), plain.start()]);
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([server.dispose(), plain.dispose(), idle?.close()]);
   rmSync(folder, { recursive: true, force: true });
@@ -83,7 +83,7 @@ describe('T-066 the shipped configuration', () => {
       dag: 'port-scan',
       options: { discover: false },
     });
-    const { status, warnings } = await server.waitForEnd(scanId, 60_000);
+    const { status, warnings } = await server.waitForEnd(scanId);
     expect(status).toBe('completed');
     expect(warnings.find(({ code }) => code === 'own_listener_skipped')?.message).toMatch(/^1 attempts/);
     const { body } = await server.request(`/api/v1/scans/${scanId}/results`);
@@ -105,7 +105,7 @@ describe('T-066 without configuration', () => {
       dag: 'port-scan',
       options: { discover: false },
     });
-    await plain.waitForEnd(scanId, 60_000);
+    await plain.waitForEnd(scanId);
     const { body } = await plain.request(`/api/v1/scans/${scanId}/results`);
     expect(JSON.stringify(body)).toContain(`"port":${port},`);
   });

@@ -12,11 +12,11 @@ let service: Service;
 beforeAll(async () => {
   field = await TargetField.open(addresses, 400);
   service = await openService({}, { working: true, entryFile });
-}, 60_000);
+});
 afterAll(async () => {
   await service?.close();
   field?.close();
-}, 60_000);
+});
 
 const sweep = (rate: number) =>
   service.submit('sweep', {
@@ -29,17 +29,13 @@ const sweep = (rate: number) =>
 
 async function underWay(): Promise<void> {
   const from = performance.now();
-  await expect
-    .poll(() => addresses.every((address) => field.since(from, address).length > 10), { timeout: 30_000 })
-    .toBe(true);
+  await expect.poll(() => addresses.every((address) => field.since(from, address).length > 10)).toBe(true);
 }
 
 /** Waits until so many more contacts have reached an address. */
 async function untilReached(address: string, contacts: number): Promise<void> {
   const before = field.since(0, address).length;
-  await expect
-    .poll(() => field.since(0, address).length - before, { timeout: 30_000 })
-    .toBeGreaterThanOrEqual(contacts);
+  await expect.poll(() => field.since(0, address).length - before).toBeGreaterThanOrEqual(contacts);
 }
 
 describe('a scan that runs', () => {
@@ -57,13 +53,13 @@ describe('a scan that runs', () => {
     await untilReached('127.87.0.1', 60);
     const seen = new Set(field.contacts.slice(length).map(({ pair }) => pair.split(':')[0]));
     expect([...seen]).toEqual(['127.87.0.1']);
-    const scan = await service.until(scanId, ({ status }) => isFinal(status), 30_000);
+    const scan = await service.until(scanId, ({ status }) => isFinal(status));
     expect(scan.status).toBe('completed');
     const narrowings = scan.warnings.filter(({ code }) => code === 'scope_narrowed');
     expect(narrowings.map(({ message }) => message)).toEqual([
       expect.stringContaining('excluded 2 addresses while'),
     ]);
-  }, 60_000);
+  });
 
   it('T-039 can be deleted, twice, while garbage is collected: silent within a second, nothing left', async () => {
     const scanId = await sweep(200);
@@ -80,7 +76,7 @@ describe('a scan that runs', () => {
     expect((await service.app.inject({ url })).statusCode).toBe(404);
     expect(await service.workspace.scan(scanId).exists()).toBe(false);
     expect(service.workers.counts().active).toBe(0);
-  }, 60_000);
+  });
 
   it('T-039 ends a download cleanly when it is deleted in the middle', async () => {
     const base = await service.listen();
@@ -94,5 +90,5 @@ describe('a scan that runs', () => {
     expect([answer.status, removed.status]).toEqual([200, 200]);
     for (const line of text.trim().split('\n')) JSON.parse(line);
     expect(await service.workspace.scan(scanId).exists()).toBe(false);
-  }, 60_000);
+  });
 });

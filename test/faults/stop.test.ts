@@ -97,14 +97,14 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
     const resumed = async () => (await states()).some(({ progress }) => progress.resumes > 0);
     await expect.poll(resumed).toBe(true);
     expect((await server.detail(scanId)).status).toBe('completed');
-  }, 180_000);
+  });
 
   it('ends in time although somebody does not read the answer', async () => {
     const { server, scanId } = await startWithLargeScan('2s');
     const download = await beginDownload(server, scanId);
     expect(await server.stop()).toBe(0);
     download.destroy();
-  }, 180_000);
+  });
 
   it('ends at once when it comes a second time', async () => {
     const { server, scanId } = await startWithLargeScan(never);
@@ -124,5 +124,5 @@ describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
     download.destroy();
     await server.start();
     expect(['pending', 'running', 'completed']).toContain((await server.detail(running)).status);
-  }, 180_000);
+  });
 });

@@ -16,7 +16,6 @@ import { ServerProcess } from '../program.ts';
 
 const asRoot = process.geteuid?.() === 0;
 // Every test runs several programs.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let home: Home;
 let listener: Server;
@@ -68,7 +67,7 @@ it('T-059: with umask 000 every file is 0600 and every folder 0700', async () =>
   const before = process.umask(0);
   try {
     await server.start();
-    await server.waitForEnd(await server.submit(smallScan()), 60_000);
+    await server.waitForEnd(await server.submit(smallScan()));
     const place = ['--workspace-dir', server.workspace];
     const token = await home.run([
       'server',
@@ -166,7 +165,7 @@ it('T-079: a second server names the first and leaves; a lock left by kill -9 is
   expect(second.code).toBe(3);
   expect(second.stderr).toContain(`process ${server.pid} on ${hostname()}`);
   const scan = await server.submit(smallScan());
-  await server.waitForEnd(scan, 60_000);
+  await server.waitForEnd(scan);
   await server.stop('SIGKILL');
   expect(await readdir(server.workspace)).toContain('workspace.lock');
   await server.start();
@@ -251,7 +250,7 @@ it('a damaged scan is skipped: the server starts, lists all and serves the other
     const events = await server.request(`/api/v1/scans/${id}/events`);
     expect(events.status, id).toBe(200);
   }
-  await server.waitForEnd(await server.submit(smallScan()), 60_000);
+  await server.waitForEnd(await server.submit(smallScan()));
   const info = await server.request('/api/v1/workspace/info');
   expect(info.body).toMatchObject({ data: { scan_count: 17 } });
   const checked = await home.run([

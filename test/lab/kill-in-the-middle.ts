@@ -27,7 +27,7 @@ try {
     await server.stop('SIGKILL');
     await server.start();
   }
-  await server.waitForEnd(scanId, 60_000);
+  await server.waitForEnd(scanId);
   const { body } = await server.request(`/api/v1/scans/${scanId}/results`);
   const { results, summary } = (body as Answer).data;
   const sum = (name: keyof NonNullable<Counted['port_counts']>) =>

@@ -32,7 +32,7 @@ try {
   const reload = await home.run(['server', 'reload', '--workspace-dir', server.workspace]);
   const reloadedAt = Date.now() / 1000;
   if (reload.code !== 0) throw new Error(`reload: ${reload.stderr}`);
-  const { warnings } = await server.waitForEnd(scanId, 60_000);
+  const { warnings } = await server.waitForEnd(scanId);
   const { body } = await server.request(`/api/v1/scans/${scanId}/results`);
   const { coverage } = (body as { data: { summary: { coverage: unknown } } }).data.summary;
   console.log(JSON.stringify({ reloadedAt, warnings, coverage }));

@@ -127,7 +127,7 @@ function countOf(values: readonly string[]): Map<string, number> {
 const open: (() => unknown)[] = [];
 afterAll(async () => {
   for (const close of open.reverse()) await close();
-}, 60_000);
+});
 
 interface Sent {
   message: string;

@@ -111,7 +111,7 @@ const valueOf = ({ attributes }: OtlpSpan, name: string) => {
 const kept =
   /127\.95\.|"(?!portolan|host\.name|process|service|error\.type|scan)[a-z_.]*(target|tenant|token)/;
 
-describe('traces', { timeout: 120_000 }, () => {
+describe('traces', () => {
   it.skipIf(postgresObstacle() !== null)(
     'of a scan in two shards arrive complete: the scan, its shards, and the nodes of each',
     async () => {
@@ -128,7 +128,7 @@ describe('traces', { timeout: 120_000 }, () => {
       await cluster.server.start();
       const worker = await cluster.worker([], env);
       const scanId = await submit(cluster.server, field, { traceparent }, { pool: 'lab' });
-      expect(await cluster.server.waitForEnd(scanId, 60_000)).toMatchObject({ status: 'completed' });
+      expect(await cluster.server.waitForEnd(scanId)).toMatchObject({ status: 'completed' });
       await until('the spans', () => {
         const names = spansOf(receiver).map(({ name }) => name);
         return names.includes('scan') && names.filter((name) => name === 'shard').length === 2;
@@ -184,8 +184,8 @@ describe('traces', { timeout: 120_000 }, () => {
       traceparent: `00-${traceId.toUpperCase()}-${callerId}-01`,
     });
     const unsampled = await submit(server, field, { traceparent: `00-${traceId}-${callerId}-00` });
-    await server.waitForEnd(malformed, 60_000);
-    await server.waitForEnd(unsampled, 60_000);
+    await server.waitForEnd(malformed);
+    await server.waitForEnd(unsampled);
     await server.stop();
     const spans = spansOf(receiver);
     expectWellFormed(spans, undefined);
@@ -202,7 +202,7 @@ describe('traces', { timeout: 120_000 }, () => {
     const field = await openField();
     const server = await startServer(env);
     const scanId = await submit(server, field, { traceparent });
-    expect(await server.waitForEnd(scanId, 60_000)).toMatchObject({
+    expect(await server.waitForEnd(scanId)).toMatchObject({
       status: 'completed',
       results: { live_hosts: 2, open_ports: 6 },
       warnings: [],

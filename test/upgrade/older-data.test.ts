@@ -104,18 +104,18 @@ function describeWhatIsFound(
     expect(paused).toMatchObject({ status: 'running', progress: { paused: true } });
     expect(paused.progress.percent).toBeGreaterThan(20);
     await server.request(`/api/v1/scans/${facts.paused}/resume`, { method: 'POST' });
-    const ended = await server.waitForEnd(facts.paused, 60_000);
+    const ended = await server.waitForEnd(facts.paused);
     expect(ended).toMatchObject({ status: 'completed', results: { live_hosts: 3, open_ports: 3 } });
     expect((await openPorts(server, facts.paused)).sort()).toEqual(
       addresses.map((host) => `${host}:${port}`),
     );
-  }, 70_000);
+  });
 
   it('a scan that ran at the kill completes', async () => {
     const { server, facts } = opened();
-    const ended = await server.waitForEnd(facts.running, 60_000);
+    const ended = await server.waitForEnd(facts.running);
     expect(ended).toMatchObject({ status: 'completed', results: { open_ports: 1 } });
-  }, 70_000);
+  });
 }
 
 describe('a workspace of version 0.1.0', () => {
@@ -123,7 +123,7 @@ describe('a workspace of version 0.1.0', () => {
   beforeAll(async () => {
     extract('workspace.tar.gz', server.workspace);
     await server.start();
-  }, 60_000);
+  });
   afterAll(() => server.dispose());
 
   describeWhatIsFound(() => ({ server, facts: written('workspace.json'), env: {} }));
@@ -149,7 +149,7 @@ describe.skipIf(obstacle !== null)(
       extract('postgres-workspace.tar.gz', server.workspace);
       expect(existsSync(join(server.workspace, 'scans'))).toBe(true);
       await server.start();
-    }, 60_000);
+    });
     afterAll(async () => {
       await server?.dispose();
       await postgres?.remove();

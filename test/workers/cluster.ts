@@ -18,9 +18,9 @@ export const longLease = { SERVICE_WORKERS__LEASE: '30s' };
  * @throws after a time that no machine needs, with what it waited for
  */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + 60_000;
+  const giveUpAt = performance.now() + 180_000;
   while (!(await holds())) {
-    if (performance.now() > giveUpAt) throw new Error(`not within a minute: ${what}`);
+    if (performance.now() > giveUpAt) throw new Error(`not within three minutes: ${what}`);
     await sleep(50);
   }
 }

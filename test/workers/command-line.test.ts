@@ -25,13 +25,13 @@ describe.skipIf(postgresObstacle() !== null)('the command line beside a database
     postgres = await startPostgres({ fsync: 'off' });
     cluster = await Cluster.open(postgres);
     await cluster.server.start();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await cluster?.dispose();
     await postgres?.remove();
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const workspace = () => {
     const folder = mkdtempSync(join(tmpdir(), 'portolan-cli-'));
@@ -83,7 +83,7 @@ describe.skipIf(postgresObstacle() !== null)('the command line beside a database
     ]);
     expect((await byPid(pid))?.state).toBe('silent');
     expect(await list()).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('refuses what no worker can be started with, each with its exit code', async () => {
     const dir = workspace();
@@ -117,7 +117,7 @@ describe.skipIf(postgresObstacle() !== null)('the command line beside a database
       code: 1,
       err: expect.stringMatching(/cannot be reached/),
     });
-  }, 90_000);
+  });
 
   it('scans by itself where no server runs, and the scan is listed with all others', async () => {
     const dir = workspace();
@@ -145,5 +145,5 @@ describe.skipIf(postgresObstacle() !== null)('the command line beside a database
     const away = await run(dir, scan, { SERVICE_QUEUE__URL: nowhere });
     expect([away.code, away.err]).toEqual([1, expect.stringMatching(/cannot be reached/)]);
     expect((await run(dir, [...scan, '--no-workspace'], { SERVICE_QUEUE__URL: nowhere })).code).toBe(0);
-  }, 90_000);
+  });
 });

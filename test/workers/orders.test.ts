@@ -52,14 +52,14 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
     server = cluster.server;
     database = new pg.Client({ connectionString: cluster.url });
     await database.connect();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     silent?.close();
     await database?.end();
     await lab?.dispose();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  });
 
   const counts = (from: number, of: readonly string[]) => of.map((address) => lab.count(from, address));
   const total = (from: number, of: readonly string[]) => lab.asked(from, of).length;
@@ -68,7 +68,7 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
   const post = async (to: ServerProcess, scanId: string, verb: string) =>
     expect((await to.request(`/api/v1/scans/${scanId}/${verb}`, { method: 'POST' })).status).toBe(200);
   const ended = async (scanId: string) => {
-    const detail = await server.waitForEnd(scanId, 60_000);
+    const detail = await server.waitForEnd(scanId);
     expect(detail.status, JSON.stringify(detail)).toBe('completed');
     return detail;
   };
@@ -87,7 +87,7 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
     reload();
     await ended(scanId);
     expect(counts(from, later)).toEqual([portCount, 0, portCount, 0]);
-  }, 120_000);
+  });
 
   describe('while names are resolved, before there are shards', () => {
     const resolving = async (pool: Pool, of: readonly string[], name: string) => {
@@ -109,7 +109,7 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
       reload();
       await ended(scanId);
       expect(counts(from, changed)).toEqual([portCount, 0]);
-    }, 120_000);
+    });
 
     it.concurrent('it is paused and goes on', async ({ onTestFinished }) => {
       const pool = cluster.pool(lab.field, onTestFinished);
@@ -123,7 +123,7 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
       await post(server, scanId, 'resume');
       await ended(scanId);
       expect(counts(from, paused)).toEqual([portCount, portCount]);
-    }, 120_000);
+    });
 
     it.concurrent('it is canceled', async ({ onTestFinished }) => {
       const pool = cluster.pool(lab.field, onTestFinished);
@@ -132,7 +132,7 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
       expect(await server.detail(scanId)).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
       await sleep(1500);
       expect(total(from, canceled)).toBe(0);
-    }, 120_000);
+    });
   });
 
   it('what changes while the server is away holds when it is back: rules for what is left, and a freeze until it ends', async ({
@@ -174,5 +174,5 @@ describe.skipIf(postgresObstacle() !== null)('what a server wants of a scan in s
     ]);
     // What a hold cuts off is asked for anew, and that is no more than what was under way.
     expect(lab.count(from) - total(from, both)).toBeLessThan(30);
-  }, 180_000);
+  });
 });

@@ -23,13 +23,13 @@ describe.skipIf(skip !== null)(
 
     beforeAll(async () => {
       postgres = await startPostgres({ fsync: 'off' });
-    }, 60_000);
+    });
     afterAll(() => postgres?.remove());
     beforeEach(async () => {
       url = await postgres.database();
       await createOlderDatabase(url, beforeFieldNames);
       server = new ServerProcess({ env: { SERVICE_QUEUE__URL: url } });
-    }, 60_000);
+    });
     afterEach(() => server.dispose());
 
     it.each([
@@ -73,6 +73,6 @@ describe.skipIf(skip !== null)(
       expect(failure).toContain('ended with 3:');
       expect(failure).toContain(`portolan 0.1.0 at http://h-${otherServer}:8080`);
       expect(await hasFieldNames(url)).toBe(false);
-    }, 60_000);
+    });
   },
 );

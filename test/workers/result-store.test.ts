@@ -35,7 +35,7 @@ describe('a result store', () => {
   afterEach(async () => {
     for (const server of opened.splice(0)) await server.dispose();
     rmSync(results, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const serverWith = (env: NodeJS.ProcessEnv) => {
     const server = new ServerProcess({ env: { ...storeOf(results), ...env } });
@@ -44,7 +44,7 @@ describe('a result store', () => {
   };
   const scan = async (server: ServerProcess): Promise<string> => {
     const scanId = await server.submit({ targets: [address], ports: '2222-2225', rate: 1000 });
-    expect(await server.waitForEnd(scanId, 60_000)).toMatchObject({ status: 'completed' });
+    expect(await server.waitForEnd(scanId)).toMatchObject({ status: 'completed' });
     return scanId;
   };
   const filesOf = (scanId: string): string[] => {
@@ -54,8 +54,7 @@ describe('a result store', () => {
       return [];
     }
   };
-  const sealed = (scanId: string) =>
-    expect.poll(() => filesOf(scanId), { timeout: 30_000 }).toContain('manifest.json');
+  const sealed = (scanId: string) => expect.poll(() => filesOf(scanId)).toContain('manifest.json');
   const text = async (server: ServerProcess, path: string): Promise<string> => {
     const { status, body } = await server.request(`/api/v1/${path}`);
     expect(status, `${path}: ${JSON.stringify(body)}`).toBe(200);
@@ -134,7 +133,7 @@ describe('a result store', () => {
     command.remove();
     expect(deleted.code, deleted.stderr).toBe(0);
     expect(filesOf(last)).toEqual([]);
-  }, 120_000);
+  });
 
   it.skipIf(swiftObstacle() !== null)(
     'may be an S3-compatible service',
@@ -156,7 +155,7 @@ describe('a result store', () => {
           const bytes = await bucket.read(`_/${scanId}/manifest.json`, 0);
           return bytes !== null && (await Array.fromAsync(bytes)).length > 0;
         };
-        await expect.poll(isThere, { timeout: 30_000 }).toBe(true);
+        await expect.poll(isThere).toBe(true);
         await sleep(200);
         rmSync(join(server.workspace, 'scans', scanId), { recursive: true });
         expect(await text(server, `scans/${scanId}/results?format=jsonl`)).toBe(before);

@@ -36,10 +36,10 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       string,
       string,
     ];
-    for (const id of [first, second]) await home.waitForEnd(id, 60_000);
-  }, 120_000);
+    for (const id of [first, second]) await home.waitForEnd(id);
+  });
 
-  afterAll(() => lab?.dispose(), 60_000);
+  afterAll(() => lab?.dispose());
 
   const sweepOf = (target: string, rate: number) =>
     sweep(home, lab.field, [target], rate, { pool: 'default' });
@@ -76,7 +76,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     expect(records.body).toMatchObject({ data: { total: 301 } });
     const changes = await other.request(`/api/v1/scans/${first}/diff?against=${second}`);
     expect(changes.body).toMatchObject({ data: { ports: { added: [], removed: [] } } });
-  }, 60_000);
+  });
 
   it('the same over gRPC: files, events and deletion', async () => {
     const scanId = second;
@@ -102,7 +102,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     } finally {
       scans.close();
     }
-  }, 60_000);
+  });
 
   it.concurrent('a pause, its end and a cancel reach a scan through either', async () => {
     const from = performance.now();
@@ -119,7 +119,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       body: { data: { status: 'failed', error: { code: 'canceled' } } },
     });
     await silent(from, paused);
-  }, 120_000);
+  });
 
   it.concurrent('a scan that is deleted at one is gone from the disk of the other', async () => {
     const from = performance.now();
@@ -132,7 +132,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     expect(existsSync(folder)).toBe(false);
     await silent(from, deleted);
     expect((await home.request(`/api/v1/scans/${scanId}`)).status).toBe(404);
-  }, 120_000);
+  });
 
   describe('while one of them is away', () => {
     let worker: WorkerProcess;
@@ -149,7 +149,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       await Promise.all([begun(from, ofWorker), begun(from, ofServer)]);
       expect(await codes()).not.toContain('owner_away');
       await home.stop('SIGKILL');
-    }, 120_000);
+    });
     afterAll(() => worker?.dispose());
 
     const codes = async () => (await other.detail(own)).warnings.map(({ code }) => code);
@@ -163,7 +163,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       const canceled = tell(distant, 'cancel');
       await silent(from, ofWorker);
       expect(await canceled).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } });
-    }, 90_000);
+    });
 
     it('its scan carries owner_away, as does the health', async () => {
       // Its last heartbeat ages at once, so that the test need not wait until it has.
@@ -172,7 +172,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       ]);
       await expect.poll(codes, { timeout: 40_000, interval: 250 }).toContain('owner_away');
       expect(await ownersCheck()).toBe('degraded');
-    }, 60_000);
+    });
 
     it('the other one says that the files cannot be had', async () => {
       for (const [method, path] of [
@@ -189,13 +189,13 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     it('nothing is lost: when it is back it ends what was canceled, goes on with the rest, and has the files', async () => {
       await home.start();
       expect((await other.request(`/api/v1/scans/${first}/results`)).status).toBe(200);
-      const detail = await other.waitForEnd(distant, 60_000);
+      const detail = await other.waitForEnd(distant);
       expect(detail).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
       await expect.poll(codes, { timeout: 40_000, interval: 250 }).not.toContain('owner_away');
       await expect.poll(ownersCheck, { timeout: 40_000, interval: 250 }).toBeUndefined();
-      expect(await other.waitForEnd(own, 60_000)).toMatchObject({ status: 'completed' });
+      expect(await other.waitForEnd(own)).toMatchObject({ status: 'completed' });
       expect(await codes()).not.toContain('owner_away');
-    }, 180_000);
+    });
   });
 
   it('what lay with a server that is forgotten can be deleted', async () => {
@@ -205,5 +205,5 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     expect((await other.request(`${path}/results`)).status).toBe(503);
     expect((await other.request(path, { method: 'DELETE' })).status).toBe(200);
     expect((await other.request(path)).status).toBe(404);
-  }, 60_000);
+  });
 });

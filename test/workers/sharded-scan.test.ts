@@ -50,7 +50,7 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
     return server;
   };
 
-  it('finds what a scan without shards finds, each thing once', { timeout: 90_000 }, async () => {
+  it('finds what a scan without shards finds, each thing once', async () => {
     const submission = {
       targets: [network, 'localhost'],
       exclude: ['127.77.0.7'],
@@ -63,7 +63,7 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
       const server = await serverOn(url);
       try {
         const scanId = await server.submit(submission);
-        const detail = await server.waitForEnd(scanId, 60_000);
+        const detail = await server.waitForEnd(scanId);
         const metrics = String((await server.request('/metrics')).body);
         const packets = Number(/^service_packets_sent_total (\d+)/m.exec(metrics)?.[1]);
         const refused = Number(/^service_probe_errors_total\{kind="refused"\} (\d+)/m.exec(metrics)?.[1]);
@@ -97,7 +97,7 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
     expect(fingerprint.begun).toBeLessThan(scanner.ended);
   });
 
-  it('what a worker names by rules of its own, the server names too', { timeout: 60_000 }, async () => {
+  it('what a worker names by rules of its own, the server names too', async () => {
     const url = await postgres.database();
     const server = await serverOn(url);
     const rules = join(server.workspace, 'rules.yaml');
@@ -118,7 +118,7 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
         profile: 'standard',
         pool: 'lab',
       });
-      const detail = await server.waitForEnd(scanId, 60_000);
+      const detail = await server.waitForEnd(scanId);
       const products = (await rowsOf(server, scanId)).flatMap((row) => productsOf(row));
       expect(products).toEqual(['Somethingelse', 'Postfix']);
       const { fingerprint, scanner } = timesOf(detail);

@@ -9,8 +9,8 @@ describe.skipIf(postgresObstacle() !== null || !hasPrometheus)('the shipped aler
   let lab: Lab;
   beforeAll(async () => {
     lab = await Lab.open([host], 300);
-  }, 60_000);
-  afterAll(() => lab?.dispose(), 60_000);
+  });
+  afterAll(() => lab?.dispose());
 
   it('report a pool whose only worker was killed, once for two servers, until a worker is back, over a restart too', async ({
     onTestFinished,
@@ -56,5 +56,5 @@ describe.skipIf(postgresObstacle() !== null || !hasPrometheus)('the shipped aler
     await cluster.worker(['--concurrency', '1']);
     await until('the alert is resolved', async () => (await named()).length === 0);
     expect(await valueOf('max(service_queue_unserved_scans)')).toBe(0);
-  }, 180_000);
+  });
 });

@@ -26,16 +26,16 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     lab = await Lab.open(addresses, portCount);
     shared = await lab.cluster({ SERVICE_SCANNER__MAX_RATE: '1000', SERVICE_CONFIG: file });
     server = shared.server;
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await lab?.dispose();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  });
 
   /** The scan has come to its end, and has each port of these hosts once. */
   const foundAll = async (scanId: string, hosts: readonly string[], at = server) => {
-    expect(await at.waitForEnd(scanId, 60_000)).toMatchObject({ status: 'completed', warnings: [] });
+    expect(await at.waitForEnd(scanId)).toMatchObject({ status: 'completed', warnings: [] });
     const ports = (await rowsOf(at, scanId)).filter(({ type }) => type === 'port');
     expect(ports.map(({ host, port }) => `${host}:${port}`).sort()).toEqual(lab.pairs(hosts));
   };
@@ -79,14 +79,14 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const canceled = await post('cancel');
     await lab.silence(addresses);
     expect(lab.count(from)).toBeLessThan(total);
-    expect(await server.waitForEnd(scanId, 60_000)).toMatchObject({
+    expect(await server.waitForEnd(scanId)).toMatchObject({
       status: 'failed',
       error: { code: 'canceled' },
     });
     expect(beyondRate(rate, from, paused)).toEqual([]);
     expect(beyondRate(rate, resumed, canceled)).toEqual([]);
     for (const worker of workers) await expect.poll(() => worker.shards()).toEqual([]);
-  }, 120_000);
+  });
 
   it.concurrent('T-078: one killed with -9: another goes on, and asks for no pair again beyond the last second', async ({
     onTestFinished,
@@ -106,7 +106,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     await pool.worker();
     await foundAll(scanId, first);
     expect(lab.probedAgain(from, first, killed, 60)).toEqual([]);
-  }, 120_000);
+  });
 
   it.concurrent('one that stands still longer than its lease: its process falls silent, its writes are refused', async ({
     onTestFinished,
@@ -127,7 +127,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     await until('its shard is lost', () => /shard ended.*lost/.test(frozen.log));
     await until('the shard is done', () => /shard ended.*done/.test(other.log));
     expect(frozen.shards()).toEqual([]);
-  }, 120_000);
+  });
 
   it.concurrent('one that is stopped gives its shard back, and does not leave it to its lease', async ({
     onTestFinished,
@@ -144,7 +144,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     await until('the other one takes it', () => /shard started/.test(other.log));
     await foundAll(scanId, third);
     expect(lab.probedAgain(from, third, asked, 60)).toEqual([]);
-  }, 120_000);
+  });
 
   it('T-073: the server killed with -9: workers go on, and the next one takes in all they found', async ({
     onTestFinished,
@@ -163,7 +163,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     await server.start();
     await foundAll(scanId, two, server);
     expect(lab.probedAgain(from, two, Number.POSITIVE_INFINITY, 0)).toEqual([]);
-  }, 120_000);
+  });
 
   it('leave an address alone after the server took it out of the scope', async ({ onTestFinished }) => {
     const [kept, denied] = addresses as [string, string];
@@ -179,10 +179,10 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(lab.count(from, denied)).toBeLessThan(portCount);
     await lab.begun(performance.now(), 5, kept);
     expect(lab.count(performance.now() - slackMs, denied)).toBe(0);
-    const detail = await server.waitForEnd(scanId, 60_000);
+    const detail = await server.waitForEnd(scanId);
     expect(detail.warnings.map(({ code }) => code)).toContain('scope_narrowed');
     expect([lab.count(from, kept), lab.asked(from, [kept]).length]).toEqual([portCount, portCount]);
-  }, 120_000);
+  });
 
   it('the database away for a while: everybody waits for it, and nothing is lost', async ({
     onTestFinished,
@@ -201,7 +201,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(worker.log.match(/queue unreachable|heartbeat failed, retrying; the shard/g)?.length).toBeLessThan(
       4,
     );
-  }, 120_000);
+  });
 
   describe('of a server with TLS, which lets a shard be tried once', () => {
     let secure: Cluster;
@@ -221,7 +221,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
         SERVICE_WORKERS__MAX_ATTEMPTS: '1',
       });
       server = secure.server;
-    }, 60_000);
+    });
     afterAll(() => rmSync(keys, { recursive: true }));
 
     it.concurrent('reach it with --ca-file when a private authority vouches for it, and its own ones without', async ({
@@ -234,7 +234,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
       const theirs = await pool.sweep(first, 1000);
       await foundAll(own, first);
       await foundAll(theirs, first);
-    }, 120_000);
+    });
 
     it.concurrent('a shard that is lost too often is not covered: the scan says so, or fails with worker_lost', async ({
       onTestFinished,
@@ -247,9 +247,9 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
       await until('60 connections', () => lab.asked(from, two).length > 60);
       await victim.stop('SIGKILL');
       await pool.worker(['--ca-file', cert_file]);
-      const detail = await server.waitForEnd(scanId, 60_000);
+      const detail = await server.waitForEnd(scanId);
       expect(detail.status).toBe('completed');
       expect(detail.warnings).toEqual([expect.objectContaining({ code: 'worker_lost' })]);
-    }, 120_000);
+    });
   });
 });

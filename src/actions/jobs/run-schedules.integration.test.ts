@@ -136,7 +136,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
   beforeAll(async () => {
     await engine.begin();
     queue = await openQueue(engine);
-  }, 60_000);
+  });
   afterAll(async () => {
     await queue?.close();
     await engine.end();

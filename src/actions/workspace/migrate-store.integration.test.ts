@@ -126,7 +126,7 @@ describe.skipIf(obstacle !== null)('a store', () => {
 
   beforeAll(async () => {
     postgres = await startPostgres({ fsync: 'off' });
-  }, 60_000);
+  });
   afterAll(() => postgres.remove());
 
   beforeEach(async () => {

@@ -204,6 +204,6 @@ describe.skipIf(!reference)(
         `${right} of ${lines.length} labelled banners give the expected fields, ${best} by the first match`,
       );
       expect(right / lines.length).toBeGreaterThanOrEqual(0.995);
-    }, 120_000);
+    });
   },
 );

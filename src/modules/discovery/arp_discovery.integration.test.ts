@@ -104,7 +104,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
 
   it.each(['cancel', 'hold', 'narrow'] as const)('T-072 sends nothing after %s', async (what) => {
     const config = { timeout: '1s', retry: 2, rate: 200 };
-    const { sentAfter } = await run({ targets: ['10.9.0.0/24'], config, after: { ms: 300, what } });
+    const { sentAfter } = await run({ targets: ['10.9.0.0/24'], config, after: { packets: 30, what } });
     const [before, later] = sentAfter ?? [0, 1000];
     expect(before).toBeGreaterThan(0);
     // What had its token already may be on the way.
@@ -113,14 +113,14 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
 
   it('goes on after a pause and misses nothing', async () => {
     const config = { timeout: '300ms', retry: 1, rate: 400 };
-    const { hosts } = await run({ targets: ['10.9.0.0/24'], config, after: { ms: 200, what: 'hold' } });
+    const { hosts } = await run({ targets: ['10.9.0.0/24'], config, after: { packets: 60, what: 'hold' } });
     expect(hosts.map(({ ip }) => ip).sort()).toEqual([...live].sort());
   });
 
   it('T-073 goes on where it was, unless the networks changed', async () => {
     const targets = ['10.9.0.0/24'];
     const config = { timeout: '100ms', retry: 0, rate: 200 };
-    const first = await run({ targets, config, after: { ms: 600, what: 'cancel' } });
+    const first = await run({ targets, config, after: { packets: 100, what: 'cancel' } });
     expect(first.sent).toBeLessThan(253);
     const second = await run({ targets, config, restored: first.state });
     const { taken, open } = first.state as { taken: number; open: string[] };

@@ -124,7 +124,7 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
     const outcome = await run({
       targets: ['10.20.0.0-10.20.0.15', '10.20.1.0/24'],
       config: { ports: '80', retry: 10, rate: 1000 },
-      after: { ms: 2000, what: 'cancel' },
+      after: { hosts: 16, what: 'cancel' },
     });
     expect(outcome.error).not.toBeNull();
     expect(addressesOf([outcome])).toEqual([...far].sort());
@@ -133,7 +133,7 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
   it('T-073 goes on where it was', async () => {
     const targets = ['10.20.0.0-10.20.0.15', '10.20.1.0-10.20.1.239'];
     const config = { ports: '80,443', retry: 0, rate: 150 };
-    const first = await run({ targets, config, after: { ms: 2000, what: 'cancel' } });
+    const first = await run({ targets, config, after: { packets: 120, what: 'cancel' } });
     expect(first.sent).toBeGreaterThan(100);
     expect(first.sent).toBeLessThan(2 * 256);
     const second = await run({ targets, config, restored: first.state });
@@ -147,7 +147,7 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
   it('skips no host when it resumes with other addresses than before', async () => {
     const config = { ports: '80', retry: 0, rate: 100 };
     const before = ['10.20.0.8-10.20.0.15', '10.20.1.0-10.20.1.239'];
-    const { state } = await run({ targets: before, config, after: { ms: 1500, what: 'cancel' } });
+    const { state } = await run({ targets: before, config, after: { packets: 80, what: 'cancel' } });
     expect((state as { state: { walk: { open: string[] } } }).state.walk.open).not.toEqual([]);
     const targets = ['10.20.0.0-10.20.0.15', '10.20.1.0-10.20.1.100'];
     const second = await run({ targets, config: { ...config, rate: 100_000 }, restored: state });

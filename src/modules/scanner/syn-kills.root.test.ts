@@ -118,7 +118,7 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep that is killed', () => {
     const isSilent = (pair: string) => Number(pair.split(' ')[0]?.split('.')[3]) >= 3;
     expect(syns.size).toBe(6000);
     expect([...syns].filter(([pair, count]) => count < (isSilent(pair) ? 2 : 1))).toEqual([]);
-  }, 60_000);
+  });
 
   it('probes again what one second sends at the most, in the last try where nothing responds', async () => {
     host.exec('nft', 'add rule ip trial input tcp dport 2000-2149 drop');
@@ -132,7 +132,7 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep that is killed', () => {
     const again = [...syns.values()].reduce((sum, count) => sum + count - 2, 0);
     expect(again).toBeGreaterThan(0);
     expect(again).toBeLessThanOrEqual(rate);
-  }, 60_000);
+  });
 
   it.each([
     ['syn_scanner', 300],
@@ -175,5 +175,5 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep that is killed', () => {
     expect(kills[0]?.syns.size).toBe(300);
     expect(end).toEqual({ coverage: { open: 20, closed: 280, filtered: 0, not_tried: 0 }, open: 20 });
     expect([...new Set(syns.values())]).toEqual([2]);
-  }, 60_000);
+  });
 });

@@ -199,7 +199,7 @@ describe.skipIf(postgresObstacle() !== null)('servers on one database', () => {
   let postgres: TestPostgres;
   beforeAll(async () => {
     postgres = await startPostgres({ fsync: 'off' });
-  }, 60_000);
+  });
   afterAll(() => postgres?.remove());
 
   async function pair(): Promise<[Service, Service]> {

@@ -43,7 +43,7 @@ async function checks(service: Service): Promise<{ name: string; status: string;
 
 const hookTo = (url: string, name = 'siem') => JSON.stringify([{ name, url, secret: 'hunter2' }]);
 
-describe('notifications of a scan', { concurrent: true, timeout: 60_000 }, () => {
+describe('notifications of a scan', { concurrent: true }, () => {
   it('are delivered after its end, once, and stand in its detail', async ({ onTestFinished }) => {
     const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http();

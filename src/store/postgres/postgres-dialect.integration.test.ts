@@ -57,12 +57,12 @@ describe.skipIf(postgresObstacle() !== null)('a store in PostgreSQL', () => {
       server.on('error', () => undefined);
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const client of clients) client.destroy();
     proxy.close();
     await postgres.remove();
-  }, 60_000);
+  });
 
   it('says so when a connection breaks under a question, and goes on with another', async () => {
     const { port } = proxy.address() as { port: number };
@@ -77,5 +77,5 @@ describe.skipIf(postgresObstacle() !== null)('a store in PostgreSQL', () => {
     cut = false;
     expect(await store.hosts.workers(0)).toEqual([]);
     await store.close();
-  }, 60_000);
+  });
 });

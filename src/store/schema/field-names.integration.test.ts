@@ -104,7 +104,7 @@ describe.each([
       await insertIntoDatabase(location, rows);
     }
     store = await openStore(location);
-  }, 60_000);
+  });
   afterAll(async () => {
     await store?.close();
     await postgres?.remove();

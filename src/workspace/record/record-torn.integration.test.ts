@@ -131,7 +131,7 @@ describe('a killed writer', () => {
     }
     await finishWithSummary(folder);
     expect((await collectItems(mergedRows(folder))).length).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   /** A real process that appends and reports sealed rows; killed some time after its first report. */
   async function appendUntilKilled(ms: number): Promise<number> {

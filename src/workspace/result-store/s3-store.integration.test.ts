@@ -29,7 +29,7 @@ describe.skipIf(swiftObstacle() !== null)('a result store in a real S3-compatibl
   beforeAll(async () => {
     swift = await startSwift();
     await swift.bucket('results');
-  }, 90_000);
+  });
 
   afterAll(() => swift?.remove());
 
@@ -86,7 +86,7 @@ describe.skipIf(swiftObstacle() !== null)('a result store in a real S3-compatibl
     await expect(store.put('_/one/new', textContent('x'))).rejects.toThrow('is not reachable');
     await swift.start();
     expect(await textOf(store, '_/one/kept')).toBe('kept');
-  }, 60_000);
+  });
 });
 
 describe('a result store behind a service that misbehaves', () => {

@@ -125,7 +125,7 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     expect(failure).toBeNull();
     expect(engine.figures.sent).toBe(80_000);
     expect(engine.figures.retransmitted).toBe(0);
-  }, 60_000);
+  });
 
   it('shows how far a sweep is several times in a second of packets', async () => {
     const engine = await start(1000);
