@@ -12,7 +12,7 @@ export async function grabTls(
 ): Promise<Banner> {
   const open = { host, port, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
   const { published } = await tryModule(banner_grabber, {
-    config: { timeout: '5s', retries: 0, tls_enumerate: true, ...config },
+    config: { timeout: '2500ms', retries: 0, tls_enumerate: true, ...config },
     inputs: { open_ports: [open] },
     targets: [host],
   });

@@ -11,7 +11,7 @@ import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CertificateFiles, makeCertificate } from '../../src/server/fixtures/certificates.ts';
 import { Home } from '../cli/command.ts';
 import { ServerProcess } from '../program.ts';

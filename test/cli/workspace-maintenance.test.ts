@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storedScanId, storeScan } from '../../src/actions/fixtures/stored-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';

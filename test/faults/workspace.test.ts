@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { storedScanId, storeScan } from '../../src/actions/fixtures/stored-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { ScanFolder } from '../../src/workspace/scan-folder.ts';
