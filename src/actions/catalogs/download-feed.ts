@@ -1,5 +1,5 @@
 import { PortolanError } from '../../domain/errors.ts';
-import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
+import { DownloadProblem, fetchFeed, type OpenUrl } from './fetch-feed.ts';
 
 /** Maximum number of redirects. */
 const redirects = 5;
@@ -18,8 +18,7 @@ interface DownloadLimits {
   maxBytes: number;
   etag: string | null;
   signal?: AbortSignal;
-  /** Follows no redirect to another host. */
-  sameOrigin?: boolean;
+  open?: OpenUrl;
 }
 
 /**
@@ -29,12 +28,12 @@ interface DownloadLimits {
  */
 export async function downloadFeed(
   url: string,
-  { maxBytes, etag, signal, sameOrigin = false }: DownloadLimits,
+  { maxBytes, etag, signal, open }: DownloadLimits,
 ): Promise<FeedDownload | null> {
   try {
     const response = await fetchFeed(url, {
       redirects,
-      sameOrigin,
+      ...(open && { open }),
       idleMs,
       totalMs,
       signal: signal ?? new AbortController().signal,

@@ -9,14 +9,23 @@ export interface DownloadOptions {
   headers?: Record<string, string>;
   /** Maximum number of redirects; never away from https. */
   redirects: number;
-  /** Follows no redirect to another scheme, host or port. */
-  sameOrigin?: boolean;
+  /** Requests one URL without following redirects; `fetch` if not given. Decides which URLs are allowed. */
+  open?: OpenUrl;
   /** Idle timeout, milliseconds. */
   idleMs: number;
   /** Total timeout, milliseconds. */
   totalMs: number;
   signal: AbortSignal;
 }
+
+/** @param hop 0 for the URL that was asked for, then the number of redirects so far @throws DownloadProblem */
+export type OpenUrl = (
+  target: URL,
+  request: { headers: Headers; signal: AbortSignal },
+  hop: number,
+) => Promise<Response>;
+
+const openByFetch: OpenUrl = (target, request) => fetch(target, { ...request, redirect: 'manual' });
 
 interface ProblemDetails {
   timedOut: boolean;
@@ -70,11 +79,12 @@ export async function fetchFeed(url: string, options: DownloadOptions): Promise<
 
 async function follow(url: string, options: DownloadOptions, watch: Watch): Promise<Response> {
   let { target, authorization } = withoutCredentials(url);
+  const open = options.open ?? openByFetch;
   for (let hop = 0; ; hop++) {
     const headers = new Headers(options.headers);
     headers.set('user-agent', 'portolan');
     if (authorization !== null) headers.set('authorization', authorization);
-    const response = await fetch(target, { headers, redirect: 'manual', signal: watch.signal });
+    const response = await open(target, { headers, signal: watch.signal }, hop);
     const location = response.headers.get('location');
     if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
     void response.body?.cancel().catch(() => undefined);
@@ -83,9 +93,6 @@ async function follow(url: string, options: DownloadOptions, watch: Watch): Prom
     const next = new URL(location, target);
     if (next.protocol !== 'https:' && (target.protocol === 'https:' || next.protocol !== 'http:')) {
       throw new DownloadProblem('the server redirects away from https; not followed', false);
-    }
-    if (options.sameOrigin && next.origin !== target.origin) {
-      throw new DownloadProblem('the server redirects to another host; not followed', false);
     }
     // Credentials are only for the host they were given for.
     if (next.origin !== target.origin) authorization = null;

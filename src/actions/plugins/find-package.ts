@@ -38,14 +38,14 @@ export async function findPackage(
 function readSource(source: string, sha256: string | null, rules: IndexRules, store: PluginStore) {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source)) {
     if (sha256 === null) throw usage('a URL needs --sha256 with the sum of the package');
-    return download(source);
+    return download(source, true);
   }
   return /[/.]/.test(source) ? readPackageFile(source) : throughIndex(source, rules, store);
 }
 
 async function throughIndex(name: string, rules: IndexRules, store: PluginStore): Promise<FoundPackage> {
   const entry = await findInIndex(name, rules, store);
-  const found = await download(entry.url);
+  const found = await download(entry.url, isHostOf(entry.url, rules.manifest_url));
   checkSum(found, entry.sha256);
   return found;
 }
@@ -57,13 +57,20 @@ async function findInIndex(name: string, rules: IndexRules, store: PluginStore) 
   throw new PortolanError('not_found', `the plugin index has no "${name}"`);
 }
 
-async function download(url: string): Promise<FoundPackage> {
-  const archive = await downloadPart(url, maxPackageBytes);
-  const signature = await downloadPart(signatureUrl(url), maxSignatureBytes).catch((error: unknown) => {
-    // Without a signature it counts as unsigned; whether that is enough is decided later.
-    if (error instanceof PortolanError && /the server responded 40[34]/.test(error.message)) return null;
-    throw error;
-  });
+function isHostOf(url: string, other: string | null): boolean {
+  return other !== null && URL.parse(url)?.hostname === URL.parse(other)?.hostname;
+}
+
+async function download(url: string, mayBePrivate: boolean): Promise<FoundPackage> {
+  const rules = { mayBePrivate };
+  const archive = await downloadPart(url, maxPackageBytes, rules);
+  const signature = await downloadPart(signatureUrl(url), maxSignatureBytes, rules).catch(
+    (error: unknown) => {
+      // Without a signature it counts as unsigned; whether that is enough is decided later.
+      if (error instanceof PortolanError && /the server responded 40[34]/.test(error.message)) return null;
+      throw error;
+    },
+  );
   return { archive, signature: signature?.toString() ?? null, source: urlWithoutSecret(url) };
 }
 
