@@ -14,6 +14,7 @@ interface InstallFlags {
 export function addPluginCommand(program: Command, wiring: CliWiring): void {
   const plugin = program.command('plugin').description('pack, sign, install and list plugins');
   addReadingCommands(plugin, wiring);
+  addTestCommand(plugin);
   addChangingCommands(plugin, wiring);
   addPublisherCommands(plugin);
 }
@@ -49,6 +50,22 @@ function addReadingCommands(plugin: Command, wiring: CliWiring): void {
       guarded(async (file: string, { format }: { format: string }, command: Command) => {
         const { verifyPlugin } = await import('./plugin-verify.ts');
         return verifyPlugin(file, format, globalFlags(command));
+      }),
+    );
+}
+
+function addTestCommand(plugin: Command): void {
+  plugin
+    .command('test')
+    .description('evaluate rules on a result of a scan: exit 0 if one fires, else 1')
+    .argument('<file>', 'rules (YAML), or a package of rules')
+    .argument('<sample>', 'a port as in results, a result (JSON), or results.jsonl')
+    .option('--explain', 'show each condition of each rule and what was seen')
+    .addOption(formatOption())
+    .action(
+      guarded(async (file: string, sample: string, flags: { format: string; explain?: boolean }) => {
+        const { testRules } = await import('./plugin-test.ts');
+        return testRules(file, sample, flags);
       }),
     );
 }

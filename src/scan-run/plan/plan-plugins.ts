@@ -5,8 +5,10 @@ import type { Registry } from '../../engine/registry.ts';
 import { absentModule } from '../../plugins/absent-module.ts';
 import type { LoadedPlugin, PlannedPlugin, PluginMetadata } from '../../plugins/plugin.ts';
 import type { PluginSettings } from '../../plugins/plugin-kinds.ts';
-import { rulesModule } from '../../plugins/rules/plugin-rules.ts';
 import { withPluginNodes } from './plugin-nodes.ts';
+
+/** Module type that evaluates the rules of plugins. */
+const rulesModule = 'rule_evaluator';
 
 /** The plugins that a scan of this graph needs: added ones, those of its modules, and all rules. */
 export function pluginsFor(graph: Graph | undefined, plugins: readonly PlannedPlugin[]): PluginPin[] {
