@@ -12,7 +12,7 @@ const maxConnections = 16;
 
 /** Results of the calls. */
 const failed = -1;
-const notPermitted = -2;
+const notSent = -2;
 
 interface Granted {
   network: boolean;
@@ -28,16 +28,20 @@ export class WasmConnections {
     this.#granted = granted;
   }
 
-  /** The connection; -1 if there is none, -2 if the address is none of the scan, or the plugin has no permission. */
+  /** The connection; -1 if there is none, -2 if nothing was sent: the address is none of the scan. */
   async connect(host: string, port: number): Promise<number> {
-    if (!this.#granted.network) return notPermitted;
+    if (!this.#granted.network) {
+      throw new WasmFault(
+        'this plugin may not use the network: its manifest does not list the permission "network"',
+      );
+    }
     if (this.#open.size >= maxConnections) {
       throw new WasmFault(`connect: more than ${maxConnections} open connections`);
     }
     const request = { method: 'connect', host, port, deadline_ms: sessionMs, connect_ms: connectMs } as const;
     const { value } = await this.#granted.wire.net(request);
     const result = value as { connection: number } | { failure: { state: string } };
-    if ('failure' in result) return result.failure.state === 'not_tried' ? notPermitted : failed;
+    if ('failure' in result) return result.failure.state === 'not_tried' ? notSent : failed;
     this.#open.add(result.connection);
     return result.connection;
   }
