@@ -1109,7 +1109,6 @@ export const configKeys = [
     },
     default: [],
     env: ['SERVICE_PLUGINS'],
-    inert: true,
     description: 'Plugins reached over gRPC; plugins itself may be this list.',
   },
   {

@@ -8,6 +8,7 @@ type PlannedModule = Pick<PlannedPlugin, 'file'> & { metadata: PluginMetadata };
 export function absentModule(plugin: PlannedModule, reason: string): ModuleDefinition {
   const { file, metadata } = plugin;
   const { name, version, sha256 } = file;
+  const { unavailable } = metadata;
   const definition = defineModule({
     ...metadata,
     execute: () =>
@@ -15,5 +16,6 @@ export function absentModule(plugin: PlannedModule, reason: string): ModuleDefin
         new PortolanError('configuration', `plugin ${name} ${version} (${sha256.slice(0, 12)}): ${reason}`),
       ),
   });
-  return { ...definition, producer: { name, version, sha256 } };
+  const producer = { name, version, sha256 };
+  return { ...definition, producer, ...(unavailable !== undefined && { unavailable }) };
 }

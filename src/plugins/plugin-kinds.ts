@@ -53,7 +53,7 @@ export function moduleByKind(described: DescribedPlugin, settings: PluginSetting
   const entry = file.archive ? packagedEntry(file) : settings.list.find(({ name }) => name === file.name);
   if (!entry) return absentModule(described, 'it is not in plugins.list of this machine');
   const { name, version, sha256 } = file;
-  return { ...grpcModule(entry, metadata, settings.limits), producer: { name, version, sha256 } };
+  return grpcModule(entry, metadata, settings.limits, { name, version, sha256 });
 }
 
 /** Without TLS: a package has no certificates of the operator. */

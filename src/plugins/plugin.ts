@@ -35,6 +35,8 @@ export interface PluginMetadata {
   /** DataContext keys; `a|b` = at least one. */
   requires: string[];
   provides: string[];
+  /** Why nothing more than a name is known of it; of gRPC plugins that were never reached. */
+  unavailable?: string;
 }
 
 /** A plugin and the module that it adds. */

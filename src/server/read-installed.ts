@@ -43,11 +43,25 @@ export async function readInstallation(
  * a reload. Accepted scans keep theirs.
  */
 export function followInstalled(context: InstalledContext, input: InstalledInput): Component {
-  const { installed, plugins } = context;
+  const { installed, plugins, log } = context;
+  const readAgain = async () => {
+    installed.replace(await readInstallation(input, plugins, installed.libraries));
+    reportInstalled(context);
+  };
+  let reading = Promise.resolve();
   return {
     start: async () => {
+      plugins.followRemote(() => {
+        reading = reading
+          .then(readAgain)
+          .catch((err: unknown) => log.error({ err }, 'cannot load plugins again'));
+      });
       if (await sharePlugins(context)) installed.replace(await readInstallation(input, plugins));
       reportInstalled(context);
+    },
+    drain: () => {
+      plugins.followRemote(null);
+      return reading;
     },
     reload: {
       profiles: async () => {
@@ -77,8 +91,8 @@ async function sharePlugins({ plugins, store, installed, log }: InstalledContext
 function reportInstalled({ installed, plugins, log, audit }: InstalledContext): void {
   warnAboutProblems(installed.libraries, log);
   if (plugins.listed.length === 0) return;
-  for (const { name, error } of plugins.listed)
-    if (error !== null) log.warn({ plugin: name }, `plugin not loaded: ${error}`);
+  for (const { name, loaded, error } of plugins.listed)
+    if (error !== null) log.warn({ plugin: name }, `plugin ${loaded ? 'failed' : 'not loaded'}: ${error}`);
   const details = plugins.listed.map(({ name, version, sha256, signature, error }) => ({
     name,
     version,

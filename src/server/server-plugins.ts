@@ -13,6 +13,7 @@ import { pluginsFolder } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import type { Registry } from '../engine/registry.ts';
+import type { GrpcPlugins } from '../plugins/grpc/grpc-plugins.ts';
 import type { LoadedPlugin, PlacedPlugin } from '../plugins/plugin.ts';
 import { describeByKind } from '../plugins/plugin-kinds.ts';
 import { PluginStore } from '../plugins/plugin-store.ts';
@@ -32,12 +33,16 @@ export interface ServerPluginsInput {
 
 type Describe = NonNullable<LoadContext['describe']>;
 
-/** The plugins of a server: those that are installed, and those of its command line. */
+/** The plugins of a server: those that are installed, those of its command line, and those reached over gRPC. */
 export class ServerPlugins {
   readonly #input: ServerPluginsInput;
   readonly #folder = new PrivateFolder();
   /** What plugins said about their modules, by hash: starting one takes a fraction of a second. */
   readonly #described = new Map<string, Awaited<ReturnType<Describe>>>();
+  #remote: GrpcPlugins | null = null;
+  #onRemoteChange: (() => void) | null = null;
+  /** A change that nobody was called back for. */
+  #remoteChanged = false;
   /** As found when they were last loaded. */
   listed: readonly ListedPlugin[] = [];
 
@@ -59,7 +64,9 @@ export class ServerPlugins {
       this.#described.set(key, metadata);
       return metadata;
     };
-    const context = { config, license, builtin: registry.names(), folder: this.#folder, describe };
+    this.#remote ??= await this.#askRemote();
+    const remote = this.#remote?.list() ?? [];
+    const context = { config, license, builtin: registry.names(), folder: this.#folder, describe, remote };
     const loaded = await loadPlugins(files, context);
     requireFiles(loaded, files);
     this.listed = loaded.listed;
@@ -97,8 +104,33 @@ export class ServerPlugins {
     return placePlugins(request, { store, config, license, folder: this.#folder });
   }
 
-  remove(): Promise<void> {
-    return this.#folder.remove();
+  /** Calls back when a gRPC plugin comes, goes or changes its module: then plugins are to be loaded anew. */
+  followRemote(onChange: (() => void) | null): void {
+    this.#onRemoteChange = onChange;
+    if (this.#remoteChanged) onChange?.();
+    this.#remoteChanged = false;
+  }
+
+  async remove(): Promise<void> {
+    await this.#remote?.close();
+    await this.#folder.remove();
+  }
+
+  /** @returns null if none is configured */
+  async #askRemote(): Promise<GrpcPlugins | null> {
+    const { list, limits } = this.#input.config.plugins;
+    if (list.length === 0) return null;
+    const { GrpcPlugins } = await import('../plugins/grpc/grpc-plugins.ts');
+    const plugins = new GrpcPlugins({ entries: list, limits, onChange: () => this.#noteRemoteChange() });
+    await plugins.start();
+    // All that was found until now is in the list.
+    this.#remoteChanged = false;
+    return plugins;
+  }
+
+  #noteRemoteChange(): void {
+    if (this.#onRemoteChange) this.#onRemoteChange();
+    else this.#remoteChanged = true;
   }
 }
 

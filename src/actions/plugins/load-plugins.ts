@@ -1,6 +1,8 @@
 import { pluginsFolder } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import { loadedGrpc } from '../../plugins/grpc/configured-plugin.ts';
+import type { GrpcPlugin } from '../../plugins/grpc/grpc-plugins.ts';
 import type { LoadedPlugin, PluginFile, PluginMetadata } from '../../plugins/plugin.ts';
 import { type PluginBytes, pluginOfArchive, pluginOfFile } from '../../plugins/plugin-bytes.ts';
 import { describeByKind } from '../../plugins/plugin-kinds.ts';
@@ -37,21 +39,27 @@ export interface LoadContext {
   folder: PrivateFolder;
   /** Installed ones besides rules are left out unless a file requires them, if `files`. */
   modules?: 'all' | 'files';
+  /** What is known of the configured gRPC plugins; by default each is asked once. */
+  remote?: readonly GrpcPlugin[];
   /** Starts the plugin and asks it for its module. */
   describe?: (file: PluginFile, settings: Config['plugins']) => Promise<PluginMetadata | null>;
 }
 
 export interface LoadedPlugins {
-  /** Installed ones first. */
+  /** Installed ones first, configured ones last. */
   listed: ListedPlugin[];
   /** In the order of their requirements. */
   plugins: LoadedPlugin[];
 }
 
-/** A plugin on its way. */
-interface Candidate {
+/** A plugin that has, or wants, a name. */
+interface Named {
   name: string;
   row: ListedPlugin;
+}
+
+/** A plugin on its way. */
+interface Candidate extends Named {
   requires: string[];
   file: PluginFile | null;
   added: boolean;
@@ -73,7 +81,15 @@ export async function loadPlugins(files: readonly string[], context: LoadContext
   const { ordered, refused } = orderPlugins(candidates.filter(({ row }) => row.error === null));
   for (const { name, row } of candidates) row.error ??= refused.get(name) ?? null;
   const wanted = context.modules === 'files' ? neededByFiles(ordered) : ordered;
-  return { listed: candidates.map(({ row }) => row), plugins: await describeAll(wanted, context) };
+  const byModule = new Map<string, Named>();
+  const plugins = await describeAll(wanted, context, byModule);
+  const rows = candidates.map(({ row }) => row);
+  const remote = context.remote ?? (await askOnce(context.config.plugins));
+  const configured = addConfigured(remote, { rows, builtin: context.builtin, byModule });
+  return {
+    listed: [...rows, ...configured.map(({ row }) => row)],
+    plugins: [...plugins, ...configured.flatMap(({ plugin }) => plugin ?? [])],
+  };
 }
 
 function neededByFiles(ordered: readonly Candidate[]): Candidate[] {
@@ -142,10 +158,13 @@ function refuseTakenNames(candidates: readonly Candidate[], builtin: readonly st
   }
 }
 
-async function describeAll(ordered: readonly Candidate[], context: LoadContext): Promise<LoadedPlugin[]> {
+async function describeAll(
+  ordered: readonly Candidate[],
+  context: LoadContext,
+  byModule: Map<string, Named>,
+): Promise<LoadedPlugin[]> {
   const { config, builtin, describe = describeByKind } = context;
   const plugins: LoadedPlugin[] = [];
-  const byModule = new Map<string, Candidate>();
   const loaded = new Set<string>();
   for (const candidate of ordered) {
     const { name, row, added } = candidate;
@@ -168,11 +187,47 @@ async function describeAll(ordered: readonly Candidate[], context: LoadContext):
   return plugins;
 }
 
+async function askOnce({ list, limits }: Config['plugins']): Promise<readonly GrpcPlugin[]> {
+  if (list.length === 0) return [];
+  const { GrpcPlugins } = await import('../../plugins/grpc/grpc-plugins.ts');
+  const plugins = new GrpcPlugins({ entries: list, limits });
+  await plugins.start();
+  await plugins.close();
+  return plugins.list();
+}
+
+/** A configured plugin needs no signature: it runs where its operator started it, and nothing of it is loaded. */
+function addConfigured(
+  remote: readonly GrpcPlugin[],
+  taken: { rows: readonly ListedPlugin[]; builtin: readonly string[]; byModule: Map<string, Named> },
+): { row: ListedPlugin; plugin: LoadedPlugin | null }[] {
+  return remote.map((each) => {
+    const plugin = loadedGrpc(each);
+    const { name, version, sha256, source, entry: path } = plugin.file;
+    const { loaded, error } = each;
+    const row: ListedPlugin = {
+      ...newRow({ name, version, sha256, source, path }),
+      kind: 'grpc',
+      loaded,
+      error,
+    };
+    row.signature.state = 'unsigned';
+    try {
+      const other = taken.rows.find((one) => one.name === name);
+      if (other) throw refusal(`the name "${name}" is that of another plugin (${other.path})`);
+      takeModule(plugin.metadata.name, { name, row }, taken.builtin, taken.byModule);
+      return { row, plugin };
+    } catch (problem) {
+      return { row: { ...row, loaded: false, error: reasonOf(problem) }, plugin: null };
+    }
+  });
+}
+
 function takeModule(
   module: string,
-  candidate: Candidate,
+  candidate: Named,
   builtin: readonly string[],
-  taken: Map<string, Candidate>,
+  taken: Map<string, Named>,
 ): void {
   if (builtin.includes(module)) throw refusal(`its module "${module}" has the name of a builtin one`);
   const other = taken.get(module);

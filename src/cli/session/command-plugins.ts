@@ -34,7 +34,8 @@ export async function loadCommandPlugins(
 ): Promise<CommandPlugins> {
   const none = { registry, plugins: [], release: () => Promise.resolve() };
   const { pluginsFolder } = await import('../../config/load.ts');
-  if (files.length === 0 && !existsSync(join(pluginsFolder(config), 'registry.json'))) return none;
+  const isInstalled = existsSync(join(pluginsFolder(config), 'registry.json'));
+  if (files.length === 0 && config.plugins.list.length === 0 && !isInstalled) return none;
   const [{ requireFiles, loadPlugins }, { PrivateFolder }, { readLicense }, { withLoadedModules }] =
     await Promise.all([
       import('../../actions/plugins/load-plugins.ts'),

@@ -9,6 +9,9 @@ export interface GrpcLimits {
   output: number;
 }
 
+/** A plugin has no longer than this to say what it is, milliseconds. */
+const describeMs = 5000;
+
 /**
  * Connects once and asks a plugin for its health and its module.
  * @throws Error with the cause; the reason of the signal if that aborts
@@ -18,7 +21,8 @@ export async function describeGrpc(
   limits: GrpcLimits,
   signal: AbortSignal,
 ): Promise<PluginMetadata> {
-  const client = await ModuleClient.open(entry, { outputBytes: limits.output, persistent: false });
+  const hurried = { ...entry, timeout: Math.min(entry.timeout, describeMs) };
+  const client = await ModuleClient.open(hurried, { outputBytes: limits.output, persistent: false });
   try {
     await client.checkHealth(signal);
     return metadataOf(await client.metadata(signal));

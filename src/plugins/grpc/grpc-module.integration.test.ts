@@ -14,7 +14,7 @@ import {
   startResponse,
   usualMetadata,
 } from './fixtures/plugin-server.ts';
-import { grpcModule, unavailableModule } from './grpc-module.ts';
+import { grpcModule, unavailableMetadata } from './grpc-module.ts';
 import type { GrpcEntry } from './module-client.ts';
 
 const metadata = checkMetadata({
@@ -78,7 +78,7 @@ describe('a plugin over gRPC', () => {
     await using server = await PluginServer.start({ execute: () => ({}) });
     const ports = portsOf(8).map((port) => ({ ...port, reason: 'x'.repeat(1_000_000) }));
     await run(server, { ports });
-    expect(server.calls.map(({ context }) => context['open_ports']?.length)).toEqual([2, 2, 2, 2]);
+    expect(server.calls.map(({ context }) => context['open_ports']?.length)).toEqual([3, 3, 2]);
   });
 
   it('is called once when it needs no input', async () => {
@@ -313,7 +313,7 @@ describe('a scan that needs a plugin that was never reached', () => {
   ];
 
   async function stagesWith(entry: GrpcEntry) {
-    const remote = unavailableModule(entry, limits, 'connection refused');
+    const remote = grpcModule(entry, unavailableMetadata(entry, 'connection refused'), limits);
     const run = runGraph(planOf({ modules: [...others, remote], graph }), environmentOf({}));
     await run.finished;
     return Object.fromEntries(run.stages.map((stage) => [stage.instance_id, stage]));

@@ -1,4 +1,3 @@
-import type { Logger } from '../../engine/module.ts';
 import { pause } from '../../net/abort.ts';
 import type { PluginMetadata } from '../plugin.ts';
 import { describeGrpc, type GrpcLimits } from './describe-grpc.ts';
@@ -24,9 +23,8 @@ export interface GrpcPlugin {
 export interface GrpcPluginOptions {
   entries: readonly GrpcEntry[];
   limits: GrpcLimits;
-  log: Pick<Logger, 'info' | 'warn'>;
   /** Called after something in `list` changed. */
-  onChange: () => void;
+  onChange?: () => void;
   /** Waits, or returns early when the signal aborts. */
   wait?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
@@ -96,16 +94,6 @@ export class GrpcPlugins {
     const isSame = error === plugin.error && JSON.stringify(metadata) === JSON.stringify(plugin.metadata);
     if (isSame) return;
     Object.assign(plugin, { metadata, error, loaded: metadata !== null });
-    const { name, endpoint } = plugin.entry;
-    const { log, onChange } = this.#options;
-    if (error === null)
-      log.info('gRPC plugin loaded', {
-        plugin: name,
-        endpoint,
-        module: metadata?.name,
-        version: metadata?.version,
-      });
-    else log.warn('gRPC plugin failed, retrying', { plugin: name, endpoint, error });
-    onChange();
+    this.#options.onChange?.();
   }
 }
