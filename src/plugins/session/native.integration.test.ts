@@ -143,3 +143,20 @@ describe.skipIf(!hasCompiler)('a native plugin in the sandbox', () => {
     expect((await attempt('prints')).error).toBeNull();
   });
 });
+
+/** Headers of Node-API; `npm ci` installs them with Node.js. */
+const headers = join(root, `node_modules/node-linux-${process.arch}/include/node`);
+
+describe.skipIf(!hasCompiler || !isInstalled(join(headers, 'node_api.h')))('an addon for Node.js', () => {
+  it('is loaded as a script', async () => {
+    const source = join(fixtures, 'addon.c');
+    const addon = readFileSync(compilePlugin(folder, source, 'addon', [`-I${headers}`]));
+    const banners = [1, 2, 3, 4].map((port) => banner(port, 'hello'));
+    const { published, error } = await runPlugin(writePlugin('even.node', addon), { inputs: { banners } });
+    expect(error).toBeNull();
+    expect(published).toEqual([
+      ['even_ports.found', { port: 2 }],
+      ['even_ports.found', { port: 4 }],
+    ]);
+  });
+});
