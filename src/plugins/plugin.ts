@@ -78,6 +78,8 @@ export interface PluginLimits {
   output: number;
   /** Run plugins where a part of the sandbox is missing (`plugins.allow_unconfined`). */
   allowUnconfined: boolean;
+  /** Highest ABI of Landlock to use; by default the newest. */
+  landlockAbi?: number;
 }
 
 /** Whether the configuration names it: it runs on its own and has no files. */

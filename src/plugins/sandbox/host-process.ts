@@ -64,6 +64,7 @@ export class HostProcess {
   #stderr = '';
   #failure: SandboxFailure | null = null;
   #lacks: string[] = [];
+  #drain: Promise<void> | null = null;
 
   private constructor(child: Child, { memory, output }: SandboxOptions, receive: Receive) {
     this.#child = child;
@@ -124,9 +125,14 @@ export class HostProcess {
 
   /** Resolves when the host has taken most of what was sent to it, or has ended. */
   async drained(): Promise<void> {
-    if (!this.#child.stdin.writableNeedDrain) return;
-    const drain = new Promise((resolve) => this.#child.stdin.once('drain', resolve));
-    await Promise.race([drain, this.#ended]);
+    if (!this.#child.stdin.writableNeedDrain || this.#failure) return;
+    this.#drain ??= new Promise((resolve) => {
+      this.#child.stdin.once('drain', () => {
+        this.#drain = null;
+        resolve();
+      });
+    });
+    await Promise.race([this.#drain, this.#ended]);
   }
 
   /** Why it has ended, or null. */

@@ -39,6 +39,7 @@ export class PluginSession {
       output: limits.output,
       readable: [file.folder],
       allowUnconfined: limits.allowUnconfined,
+      ...(limits.landlockAbi !== undefined && { landlockAbi: limits.landlockAbi }),
     };
     this.#sandbox = Sandbox.start(options, {
       receive: (frame, host) => this.#receive(frame, host),

@@ -192,6 +192,37 @@ describe('a script', () => {
   });
 });
 
+describe('where a part of the sandbox is missing', () => {
+  const source = plugin('execute(ctx, data) {},');
+  const noLandlock = { landlockAbi: 1 };
+
+  it('plugins are rejected with the reason', async () => {
+    const described = describePlugin(writePlugin('a.mjs', source), { ...trialLimits, ...noLandlock });
+    await expect(described).rejects.toMatchObject({
+      code: 'configuration',
+      message: expect.stringMatching(
+        /lacks a part of the sandbox \(Landlock: ABI 2 is needed, .*plugins\.allow_unconfined/,
+      ),
+    });
+  });
+
+  it('they run with a warning if that is allowed, and the other parts hold', async () => {
+    const tries = plugin(`async execute(ctx, data) {
+      const { execFileSync } = await import('node:child_process');
+      try { execFileSync('/bin/true'); } catch (error) { ctx.log.info(error.code); }
+    },`);
+    const { error, warnings, logged } = await runPlugin(writePlugin('a.mjs', tries), {
+      inputs: { open_ports: ports(1) },
+      limits: { ...noLandlock, allowUnconfined: true },
+    });
+    expect(error).toBe(null);
+    expect(logged).toEqual(['EPERM']);
+    expect(warnings).toEqual([
+      'plugin_unconfined: trial-package runs without a part of the sandbox: Landlock: ABI 2 is needed, this kernel has 1',
+    ]);
+  });
+});
+
 describe('a script with the permission for the network', () => {
   const talk = (body: string) =>
     plugin(`async execute(ctx, data) {
