@@ -8,6 +8,7 @@ import { Tenants } from './access/tenants.ts';
 import { AlertEvaluator } from './background/alerts.ts';
 import { GarbageCollector } from './background/garbage.ts';
 import { Notifier } from './background/notifier.ts';
+import { RuleWatch } from './background/rule-watch.ts';
 import { StoreComparison } from './background/store-comparison.ts';
 import type { ServerContext, VersionInfo } from './context.ts';
 import type { Installed } from './installed.ts';
@@ -87,6 +88,7 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     garbage,
     notifier,
     alerts,
+    rules: new RuleWatch(config, log),
     installed,
     plugins: input.plugins,
     feeds: new ScanFeeds(workers),

@@ -11,6 +11,7 @@ import type { Tenants } from './access/tenants.ts';
 import type { AlertEvaluator } from './background/alerts.ts';
 import type { GarbageCollector } from './background/garbage.ts';
 import type { Notifier } from './background/notifier.ts';
+import type { RuleWatch } from './background/rule-watch.ts';
 import type { StoreComparison } from './background/store-comparison.ts';
 import type { Installed } from './installed.ts';
 import type { LogOutput } from './logging/log-output.ts';
@@ -55,6 +56,7 @@ export interface ServerContext {
   garbage: GarbageCollector;
   notifier: Notifier;
   alerts: AlertEvaluator;
+  rules: RuleWatch;
   installed: Installed;
   plugins: ServerPlugins;
   /** Events of scans that clients follow. */

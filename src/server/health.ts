@@ -67,6 +67,7 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
     ...resultHealth(context),
     ...alertHealth(context),
     ...pluginHealth(context),
+    ...ruleHealth(context),
     ...presenceHealth(context),
     ...(await recordHealth(context, space)),
     ...comparisonHealth(context),
@@ -159,6 +160,10 @@ function notificationHealth({ notifier }: RouteContext): HealthCheck[] {
 /** Alert rules that cannot be evaluated need action. */
 function alertHealth({ alerts: { fault } }: RouteContext): HealthCheck[] {
   return fault === null ? [] : [{ name: 'alerts', status: 'degraded', message: fault }];
+}
+
+function ruleHealth({ rules: { fault } }: RouteContext): HealthCheck[] {
+  return fault === null ? [] : [{ name: 'evaluation_rules', status: 'degraded', message: fault }];
 }
 
 /** Graphs that name their modules fail. */

@@ -9,7 +9,7 @@ import { VulndbSync } from './vulndb-sync.ts';
 
 /** Background tasks of a server, beside scans and requests. */
 export function backgroundComponents(context: ServerContext, folders: ScanFolders): Component[] {
-  const { config, log, results, comparison, alerts } = context;
+  const { config, log, results, comparison, alerts, rules } = context;
   return [
     folders,
     ...(results ? [results] : []),
@@ -20,6 +20,7 @@ export function backgroundComponents(context: ServerContext, folders: ScanFolder
     new VulndbSync(config, log),
     notifierComponent(context),
     alerts,
+    rules,
     new JobClock(context),
     licenseComponent(context),
   ];
