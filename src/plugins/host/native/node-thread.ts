@@ -9,7 +9,7 @@ import { requireSuccess } from './plugin-struct.ts';
  * Of V8 in the thread. Without a code range of its own size it maps 512 MiB for code, which count against the memory
  * limit of the plugin.
  */
-const resourceLimits = { codeRangeSizeMb: 16, maxYoungGenerationSizeMb: 8 };
+const resourceLimits = { codeRangeSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
 /** A thread that executes nodes, one after the other. */
 export class NodeThread {
