@@ -1,0 +1,185 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writePackage } from '../../src/plugins/package-archive.ts';
+import { Home } from '../cli/command.ts';
+import { postgresObstacle } from '../postgres.ts';
+import { ServerProcess } from '../program.ts';
+import { Lab } from '../workers/cluster.ts';
+
+/** Reports each open port; the version tells which one ran. */
+const noteTitles = (version: string) => `
+export const Plugin = {
+  name: () => 'title_note',
+  description: () => 'Notes every banner.',
+  version: () => '${version}',
+  type: 'evaluation',
+  configSchema: () => ({}),
+  configure() {},
+  requires: () => ['open_ports'],
+  provides: () => ['vulnerabilities'],
+  initialize() {},
+  cleanup() {},
+  async execute(ctx, data) {
+    for await (const { host, port, protocol } of data.stream('open_ports')) {
+      await data.append('vulnerabilities', {
+        host, port, protocol, id: 'title-note', title: 'Noted', severity: 'low', cvss: null, kev: false, epss: null,
+        cpe: null, affected: null, detected: null, confidence: 0.9, backport_note: null, class: 'certain',
+        evidence: 'version ${version}', remediation: 'none', references: [], plugin: 'title_note',
+      });
+    }
+  },
+};
+`;
+
+const graph = `name: noted
+nodes:
+  - {id: ping, module: tcp_probe_discovery}
+  - {id: sweep, module: syn_scanner, depends_on: [ping]}
+  - {id: note, module: title_note, depends_on: [sweep]}
+  - {id: report, module: json_reporter, depends_on: [note]}
+`;
+
+interface Result {
+  results: { ports: { vulnerabilities: { id: string; evidence: string; producer?: object }[] }[] }[];
+  stages?: { module_type: string; status: string; error: string | null }[];
+}
+
+const home = new Home();
+let target: Server;
+let port = 0;
+
+beforeAll(async () => {
+  target = createServer((_request, response) => response.end('hello'));
+  await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+  port = (target.address() as AddressInfo).port;
+});
+afterAll(() => {
+  target.close();
+  home.remove();
+});
+
+const findingsOf = ({ results }: Result) =>
+  results.flatMap((host) => host.ports.flatMap(({ vulnerabilities }) => vulnerabilities));
+
+async function packageOf(version: string): Promise<Buffer> {
+  const manifest = `name: titles\nversion: ${version}\nkind: script\nentry: main.mjs\n`;
+  return writePackage(
+    new Map([
+      ['plugin.yaml', Buffer.from(manifest)],
+      ['main.mjs', Buffer.from(noteTitles(version))],
+    ]),
+  );
+}
+
+describe('portolan scan --plugin', { timeout: 90_000 }, () => {
+  it('runs a script for one scan, whose records name it, and leaves no file behind', async () => {
+    const file = home.file('titles.mjs');
+    writeFileSync(file, noteTitles('1.2.3'));
+    const before = new Set(readdirSync(tmpdir()));
+    const scan = ['scan', '127.0.0.1', '--ports', String(port), '--plugin', file];
+    const { code, stdout, stderr } = await home.run([...scan, '--format', 'json', '-q']);
+    expect([code, stderr]).toEqual([0, '']);
+    const producer = { name: 'titles', version: '1.2.3', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
+    expect(findingsOf(JSON.parse(stdout) as Result)).toMatchObject([{ id: 'title-note', producer }]);
+    const left = readdirSync(tmpdir()).filter(
+      (name) => name.startsWith('portolan-plugins-') && !before.has(name),
+    );
+    expect(left).toEqual([]);
+    const plan = await home.run([...scan, '--dry-run']);
+    expect(plan.stdout).toMatch(/^title_note +title_note +\w.* runs$/m);
+  });
+
+  it('refuses a file that is no plugin before anything is sent, and a server as the place', async () => {
+    const file = home.file('no-plugin.mjs');
+    writeFileSync(file, 'export const other = 1;\n');
+    const scan = ['scan', '127.0.0.1', '--ports', String(port), '--plugin', file];
+    const refused = await home.run(scan);
+    expect([refused.code, refused.stdout]).toEqual([3, '']);
+    expect(refused.stderr).toContain(`--plugin ${file}: `);
+    const remote = await home.run([...scan, '--server', 'http://127.0.0.1:9']);
+    expect([remote.code, remote.stderr]).toEqual([2, expect.stringContaining('portolan plugin install')]);
+  });
+});
+
+describe('a server with an installed plugin', { timeout: 120_000 }, () => {
+  const plugins = home.file('plugins');
+  const env = { SERVICE_PLUGINS__DIR: plugins, XDG_CONFIG_HOME: home.file('config') };
+
+  async function install(version: string): Promise<void> {
+    const file = home.file(`titles-${version}.tar.gz`);
+    writeFileSync(file, await packageOf(version));
+    expect((await home.run(['plugin', 'install', file], { env })).code).toBe(0);
+  }
+
+  const resultOf = async (server: ServerProcess, scanId: string) =>
+    ((await server.request(`/api/v1/scans/${scanId}/results`)).body as { data: Result }).data;
+
+  it('runs it where a graph names it; a newer version is taken at a reload, for scans accepted then', async () => {
+    mkdirSync(home.file('config/portolan/dags'), { recursive: true });
+    writeFileSync(home.file('config/portolan/dags/noted.yaml'), graph);
+    await install('1.0.0');
+    const server = new ServerProcess({ env });
+    try {
+      await server.start();
+      const order = { targets: ['127.0.0.1'], ports: [port], dag: 'noted', options: { discover: false } };
+      const listed = (await server.request('/api/v1/plugins')).body as { data: { plugins: object[] } };
+      expect(listed.data.plugins).toMatchObject([{ name: 'titles', loaded: true, error: null }]);
+      const modules = (await server.request('/api/v1/modules')).body as { data: { modules: object[] } };
+      expect(modules.data.modules).toContainEqual(
+        expect.objectContaining({ name: 'title_note', source: 'plugin titles' }),
+      );
+      const evidence = async () => {
+        const scanId = await server.submit(order);
+        await server.waitForEnd(scanId, 60_000);
+        return findingsOf(await resultOf(server, scanId)).map((finding) => finding.evidence);
+      };
+      expect(await evidence()).toEqual(['version 1.0.0']);
+      await install('1.1.0');
+      expect(await evidence()).toEqual(['version 1.0.0']);
+      process.kill(server.pid, 'SIGHUP');
+      await expect.poll(evidence, { timeout: 60_000 }).toEqual(['version 1.1.0']);
+
+      writeFileSync(join(plugins, 'titles/1.1.0/main.mjs'), 'altered');
+      await server.stop();
+      await server.start();
+      const { data } = (await server.request('/api/v1/plugins')).body as { data: { plugins: object[] } };
+      expect(data.plugins).toMatchObject([
+        { loaded: false, error: expect.stringContaining('altered on disk') },
+      ]);
+      const health = (await server.request('/api/v1/health')).body as { checks: { name: string }[] };
+      expect(health.checks.map(({ name }) => name)).toContain('plugins');
+    } finally {
+      await server.dispose();
+    }
+  });
+});
+
+describe.skipIf(postgresObstacle() !== null)('a worker', { timeout: 120_000 }, () => {
+  it('takes the package of a shard from the database', async () => {
+    const lab = await Lab.open(['127.86.17.1'], 3);
+    try {
+      const file = home.file('shared.mjs');
+      writeFileSync(file, noteTitles('2.0.0'));
+      const cluster = await lab.cluster({}, ['--plugin', file]);
+      await cluster.worker();
+      const scanId = await cluster.server.submit({
+        targets: ['127.86.17.1'],
+        ports: lab.field.ports,
+        pool: 'lab',
+        dag: 'port-scan',
+        options: { discover: false },
+      });
+      const scan = await cluster.server.waitForEnd(scanId, 60_000);
+      expect(scan.status).toBe('completed');
+      const { body } = await cluster.server.request(`/api/v1/scans/${scanId}/results`);
+      const findings = findingsOf((body as { data: Result }).data);
+      expect(findings.map(({ evidence }) => evidence)).toEqual(Array(3).fill('version 2.0.0'));
+    } finally {
+      await lab.dispose();
+    }
+  });
+});
