@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writePackage } from '../../src/plugins/package-archive.ts';
@@ -79,16 +78,15 @@ describe('portolan scan --plugin', { timeout: 90_000 }, () => {
   it('runs a script for one scan, whose records name it, and leaves no file behind', async () => {
     const file = home.file('titles.mjs');
     writeFileSync(file, noteTitles('1.2.3'));
-    const before = new Set(readdirSync(tmpdir()));
+    const temporary = home.file('temporary');
+    mkdirSync(temporary);
+    const env = { TMPDIR: temporary };
     const scan = ['scan', '127.0.0.1', '--ports', String(port), '--plugin', file];
-    const { code, stdout, stderr } = await home.run([...scan, '--format', 'json', '-q']);
+    const { code, stdout, stderr } = await home.run([...scan, '--format', 'json', '-q'], { env });
     expect([code, stderr]).toEqual([0, '']);
     const producer = { name: 'titles', version: '1.2.3', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
     expect(findingsOf(JSON.parse(stdout) as Result)).toMatchObject([{ id: 'title-note', producer }]);
-    const left = readdirSync(tmpdir()).filter(
-      (name) => name.startsWith('portolan-plugins-') && !before.has(name),
-    );
-    expect(left).toEqual([]);
+    expect(readdirSync(temporary).filter((name) => name.startsWith('portolan-'))).toEqual([]);
     const plan = await home.run([...scan, '--dry-run']);
     expect(plan.stdout).toMatch(/^title_note +title_note +\w.* runs$/m);
   });
@@ -134,7 +132,7 @@ describe('a server with an installed plugin', { timeout: 120_000 }, () => {
       );
       const evidence = async () => {
         const scanId = await server.submit(order);
-        await server.waitForEnd(scanId, 60_000);
+        await server.waitForEnd(scanId);
         return findingsOf(await resultOf(server, scanId)).map((finding) => finding.evidence);
       };
       expect(await evidence()).toEqual(['version 1.0.0']);
@@ -173,7 +171,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker', { timeout: 120_000 }, (
         dag: 'port-scan',
         options: { discover: false },
       });
-      const scan = await cluster.server.waitForEnd(scanId, 60_000);
+      const scan = await cluster.server.waitForEnd(scanId);
       expect(scan.status).toBe('completed');
       const { body } = await cluster.server.request(`/api/v1/scans/${scanId}/results`);
       const findings = findingsOf((body as { data: Result }).data);
