@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
 import type { Finding, Severity, SeverityCounts } from './finding.ts';
 import type { PortCoverage, Protocol } from './host.ts';
-import { jointProducers, type Produced } from './producer.ts';
+import type { Produced } from './producer.ts';
 import type { Fingerprint } from './service.ts';
 import type { UnidentifiedReason } from './text/banner.ts';
 
@@ -10,7 +10,7 @@ import type { UnidentifiedReason } from './text/banner.ts';
  * One line of the record (JSON Lines). The identity of a row is its type plus host (host), host/port/protocol
  * (port), id/host/port/protocol (vulnerability), host/port/framework/control (compliance), target/code/node (error),
  * key/host/port/protocol/value (extra). A row may be written again, richer: readers merge rows of one identity field by
- * field, later non-null values winning.
+ * field (`mergeRows`).
  */
 export type ResultRow =
   | HostRow
@@ -209,16 +209,4 @@ function digestOf(value: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(value) ?? '')
     .digest('base64');
-}
-
-/** Merges two rows of one identity: later non-null values win. */
-export function mergeRows<R extends ResultRow>(earlier: R, later: R): R {
-  const merged: Record<string, unknown> = { ...earlier };
-  for (const [key, value] of Object.entries(later)) {
-    const known = value !== null && value !== undefined;
-    // A port that was probed again successfully is no longer unidentified.
-    if (known || (key === 'unidentified_reason' && value === null)) merged[key] = value;
-  }
-  if ('producer' in merged) Object.assign(merged, jointProducers(earlier as Produced, later as Produced));
-  return merged as unknown as R;
 }

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { mergeRows } from '../../domain/merge-rows.ts';
 import type { Produced } from '../../domain/producer.ts';
-import {
-  mergeRows,
-  type PortRow,
-  type ResultRow,
-  rowIdentity,
-  type VulnerabilityRow,
-} from '../../domain/result.ts';
+import { type PortRow, type ResultRow, rowIdentity, type VulnerabilityRow } from '../../domain/result.ts';
 import { completeRow } from '../../workspace/record/row-line.ts';
 import { ResultRecorder } from './record-results.ts';
 
@@ -35,12 +30,7 @@ function record() {
 }
 
 function merged(rows: ResultRow[]): ResultRow[] {
-  const byIdentity = new Map<string, ResultRow>();
-  for (const row of rows) {
-    const earlier = byIdentity.get(rowIdentity(row));
-    byIdentity.set(rowIdentity(row), earlier ? mergeRows(earlier, row) : row);
-  }
-  return [...byIdentity.values()];
+  return [...Map.groupBy(rows, rowIdentity).values()].flatMap((same) => mergeRows(same) ?? []);
 }
 
 describe('ResultRecorder', () => {
@@ -172,6 +162,61 @@ describe('ResultRecorder', () => {
     expect(JSON.stringify(findings.map((row) => (row as VulnerabilityRow).vulnerability))).not.toContain(
       'sha256',
     );
+  });
+
+  it('keeps what builtin modules say of a port and adds what plugins say, in any order', async () => {
+    const plugin = { name: 'one', version: '1.0.0', sha256: 'ab' };
+    const own = (recorder: ResultRecorder) => {
+      void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+      void recorder.take('banners', banner);
+      void recorder.take('service_fingerprints', claim);
+    };
+    const other = (recorder: ResultRecorder) => {
+      void recorder.take('open_ports', { ...endpoint, state: 'open|filtered', reason: 'x' }, plugin);
+      void recorder.take('banners', { ...banner, banner: 'no', banner_b64: 'bm8=' }, plugin);
+      void recorder.take('service_fingerprints', { ...claim, match: 'telnet', confidence: 0.8 }, plugin);
+      const attributes = { telnet: { says: 1 } };
+      void recorder.take(
+        'parsed_services',
+        { ...endpoint, service: 'x', parser: 'x', attributes, truncated: false },
+        plugin,
+      );
+    };
+    for (const order of [
+      [own, other],
+      [other, own],
+    ]) {
+      const { rows, recorder } = record();
+      for (const publish of order) publish(recorder);
+      expect(recorder.counts).toEqual({ live_hosts: 1, open_ports: 1, vulnerabilities: 0 });
+      await recorder.flush();
+      const [port] = merged(rows).filter((row) => row.type === 'port');
+      expect(port).toMatchObject({
+        state: 'open',
+        reason: 'syn-ack',
+        banner: banner.banner,
+        banner_b64: null,
+        service: { name: 'ssh' },
+        fingerprints: [{ match: 'ssh' }, { match: 'telnet' }],
+        attributes: { telnet: { says: 1 } },
+        producer: plugin,
+      });
+    }
+  });
+
+  it('writes a host that a plugin found first again when a builtin module finds it', () => {
+    const { rows, recorder } = record();
+    const plugin = { name: 'one', version: '1.0.0', sha256: 'ab' };
+    const host = '127.0.0.1';
+    const counts = { host, protocol: 'tcp', open: 9, closed: 9, filtered: 9, not_tried: 9 };
+    void recorder.take('port_counts', { ...counts, all_ports_open: true }, plugin);
+    void recorder.take('discovered_hosts', { ip: host, latency_ms: 900, method: 'x' }, plugin);
+    void recorder.take('discovered_hosts', { ip: host, latency_ms: 1, method: 'icmp-echo' });
+    const swept = { open: 1, closed: 2, filtered: 0, not_tried: 0 };
+    void recorder.take('port_counts', { host, protocol: 'udp', ...swept, all_ports_open: false });
+    expect(merged(rows)).toMatchObject([
+      { latency_ms: 1, method: 'icmp-echo', port_counts: swept, all_ports_open: false, producer: plugin },
+    ]);
   });
 
   it('keeps the plugins of every row of a host when they are merged', () => {

@@ -34,7 +34,7 @@ export interface RecordSink {
 
 /**
  * Converts published items into rows of the record. A row is written as soon as it exists and again, richer, when
- * more is known; readers merge rows of one identity.
+ * more is known; readers merge rows of one identity. What plugins say stands in rows of their own.
  */
 export class ResultRecorder {
   readonly counts: ScanCounts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
@@ -42,7 +42,10 @@ export class ResultRecorder {
   readonly #sink: RecordSink;
   readonly #hostnames: ReadonlyMap<string, string[]>;
   readonly #hosts = new Set<string>();
+  /** Those with a row of builtin modules. */
+  readonly #builtinHosts = new Set<string>();
   readonly #counts = new Map<string, CountsByProtocol>();
+  /** A port has a row of builtin modules and one of plugins, by `openRowKey`. */
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
   readonly #extras: ExtraRows;
@@ -95,12 +98,15 @@ export class ResultRecorder {
     if (row.type === 'extra') this.#extras.recall(row);
     if (row.type !== 'port') return undefined;
     this.#countPort(row);
+    // What plugins added stands in the record under their name; here it is known, whoever said it.
+    const { producer: _producer, producers: _producers, ...known } = row;
     // A marked port is probed again; its next row clears the mark.
-    return this.#keep(row.unidentified_reason ? { ...row, unidentified_reason: null } : row);
+    return this.#keep(known.unidentified_reason ? { ...known, unidentified_reason: null } : known);
   }
 
   #restoreHost(row: HostRow): void {
     this.#countHost(row.host);
+    if (!row.producer) this.#builtinHosts.add(row.host);
     const counts = countsByProtocol(row);
     if (counts.tcp || counts.udp) this.#counts.set(row.host, counts);
   }
@@ -115,8 +121,8 @@ export class ResultRecorder {
     this.#timer = null;
     const waiting = [...this.#dirty];
     this.#dirty.clear();
-    for (const identity of waiting) {
-      const row = this.#ports.get(identity);
+    for (const key of waiting) {
+      const row = this.#ports.get(key);
       if (row) await this.#write({ ...row, timestamp: now() });
     }
   }
@@ -155,7 +161,8 @@ export class ResultRecorder {
 
   #host(host: Host, plugin: Producer | undefined): Promise<void> | undefined {
     // Several modules find the same host: write a row only for the first, or for one that adds facts.
-    if (this.#hosts.has(host.ip) && !host.mac && !host.hostname) return undefined;
+    const known = plugin ? this.#hosts : this.#builtinHosts;
+    if (known.has(host.ip) && !host.mac && !host.hostname) return undefined;
     const row = this.#hostRow(host.ip, plugin);
     row.latency_ms = host.latency_ms;
     row.method = host.method;
@@ -170,10 +177,11 @@ export class ResultRecorder {
     { host, protocol, all_ports_open, stack: _stack, ...own }: PortCounts,
     plugin: Producer | undefined,
   ): Promise<void> | undefined {
-    const before = this.#counts.get(host) ?? null;
+    // Those of plugins are not added to the others.
+    const before = plugin ? null : (this.#counts.get(host) ?? null);
     const udp = protocol === 'udp' ? own : before?.udp;
     const tcp = protocol === 'tcp' ? own : before?.tcp;
-    this.#counts.set(host, { tcp, udp });
+    if (!plugin) this.#counts.set(host, { tcp, udp });
     const row = this.#hostRow(host, plugin);
     row.port_counts = addCounts(tcp, udp);
     if (udp) row.udp_port_counts = udp;
@@ -298,6 +306,7 @@ export class ResultRecorder {
     const row: HostRow = { type: 'host', timestamp: now(), host, state: 'up' };
     if (hostnames) row.hostnames = hostnames;
     if (plugin) row.producer = plugin;
+    else this.#builtinHosts.add(host);
     return row;
   }
 
@@ -310,19 +319,20 @@ export class ResultRecorder {
     const blank = blankPort(endpoint);
     // Otherwise the state may be in an earlier row, which readers merge with this one.
     if (!this.#portsPublished) Object.assign(blank, respondingPort(endpoint));
-    const identity = rowIdentity(blank);
-    const row = this.#ports.get(identity) ?? blank;
+    if (plugin) blank.producer = plugin;
+    const key = openRowKey(blank);
+    const row = this.#ports.get(key) ?? blank;
     change(row);
     if (plugin) Object.assign(row, jointProducers(row, { producer: plugin }));
-    this.#dirty.add(identity);
+    this.#dirty.add(key);
     this.#timer ??= setTimeout(() => void this.flush(), flushMs);
     return this.#keep(row);
   }
 
   #keep(row: PortRow): Promise<void> | undefined {
-    const identity = rowIdentity(row);
-    this.#ports.delete(identity);
-    this.#ports.set(identity, row);
+    const key = openRowKey(row);
+    this.#ports.delete(key);
+    this.#ports.set(key, row);
     if (this.#ports.size <= maxOpenRows) return undefined;
     const [oldest, evicted] = this.#ports.entries().next().value as [string, PortRow];
     this.#ports.delete(oldest);
@@ -336,7 +346,8 @@ export class ResultRecorder {
   }
 
   #countPort(row: PortRow): void {
-    if (!this.#ports.has(rowIdentity(row))) this.counts.open_ports++;
+    const identity = rowIdentity(row);
+    if (!this.#ports.has(identity) && !this.#ports.has(`${identity}${pluginMark}`)) this.counts.open_ports++;
   }
 
   #countFinding(finding: { severity: keyof SeverityCounts }): void {
@@ -359,6 +370,13 @@ export class ResultRecorder {
     this.#failure = error;
     this.#onFailure(error);
   }
+}
+
+/** Ends the keys of rows of plugins. */
+const pluginMark = ' plugins';
+
+function openRowKey(row: PortRow): string {
+  return row.producer ? `${rowIdentity(row)}${pluginMark}` : rowIdentity(row);
 }
 
 /** A row without state and reason. */

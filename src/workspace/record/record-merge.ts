@@ -1,7 +1,8 @@
 import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { mergeRows, type ResultRow } from '../../domain/result.ts';
+import { mergeRows } from '../../domain/merge-rows.ts';
+import type { ResultRow } from '../../domain/result.ts';
 import { type Block, linesOf, readBlock } from './record-files.ts';
 import { completeRow, parseRow } from './row-line.ts';
 import { RowOrder, type RowPosition } from './row-order.ts';
@@ -59,13 +60,16 @@ function parseBytes(line: Buffer): ResultRow | null {
 }
 
 function mergePlaces(reader: RowReader, places: RowPosition[]): MergedRow | null {
-  let merged: ResultRow | null = null;
-  for (const place of places) {
-    const row = parseRow(reader.read(place));
-    if (row !== null) merged = merged === null ? row : mergeRows(merged, row);
-  }
+  const merged = mergeRows(rowsAt(reader, places));
   const lastRow = places.at(-1)?.row ?? 0;
   return merged && { row: completeRow(merged), lastRow };
+}
+
+function* rowsAt(reader: RowReader, places: readonly RowPosition[]): Generator<ResultRow> {
+  for (const place of places) {
+    const row = parseRow(reader.read(place));
+    if (row !== null) yield row;
+  }
 }
 
 /** Reads rows from anywhere in the file, synchronously: they were just read and are in the page cache. */

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
-import { mergeRows, type ResultRow, rowIdentity, type VulnerabilityRow } from '../../domain/result.ts';
+import { mergeRows } from '../../domain/merge-rows.ts';
+import { type ResultRow, rowIdentity, type VulnerabilityRow } from '../../domain/result.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
 import { compareAddresses } from '../../domain/targets/address.ts';
 import type { ScanFolder } from '../scan-folder.ts';
@@ -343,12 +344,8 @@ describe('a finished record', () => {
   }
 
   function naive(rows: ResultRow[]): ResultRow[] {
-    const merged = new Map<string, ResultRow>();
-    for (const row of rows) {
-      const before = merged.get(rowIdentity(row));
-      merged.set(rowIdentity(row), before ? mergeRows(before, row) : row);
-    }
-    const kinds = [...merged.values()].map((row) => completeRow(row));
+    const merged = [...Map.groupBy(rows, rowIdentity).values()].flatMap((same) => mergeRows(same) ?? []);
+    const kinds = merged.map((row) => completeRow(row));
     const errors = kinds.filter((row) => row.type === 'error');
     return [...errors, ...kinds.filter((row) => row.type !== 'error').sort(naiveOrder)];
   }
