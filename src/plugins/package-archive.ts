@@ -55,12 +55,19 @@ export async function writePackage(files: ReadonlyMap<string, Buffer>): Promise<
   return archive;
 }
 
-/** The first bytes tell zip from gzip: no archive can be both. */
+/** Whether the first bytes are those of zip or gzip; no archive can be both. */
+export function isArchive(bytes: Buffer): boolean {
+  return isZip(bytes) || bytes.toString('latin1', 0, 2) === '\x1f\x8b';
+}
+
+function isZip(bytes: Buffer): boolean {
+  return bytes.toString('latin1', 0, 2) === 'PK';
+}
+
 async function readEntries(bytes: Buffer): Promise<Map<string, Buffer>> {
   const names = new ArchiveNames();
   const add = (entry: ArchiveEntry) => names.add(entry);
-  const zip = bytes.toString('latin1', 0, 2) === 'PK';
-  const entries = zip
+  const entries = isZip(bytes)
     ? await unpackZip(bytes, maxPackageBytes, add)
     : await readTar(await gunzipped(bytes), add);
   return new Map([...entries].map(([name, content]) => [plainName(name), content]));

@@ -1,9 +1,11 @@
-import { basename } from 'node:path';
+import { basename, extname } from 'node:path';
+import { stringify } from 'yaml';
 import { PortolanError } from '../domain/errors.ts';
-import type { PluginKind } from './manifest.ts';
-import { maxPackageBytes, readPackage, sha256Of } from './package-archive.ts';
+import { manifestFile, type PluginKind, pathProblem } from './manifest.ts';
+import { maxPackageBytes, readPackage, sha256Of, writePackage } from './package-archive.ts';
 import type { PluginFile } from './plugin.ts';
 import type { StoredPackage } from './plugin-store.ts';
+import { signedHash } from './signature.ts';
 
 /** The bytes of a plugin that were hashed, and what follows from them alone. */
 export interface PluginBytes {
@@ -32,6 +34,8 @@ const kinds: Readonly<Record<string, PluginKind>> = {
 };
 /** Version of a bare file until it says its own. */
 const bareVersion = '0.0.0';
+/** Version of the package of a bare file. */
+const wrappedVersion = '0.1.0';
 
 /** @throws PortolanError `configuration` if the bytes are no valid package */
 export async function pluginOfArchive(
@@ -60,7 +64,7 @@ export async function pluginOfFile(
   { archive: bytes, signature }: StoredPackage,
   source = `file ${path}`,
 ): Promise<PluginBytes> {
-  if (/\.(tar\.gz|tgz|zip)$/i.test(path)) return pluginOfArchive({ archive: bytes, signature }, source);
+  if (isArchiveName(path)) return pluginOfArchive({ archive: bytes, signature }, source);
   const entry = basename(path);
   const [, stem = '', extension = ''] = /^(.*)\.([^.]+)$/.exec(entry) ?? [];
   const kind = Object.hasOwn(kinds, extension.toLowerCase()) ? kinds[extension.toLowerCase()] : undefined;
@@ -82,6 +86,58 @@ export async function pluginOfFile(
     signature,
     contents: new Map([[entry, bytes]]),
   };
+}
+
+/** Whether a path is that of a package, and not that of a bare file. */
+export function isArchiveName(path: string): boolean {
+  return /\.(tar\.gz|tgz|zip)$/i.test(path);
+}
+
+/** What a package has and a bare file has not; null = not given. */
+export interface WrapOptions {
+  name: string | null;
+  version: string | null;
+  permissions: string[];
+}
+
+/**
+ * The package of a bare file; its signature stays that of the file.
+ * @param path its name decides kind and name
+ * @throws PortolanError `usage` for an unknown extension, `configuration` for a name, version or permission that no package has
+ */
+export async function wrapFile(
+  path: string,
+  stored: StoredPackage,
+  { name, version, permissions }: WrapOptions,
+): Promise<StoredPackage> {
+  const { file, bytes } = await pluginOfFile(path, stored);
+  // Such as one with a space in its name.
+  const entry = pathProblem(file.entry) === null ? file.entry : `${file.name}${extname(file.entry)}`;
+  const manifest = {
+    name: name ?? file.name,
+    version: version ?? wrappedVersion,
+    kind: file.kind,
+    entry,
+    permissions,
+  };
+  const archive = await writePackage(
+    new Map([
+      [entry, bytes],
+      [manifestFile, Buffer.from(stringify(manifest))],
+    ]),
+  );
+  return { archive, signature: stored.signature };
+}
+
+/**
+ * The bytes that the signature of a plugin is about: the archive or the bare file. Of a package with one file, which grants
+ * nothing and requires nothing, that file may be signed: it could do the same without the package.
+ */
+export function signedBytes({ file, requires, bytes, signature, contents }: PluginBytes): Buffer {
+  const entry = contents.get(file.entry);
+  const wrapped =
+    file.archive && contents.size === 2 && requires.length === 0 && file.permissions.length === 0;
+  return wrapped && entry && signedHash(signature) === sha256Of(entry) ? entry : bytes;
 }
 
 /** As names of packages are, at most 63 characters. */

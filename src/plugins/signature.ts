@@ -165,6 +165,12 @@ function verifies(message: Buffer, signature: string, raw: Buffer): boolean {
   }
 }
 
+/** SHA-256 of the file that a signature file is about, unchecked; null if it is malformed. */
+export function signedHash(text: string | null): string | null {
+  const read = text === null ? '' : parseSignature(text);
+  return typeof read === 'string' ? null : read.sha256;
+}
+
 /** @returns why it is malformed, for anything but a signature file */
 function parseSignature(text: string): SignatureFile | string {
   let read: Partial<Record<keyof SignatureFile, unknown>> | null;

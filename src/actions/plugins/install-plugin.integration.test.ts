@@ -8,10 +8,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { loadConfig } from '../../config/load.ts';
 import { sha256Of, writePackage } from '../../plugins/package-archive.ts';
+import { PluginStore } from '../../plugins/plugin-store.ts';
+import { PrivateFolder } from '../../plugins/private-folder.ts';
 import { createSigningKeys, signFile } from '../../plugins/signature.ts';
 import { License } from '../../workspace/license/read-license.ts';
 import { installPlugin, rollBackPlugin, updatePlugin } from './install-plugin.ts';
 import { listPlugins, removePlugin } from './list-plugins.ts';
+import { loadPlugins } from './load-plugins.ts';
 
 const keys = createSigningKeys();
 let dir = '';
@@ -64,8 +67,8 @@ const metadata = {
   provides: [],
 };
 
-function packed(version: string, name = 'hello'): Promise<Buffer> {
-  const manifest = `name: ${name}\nversion: ${version}\nkind: script\nentry: lib/main.mjs\n`;
+function packed(version: string, name = 'hello', more = ''): Promise<Buffer> {
+  const manifest = `name: ${name}\nversion: ${version}\nkind: script\nentry: lib/main.mjs\n${more}`;
   return writePackage(
     new Map([
       ['plugin.yaml', Buffer.from(manifest)],
@@ -86,7 +89,13 @@ async function fileOf(bytes: Buffer, signature: string | null = null): Promise<s
 }
 
 const install = async (source: string, context = contextOf(), sha256: string | null = null, force = false) =>
-  installPlugin({ source, sha256, force }, context);
+  one(await installPlugin({ source, sha256, force }, context));
+
+/** The only one of them. */
+function one<T>(changes: T[]): T {
+  expect(changes).toHaveLength(1);
+  return changes[0] as T;
+}
 
 /** Everything below the folder of plugins but its lock and registry. */
 async function left(): Promise<string[]> {
@@ -102,7 +111,7 @@ describe('installing from a file', () => {
     expect(await readdir(join(dir, 'plugins/hello'))).toEqual(['1.1.0', '1.2.0']);
     const folder = await stat(join(dir, 'plugins/hello/1.2.0/lib'));
     expect(folder.mode & 0o777).toBe(0o700);
-    expect((await rollBackPlugin('hello', contextOf())).current.version).toBe('1.1.0');
+    expect(one(await rollBackPlugin('hello', contextOf())).current.version).toBe('1.1.0');
     const context = { ...contextOf(), describe: async () => metadata };
     expect(await listPlugins(context)).toMatchObject([
       {
@@ -113,7 +122,7 @@ describe('installing from a file', () => {
         error: null,
       },
     ]);
-    await removePlugin('hello', context.config);
+    await removePlugin('hello', context.config, { force: false });
     expect([await left(), await listPlugins(context)]).toEqual([[], []]);
   });
 
@@ -197,13 +206,133 @@ describe('installing from a file', () => {
     await expect(install(await fileOf(await packed('2.0.0')))).rejects.toThrow(/not a folder/);
     expect(await readdir(outside)).toEqual(['1.0.0']);
     for (const name of ['../outside', '..', '-rf', '__proto__', 'a'.repeat(300)]) {
-      await expect(removePlugin(name, contextOf().config)).rejects.toMatchObject({ code: 'usage' });
+      await expect(removePlugin(name, contextOf().config, { force: false })).rejects.toMatchObject({
+        code: 'usage',
+      });
     }
-    await expect(removePlugin('other-data', contextOf().config)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(removePlugin('other-data', contextOf().config, { force: true })).rejects.toMatchObject({
+      code: 'not_found',
+    });
     expect([existsSync(join(outside, '1.0.0')), existsSync(join(dir, 'plugins/other-data'))]).toEqual([
       true,
       true,
     ]);
+  });
+});
+
+describe('requirements', () => {
+  const requiring = async (name: string, ...others: string[]) =>
+    fileOf(await packed('1.0.0', name, `requires: [${others.join(', ')}]\n`));
+
+  it('that are missing are named with the command that installs them', async () => {
+    const file = await requiring('child', 'parent', 'uncle');
+    await expect(install(file)).rejects.toMatchObject({
+      code: 'configuration',
+      message: expect.stringMatching(
+        /requires parent, uncle, .*portolan plugin install parent; portolan plugin install uncle$/,
+      ),
+    });
+    expect(await left()).toEqual([]);
+    expect((await install(file, contextOf(), null, true)).name).toBe('child');
+  });
+
+  it('stay installed as long as another plugin requires them, unless forced', async () => {
+    await install(await fileOf(await packed('1.0.0', 'parent')));
+    await install(await requiring('child', 'parent'));
+    const { config } = contextOf();
+    await expect(removePlugin('parent', config, { force: false })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('child requires parent'),
+    });
+    await removePlugin('child', config, { force: false });
+    await removePlugin('parent', config, { force: false });
+    await install(await fileOf(await packed('1.0.0', 'parent')));
+    await install(await requiring('child', 'parent'));
+    await removePlugin('parent', config, { force: true });
+    expect((await left()).filter((path) => !path.includes('/'))).toEqual(['child']);
+  });
+});
+
+describe('installing a bare file', () => {
+  const code = 'export const Plugin = {};\n';
+  const bare = async (name: string, signature: string | null = null, content = code) => {
+    const file = join(dir, name);
+    await writeFile(file, content);
+    if (signature !== null) await writeFile(`${file}.sig`, signature);
+    return file;
+  };
+  const wrapped = (source: string, wrap: object, context = contextOf()) =>
+    installPlugin(
+      {
+        source,
+        sha256: null,
+        force: false,
+        wrap: { name: null, version: null, permissions: [], ...wrap },
+      },
+      context,
+    );
+  const manifestOf = async (name: string, version = '0.1.0') => {
+    const store = new PluginStore(join(dir, 'plugins'));
+    const { current } = await store.get(name);
+    expect(current.version).toBe(version);
+    return (await store.load(name, current)).package.manifest;
+  };
+
+  it('makes a package of it: name of the file, version 0.1.0, no permissions', async () => {
+    await install(await bare('My Check.mjs'));
+    expect(await manifestOf('my-check')).toMatchObject({
+      kind: 'script',
+      permissions: [],
+      entry: 'my-check.mjs',
+    });
+  });
+
+  it.each([
+    ['a.so', 'native'],
+    ['a.node', 'script'],
+    ['a.mts', 'script'],
+    ['a.wasm', 'wasm'],
+    ['a.yaml', 'rules'],
+  ])('takes the kind of %s from its extension', async (file, kind) => {
+    await wrapped(await bare(file), { name: 'given-name', version: '2.0.0', permissions: ['network'] });
+    expect(await manifestOf('given-name', '2.0.0')).toMatchObject({ kind, permissions: ['network'] });
+  });
+
+  it('refuses names, versions, permissions and extensions that no package has, and options for a package', async () => {
+    const file = await bare('check.mjs');
+    for (const wrap of [
+      { name: '../x' },
+      { name: 'tcp_scanner' },
+      { version: '1' },
+      { permissions: ['files'] },
+    ])
+      await expect(wrapped(file, wrap)).rejects.toMatchObject({ code: 'configuration' });
+    await expect(install(await bare('x.mjs'))).rejects.toThrow(/"x" is not a plugin name/);
+    await expect(install(await bare('check.exe'))).rejects.toThrow(/must end in one of/);
+    await expect(wrapped(await fileOf(await packed('1.0.0')), { name: 'other' })).rejects.toThrow(
+      /bare files/,
+    );
+    expect(await left()).toEqual([]);
+  });
+
+  it('counts its signature as long as it is granted nothing', async () => {
+    const context = contextOf({ require_signature: true });
+    const file = await bare('check.mjs', signed(Buffer.from(code)));
+    expect((await install(file, context)).signature).toMatchObject({
+      state: 'trusted',
+      publisher: 'Acme Ltd',
+    });
+    const { listed } = await loadPlugins([], {
+      ...context,
+      folder: new PrivateFolder(),
+      describe: async () => metadata,
+    });
+    expect(listed).toMatchObject([{ name: 'check', loaded: true, signature: { state: 'trusted' } }]);
+    await expect(wrapped(file, { name: 'more', permissions: ['network'] }, context)).rejects.toThrow(
+      /invalid/,
+    );
+    const other = await bare('other.mjs', signed(Buffer.from(code)), `${code}//`);
+    await expect(install(other, context)).rejects.toThrow(/signature invalid/);
   });
 });
 
@@ -271,8 +400,45 @@ describe('the index', () => {
     await publish(1, await packed('1.0.0'));
     expect((await install('hello', context())).current.version).toBe('1.0.0');
     await publish(2, await packed('1.1.0'));
-    expect((await updatePlugin('hello', flags, context())).current.version).toBe('1.1.0');
+    expect(one(await updatePlugin('hello', flags, context())).current.version).toBe('1.1.0');
     await expect(install('absent', context())).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('installs all plugins of a category, or none', async () => {
+    const plugins = await Promise.all(['ssh-one', 'ssh-two'].map((name) => packed('1.0.0', name)));
+    const publishAll = (contents: Buffer[], version: number) => {
+      const entries = contents.map((bytes, at) => {
+        served.set(`/${version}/${at}.tar.gz`, bytes);
+        const url = `${base}/${version}/${at}.tar.gz`;
+        const checksum = `sha256:${sha256Of(bytes)}`;
+        return {
+          id: `ssh-${['one', 'two'][at]}`,
+          name: `SSH ${at}`,
+          version: '1',
+          category: 'ssh',
+          url,
+          checksum,
+        };
+      });
+      const index = JSON.stringify({ version, expires_at: '2999-01-01T00:00:00Z', plugins: entries });
+      served.set('/index.json', index);
+      served.set('/index.json.sig', signed(Buffer.from(index)));
+    };
+    const source = { source: 'ssh', ...flags };
+    publishAll([plugins[0] as Buffer, await packed('1.0.0', 'tcp_scanner')], 1);
+    await expect(installPlugin(source, context())).rejects.toThrow(/builtin/);
+    expect(await left()).toEqual([]);
+    publishAll(plugins, 2);
+    const installed = await installPlugin(source, context());
+    expect(installed.map(({ name }) => name)).toEqual(['ssh-one', 'ssh-two']);
+    await expect(installPlugin({ ...source, sha256: '0'.repeat(64) }, context())).rejects.toThrow(/category/);
+    await expect(install('tls', context())).rejects.toThrow(
+      /no plugin or category "tls"; its categories: ssh/,
+    );
+    expect((await install('ssh-two', context())).name).toBe('ssh-two');
+    // An update never becomes the installation of a category.
+    await install(await fileOf(await packed('1.0.0', 'ssh')));
+    await expect(updatePlugin('ssh', flags, context())).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('refuses rollback, freezing, other signers and other content', async () => {

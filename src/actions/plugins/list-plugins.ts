@@ -43,9 +43,31 @@ export async function showPlugin(name: string, context: Omit<LoadContext, 'folde
   };
 }
 
-/** @throws PortolanError `usage`, `not_found`, `configuration` */
-export function removePlugin(name: string, config: Pick<Config, 'plugins'>): Promise<InstalledPlugin> {
-  return storeOf(config).remove(name);
+/** @throws PortolanError `usage`, `not_found`, `configuration`; `conflict` if others require it and `force` is not set */
+export async function removePlugin(
+  name: string,
+  config: Pick<Config, 'plugins'>,
+  { force }: { force: boolean },
+): Promise<InstalledPlugin> {
+  const store = storeOf(config);
+  await store.get(name);
+  const dependents = force ? [] : await dependentsOf(name, store);
+  if (dependents.length === 0) return store.remove(name);
+  const others = dependents.join(', ');
+  throw new PortolanError('conflict', `${others} requires ${name}; remove ${others} first, or give --force`);
+}
+
+/** One that was altered or cannot be read requires nothing: it is not loaded. */
+async function dependentsOf(name: string, store: PluginStore): Promise<string[]> {
+  const dependents: string[] = [];
+  for (const other of await store.list()) {
+    const content = await store.load(other.name, other.current).catch((error: unknown) => {
+      if (error instanceof PortolanError) return null;
+      throw error;
+    });
+    if (other.name !== name && content?.package.manifest.requires.includes(name)) dependents.push(other.name);
+  }
+  return dependents;
 }
 
 function storeOf(config: Pick<Config, 'plugins'>): PluginStore {

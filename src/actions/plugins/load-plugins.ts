@@ -4,7 +4,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { loadedGrpc } from '../../plugins/grpc/configured-plugin.ts';
 import type { GrpcPlugin } from '../../plugins/grpc/grpc-plugins.ts';
 import type { LoadedPlugin, PluginFile, PluginMetadata } from '../../plugins/plugin.ts';
-import { type PluginBytes, pluginOfArchive, pluginOfFile } from '../../plugins/plugin-bytes.ts';
+import { type PluginBytes, pluginOfArchive, pluginOfFile, signedBytes } from '../../plugins/plugin-bytes.ts';
 import { describeByKind } from '../../plugins/plugin-kinds.ts';
 import { orderPlugins } from '../../plugins/plugin-order.ts';
 import { type InstalledPlugin, PluginStore } from '../../plugins/plugin-store.ts';
@@ -133,7 +133,7 @@ async function open(
     const { name, version, kind, sha256 } = plugin.file;
     Object.assign(row, { name, version, kind, sha256 });
     Object.assign(candidate, { name, requires: plugin.requires });
-    const verdict = evaluateSignature(plugin.bytes, plugin.signature, config.plugins);
+    const verdict = evaluateSignature(signedBytes(plugin), plugin.signature, config.plugins);
     const { state, publisher, fingerprint } = verdict;
     row.signature = { state, publisher, fingerprint };
     if (config.plugins.require_signature) license.demand('plugin_signatures');

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
 import { isRemote, type PlacedPlugin, type PlannedPlugin, type PluginFile } from '../../plugins/plugin.ts';
-import { pluginOfArchive, pluginOfFile } from '../../plugins/plugin-bytes.ts';
+import { pluginOfArchive, pluginOfFile, signedBytes } from '../../plugins/plugin-bytes.ts';
 import type { PrivateFolder } from '../../plugins/private-folder.ts';
 import { evaluateSignature, requireTrust } from '../../plugins/signature.ts';
 import { plannedPlugins } from '../../scan-run/plan/plan-plugins.ts';
@@ -56,7 +56,7 @@ async function fetchPackage(
       `its package in the database was altered: ${plugin.file.sha256}`,
     );
   if (config.plugins.require_signature) license.demand('plugin_signatures');
-  const verdict = evaluateSignature(stored.archive, stored.signature, config.plugins);
+  const verdict = evaluateSignature(signedBytes(plugin), plugin.signature, config.plugins);
   requireTrust(`${name} ${version}`, verdict, config.plugins);
   return { ...(await folder.place(plugin)), version };
 }

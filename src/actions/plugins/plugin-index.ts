@@ -11,13 +11,19 @@ const maxIndexBytes = 4 * 1024 * 1024;
 export type IndexRules = PublisherRules & { manifest_url: string | null };
 
 export interface IndexEntry {
+  /** Short name; that of the plugin if the entry has no other. */
+  id: string;
   name: string;
+  /** Null if it has none. */
+  category: string | null;
   url: string;
   /** Hex. */
   sha256: string;
 }
 
 interface RawEntry {
+  id?: unknown;
+  category?: unknown;
   name?: unknown;
   url?: unknown;
   checksum?: unknown;
@@ -70,8 +76,13 @@ function parseIndex(bytes: Buffer, place: string): { version: number; plugins: I
   };
 }
 
-function entryOf({ name, url, checksum }: RawEntry, bad: (reason: string) => PortolanError): IndexEntry {
+function entryOf(
+  { id, name, category, url, checksum }: RawEntry,
+  bad: (reason: string) => PortolanError,
+): IndexEntry {
   const sum = /^sha256:([0-9a-f]{64})$/.exec(String(checksum))?.[1];
-  if (typeof name === 'string' && typeof url === 'string' && sum) return { name, url, sha256: sum };
+  const text = (value: unknown, missing: string | null) => (typeof value === 'string' ? value : missing);
+  if (typeof name === 'string' && typeof url === 'string' && sum)
+    return { id: text(id, name) ?? name, name, category: text(category, null), url, sha256: sum };
   throw bad('an entry lacks name, url or checksum (sha256:...)');
 }

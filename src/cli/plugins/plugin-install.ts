@@ -3,13 +3,24 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import type { CliWiring } from '../wiring.ts';
 import { changePlugins } from './plugin-session.ts';
 
+export interface InstallFlags {
+  sha256?: string;
+  force?: boolean;
+  name?: string;
+  pluginVersion?: string;
+  permission?: string[];
+}
+
 export function install(
   source: string,
-  { sha256 = null, force = false }: { sha256?: string | null; force?: boolean },
+  { sha256 = null, force = false, ...flags }: Omit<InstallFlags, 'sha256'> & { sha256?: string | null },
   wiring: CliWiring,
   global: GlobalFlags,
 ): Promise<number> {
+  const { name = null, pluginVersion: version = null, permission: permissions = [] } = flags;
+  const given = name !== null || version !== null || permissions.length > 0;
+  const wrap = given ? { name, version, permissions } : null;
   return changePlugins({ operation: 'plugin.install', id: null }, wiring, global, (context) =>
-    installPlugin({ source, sha256, force }, context),
+    installPlugin({ source, sha256, force, wrap }, context),
   );
 }

@@ -6,13 +6,17 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 
-export async function remove(name: string, global: GlobalFlags): Promise<number> {
+export async function remove(
+  name: string,
+  { force = false }: { force?: boolean },
+  global: GlobalFlags,
+): Promise<number> {
   const { config } = await readConfig(global);
   const workspace = await openWorkspace(config.workspace.dir);
   await recordChange(
     { config, workspace },
     { operation: 'plugin.remove', id: name },
-    () => removePlugin(name, config),
+    () => removePlugin(name, config, { force }),
     ({ current }) => ({ details: { version: current.version, sha256: current.sha256 } }),
   );
   if (!global.quiet) note(`plugin ${printable(name)} removed`);

@@ -16,7 +16,7 @@ export async function changePlugins(
   { operation, id }: { operation: 'plugin.install' | 'plugin.update' | 'plugin.rollback'; id: string | null },
   wiring: CliWiring,
   global: GlobalFlags,
-  work: (context: PluginContext) => Promise<PluginChange>,
+  work: (context: PluginContext) => Promise<PluginChange[]>,
 ): Promise<number> {
   const { config } = await readConfig(global);
   const context = await pluginContext(config, wiring);
@@ -25,21 +25,22 @@ export async function changePlugins(
     { config, workspace },
     { operation, id },
     () => work(context),
-    ({ name, current, signature }) => ({
-      id: name,
-      details: {
-        version: current.version,
-        sha256: current.sha256,
-        source: current.source,
-        signature: signature.state,
-        fingerprint: signature.fingerprint,
-      },
-    }),
+    (changes) => ({ id: changes.map(({ name }) => name).join(','), details: detailsOf(changes) }),
   );
-  const { name, current, signature } = done;
-  if (!global.quiet)
-    note(printable(`plugin ${name} ${current.version} installed, signature ${signature.state}`));
+  for (const { name, current, signature } of done) {
+    if (!global.quiet)
+      note(printable(`plugin ${name} ${current.version} installed, signature ${signature.state}`));
+  }
   return 0;
+}
+
+/** Of one plugin its facts; of several a list of them. */
+function detailsOf(changes: readonly PluginChange[]): Record<string, unknown> {
+  const plugins = changes.map(({ name, current: { version, sha256, source }, signature }) => {
+    const { state, fingerprint } = signature;
+    return { name, version, sha256, source, signature: state, fingerprint };
+  });
+  return plugins.length === 1 ? { ...plugins[0] } : { plugins };
 }
 
 /** What decides whether a plugin may be installed and loaded. */

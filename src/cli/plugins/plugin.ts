@@ -1,10 +1,11 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 import type { CliWiring } from '../wiring.ts';
+import type { InstallFlags } from './plugin-install.ts';
 
-interface InstallFlags {
+interface UpdateFlags {
   force?: boolean;
   sha256?: string;
   rollback?: boolean;
@@ -73,10 +74,20 @@ function addTestCommand(plugin: Command): void {
 function addChangingCommands(plugin: Command, wiring: CliWiring): void {
   plugin
     .command('install')
-    .description('install a package; nothing of it is run')
-    .argument('<source>', 'file (with a slash or a dot), URL, or name in the index of plugins.manifest_url')
-    .option('--sha256 <hex>', 'expected SHA-256 of the package; required for a URL')
-    .option('--force', 'replace the same version with other content')
+    .description('install a package or a bare file; nothing of it is run')
+    .argument(
+      '<source>',
+      'file (with a slash or a dot), URL, or name or category in the index of plugins.manifest_url',
+    )
+    .option('--sha256 <hex>', 'expected SHA-256 of the file; required for a URL')
+    .option('--force', 'replace the same version with other content, and install without what it requires')
+    .option('--name <name>', 'name of a bare file (default: from its file name)')
+    .option('--plugin-version <version>', 'version of a bare file (default: 0.1.0)')
+    .addOption(
+      new Option('--permission <permission...>', 'what a bare file may do (default: nothing)').choices([
+        'network',
+      ]),
+    )
     .action(
       guarded(async (source: string, flags: InstallFlags, command: Command) => {
         const { install } = await import('./plugin-install.ts');
@@ -91,7 +102,7 @@ function addChangingCommands(plugin: Command, wiring: CliWiring): void {
     .option('--sha256 <hex>', 'expected SHA-256 of the package')
     .option('--force', 'replace the same version with other content')
     .action(
-      guarded(async (name: string, flags: InstallFlags, command: Command) => {
+      guarded(async (name: string, flags: UpdateFlags, command: Command) => {
         const { update } = await import('./plugin-update.ts');
         return update(name, flags, wiring, globalFlags(command));
       }),
@@ -101,10 +112,11 @@ function addChangingCommands(plugin: Command, wiring: CliWiring): void {
     .alias('uninstall')
     .description('remove a plugin with all its versions')
     .argument('<name>', 'name of the plugin')
+    .option('--force', 'remove it although other plugins require it')
     .action(
-      guarded(async (name: string, _flags: object, command: Command) => {
+      guarded(async (name: string, flags: { force?: boolean }, command: Command) => {
         const { remove } = await import('./plugin-remove.ts');
-        return remove(name, globalFlags(command));
+        return remove(name, flags, globalFlags(command));
       }),
     );
 }
