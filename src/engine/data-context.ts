@@ -74,6 +74,7 @@ export class Subscription {
   readonly channels: ContextStream[];
   readonly backlog: Backlog<unknown>;
   readonly #seen: Set<string> | null;
+  #sources: number;
   #openSources: number;
   #barrenSources = 0;
   taken = false;
@@ -84,6 +85,7 @@ export class Subscription {
     this.key = key;
     this.channels = channels;
     this.backlog = backlog;
+    this.#sources = channels.length;
     this.#openSources = channels.length;
     const causesPackets = isStandardKey(key) && dataKeys[key].work;
     this.#seen = causesPackets && (repeats || channels.length > 1) ? new Set() : null;
@@ -99,6 +101,12 @@ export class Subscription {
     return this.backlog.push(item);
   }
 
+  /** Announces a source beside the channels; its items are pushed, and its end is announced like that of a channel. */
+  addSource(): void {
+    this.#sources++;
+    this.#openSources++;
+  }
+
   sourceEnded(barren: boolean): void {
     if (barren) this.#barrenSources++;
     if (--this.#openSources === 0) this.backlog.end();
@@ -106,7 +114,7 @@ export class Subscription {
 
   /** Every producer failed or was skipped before it published anything. */
   get neverComes(): boolean {
-    return this.#openSources === 0 && this.#barrenSources === this.channels.length;
+    return this.#openSources === 0 && this.#barrenSources === this.#sources;
   }
 }
 

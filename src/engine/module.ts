@@ -142,6 +142,11 @@ export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
   /** Optional keys, read if an ancestor produces them. */
   reads: string[];
   /**
+   * When a scan resumes, it reads the banners that the record has, too. Builtin modules that react to each banner at
+   * once do without; a plugin may be thousands of banners behind when the scan is interrupted.
+   */
+  rereadsBanners?: boolean;
+  /**
    * Called as soon as a scan is planned, so that slow preparation starts early. Sends nothing.
    * @param addresses the targets that are addresses
    */
@@ -164,6 +169,7 @@ interface ModuleSource<O extends OptionDefs> {
   requires: string[];
   provides: string[];
   reads?: string[];
+  rereadsBanners?: boolean;
   prepare?(config: Readonly<Record<string, unknown>>, addresses: AddressSet): void;
   execute(ctx: ExecContext<O>, data: DataContext): Promise<void>;
   initialize?(): void | Promise<void>;
@@ -184,6 +190,7 @@ export function defineModule<const O extends OptionDefs>(source: ModuleSource<O>
     requires: source.requires,
     provides: source.provides,
     reads: source.reads ?? [],
+    ...(source.rereadsBanners && { rereadsBanners: true }),
     ...(source.prepare && { prepare: source.prepare }),
     create: () => instantiate(source),
   };

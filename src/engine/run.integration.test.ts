@@ -342,6 +342,7 @@ describe('runGraph', () => {
         if (key === 'open_ports') yield portOf('127.0.0.0');
       },
       has: (key, record) => key === 'port_counts' && (record as { host: string }).host === '127.0.0.0',
+      banners: async function* () {},
       counts: () => new Map(),
     };
     const { taps, states } = await runTrial({
@@ -353,6 +354,41 @@ describe('runGraph', () => {
     expect(restored).toEqual([{ at: 5 }]);
     expect(ran).toEqual(['sweeper', '127.0.0.0 127.0.0.1 127.0.0.2']);
     expect(taps.map(([, item]) => (item as { host: string }).host)).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+
+  it('a node that rereads banners gets the recorded ones beside the new ones, other nodes do not', async () => {
+    const banner = (host: string) => ({ host, port: 22, protocol: 'tcp', banner: 'SSH', probe: 'null' });
+    const grabber = moduleOf('grabber', 'scanner', { provides: ['banners'] }, async (_, data) => {
+      await data.append('banners', banner('127.0.0.9'));
+    });
+    const read = new Map<string, string[]>();
+    const readerOf = (name: string) =>
+      moduleOf(name, 'evaluation', { requires: ['banners'] }, async (_, data) => {
+        read.set(name, (await data.getBanners('banners')).map(({ host }) => host).sort());
+      });
+    const earlier: EarlierRun = {
+      states: new Map(),
+      items: async function* () {},
+      banners: async function* () {
+        // More than a stream buffers.
+        for (let count = 0; count < 100; count++) yield banner(`127.0.1.${count}`);
+      },
+      has: () => false,
+      counts: () => new Map(),
+    };
+    const { states, taps } = await runTrial({
+      modules: [grabber, readerOf('prompt'), { ...readerOf('slow'), rereadsBanners: true }],
+      graph: `nodes:
+  - {instance_id: grab, module_type: grabber}
+  - {instance_id: prompt, module_type: prompt, depends_on: [grab]}
+  - {instance_id: slow, module_type: slow, depends_on: [grab]}
+`,
+      environment: { earlier, streamBuffer: 8 },
+    });
+    expect(states).toEqual({ grab: 'completed', prompt: 'completed', slow: 'completed' });
+    expect(read.get('prompt')).toEqual(['127.0.0.9']);
+    expect(read.get('slow')).toHaveLength(101);
+    expect(taps).toHaveLength(1);
   });
 
   it('keeps what an earlier run saved of a node that has not begun again, or need not', async () => {
@@ -372,6 +408,7 @@ describe('runGraph', () => {
         if (key === 'discovered_hosts') yield* hosts(1);
       },
       has: () => false,
+      banners: async function* () {},
       counts: () => new Map(),
     };
     const plan = planOf({ modules: [spared, sweeper, reporter([])], graph: chain });

@@ -60,6 +60,8 @@ export interface EarlierRun {
   states: ReadonlyMap<string, SavedState>;
   /** Items that were published under a key and are durable. */
   items(key: string): AsyncIterable<unknown>;
+  /** The best banner of each port that is not probed again; for the nodes that reread banners. */
+  banners(): AsyncIterable<unknown>;
   /** True if the result of this piece of work is durable. */
   has(key: string, record: object): boolean;
   /** Durable sweep results per host. */
@@ -119,6 +121,7 @@ class Run {
   async execute(): Promise<void> {
     const [reporters, workers] = partition(this.#nodes, (node) => node.isReporter);
     const working = Promise.all(workers.map((node) => this.#runNode(node)));
+    for (const node of workers) void this.#reread(node);
     await this.#publishTargets();
     await working;
     await this.#environment.beforeReporters();
@@ -131,7 +134,9 @@ class Run {
     for (const { key, producers } of node.planned.inputs) {
       const channels = producers.flatMap((id) => this.#channelsOf(id, key));
       const options = { limit: streamBuffer, spillDir: tmpdir(), repeats: earlier !== null };
-      node.subscriptions.set(key, newSubscription(key, channels, options));
+      const subscription = newSubscription(key, channels, options);
+      if (earlier && rereads(node, key)) subscription.addSource();
+      node.subscriptions.set(key, subscription);
     }
   }
 
@@ -202,6 +207,24 @@ class Run {
         await channel.replay(item);
       }
     }
+  }
+
+  /** Gives a node the banners that the record has; the record does not get them again. */
+  async #reread(node: Node): Promise<void> {
+    const { earlier, log } = this.#environment;
+    const subscription = node.subscriptions.get('banners');
+    if (!earlier || !subscription || !rereads(node, 'banners')) return;
+    let count = 0;
+    try {
+      for await (const item of earlier.banners()) {
+        if (this.#stopped) break;
+        count++;
+        await subscription.push(item);
+      }
+    } catch (error) {
+      log.warn('recorded banners cannot be read', { node: node.id, error: errorText(error) });
+    }
+    subscription.sourceEnded(count === 0);
   }
 
   /** Whether an unfinished node reads a channel. */
@@ -339,6 +362,10 @@ class Run {
     node.close('failed', message);
     if (failFast && !node.isReporter) this.#stop.abort(new Error(`stopped because ${node.id} failed`));
   }
+}
+
+function rereads({ planned: { definition } }: Node, key: string): boolean {
+  return key === 'banners' && (definition.rereadsBanners ?? definition.producer !== undefined);
 }
 
 const neverAborted = new AbortController().signal;

@@ -39,6 +39,7 @@ export default defineModule({
   requires: ['service_fingerprints'],
   provides: ['vulnerabilities'],
   reads: ['parsed_services', 'asset_profiles', 'banners'],
+  rereadsBanners: true,
   async execute(ctx, data) {
     const { rules, unknown } = (await ctx.evaluationRules()).select(
       listItems(ctx.options.rules),

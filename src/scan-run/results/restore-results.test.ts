@@ -136,6 +136,17 @@ it('turns rows back into the items they were made from', async () => {
     { host: port.host, port: 22, protocol: 'tcp', ...finding },
   ]);
   expect(await all(earlier.items('banners'))).toEqual([]);
+  expect(await all(earlier.banners())).toEqual([
+    {
+      host: '127.0.0.1',
+      port: 22,
+      protocol: 'tcp',
+      banner: 'SSH-2.0-x',
+      probe: 'recorded',
+      truncated: false,
+      partial: false,
+    },
+  ]);
   expect(await all(earlier.items('parsed_services'))).toMatchObject([
     { port: 22, service: 'ssh', parser: 'ssh_parser', attributes: { ssh: { software: 'x' } } },
     { port: 22, service: 'tls', parser: 'tls_parser', attributes: { tls: { version: 'TLSv1.3' } } },

@@ -8,6 +8,7 @@ import {
   type VulnerabilityRow,
 } from '../../domain/result.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
+import type { Banner } from '../../domain/text/banner.ts';
 import type { SavedState } from '../../engine/node.ts';
 import type { EarlierRun } from '../../engine/run.ts';
 import { readCheckpoint } from '../../workspace/record/checkpoint.ts';
@@ -36,6 +37,7 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
   return {
     states,
     items: (key) => itemsOf(folder, key),
+    banners: () => bannersOf(folder),
     has: (key, record) => {
       const { host, port } = record as { host: string; port?: number };
       return key === 'banners' && complete.has(`${host} ${port}`);
@@ -59,6 +61,12 @@ async function* itemsOf(folder: ScanFolder, key: string): AsyncGenerator<unknown
   for await (const row of mergedRows(folder)) {
     yield* itemsOfRow(row);
   }
+}
+
+/** Ports that are not complete are probed again. */
+async function* bannersOf(folder: ScanFolder): AsyncGenerator<Banner> {
+  for await (const row of mergedRows(folder))
+    if (row.type === 'port' && isComplete(row) && row.banner) yield bannerOf(row);
 }
 
 const readers: Record<string, (row: ResultRow) => object[]> = {
@@ -107,6 +115,25 @@ function parsedOf({ host, port, protocol, attributes, tls, truncated = false }: 
       truncated,
     };
   });
+}
+
+/** The best banner of a port; the others, and certificates, are not in the record. */
+function bannerOf({ host, port, protocol, banner, banner_b64, tls, truncated, partial }: PortRow): Banner {
+  const { version, cipher, alpn } = tls ?? {};
+  return {
+    host,
+    port,
+    protocol,
+    banner: banner ?? '',
+    ...(banner_b64 && { banner_b64 }),
+    ...(typeof version === 'string' &&
+      typeof cipher === 'string' && {
+        tls: { version, cipher, alpn: typeof alpn === 'string' ? alpn : null, chain: [] },
+      }),
+    probe: 'recorded',
+    truncated: truncated ?? false,
+    partial: partial ?? false,
+  };
 }
 
 function findingOf({ host, port, protocol, vulnerability }: VulnerabilityRow): HostFinding {
