@@ -48,6 +48,11 @@ export class PrivateFolder {
     return folder === undefined ? null : { ...file, folder };
   }
 
+  /** Scans that begin from now on do not find it here; those that run keep their files. */
+  forget({ sha256, entry }: Pick<PluginFile, 'sha256' | 'entry'>): void {
+    this.#placed.delete(`${sha256}/${entry}`);
+  }
+
   async remove(): Promise<void> {
     const dir = await this.#dir?.catch(() => null);
     this.#dir = null;

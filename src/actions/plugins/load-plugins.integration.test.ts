@@ -114,8 +114,11 @@ describe('installed plugins', () => {
       signed: null,
       bare: expect.stringContaining('unsigned'),
     });
+    const [trusted] = (await load([], required)).plugins;
+    expect(await folder.find(trusted?.file as PluginFile)).not.toBeNull();
     const revoked = await errorsOf(load([], { ...required, revoked_publishers: [keys.fingerprint] }));
     expect(revoked['signed']).toMatch(new RegExp(`revoked.*${keys.fingerprint}`));
+    expect(await folder.find(trusted?.file as PluginFile)).toBeNull();
     const untrusted = await errorsOf(load([], { ...required, trusted_publishers: [] }));
     expect(untrusted['signed']).toMatch(/untrusted/);
     await install('old', '', { expiresAt: new Date(Date.now() + 60_000) });

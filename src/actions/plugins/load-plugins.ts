@@ -136,8 +136,14 @@ async function open(
     const verdict = evaluateSignature(signedBytes(plugin), plugin.signature, config.plugins);
     const { state, publisher, fingerprint } = verdict;
     row.signature = { state, publisher, fingerprint };
-    if (config.plugins.require_signature) license.demand('plugin_signatures');
-    requireTrust(`${name} ${version}`, verdict, config.plugins);
+    try {
+      if (config.plugins.require_signature) license.demand('plugin_signatures');
+      requireTrust(`${name} ${version}`, verdict, config.plugins);
+    } catch (error) {
+      // A scan that was accepted earlier must not find what is refused now.
+      folder.forget(plugin.file);
+      throw error;
+    }
     candidate.file = await folder.place(plugin);
   } catch (error) {
     row.error = reasonOf(error);
