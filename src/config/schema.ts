@@ -1268,6 +1268,9 @@ const reloadable = [
   'scanner.blocklist',
   'scanner.windows',
   'scanner.freeze',
+  'plugins.require_signature',
+  'plugins.trusted_publishers',
+  'plugins.revoked_publishers',
 ];
 
 /** Whether a reload applies a new value to a running server. */

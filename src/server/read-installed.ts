@@ -31,7 +31,7 @@ export async function readInstallation(
 ): Promise<InForce> {
   const { config, library } = input;
   input.registry.maxRate = () => config.scanner.max_rate;
-  const loaded = await plugins.load();
+  const loaded = await plugins.load(config);
   const libraries = await readLibraries(library, loaded.registry, config, before);
   checkDefaultProfile(input, libraries.service);
   checkModuleDefaults(input, loaded.registry);
@@ -64,9 +64,9 @@ export function followInstalled(context: InstalledContext, input: InstalledInput
       return reading;
     },
     reload: {
-      profiles: async () => {
+      profiles: async (config) => {
         await sharePlugins(context);
-        const read = await readInstallation(input, plugins, installed.libraries);
+        const read = await readInstallation({ ...input, config }, plugins, installed.libraries);
         return async () => {
           installed.replace(read);
           reportInstalled(context);

@@ -52,10 +52,13 @@ export class ServerPlugins {
 
   /**
    * Loads all anew; scans that were accepted keep what they have.
+   * @param config whose publishers count; by default those in force
    * @throws PortolanError `configuration` for a file of the command line that is refused
    */
-  async load(): Promise<Pick<LoadedPlugins, 'plugins'> & { registry: Registry }> {
-    const { config, license, registry, files } = this.#input;
+  async load(
+    config: Config = this.#input.config,
+  ): Promise<Pick<LoadedPlugins, 'plugins'> & { registry: Registry }> {
+    const { license, registry, files } = this.#input;
     const describe: Describe = async (file, settings) => {
       const key = `${file.sha256} ${file.entry}`;
       const known = this.#described.get(key);

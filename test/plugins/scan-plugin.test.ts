@@ -74,7 +74,7 @@ async function packageOf(version: string): Promise<Buffer> {
   );
 }
 
-describe('portolan scan --plugin', { timeout: 90_000 }, () => {
+describe('portolan scan --plugin', () => {
   it('runs a script for one scan, whose records name it, and leaves no file behind', async () => {
     const file = home.file('titles.mjs');
     writeFileSync(file, noteTitles('1.2.3'));
@@ -103,7 +103,7 @@ describe('portolan scan --plugin', { timeout: 90_000 }, () => {
   });
 });
 
-describe('a server with an installed plugin', { timeout: 120_000 }, () => {
+describe('a server with an installed plugin', () => {
   const plugins = home.file('plugins');
   const env = { SERVICE_PLUGINS__DIR: plugins, XDG_CONFIG_HOME: home.file('config') };
 
@@ -120,12 +120,15 @@ describe('a server with an installed plugin', { timeout: 120_000 }, () => {
     mkdirSync(home.file('config/portolan/dags'), { recursive: true });
     writeFileSync(home.file('config/portolan/dags/noted.yaml'), graph);
     await install('1.0.0');
-    const server = new ServerProcess({ env });
+    const settings = home.file('settings.yaml');
+    writeFileSync(settings, 'plugins: {require_signature: false}\n');
+    const server = new ServerProcess({ env: { ...env, SERVICE_CONFIG: settings } });
+    const listedNow = async () =>
+      ((await server.request('/api/v1/plugins')).body as { data: { plugins: object[] } }).data.plugins;
     try {
       await server.start();
       const order = { targets: ['127.0.0.1'], ports: [port], dag: 'noted', options: { discover: false } };
-      const listed = (await server.request('/api/v1/plugins')).body as { data: { plugins: object[] } };
-      expect(listed.data.plugins).toMatchObject([{ name: 'titles', loaded: true, error: null }]);
+      expect(await listedNow()).toMatchObject([{ name: 'titles', loaded: true, error: null }]);
       const modules = (await server.request('/api/v1/modules')).body as { data: { modules: object[] } };
       expect(modules.data.modules).toContainEqual(
         expect.objectContaining({ name: 'title_note', source: 'plugin titles' }),
@@ -139,13 +142,20 @@ describe('a server with an installed plugin', { timeout: 120_000 }, () => {
       await install('1.1.0');
       expect(await evidence()).toEqual(['version 1.0.0']);
       process.kill(server.pid, 'SIGHUP');
-      await expect.poll(evidence, { timeout: 60_000 }).toEqual(['version 1.1.0']);
+      await expect.poll(evidence).toEqual(['version 1.1.0']);
+
+      writeFileSync(settings, 'plugins: {require_signature: true}\n');
+      process.kill(server.pid, 'SIGHUP');
+      const unsigned = [{ loaded: false, error: expect.stringMatching(/not signed|unsigned/) }];
+      await expect.poll(listedNow).toMatchObject(unsigned);
+      writeFileSync(settings, 'plugins: {require_signature: false}\n');
+      process.kill(server.pid, 'SIGHUP');
+      await expect.poll(listedNow).toMatchObject([{ loaded: true }]);
 
       writeFileSync(join(plugins, 'titles/1.1.0/main.mjs'), 'altered');
       await server.stop();
       await server.start();
-      const { data } = (await server.request('/api/v1/plugins')).body as { data: { plugins: object[] } };
-      expect(data.plugins).toMatchObject([
+      expect(await listedNow()).toMatchObject([
         { loaded: false, error: expect.stringContaining('altered on disk') },
       ]);
       const health = (await server.request('/api/v1/health')).body as { checks: { name: string }[] };
@@ -156,7 +166,7 @@ describe('a server with an installed plugin', { timeout: 120_000 }, () => {
   });
 });
 
-describe.skipIf(postgresObstacle() !== null)('a worker', { timeout: 120_000 }, () => {
+describe.skipIf(postgresObstacle() !== null)('a worker', () => {
   it('takes the package of a shard from the database', async () => {
     const lab = await Lab.open(['127.86.17.1'], 3);
     try {
