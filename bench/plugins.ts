@@ -91,7 +91,7 @@ const probe = `export const Plugin = {
         const { connection } = await ctx.net.connect(value.host, value.port, { deadlineMs: 10000 });
         await connection.write('hello\\r\\n');
         const { bytes } = await connection.read({ until: '\\r\\n' });
-        await connection.close();
+        connection.close();
         await data.append('probe.out', { host: value.host, length: bytes.length });
       }
     };

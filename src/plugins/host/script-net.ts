@@ -101,7 +101,8 @@ class ScriptConnection {
     return 'tls' in result ? { connection: this, tls: result.tls } : result;
   }
 
-  async close(): Promise<void> {
-    await this.#ask({ method: 'close', connection: this.#id });
+  close(): void {
+    // A connection that is closed already is as it should be.
+    this.#ask({ method: 'close', connection: this.#id }).catch(() => undefined);
   }
 }

@@ -151,7 +151,14 @@ export class HostProcess {
 
   /** Sends a message that has no response. */
   send(message: object, bytes?: Uint8Array): void {
-    if (!this.#failure) this.#child.stdin.write(encodeFrame(message, bytes));
+    if (this.#failure) return;
+    const { stdin } = this.#child;
+    // One system call for all responses to what this turn of the event loop brought.
+    if (stdin.writableCorked === 0) {
+      stdin.cork();
+      setImmediate(() => stdin.uncork());
+    }
+    stdin.write(encodeFrame(message, bytes));
   }
 
   /** Ends the host with a cause, unless it has one already; its calls fail with it. */

@@ -27,6 +27,9 @@ export interface LauncherSettings {
 }
 
 const openFiles = 64;
+/** Keeps the memory of a busy host small, in MiB: V8 collects more often. */
+const youngHeap = '--max-semi-space-size=4';
+const environment = { OPENSSL_CONF: '/dev/null', MALLOC_ARENA_MAX: '1' };
 /** The first ABI that keeps a file from being moved out of its folder. */
 const minLandlockAbi = 2;
 const devices = ['/dev/null', '/dev/urandom', '/proc/self'];
@@ -66,9 +69,9 @@ function launch(): void {
   apply('seccomp', () => kernel.installFilter(launchFilter(arch, process.pid)));
   step = 'start of the host';
   const heap = Math.max(16, Math.floor(settings.memory / mebibyte));
-  const flags = ['--no-warnings', `--max-old-space-size=${heap}`, ...settings.flags];
+  const flags = ['--no-warnings', youngHeap, `--max-old-space-size=${heap}`, ...settings.flags];
   const args = [process.execPath, ...flags, settings.program, String(settings.memory), JSON.stringify(lacks)];
-  process.execve(process.execPath, args, { OPENSSL_CONF: '/dev/null' });
+  process.execve(process.execPath, args, environment);
 }
 
 function apply(part: string, work: () => void): void {

@@ -92,7 +92,7 @@ describe('a plugin host', () => {
     expect(status).toMatch(/^CapEff:\s+0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
     expect(status).toMatch(/^Seccomp:\s+2$/m);
-    expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toBe('OPENSSL_CONF=/dev/null\0');
+    expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toBe('OPENSSL_CONF=/dev/null\0MALLOC_ARENA_MAX=1\0');
     const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
     expect(limits).toMatch(/^Max file size\s+0\s+0\s/m);
     expect(limits).toMatch(/^Max core file size\s+0\s+0\s/m);

@@ -136,7 +136,7 @@ export class GateBridge {
   }
 
   #close(request: Extract<NetRequest, { method: 'close' }>): NetResult {
-    this.#connectionOf(request).connection.close();
+    this.#open.get(request.connection)?.connection.close();
     this.#open.delete(request.connection);
     return {};
   }

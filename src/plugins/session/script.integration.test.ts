@@ -249,7 +249,7 @@ describe('a script with the permission for the network', () => {
       const sent = await connection.write('hello');
       const second = await connection.read({ length: 9 });
       const rest = await connection.read();
-      await connection.close();
+      connection.close();
       await data.append('port_notes.seen', { first: [String(first.bytes), first.end], sent, second: String(second.bytes),
         rest: [String(rest.bytes), rest.end] });`);
     const { published, error } = await scan(source, port);
