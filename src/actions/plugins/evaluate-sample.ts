@@ -4,10 +4,9 @@ import { type ExplainedPart, explainRule } from '../../knowledge/evaluation-rule
 import { factsOfEndpoint } from '../../knowledge/evaluation-rules/observed-facts.ts';
 import type { EvaluationRule } from '../../knowledge/evaluation-rules/rule.ts';
 import { RuleEvaluation } from '../../knowledge/evaluation-rules/rule-evaluation.ts';
-import { pluginOfFile } from '../../plugins/plugin-bytes.ts';
 import { rulesOfContents } from '../../plugins/rules/plugin-rules.ts';
 import { readSample, type SamplePort } from '../../plugins/rules/rule-sample.ts';
-import { readPackageFile } from './find-package.ts';
+import { openPlugin } from './open-plugin.ts';
 
 /** Maximum size of a sample, bytes. */
 const maxSampleBytes = 16 * 1024 * 1024;
@@ -28,7 +27,7 @@ export interface RuleTrial {
  * @throws PortolanError `usage` for another kind of plugin or an unreadable sample, `configuration` for invalid rules
  */
 export async function evaluateSample(file: string, sample: string): Promise<RuleTrial[]> {
-  const { file: plugin, contents } = await pluginOfFile(file, await readPackageFile(file));
+  const { file: plugin, contents } = await openPlugin(file);
   if (plugin.kind !== 'rules')
     throw new PortolanError(
       'usage',

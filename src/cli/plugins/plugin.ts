@@ -15,7 +15,7 @@ interface UpdateFlags {
 export function addPluginCommand(program: Command, wiring: CliWiring): void {
   const plugin = program.command('plugin').description('pack, sign, install and list plugins');
   addReadingCommands(plugin, wiring);
-  addTestCommand(plugin);
+  addTestCommand(plugin, wiring);
   addChangingCommands(plugin, wiring);
   addPublisherCommands(plugin);
 }
@@ -55,19 +55,26 @@ function addReadingCommands(plugin: Command, wiring: CliWiring): void {
     );
 }
 
-function addTestCommand(plugin: Command): void {
+function addTestCommand(plugin: Command, wiring: CliWiring): void {
   plugin
     .command('test')
-    .description('evaluate rules on a result of a scan: exit 0 if one fires, else 1')
-    .argument('<file>', 'rules (YAML), or a package of rules')
-    .argument('<sample>', 'a port as in results, a result (JSON), or results.jsonl')
+    .description('try a plugin: exit 0 if a rule fires, or if the plugin loads and its run completes, else 1')
+    .argument('<file>', 'plugin, package or folder of one')
+    .argument('[sample]', 'input: {"key": [items]} (JSON), a port as in results, a result, or results.jsonl')
     .option('--explain', 'show each condition of each rule and what was seen')
     .addOption(formatOption())
     .action(
-      guarded(async (file: string, sample: string, flags: { format: string; explain?: boolean }) => {
-        const { testRules } = await import('./plugin-test.ts');
-        return testRules(file, sample, flags);
-      }),
+      guarded(
+        async (
+          file: string,
+          sample: string | undefined,
+          flags: { format: string; explain?: boolean },
+          command: Command,
+        ) => {
+          const { testPlugin } = await import('./plugin-test.ts');
+          return testPlugin(file, sample ?? null, flags, wiring, globalFlags(command));
+        },
+      ),
     );
 }
 

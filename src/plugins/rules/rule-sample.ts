@@ -26,7 +26,7 @@ type Fields = Record<string, unknown>;
  * @throws PortolanError `usage` if it is none of these
  */
 export function readSample(text: string): SamplePort[] {
-  const ports = rowsOf(text).flatMap(({ port, host }) => samplePort(port, host) ?? []);
+  const ports = sampleRows(text).flatMap(({ port, host }) => samplePort(port, host) ?? []);
   if (ports.length === 0)
     throw new PortolanError(
       'usage',
@@ -35,12 +35,14 @@ export function readSample(text: string): SamplePort[] {
   return ports;
 }
 
-interface PortInHost {
+/** A port of a result and its host, unchecked. */
+export interface PortInHost {
   port: Fields;
   host: Fields;
 }
 
-function rowsOf(text: string): PortInHost[] {
+/** The ports of a result in any of its forms. */
+export function sampleRows(text: string): PortInHost[] {
   const whole = jsonOf(text);
   if (isFields(whole)) return portsOf(whole);
   if (Array.isArray(whole)) return whole.filter(isFields).flatMap(portsOf);
