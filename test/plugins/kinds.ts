@@ -17,7 +17,7 @@ export const found = {
   ssh_protocol_one: 'ssh-protocol-one',
 };
 
-const poweredBy = `
+export const poweredBy = `
 interface Banner { host: string; port: number; protocol: 'tcp' | 'udp'; banner: string }
 interface Data { stream(key: string): AsyncIterable<Banner>; append(key: string, item: object): Promise<void> }
 

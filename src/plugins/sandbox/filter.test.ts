@@ -71,6 +71,8 @@ describe.each(['x64', 'arm64'] as const)('the filter of %s', (architecture: Arch
     expect(asked('fcntl', 0, 8)).toBe('deny');
     expect(asked('fcntl', 0, 3)).toBe('allow');
     expect(asked('ioctl', 0, 0x8902)).toBe('deny');
+    // PR_SET_PDEATHSIG and PR_SET_NAME.
+    expect([asked('prctl', 1), asked('prctl', 15)]).toEqual(['deny', 'allow']);
   });
 
   it('denies memory that no limit counts and truncation at opening', () => {
