@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withItemTypes } from './sdk-types.ts';
 import { renderExample } from './src/config/example.ts';
 import {
   type ConfigKey,
@@ -29,6 +30,9 @@ import { processAcrossServers, processMetrics } from './src/server/metrics/proce
 const monitoringPage = join(import.meta.dirname, 'docs/monitoring.md');
 const metricMarks = { from: '<!-- metrics: begin -->\n', to: '<!-- metrics: end -->\n' };
 
+/** Written by hand, with the types of items that follow from the sources. */
+const typesFile = join(import.meta.dirname, 'sdk/types/portolan.d.ts');
+
 /** File -> its text. */
 export function renderPages(): Map<string, string> {
   return new Map([
@@ -38,6 +42,7 @@ export function renderPages(): Map<string, string> {
     ['docs/rules.md', rulesPage()],
     ['docs/monitoring.md', withMetrics(readFileSync(monitoringPage, 'utf8'))],
     ['config.example.yaml', renderExample()],
+    ['sdk/types/portolan.d.ts', withItemTypes(readFileSync(typesFile, 'utf8'))],
   ]);
 }
 

@@ -15,6 +15,7 @@ interface UpdateFlags {
 export function addPluginCommand(program: Command, wiring: CliWiring): void {
   const plugin = program.command('plugin').description('pack, sign, install and list plugins');
   addReadingCommands(plugin, wiring);
+  addNewCommand(plugin, wiring);
   addTestCommand(plugin, wiring);
   addChangingCommands(plugin, wiring);
   addPublisherCommands(plugin);
@@ -51,6 +52,20 @@ function addReadingCommands(plugin: Command, wiring: CliWiring): void {
       guarded(async (file: string, { format }: { format: string }, command: Command) => {
         const { verifyPlugin } = await import('./plugin-verify.ts');
         return verifyPlugin(file, format, globalFlags(command));
+      }),
+    );
+}
+
+function addNewCommand(plugin: Command, wiring: CliWiring): void {
+  plugin
+    .command('new')
+    .description('create a folder with a plugin that works, to start from')
+    .argument('<kind>', 'script, native, wasm, rules or grpc')
+    .argument('<name>', 'name of the plugin and of its folder')
+    .action(
+      guarded(async (kind: string, name: string, _flags: object, command: Command) => {
+        const { createPlugin } = await import('./plugin-new.ts');
+        return createPlugin(kind, name, wiring, globalFlags(command));
       }),
     );
 }

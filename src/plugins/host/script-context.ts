@@ -9,7 +9,7 @@ export function scriptContext(
   options: Record<string, unknown>,
   wire: HostWire,
   signal: AbortSignal,
-): object {
+) {
   const logAt = (level: LogLevel) => (message: unknown, details?: object) =>
     wire.log(
       level,
@@ -54,11 +54,11 @@ export class ScriptData {
     return value;
   }
 
-  async *stream(key: string): AsyncGenerator<unknown, void, undefined> {
+  async *stream<T>(key: string): AsyncGenerator<T, void, undefined> {
     this.#require(key);
     for (;;) {
       const { items, end } = await this.#wire.pull(key);
-      yield* items;
+      yield* items as T[];
       if (end) return;
     }
   }

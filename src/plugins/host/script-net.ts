@@ -16,7 +16,7 @@ interface ScriptReadOptions {
 }
 
 /** The gate of the scan as a script sees it. */
-export function scriptNet(context: NodeContext, wire: HostWire): object {
+export function scriptNet(context: NodeContext, wire: HostWire) {
   const ask = async (request: NetRequest, bytes?: Uint8Array) => {
     if (context.network) return await wire.net(request, bytes);
     throw new Error(
