@@ -46,6 +46,11 @@ describe('portolan plugin', () => {
       /hello +script +1\.0\.0 .* trusted .* no: plugin hello: cannot load main\.mjs: EPERM/,
     );
     expect(listed.stdout).not.toContain('\u202e');
+    const bare = home.file('bare.mjs');
+    writeFileSync(bare, 'export const Plugin = {};\n');
+    expect((await plugin('verify', bare)).code).toBe(5);
+    expect((await plugin('sign', bare, '--key', key, '--publisher', 'Acme')).code).toBe(0);
+    expect((await plugin('verify', bare)).code).toBe(0);
     const info = JSON.parse((await plugin('info', 'hello', '--format', 'json')).stdout);
     expect(info).toMatchObject({
       name: 'hello',

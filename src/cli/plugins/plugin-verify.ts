@@ -1,5 +1,5 @@
 import { readPackageFile } from '../../actions/plugins/find-package.ts';
-import { readPackage } from '../../plugins/package-archive.ts';
+import { pluginOfFile, signedBytes } from '../../plugins/plugin-bytes.ts';
 import { evaluateSignature } from '../../plugins/signature.ts';
 import { readConfig } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -9,10 +9,9 @@ import { printable, printableJson } from '../terminal/printable.ts';
 /** @returns 5 unless a trusted publisher signed it */
 export async function verifyPlugin(file: string, format: string, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
-  const { archive, signature } = await readPackageFile(file);
-  const { manifest, sha256 } = await readPackage(archive);
-  const verdict = evaluateSignature(archive, signature, config.plugins);
-  const { name, version, kind } = manifest;
+  const plugin = await pluginOfFile(file, await readPackageFile(file));
+  const verdict = evaluateSignature(signedBytes(plugin), plugin.signature, config.plugins);
+  const { name, version, kind, sha256 } = plugin.file;
   if (format === 'json') print(printableJson({ name, version, kind, sha256, signature: verdict }));
   else {
     const by = verdict.fingerprint ? ` by ${verdict.publisher ?? '-'} (${verdict.fingerprint})` : '';

@@ -45,8 +45,8 @@ function addReadingCommands(plugin: Command, wiring: CliWiring): void {
     );
   plugin
     .command('verify')
-    .description('check a package and its signature: exit 0 if a trusted publisher signed it, else 5')
-    .argument('<file>', 'package; its signature is <file>.sig')
+    .description('check a plugin and its signature: exit 0 if a trusted publisher signed it, else 5')
+    .argument('<file>', 'package or bare file; its signature is <file>.sig')
     .addOption(formatOption())
     .action(
       guarded(async (file: string, { format }: { format: string }, command: Command) => {
@@ -157,8 +157,8 @@ function addPublisherCommands(plugin: Command): void {
     );
   plugin
     .command('sign')
-    .description('sign a package or an index: writes <file>.sig')
-    .argument('<file>', 'package or index')
+    .description('sign a package, a bare file or an index: writes <file>.sig')
+    .argument('<file>', 'package, bare file or index')
     .requiredOption('--key <file>', 'private key of plugin keygen')
     .requiredOption('--publisher <name>', 'name of the publisher')
     .option('--expiry <duration>', 'lifetime of the signature, e.g. 365d (default: unlimited)')
