@@ -22,6 +22,8 @@ export class ScanCalls {
 
   /** @throws CallRejection; Error if the call is too long */
   call(fields: CallFields, bytes?: Uint8Array): Promise<{ value: unknown; bytes: Buffer }> {
+    if (fields.op === 'net')
+      return this.#request((call) => this.#output.sendSoon({ call, ...fields }, bytes));
     return this.#request((call) => this.#output.send({ call, ...fields }, bytes));
   }
 
