@@ -67,11 +67,11 @@ export function followInstalled(context: InstalledContext, input: InstalledInput
       profiles: async (config) => {
         await sharePlugins(context);
         const read = await readInstallation({ ...input, config }, plugins, installed.libraries);
-        return async () => {
+        return () => {
           installed.replace(read);
           reportInstalled(context);
           // Files of the command line may have another content now.
-          await sharePlugins(context);
+          reading = reading.then(async () => void (await sharePlugins(context)));
         };
       },
     },

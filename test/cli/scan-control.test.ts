@@ -284,7 +284,7 @@ describe('flags of scan', { concurrent: true }, () => {
   });
 
   it.each([
-    ['--plugin', ['--plugin', 'x.wasm'], 1],
+    ['--plugin that does not exist', ['--plugin', 'x.wasm'], 3],
     ['--schedule without a server', ['--schedule', '0 2 * * *'], 4],
     ['--notify of an unknown kind', ['--notify', 'teams://x'], 2],
     ['--pool without a server', ['--pool', 'far'], 2],

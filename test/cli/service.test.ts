@@ -99,7 +99,7 @@ describe('server in the background', () => {
     const start = await daemon('--pid-file', home.file('notes'));
     expect([start.code, readFileSync(home.file('notes'), 'utf8')]).toEqual([1, 'my notes']);
     const plugin = await home.run(['server', 'start', '--plugin', 'x.so']);
-    expect([plugin.code, plugin.stderr]).toEqual([1, expect.stringContaining('does not support plugins')]);
+    expect([plugin.code, plugin.stderr]).toEqual([3, expect.stringContaining('x.so: no such file')]);
     expect(existsSync(workspace())).toBe(false);
   });
 

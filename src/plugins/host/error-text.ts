@@ -19,8 +19,8 @@ export function describeError(error: unknown, folder: string): string {
 /** `check.mjs:12`, from the first line of a stack that names a file of the folder. */
 function locationIn(stack: string, folder: string): string | null {
   if (folder === '') return null;
-  for (const [, url, path, line] of stack.matchAll(/(?:(file:\/\/[^\s():]+)|(\/[^\s():]+)):(\d+)/g)) {
-    const file = url === undefined ? path : filePath(url);
+  for (const [, path = '', line] of stack.matchAll(/(?:^|[ (])((?:file:\/\/)?\/[^\s():]+):(\d+)/gm)) {
+    const file = path.startsWith('file:') ? filePath(path) : path;
     if (file?.startsWith(`${folder}/`)) return `${file.slice(folder.length + 1)}:${line}`;
   }
   return null;
