@@ -176,6 +176,15 @@ export function failuresOf({ warnings }: HostileResult): Record<string, string> 
   );
 }
 
+/** What is not as expected of the failed nodes, a line each. */
+export function wrongCauses({ causes }: HostileSet, failures: Record<string, string>): string[] {
+  const wrong = Object.entries(causes).filter(([module, cause]) =>
+    cause === null ? module in failures : !cause.test(failures[module] ?? ''),
+  );
+  const others = Object.keys(failures).filter((module) => !(module in causes));
+  return [...wrong.map(([module]) => module), ...others].map((module) => `${module}: ${failures[module]}`);
+}
+
 /** Follows the descendants of a process while it runs. */
 export class ProcessWatch {
   /** When each of them started, by id: ids are used again. */

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../domain/targets/address.ts';
+import { type Address, parseAddress } from '../../domain/targets/address.ts';
 import type { Connection, NetworkGate } from '../../net/gate/gate.ts';
 import type { NetRequest } from '../host/messages.ts';
 import type { BusyClock } from './busy-clock.ts';
@@ -36,12 +36,22 @@ export class GateBridge {
   readonly #signal: AbortSignal;
   readonly #clock: BusyClock;
   readonly #open = new Map<number, OpenConnection>();
+  readonly #onOutside: (host: string) => void;
   #connecting = 0;
   #last = 0;
 
-  /** @param signal of the node */
-  constructor(gate: NetworkGate, signal: AbortSignal, clock: BusyClock) {
+  /**
+   * @param signal of the node
+   * @param onOutside called for a host that the scan may not reach; nothing is sent to it
+   */
+  constructor(
+    gate: NetworkGate,
+    signal: AbortSignal,
+    clock: BusyClock,
+    onOutside: (host: string) => void = () => {},
+  ) {
     this.#gate = gate;
+    this.#onOutside = onOutside;
     this.#signal = signal;
     this.#clock = clock;
   }
@@ -87,6 +97,7 @@ export class GateBridge {
       );
       if ('failure' in result) {
         const { state, reason, latencyMs } = result.failure;
+        if (reason === 'out_of_scope') this.#onOutside(host);
         return { value: { failure: { state, reason, latency_ms: latencyMs } } };
       }
       const { connection } = result;
@@ -147,6 +158,7 @@ export class GateBridge {
     const retries = bounded(request.retries, 'retries', 0, maxRetries);
     if (bytes.length > maxDatagram)
       throw new Error(`a datagram of ${bytes.length} bytes, above ${maxDatagram}`);
+    if (!this.#gate.addresses.hasAddress(parseAddress(host) as Address)) this.#onOutside(host);
     const options = { timeoutMs, retries, signal: this.#signal, looksLike: () => true };
     const response = await this.#clock.countUpTo(timeoutMs, () =>
       this.#gate.throughPauses(() => this.#gate.askUdp(host, port, bytes, options), this.#signal),

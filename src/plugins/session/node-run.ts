@@ -52,6 +52,7 @@ export class NodeRun {
   /** Why the node was stopped. */
   #cause: Error | null = null;
   #grace: NodeJS.Timeout | null = null;
+  #warnedOfScope = false;
 
   constructor(node: string, host: HostProcess, { ctx, data, limits, network }: NodeRunOptions) {
     this.ctx = ctx;
@@ -60,7 +61,8 @@ export class NodeRun {
     this.#data = data;
     this.#limits = limits;
     this.#clock = new BusyClock(limits.timeout, () => this.#end(overtime(limits)));
-    this.#bridge = network ? new GateBridge(ctx.net, this.#stop.signal, this.#clock) : null;
+    const warn = (host: string) => this.#warnOfScope(host);
+    this.#bridge = network ? new GateBridge(ctx.net, this.#stop.signal, this.#clock, warn) : null;
   }
 
   /** @throws Error with the cause: of the plugin, of the end of its host, or why the node was stopped */
@@ -175,6 +177,14 @@ export class NodeRun {
 
   async #sourceOf(key: string, isComplete: boolean): Promise<{ next(): Promise<PulledItems> }> {
     return isComplete ? valueBatches(await this.#data.get(key)) : new ItemBatches(this.#data.stream(key));
+  }
+
+  /** Once for a node: the operator learns that a plugin tries to leave the scan. */
+  #warnOfScope(host: string): void {
+    if (this.#warnedOfScope) return;
+    this.#warnedOfScope = true;
+    const which = `hosts that are not addresses of the scan, such as ${shown(host)}`;
+    this.ctx.warn('request_out_of_scope', `${this.ctx.instanceId} tried to reach ${which}: nothing was sent`);
   }
 
   /** The host is asked to end the node, and ended itself if it does not. */

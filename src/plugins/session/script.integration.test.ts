@@ -266,12 +266,15 @@ describe('a script with the permission for the network', () => {
     const source = talk(`
       for (const other of [host, '127.0.0.77', '192.0.2.1'])
         await data.append('port_notes.seen', (await ctx.net.connect(other, 1)).failure);`);
-    const { published, error } = await scan(source, 1);
+    const { published, error, warnings } = await scan(source, 1);
     expect(error).toBe(null);
     expect(published.map(([, item]) => (item as { reason: string }).reason)).toEqual([
       'rst',
       'out_of_scope',
       'out_of_scope',
+    ]);
+    expect(warnings).toEqual([
+      'request_out_of_scope: p tried to reach hosts that are not addresses of the scan, such as 127.0.0.77: nothing was sent',
     ]);
   });
 
