@@ -1,6 +1,6 @@
 /** Writes the types of items into sdk/types/portolan.d.ts; part of `npm run docs`. */
-import type { StandardKey } from './src/engine/data-keys.ts';
-import { type ItemSchema, itemSchemas } from './src/engine/item-schemas.ts';
+import type { StandardKey } from './src/engine/data/data-keys.ts';
+import { type ItemSchema, itemSchemas } from './src/engine/data/item-schemas.ts';
 
 const marks = {
   from: '// Items of the standard keys: begin\n',

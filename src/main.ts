@@ -26,7 +26,7 @@ async function loadModuleCatalog(): Promise<ModuleCatalog> {
   const { Registry, registerModules } = await import('./engine/registry.ts');
   const registry = new Registry();
   await registerModules(registry, join(here, 'modules'));
-  const { GraphLibrary } = await import('./engine/graph-library.ts');
+  const { GraphLibrary } = await import('./engine/graph/graph-library.ts');
   return { registry, library: await GraphLibrary.load(profilesDir, 'builtin', registry) };
 }
 

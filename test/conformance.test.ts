@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isStandardKey } from '../src/engine/data-keys.ts';
-import { GraphLibrary } from '../src/engine/graph-library.ts';
+import { isStandardKey } from '../src/engine/data/data-keys.ts';
+import { GraphLibrary } from '../src/engine/graph/graph-library.ts';
+import { validateGraph } from '../src/engine/graph/validate.ts';
 import type { ModuleDefinition } from '../src/engine/module.ts';
 import { validateOptions } from '../src/engine/options.ts';
 import { Registry, registerModules } from '../src/engine/registry.ts';
-import { validateGraph } from '../src/engine/validate.ts';
 import { tryModule } from './module-trial.ts';
 import { root } from './program.ts';
 

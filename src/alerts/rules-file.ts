@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import { nearest } from '../domain/text/nearest.ts';
 import { formatDuration, parseDuration } from '../domain/time/duration.ts';
-import { type Position, SafeYaml } from '../engine/safe-yaml.ts';
+import { type Position, SafeYaml } from '../engine/graph/safe-yaml.ts';
 import { type AlertCondition, type AlertRule, maxRulesBytes } from './alert-rules.ts';
 import { parseCondition } from './condition.ts';
 

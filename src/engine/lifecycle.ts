@@ -1,7 +1,7 @@
 import type { AddressSet } from '../domain/targets/address-set.ts';
 import { errorText } from './error-text.ts';
+import type { PlannedNode } from './graph/plan.ts';
 import type { Logger, Module, ModuleDefinition } from './module.ts';
-import type { PlannedNode } from './plan.ts';
 
 /** Identifies a module type: a registry may hand out copies of its definition. */
 type Factory = ModuleDefinition['create'];

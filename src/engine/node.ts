@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks';
 import type { PortCoverage } from '../domain/host.ts';
 import type { Producer } from '../domain/producer.ts';
 import type { StageRecord } from '../domain/scan.ts';
-import { ContextStream, type Subscription } from './data-context.ts';
-import type { PlannedNode } from './plan.ts';
+import { ContextStream, type Subscription } from './data/data-context.ts';
+import type { PlannedNode } from './graph/plan.ts';
 
 /**
  * Sees every item of every plain key once it is published; a returned promise blocks the producer.

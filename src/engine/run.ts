@@ -9,14 +9,14 @@ import type { CveSource } from '../knowledge/vulndb/cve-record.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 import { Slots } from '../net/gate/slots.ts';
-import { ContextStream, NodeData, newSubscription, type OutputGuard } from './data-context.ts';
+import { ContextStream, NodeData, newSubscription, type OutputGuard } from './data/data-context.ts';
 import { errorText } from './error-text.ts';
+import type { Plan } from './graph/plan.ts';
 import type { ScanModules } from './lifecycle.ts';
 import type { ExecContext, Logger, ResultSource } from './module.ts';
 import { Node, type SavedState, type Tap } from './node.ts';
 import { abortSignalled, type NodeWatch, watchNode } from './node-watch.ts';
 import { requireOptions } from './options.ts';
-import type { Plan } from './plan.ts';
 import { answerable } from './uncaught-errors.ts';
 
 /** Maximum length of a method text, characters. */
@@ -273,7 +273,7 @@ class Run {
 
   /** Loaded for plugins only. */
   async #guardOf(node: Node, watch: NodeWatch): Promise<OutputGuard> {
-    const { ItemCheck } = await import('./item-check.ts');
+    const { ItemCheck } = await import('./data/item-check.ts');
     const check = new ItemCheck({
       module: node.planned.definition.name,
       addresses: this.#environment.net.addresses,

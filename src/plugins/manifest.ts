@@ -3,7 +3,7 @@ import { isAlias, isMap, isScalar, visit, type YAMLMap } from 'yaml';
 import { parseEndpoint } from '../config/endpoint.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/text/nearest.ts';
-import { SafeYaml } from '../engine/safe-yaml.ts';
+import { SafeYaml } from '../engine/graph/safe-yaml.ts';
 
 /** File name of the manifest, at the root of a package. */
 export const manifestFile = 'plugin.yaml';

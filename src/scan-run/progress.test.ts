@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StageRecord } from '../domain/scan.ts';
+import type { PlannedInput, PlannedNode } from '../engine/graph/plan.ts';
 import { defineModule, type ModuleType } from '../engine/module.ts';
-import type { PlannedInput, PlannedNode } from '../engine/plan.ts';
 import { ProgressMeter } from './progress.ts';
 
 function node(instanceId: string, type: ModuleType, input?: Omit<PlannedInput, 'required'>): PlannedNode {

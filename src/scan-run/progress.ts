@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { ScanCounts, ScanProgress, StageRecord } from '../domain/scan.ts';
-import type { Plan, PlannedNode } from '../engine/plan.ts';
+import type { Plan, PlannedNode } from '../engine/graph/plan.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 
 /** Share of a kind of node in the whole; quick kinds have none. */

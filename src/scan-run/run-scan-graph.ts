@@ -1,7 +1,7 @@
 import type { PortRow } from '../domain/result.ts';
 import type { ScanProgress, StageRecord } from '../domain/scan.ts';
+import type { Plan } from '../engine/graph/plan.ts';
 import type { ResultSource } from '../engine/module.ts';
-import type { Plan } from '../engine/plan.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
 import type { ScanGate } from '../net/gate/gate.ts';
 import { createGate } from '../net/gate/scoped-gate.ts';

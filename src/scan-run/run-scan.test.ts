@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanRequest } from '../domain/scan.ts';
-import { GraphLibrary } from '../engine/graph-library.ts';
+import { GraphLibrary } from '../engine/graph/graph-library.ts';
 import { type DataContext, defineModule, type ExecContext, type ModuleDefinition } from '../engine/module.ts';
 import { Registry } from '../engine/registry.ts';
 import html_reporter from '../modules/reporter/html_reporter.ts';

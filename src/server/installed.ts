@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
-import type { GraphLibrary, LibraryProblem } from '../engine/graph-library.ts';
-import { installedFolders, tenantFolders } from '../engine/installed-files.ts';
+import type { GraphLibrary, LibraryProblem } from '../engine/graph/graph-library.ts';
+import { installedFolders, tenantFolders } from '../engine/graph/installed-files.ts';
 import { optionsJsonSchema } from '../engine/options.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { Listener } from '../net/local-listeners.ts';

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { PortolanError } from '../domain/errors.ts';
-import type { GraphLibrary } from '../engine/graph-library.ts';
+import type { GraphLibrary } from '../engine/graph/graph-library.ts';
 import type { Registry } from '../engine/registry.ts';
 import { checkModuleDefaults } from '../scan-run/plan/module-defaults.ts';
 import type { Component } from './components.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
-import { GraphLibrary } from '../engine/graph-library.ts';
+import { GraphLibrary } from '../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../engine/registry.ts';
 import { json, PluginServer, usualMetadata } from '../plugins/grpc/fixtures/plugin-server.ts';
 import { type RunningServer, startServer } from './start.ts';

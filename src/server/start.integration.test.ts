@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import { PortolanError } from '../domain/errors.ts';
-import { GraphLibrary } from '../engine/graph-library.ts';
+import { GraphLibrary } from '../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../engine/registry.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import type { Health } from './health.ts';

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { GraphLibrary } from '../../src/engine/graph-library.ts';
+import { GraphLibrary } from '../../src/engine/graph/graph-library.ts';
 import { defineModule, type ExecContext } from '../../src/engine/module.ts';
 import { Registry } from '../../src/engine/registry.ts';
 import { runScanProcess } from '../../src/scan-run/run-scan-process.ts';

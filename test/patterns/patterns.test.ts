@@ -41,7 +41,7 @@ const builtPatterns: Record<string, RegExp[]> = {
     /^server[ \t]*:[ \t]*([\x20-\x7e]{1,256})/im,
     /<(?:[\w.-]{1,32}:)?Types\b[^<>]{0,256}>([^<>]{1,1024})</,
   ],
-  'engine/condition.ts': [],
+  'engine/graph/condition.ts': [],
   'server/grpc/home-call.ts': [/^event: (.*)$/m],
   'server/http/routes.ts': [/^\/ui\/.*$/, /^\/api\/v1\/scans\/[^/]+\/results$/],
 };

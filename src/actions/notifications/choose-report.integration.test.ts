@@ -9,7 +9,7 @@ import { noFindings, type Severity } from '../../domain/finding.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
-import { GraphLibrary } from '../../engine/graph-library.ts';
+import { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import { openStore, type Store } from '../../store/open.ts';

@@ -1,5 +1,5 @@
 import { PortolanError } from '../../domain/errors.ts';
-import { readInstalled } from '../../engine/installed-files.ts';
+import { readInstalled } from '../../engine/graph/installed-files.ts';
 import { type ExplainedPart, explainRule } from '../../knowledge/evaluation-rules/explain-rule.ts';
 import { factsOfEndpoint } from '../../knowledge/evaluation-rules/observed-facts.ts';
 import type { EvaluationRule } from '../../knowledge/evaluation-rules/rule.ts';

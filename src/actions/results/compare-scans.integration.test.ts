@@ -10,7 +10,7 @@ import { noFindings } from '../../domain/finding.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import type { HostRow, PortRow, ResultRow } from '../../domain/result.ts';
 import type { Scan, ScanRequest, StageRecord } from '../../domain/scan.ts';
-import { GraphLibrary } from '../../engine/graph-library.ts';
+import { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { defineModule } from '../../engine/module.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';

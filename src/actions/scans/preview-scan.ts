@@ -3,7 +3,7 @@ import type { ScanWarning } from '../../domain/scan.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
-import type { Plan, PlannedNode } from '../../engine/plan.ts';
+import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
 import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
 import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';

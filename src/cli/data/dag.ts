@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
-import type { Graph, GraphIssue } from '../../engine/graph.ts';
+import type { Graph, GraphIssue } from '../../engine/graph/graph.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { loadInstalled, readConfigQuietly } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';
@@ -71,8 +71,8 @@ async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): 
   const { config } = await readConfigQuietly(global);
   const [text, { loadGraph }, { validateGraph }, registry] = await Promise.all([
     readGraphText(file),
-    import('../../engine/graph.ts'),
-    import('../../engine/validate.ts'),
+    import('../../engine/graph/graph.ts'),
+    import('../../engine/graph/validate.ts'),
     loadInstalledRegistry(wiring, config),
   ]);
   const { graph, issues } = loadGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''));
@@ -83,7 +83,7 @@ async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): 
 
 async function readGraphText(file: string): Promise<string> {
   const { open } = await import('node:fs/promises');
-  const { maxGraphBytes } = await import('../../engine/graph.ts');
+  const { maxGraphBytes } = await import('../../engine/graph/graph.ts');
   try {
     await using handle = await open(file, 'r');
     // Reading one byte more than allowed shows that a file is too large, whatever its size.

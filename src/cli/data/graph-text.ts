@@ -1,4 +1,4 @@
-import type { Graph } from '../../engine/graph.ts';
+import type { Graph } from '../../engine/graph/graph.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import { printable } from '../terminal/printable.ts';
 

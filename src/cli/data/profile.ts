@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
-import type { GraphLibrary, ProfileEntry } from '../../engine/graph-library.ts';
+import type { GraphLibrary, ProfileEntry } from '../../engine/graph/graph-library.ts';
 import { isProfileFile, withProfileFile } from '../scan/profile-choice.ts';
 import { loadInstalled } from '../session/session.ts';
 import { renderColumns } from '../terminal/columns.ts';

@@ -94,8 +94,8 @@ async function installedCatalogue(
 ): Promise<CommandCatalog> {
   const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, { loadCommandPlugins }, builtin] =
     await Promise.all([
-      import('../../engine/graph-library.ts'),
-      import('../../engine/installed-files.ts'),
+      import('../../engine/graph/graph-library.ts'),
+      import('../../engine/graph/installed-files.ts'),
       import('./command-plugins.ts'),
       wiring.loadRegistry(config),
     ]);

@@ -2,8 +2,8 @@ import type { PluginMetadata } from '../plugin.ts';
 import { hostBatches, hostOf, type InputBatch, WholeValue } from './host-batches.ts';
 import type { HostedPlugin, HostWire, LoadPlugin, LogLevel } from './hosted-plugin.ts';
 import { batchItems, batchMs, type NodeContext } from './messages.ts';
-import { WasmInstance, type WasmRun } from './wasm-instance.ts';
-import { compileModule, moduleMetadata } from './wasm-module.ts';
+import { WasmInstance, type WasmRun } from './wasm/wasm-instance.ts';
+import { compileModule, moduleMetadata } from './wasm/wasm-module.ts';
 
 /** Hosts of one batch where several keys are joined. */
 const batchHosts = 64;

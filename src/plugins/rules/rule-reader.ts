@@ -1,6 +1,6 @@
 import { isAlias, visit } from 'yaml';
 import { type FieldProblem, PortolanError } from '../../domain/errors.ts';
-import { SafeYaml } from '../../engine/safe-yaml.ts';
+import { SafeYaml } from '../../engine/graph/safe-yaml.ts';
 import type { EvaluationRule } from '../../knowledge/evaluation-rules/rule.ts';
 import { shapeProblem } from '../../knowledge/rules/yaml-shape.ts';
 import { RuleForm } from './rule-form.ts';

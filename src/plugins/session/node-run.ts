@@ -1,6 +1,6 @@
 import { formatByteSize } from '../../domain/text/byte-size.ts';
 import { formatDuration } from '../../domain/time/duration.ts';
-import { MissingKeyError } from '../../engine/data-context.ts';
+import { MissingKeyError } from '../../engine/data/data-context.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { onAbort, untilAborted } from '../../net/abort.ts';
 import type {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { installedFolders, listInstalled, readInstalled } from '../../engine/installed-files.ts';
+import { installedFolders, listInstalled, readInstalled } from '../../engine/graph/installed-files.ts';
 import type { EvaluationRule } from '../../knowledge/evaluation-rules/rule.ts';
 import { RuleSet } from '../../knowledge/evaluation-rules/rule-set.ts';
 import type { PluginFile } from '../../plugins/plugin.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { GraphLibrary } from '../../engine/graph-library.ts';
+import { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import { decideRequest } from './decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from './plan-scan.ts';

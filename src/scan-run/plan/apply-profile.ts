@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { ScanOptions } from '../../domain/scan.ts';
-import type { ProfileEntry } from '../../engine/graph-library.ts';
-import type { ProfileSettings } from '../../engine/profile-file.ts';
+import type { ProfileEntry } from '../../engine/graph/graph-library.ts';
+import type { ProfileSettings } from '../../engine/graph/profile-file.ts';
 import type { Submission } from './submission.ts';
 
 /** Options that no submission can set. */

@@ -1,5 +1,5 @@
 import type { DiscoveryProbe, DiscoveryProfile } from '../../domain/scan.ts';
-import type { Graph, GraphNode } from '../../engine/graph.ts';
+import type { Graph, GraphNode } from '../../engine/graph/graph.ts';
 import type { Registry } from '../../engine/registry.ts';
 
 type Probe = Pick<GraphNode, 'moduleType' | 'config'>;

@@ -7,7 +7,7 @@ import { loadConfig } from '../../config/load.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
-import { GraphLibrary } from '../../engine/graph-library.ts';
+import { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import { checkModuleDefaults } from './module-defaults.ts';
 import { type ModuleCatalog, planScan } from './plan-scan.ts';

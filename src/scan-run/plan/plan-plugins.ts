@@ -1,6 +1,6 @@
 import type { PluginPin } from '../../domain/plugin-pin.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
-import type { Graph } from '../../engine/graph.ts';
+import type { Graph } from '../../engine/graph/graph.ts';
 import type { Registry } from '../../engine/registry.ts';
 import { absentModule } from '../../plugins/absent-module.ts';
 import type { LoadedPlugin, PlannedPlugin, PluginMetadata } from '../../plugins/plugin.ts';

@@ -1,6 +1,6 @@
 import type { Protocol } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
-import type { Plan, PlannedNode } from '../../engine/plan.ts';
+import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import { scansUdp } from './udp-ports.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { loadGraph } from '../../engine/graph.ts';
+import { loadGraph } from '../../engine/graph/graph.ts';
+import { validateGraph } from '../../engine/graph/validate.ts';
 import { defineModule, type ModuleType } from '../../engine/module.ts';
 import { Registry } from '../../engine/registry.ts';
-import { validateGraph } from '../../engine/validate.ts';
 import { withPluginNodes } from './plugin-nodes.ts';
 
 function registryOf(types: Record<string, [ModuleType, string[], string[]]>): Registry {

@@ -1,4 +1,4 @@
-import type { Graph, GraphNode } from '../../engine/graph.ts';
+import type { Graph, GraphNode } from '../../engine/graph/graph.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import type { Registry } from '../../engine/registry.ts';
 

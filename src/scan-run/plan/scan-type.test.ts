@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loadGraph } from '../../engine/graph.ts';
+import { loadGraph } from '../../engine/graph/graph.ts';
 import { withScanType } from './scan-type.ts';
 
 const { graph } = loadGraph(

@@ -1,5 +1,5 @@
 import type { ScanRequest } from '../../domain/scan.ts';
-import type { Graph, GraphNode } from '../../engine/graph.ts';
+import type { Graph, GraphNode } from '../../engine/graph/graph.ts';
 
 /** Options that only raw packets support. */
 const rawOptions = ['interface', 'source_ip', 'host_rate', 'fallback'];

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
-import { GraphLibrary } from '../../engine/graph-library.ts';
+import { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import { commonUdpPorts } from '../../knowledge/requests/udp-payloads.ts';
 import { type ModuleCatalog, planScan } from './plan-scan.ts';

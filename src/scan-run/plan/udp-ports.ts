@@ -1,6 +1,6 @@
 import { parsePorts } from '../../domain/port.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
-import type { Graph, GraphNode } from '../../engine/graph.ts';
+import type { Graph, GraphNode } from '../../engine/graph/graph.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import type { Registry } from '../../engine/registry.ts';
 import { portCatalog } from '../../knowledge/ports.ts';

@@ -16,7 +16,7 @@ import {
 import type { ScanCounts, ScanWarning } from '../../domain/scan.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
-import { isStandardKey } from '../../engine/data-keys.ts';
+import { isStandardKey } from '../../engine/data/data-keys.ts';
 import { ExtraRows } from './extra-rows.ts';
 
 /** Maximum number of ports whose row stays in memory for enrichment; older ones are merged by the reader. */

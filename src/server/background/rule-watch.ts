@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/schema.ts';
-import { installedFolders, listInstalled } from '../../engine/installed-files.ts';
+import { installedFolders, listInstalled } from '../../engine/graph/installed-files.ts';
 import type { Component } from '../components.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { PeriodicTasks } from './periodic-tasks.ts';

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { credentials } from '@grpc/grpc-js';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
-import { GraphLibrary } from '../../engine/graph-library.ts';
+import { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import { makeCertificate } from '../fixtures/certificates.ts';
 import { codeOf, fromProto, GrpcClient } from '../fixtures/grpc-client.ts';

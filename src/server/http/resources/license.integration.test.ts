@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLicenseKeys, issueLicense } from '../../../actions/access/issue-license.ts';
-import { GraphLibrary } from '../../../engine/graph-library.ts';
+import { GraphLibrary } from '../../../engine/graph/graph-library.ts';
 import { defineModule } from '../../../engine/module.ts';
 import { Registry } from '../../../engine/registry.ts';
 import { License } from '../../../workspace/license/read-license.ts';

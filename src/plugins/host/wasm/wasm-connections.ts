@@ -1,4 +1,4 @@
-import type { HostWire } from './hosted-plugin.ts';
+import type { HostWire } from '../hosted-plugin.ts';
 import { WasmFault } from './wasm-memory.ts';
 
 /** A session as a whole, a connection attempt, and the wait for a response, milliseconds. */

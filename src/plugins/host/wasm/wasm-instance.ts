@@ -1,4 +1,4 @@
-import { CallRejection, type HostWire, type LogLevel } from './hosted-plugin.ts';
+import { CallRejection, type HostWire, type LogLevel } from '../hosted-plugin.ts';
 import { WasmConnections } from './wasm-connections.ts';
 import { unsigned, WasmFault, WasmMemory } from './wasm-memory.ts';
 import { checkedMemory, checkSignatures } from './wasm-types.ts';

@@ -1,14 +1,14 @@
 import { isAlias, isMap, isNode, isPair, isSeq, type YAMLMap } from 'yaml';
-import { channelProblem } from '../domain/channel.ts';
-import { PortolanError } from '../domain/errors.ts';
-import { severities } from '../domain/finding.ts';
-import { parsePorts } from '../domain/port.ts';
-import { type DiscoveryProbe, type DiscoveryProfile, discoveryProfiles } from '../domain/scan.ts';
-import { nearest } from '../domain/text/nearest.ts';
-import { parseDuration } from '../domain/time/duration.ts';
-import { portCatalog } from '../knowledge/ports.ts';
-import { validateOptions } from './options.ts';
-import type { Registry } from './registry.ts';
+import { channelProblem } from '../../domain/channel.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { severities } from '../../domain/finding.ts';
+import { parsePorts } from '../../domain/port.ts';
+import { type DiscoveryProbe, type DiscoveryProfile, discoveryProfiles } from '../../domain/scan.ts';
+import { nearest } from '../../domain/text/nearest.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
+import { portCatalog } from '../../knowledge/ports.ts';
+import { validateOptions } from '../options.ts';
+import type { Registry } from '../registry.ts';
 import { type Position, SafeYaml } from './safe-yaml.ts';
 
 /** Maximum size of a profile file, bytes. */

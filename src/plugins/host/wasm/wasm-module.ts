@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type * as yamlModule from 'yaml';
-import type { PluginMetadata } from '../plugin.ts';
+import type { PluginMetadata } from '../../plugin.ts';
 import { serviceNames, WasmInstance, type WasmRun } from './wasm-instance.ts';
 import { wasiModule, wasiNames } from './wasm-wasi.ts';
 

@@ -1,5 +1,5 @@
 import { isAlias, isMap, isNode, isPair, isSeq, type YAMLMap } from 'yaml';
-import { parseDuration } from '../domain/time/duration.ts';
+import { parseDuration } from '../../domain/time/duration.ts';
 import { type Condition, compileCondition } from './condition.ts';
 import { type Position, SafeYaml } from './safe-yaml.ts';
 

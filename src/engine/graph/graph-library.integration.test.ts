@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Registry, registerModules } from '../registry.ts';
 import { GraphLibrary } from './graph-library.ts';
 import { type InstalledFolders, installedFolders, tenantFolders } from './installed-files.ts';
-import { Registry, registerModules } from './registry.ts';
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const registry = new Registry();
 let builtin: GraphLibrary;
 beforeAll(async () => {
-  await registerModules(registry, source('../modules'));
-  builtin = await GraphLibrary.load(source('../../profiles'), 'builtin', registry);
+  await registerModules(registry, source('../../modules'));
+  builtin = await GraphLibrary.load(source('../../../profiles'), 'builtin', registry);
 });
 
 let dir: string;
@@ -65,7 +65,7 @@ describe('the graphs and profiles of a tenant', () => {
 
 describe('one builtin profile', () => {
   const load = (name: string) =>
-    GraphLibrary.loadProfile(source('../../profiles'), 'builtin', registry, name);
+    GraphLibrary.loadProfile(source('../../../profiles'), 'builtin', registry, name);
 
   it('is what it is among all, and alone', async () => {
     const library = await load('quick');

@@ -1,4 +1,4 @@
-import type { LogLevel } from './hosted-plugin.ts';
+import type { LogLevel } from '../hosted-plugin.ts';
 import { unsigned, WasmFault, type WasmMemory } from './wasm-memory.ts';
 
 /** Names of wasi_snapshot_preview1. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseTargets } from '../domain/targets/target.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
 import { ItemCheck } from './item-check.ts';
 import { maxItemBytes } from './item-shape.ts';
 

@@ -1,8 +1,8 @@
+import { dataKeys } from '../data/data-keys.ts';
+import type { ModuleDefinition } from '../module.ts';
+import type { Registry } from '../registry.ts';
 import type { ConditionVariables } from './condition.ts';
-import { dataKeys } from './data-keys.ts';
 import { type Graph, type GraphNode, requestsVuln } from './graph.ts';
-import type { ModuleDefinition } from './module.ts';
-import type { Registry } from './registry.ts';
 import { ancestorsOf, instanceKey } from './validate.ts';
 
 /** One input of a node: a plain or instance-scoped key and the nodes that produce it. */

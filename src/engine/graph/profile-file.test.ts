@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { defineModule } from './module.ts';
+import { defineModule } from '../module.ts';
+import { Registry } from '../registry.ts';
 import { loadProfile, type ProfileIssue } from './profile-file.ts';
-import { Registry } from './registry.ts';
 
 const registry = new Registry();
 beforeAll(() => {

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { PortolanError } from '../domain/errors.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import type { Registry } from '../registry.ts';
 import { type Graph, type GraphIssue, loadGraph, maxGraphBytes } from './graph.ts';
 import {
   type InstalledFolder,
@@ -15,7 +16,6 @@ import {
   type ProfileIssue,
   type ProfileSettings,
 } from './profile-file.ts';
-import type { Registry } from './registry.ts';
 import { validateGraph } from './validate.ts';
 
 /** An installed graph file. */

@@ -1,9 +1,9 @@
-import { nearest } from '../domain/text/nearest.ts';
-import { isStandardKey } from './data-keys.ts';
+import { nearest } from '../../domain/text/nearest.ts';
+import { isStandardKey } from '../data/data-keys.ts';
+import type { ModuleDefinition } from '../module.ts';
+import { validateOptions } from '../options.ts';
+import type { Registry } from '../registry.ts';
 import type { Graph, GraphIssue, GraphNode } from './graph.ts';
-import type { ModuleDefinition } from './module.ts';
-import { validateOptions } from './options.ts';
-import type { Registry } from './registry.ts';
 
 export interface GraphCheck {
   errors: GraphIssue[];

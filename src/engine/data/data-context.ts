@@ -1,10 +1,10 @@
-import type { Host, Port } from '../domain/host.ts';
-import type { Fingerprint } from '../domain/service.ts';
-import type { Target } from '../domain/targets/target.ts';
-import type { Banner } from '../domain/text/banner.ts';
+import type { Host, Port } from '../../domain/host.ts';
+import type { Fingerprint } from '../../domain/service.ts';
+import type { Target } from '../../domain/targets/target.ts';
+import type { Banner } from '../../domain/text/banner.ts';
+import type { DataContext } from '../module.ts';
 import { Backlog } from './backlog.ts';
 import { dataKeys, isStandardKey, itemIdentity, mergeRecords, type StandardKey } from './data-keys.ts';
-import type { DataContext } from './module.ts';
 
 /** No upstream node produces the key, or all producers failed before they published anything. */
 export class MissingKeyError extends Error {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { defineModule } from '../module.ts';
+import { Registry } from '../registry.ts';
 import { loadGraph } from './graph.ts';
 import { formatIssue } from './graph-library.ts';
-import { defineModule } from './module.ts';
-import { Registry } from './registry.ts';
 import { validateGraph } from './validate.ts';
 
 const registry = new Registry();

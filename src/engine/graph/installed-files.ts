@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { PortolanError } from '../domain/errors.ts';
+import { PortolanError } from '../../domain/errors.ts';
 
 /** Maximum number of files read from one folder; further ones are reported and skipped. */
 export const maxInstalledFiles = 200;

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { classOf, type HostFinding } from '../domain/finding.ts';
-import { formatAddress, parseAddress } from '../domain/targets/address.ts';
-import type { AddressSet } from '../domain/targets/address-set.ts';
+import { classOf, type HostFinding } from '../../domain/finding.ts';
+import { formatAddress, parseAddress } from '../../domain/targets/address.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { isStandardKey, type StandardKey } from './data-keys.ts';
 import { itemSchemas } from './item-schemas.ts';
 import { itemProblem } from './item-shape.ts';

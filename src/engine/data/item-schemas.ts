@@ -1,6 +1,6 @@
-import { deviceTypes } from '../domain/asset.ts';
-import { findingClasses, severities } from '../domain/finding.ts';
-import { unidentifiedReasons } from '../domain/text/banner.ts';
+import { deviceTypes } from '../../domain/asset.ts';
+import { findingClasses, severities } from '../../domain/finding.ts';
+import { unidentifiedReasons } from '../../domain/text/banner.ts';
 import type { StandardKey } from './data-keys.ts';
 
 /** A JSON Schema. */
