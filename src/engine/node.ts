@@ -58,6 +58,10 @@ export class Node {
     return this.planned.instanceId;
   }
 
+  get ended(): boolean {
+    return this.stage.status !== 'pending' && this.stage.status !== 'running';
+  }
+
   get isReporter(): boolean {
     return this.planned.definition.type === 'reporter';
   }

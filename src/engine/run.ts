@@ -217,7 +217,8 @@ class Run {
     let count = 0;
     try {
       for await (const item of earlier.banners()) {
-        if (this.#stopped) break;
+        // A node that has ended reads no more.
+        if (this.#stopped || node.ended) break;
         count++;
         await subscription.push(item);
       }

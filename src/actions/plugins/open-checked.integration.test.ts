@@ -78,13 +78,13 @@ describe('a download with checked addresses', () => {
   it('connects to the address that was checked, not to what the name is at another time', async () => {
     // The names do not exist: only the checked address can lead here.
     expect(await download(urlOf('cdn.test'), open)).toBe('content');
-    const elsewhere: AddressRules = {
+    const onlyTheOther: AddressRules = {
       ...open,
       isPublic: () => true,
       resolve: async () => ['127.0.0.9'],
     };
-    await expect(download(urlOf('127.0.0.1'), elsewhere)).resolves.toBe('content');
-    await expect(download(urlOf('cdn.test'), elsewhere)).rejects.toThrow(/cannot connect .*127\.0\.0\.9/);
+    await expect(download(urlOf('127.0.0.1'), onlyTheOther)).resolves.toBe('content');
+    await expect(download(urlOf('cdn.test'), onlyTheOther)).rejects.toThrow(/cannot connect .*127\.0\.0\.9/);
   });
 
   it('refuses a name that has a private address among others', async () => {

@@ -81,7 +81,7 @@ function send(
   });
 }
 
-/** @throws RangeError, TypeError if it is no response that `fetch` could give */
+/** @throws RangeError, TypeError for a status or headers that `Response` refuses */
 function responseOf(message: IncomingMessage): Response {
   const { statusCode: status = 0, rawHeaders } = message;
   const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : []));

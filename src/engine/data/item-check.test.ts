@@ -123,7 +123,7 @@ describe('what a plugin publishes', () => {
     );
   });
 
-  it('about a host that is no address of the scan is dropped with one warning', () => {
+  it('about a host outside the scan is dropped with one warning', () => {
     const { check, warnings } = newCheck();
     const items = [finding, { ...finding, host: '192.0.2.16' }, { ...finding, host: '8.8.8.8' }];
     expect(check.accept('vulnerabilities', structuredClone(items))).toMatchObject([{ host }]);

@@ -120,7 +120,7 @@ function orderTest(
   return whole((element) => holds[operator](read(element)));
 }
 
-/** NaN, which no order holds for, where it is no number. */
+/** NaN, which compares as false with everything, for anything but a number. */
 function numberOf(value: RuleScalar): number {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : Number.NaN;

@@ -12,17 +12,17 @@ const tools = join(root, 'node_modules/.bin');
 const read = (file: string) => readFileSync(file, 'utf8');
 
 describe('the protocol of gRPC plugins', () => {
-  it('in the SDK is the one that the program speaks', () => {
-    expect(read(join(root, 'sdk/grpc/module.proto'))).toBe(read(join(folder, 'module.proto')));
-  });
-
-  it('has the code that `npm run proto` would write', async () => {
+  it('of the SDK has the code that `npm run proto` would write', async () => {
     const target = mkdtempSync(join(tmpdir(), 'portolan-proto-'));
     const env = { ...process.env, PATH: `${tools}${delimiter}${process.env['PATH']}` };
     const template = ['--template', join(folder, 'buf.gen.yaml'), '-o', target];
     const server = join(root, 'src/server/grpc');
+    const sdk = join(root, 'sdk/grpc');
     try {
-      for (const input of [[folder], [server, '--path', join(server, 'grpc/health')]]) {
+      for (const input of [
+        [sdk, '--path', join(sdk, 'module.proto')],
+        [server, '--path', join(server, 'grpc/health')],
+      ]) {
         await promisify(execFile)(join(tools, 'buf'), ['generate', ...input, ...template], {
           env,
           timeout: 60_000,

@@ -41,9 +41,8 @@ export class ResultRecorder {
   readonly severityCounts: SeverityCounts = noFindings();
   readonly #sink: RecordSink;
   readonly #hostnames: ReadonlyMap<string, string[]>;
-  readonly #hosts = new Set<string>();
-  /** Those with a row of builtin modules. */
-  readonly #builtinHosts = new Set<string>();
+  /** Hosts with a row, and whether one of them is of builtin modules. */
+  readonly #hosts = new Map<string, boolean>();
   readonly #counts = new Map<string, CountsByProtocol>();
   /** A port has a row of builtin modules and one of plugins, by `openRowKey`. */
   readonly #ports = new Map<string, PortRow>();
@@ -105,8 +104,7 @@ export class ResultRecorder {
   }
 
   #restoreHost(row: HostRow): void {
-    this.#countHost(row.host);
-    if (!row.producer) this.#builtinHosts.add(row.host);
+    this.#countHost(row.host, !row.producer);
     const counts = countsByProtocol(row);
     if (counts.tcp || counts.udp) this.#counts.set(row.host, counts);
   }
@@ -161,8 +159,8 @@ export class ResultRecorder {
 
   #host(host: Host, plugin: Producer | undefined): Promise<void> | undefined {
     // Several modules find the same host: write a row only for the first, or for one that adds facts.
-    const known = plugin ? this.#hosts : this.#builtinHosts;
-    if (known.has(host.ip) && !host.mac && !host.hostname) return undefined;
+    const known = plugin ? this.#hosts.has(host.ip) : this.#hosts.get(host.ip) === true;
+    if (known && !host.mac && !host.hostname) return undefined;
     const row = this.#hostRow(host.ip, plugin);
     row.latency_ms = host.latency_ms;
     row.method = host.method;
@@ -301,12 +299,11 @@ export class ResultRecorder {
   }
 
   #hostRow(host: string, plugin: Producer | undefined): HostRow {
-    this.#countHost(host);
+    this.#countHost(host, !plugin);
     const hostnames = this.#hostnames.get(host);
     const row: HostRow = { type: 'host', timestamp: now(), host, state: 'up' };
     if (hostnames) row.hostnames = hostnames;
     if (plugin) row.producer = plugin;
-    else this.#builtinHosts.add(host);
     return row;
   }
 
@@ -339,10 +336,10 @@ export class ResultRecorder {
     return this.#dirty.delete(oldest) ? this.#write({ ...evicted, timestamp: now() }) : undefined;
   }
 
-  #countHost(host: string): void {
-    if (this.#hosts.has(host)) return;
-    this.#hosts.add(host);
-    this.counts.live_hosts++;
+  #countHost(host: string, builtin: boolean): void {
+    const known = this.#hosts.get(host);
+    if (known === undefined) this.counts.live_hosts++;
+    if (known === undefined || (builtin && !known)) this.#hosts.set(host, builtin);
   }
 
   #countPort(row: PortRow): void {

@@ -13,6 +13,8 @@ import { ChunkSchema, GetResultsRequestSchema } from './gen/service_pb.ts';
 
 const open: GrpcService[] = [];
 afterEach(async () => {
+  // Of a test that ran out of time: the next ones need the real ones.
+  vi.useRealTimers();
   for (const one of open.splice(0)) await one.close();
 });
 async function start(...input: Parameters<typeof openGrpcService>): Promise<GrpcService> {
@@ -305,6 +307,8 @@ describe('deadlines', () => {
       deaf.end(framed(Buffer.alloc(0)));
       await new Promise((resolve) => deaf.once('response', resolve));
       await sleep(200);
+      // The deadline of the silent call, and that of the response that is not read.
+      await expect.poll(() => vi.getTimerCount()).toBe(2);
       await vi.advanceTimersByTimeAsync(30_000);
       expect((await refused)['service-error-code']).toBe('timeout');
       expect(deaf.closed).toBe(false);
