@@ -42,11 +42,26 @@ export interface Finding {
   /** 0..1 */
   confidence: number;
   backport_note: string | null;
+  /** First affected and first fixed version, as far as the range of `affected` names them. */
+  affected_from?: string | null | undefined;
+  fixed_in?: string | null | undefined;
+  /** Absent in older records, and where no module names one. */
+  action?: FindingAction | undefined;
   class: FindingClass;
   evidence: string;
   remediation: string;
   references: string[];
   plugin: string;
+}
+
+/** What removes a finding; one action removes all findings with its key. */
+export interface FindingAction {
+  /** `update openbsd:openssh`, `tls-versions` */
+  key: string;
+  /** Imperative, without a full stop: `Update OpenSSH`, `Turn off Telnet`. */
+  text: string;
+  /** An update: the highest `fixed_in` of its findings completes the text. */
+  update: boolean;
 }
 
 export interface HostFinding extends Finding {

@@ -102,6 +102,8 @@ export interface ScanWarning {
 export interface StageRecord {
   instance_id: string;
   module_type: string;
+  /** Of the module; absent in older scans. */
+  version?: string | undefined;
   status: 'pending' | 'running' | 'completed' | 'failed' | 'skipped';
   started_at: string | null;
   completed_at: string | null;
