@@ -1,3 +1,4 @@
+import { PgBoss } from 'pg-boss';
 import { afterEach, expect, it, vi } from 'vitest';
 import { postgresObstacle, startPostgres } from '../../test/postgres.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -9,6 +10,25 @@ const day = 24 * 3_600_000;
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
+});
+
+it.skipIf(postgresObstacle() !== null)('a closed dispatcher reports no failures', async () => {
+  const postgres = await startPostgres({ fsync: 'off' });
+  try {
+    const listening = vi.spyOn(PgBoss.prototype, 'on');
+    const failures: unknown[] = [];
+    const dispatcher = await Dispatcher.start(await postgres.database(), (error) => failures.push(error));
+    const boss = listening.mock.contexts[0] as PgBoss;
+    boss.emit('error', new Error('a background failure'));
+    expect(failures).toHaveLength(1);
+    await dispatcher.close();
+    // Another one is due only after a minute.
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000);
+    boss.emit('error', new Error('terminating connection due to administrator command'));
+    expect(failures).toHaveLength(1);
+  } finally {
+    await postgres.remove();
+  }
 });
 
 it.skipIf(postgresObstacle() !== null)(

@@ -46,6 +46,7 @@ export class Dispatcher {
   readonly #boss: PgBoss;
   /** Existing queues. */
   readonly #lines = new Set<string>();
+  #closed = false;
 
   private constructor(boss: PgBoss) {
     this.#boss = boss;
@@ -77,13 +78,15 @@ export class Dispatcher {
       superviseIntervalSeconds: superviseSeconds,
     });
     let toldAt = Number.NEGATIVE_INFINITY;
+    const dispatcher = new Dispatcher(boss);
     boss.on('error', (error) => {
-      if (performance.now() - toldAt < tellMs) return;
+      // The pool ends before its connections do: the database may go away in between.
+      if (dispatcher.#closed || performance.now() - toldAt < tellMs) return;
       toldAt = performance.now();
       onError(error);
     });
     await boss.start();
-    return new Dispatcher(boss);
+    return dispatcher;
   }
 
   /** Creates a queue if missing. Call it before a transaction that sends to it. */
@@ -144,6 +147,7 @@ export class Dispatcher {
 
   async close(): Promise<void> {
     await this.#boss.stop({ graceful: false, close: true });
+    this.#closed = true;
   }
 }
 
