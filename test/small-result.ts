@@ -29,6 +29,9 @@ export function smallResult(): ResultSource & { reportsDir: string } {
   return {
     scanId: '20261121-120000-a1b2c3',
     targets: ['127.0.0.1'],
+    request: null,
+    startedAt: '2026-11-21T11:59:59.000Z',
+    stages: () => [],
     evaluated: true,
     reportsDir: join(folder, 'reports'),
     failure: () => null,

@@ -1,6 +1,7 @@
 import type { Host, Port, PortCoverage, Protocol } from '../domain/host.ts';
 import type { Producer } from '../domain/producer.ts';
 import type { ResultRow, SummaryRow } from '../domain/result.ts';
+import type { Scan, ScanRequest, ScanWarning, StageRecord } from '../domain/scan.ts';
 import type { Fingerprint } from '../domain/service.ts';
 import type { AddressSet } from '../domain/targets/address-set.ts';
 import type { Target } from '../domain/targets/target.ts';
@@ -99,12 +100,18 @@ export interface Logger {
 export interface ResultSource {
   scanId: string;
   targets: string[];
+  /** Null if it is unknown. */
+  request: ScanRequest | null;
+  /** When the scan was first started, ISO 8601 UTC; null if that is unknown. */
+  startedAt: string | null;
   summary(): Promise<SummaryRow>;
   /** Why the scan failed, or null. */
-  failure(): string | null;
+  failure(): Scan['error'];
+  /** The nodes that have ended; no reporter that still runs. */
+  stages(): StageRecord[];
   /** Errors first, then each host followed by its ports and findings; hosts by address, ports ascending. */
   rows(): AsyncIterable<ResultRow>;
-  warnings(): { code: string; message: string }[];
+  warnings(): ScanWarning[];
   /** Whether the scan looks for vulnerabilities: if not, the absence of findings means nothing. */
   evaluated: boolean;
   /** Folder for report files, or null if nothing may be written. */

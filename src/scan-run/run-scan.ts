@@ -166,14 +166,17 @@ class ScanRun {
 
   /** What the reporters read. */
   #results(): ResultSource {
-    const { request, folder } = this.#context.input;
+    const { request, folder, startedAt } = this.#context.input;
     const { warnings } = this.#context;
     return {
       scanId: request.scan_id,
       targets: request.targets,
+      request,
+      startedAt,
       rows: () => mergedRows(folder),
       summary: async () => this.#summary(this.#graph?.verdict ?? null, await this.#countRecord()),
-      failure: () => this.#graph?.verdict?.message ?? null,
+      failure: () => this.#graph?.verdict ?? null,
+      stages: () => this.#stages.filter(({ status }) => status !== 'pending' && status !== 'running'),
       warnings: () => warnings,
       evaluated: evaluatesVulnerabilities(request.vuln, warnings),
       reportsDir: folder.reportsDir,

@@ -1,6 +1,7 @@
 import type { AlertRules } from '../alerts/alert-rules.ts';
 import type { Config } from '../config/schema.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
+import { ReportThreads } from '../report/thread/report-threads.ts';
 import type { License } from '../workspace/license/read-license.ts';
 import { FetchedScans } from '../workspace/result-store/fetched-scans.ts';
 import { Admission } from './access/admission.ts';
@@ -83,6 +84,7 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     workers,
     shards,
     results,
+    reports: new ReportThreads(),
     damaged,
     comparison: new StoreComparison({ store, workspace }, log),
     garbage,

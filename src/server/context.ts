@@ -1,6 +1,7 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { JobQueue } from '../queue/queue.ts';
+import type { ReportThreads } from '../report/thread/report-threads.ts';
 import type { Store } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
@@ -51,6 +52,7 @@ export interface ServerContext {
   shards: Distribution | null;
   /** Null without a result store. */
   results: ResultMover | null;
+  reports: ReportThreads;
   damaged: DamagedRecords;
   comparison: StoreComparison;
   garbage: GarbageCollector;

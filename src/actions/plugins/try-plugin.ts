@@ -161,6 +161,9 @@ function targetsOnly(scope: Scope, targets: AddressSet): Scope {
 const noResults: RunEnvironment['results'] = {
   scanId: 'trial',
   targets: [],
+  request: null,
+  startedAt: null,
+  stages: () => [],
   summary: () => Promise.reject(new Error('a trial has no results')),
   failure: () => null,
   async *rows() {},

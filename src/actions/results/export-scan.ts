@@ -1,10 +1,12 @@
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
+import { type ReportFormat, reportFormats } from '../../report/render-report.ts';
 import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
 import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/results/stream-results.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ReportExport } from './export-report.ts';
 
 /** Export formats: media type and file extension. */
 export const exportFormats = {
@@ -39,11 +41,15 @@ export function exportFormatOf(text: string): ExportFormat {
   throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);
 }
 
+export interface ExportOptions extends Omit<ReportExport, 'format'> {
+  /** Aborts the reading with its reason, even while there is no output for long. */
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * A scan as the bytes or text of one file, streamed, of any size. An unfinished scan and a damaged record return
  * their results so far, marked as partial; a scan deleted meanwhile what was read. `json` is the object that the API
  * returns as `data`.
- * @param signal aborts the reading with its reason, even while there is no output for long
  * @throws PortolanError `not_found` for a scan that is deleted meanwhile, `internal_error` for a damaged record as
  * CSV. The rows of a large unverified record fail with that error at the first damage; from then on the damage is
  * known.
@@ -53,14 +59,15 @@ export async function exportScan(
   folder: ScanFolder,
   format: ExportFormat,
   observer: RecordObserver,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
+  options: ExportOptions = {},
+): Promise<AsyncIterable<string | Uint8Array>> {
+  const { signal = new AbortController().signal } = options;
   // Rows are streamed at once; reports and raw files are verified first.
   const verification = isResultFormat(format) ? 'while-reading' : 'first';
   const results = await openResults(scan, folder, observer, verification);
   try {
-    const content = await contentOf(results, folder, format, signal);
-    return closedAtEnd(content as AsyncIterable<string>, results, signal);
+    const content = await contentOf(results, folder, format, options, signal);
+    return closedAtEnd(content, results, signal);
   } catch (error) {
     await results.close();
     throw error;
@@ -71,21 +78,26 @@ function isResultFormat(format: ExportFormat): format is ResultFormat {
   return (resultFormats as readonly string[]).includes(format);
 }
 
+export function isReportFormat(format: string): format is ReportFormat {
+  return (reportFormats as readonly string[]).includes(format);
+}
+
 async function contentOf(
   results: OpenResults,
   folder: ScanFolder,
   format: ExportFormat,
+  options: ExportOptions,
   signal: AbortSignal,
-): Promise<AsyncIterable<string> | AsyncIterable<Uint8Array>> {
+): Promise<AsyncIterable<string | Uint8Array>> {
   const rows = () => abortable(results.rows(), signal);
+  if (isReportFormat(format)) {
+    const { exportReport } = await import('./export-report.ts');
+    return await exportReport(results, folder, rows, { ...options, format }, signal);
+  }
   switch (format) {
     case 'tar.gz': {
       const { archiveScan } = await import('../../workspace/render/archive.ts');
       return archiveScan(folder, damageNote(results));
-    }
-    case 'html': {
-      const { renderHtml } = await import('../../workspace/render/html/html.ts');
-      return renderHtml(reportHead(results), rows);
     }
     case 'nmap': {
       const { renderNmapXml } = await import('../../workspace/render/nmap-xml.ts');

@@ -3,6 +3,8 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { ExecContext } from '../../engine/module.ts';
 import type { OptionDefs } from '../../engine/options.ts';
+import type { Paper, ReportFacts } from '../../report/report-facts.ts';
+import type { ReportSource } from '../../report/report-source.ts';
 import { type ResultHead, resultHead } from '../../workspace/render/result-head.ts';
 
 /** Options of every reporter that writes one file. */
@@ -22,17 +24,49 @@ export const reporterOptions = {
 
 type ReporterContext = Pick<ExecContext<typeof reporterOptions>, 'options' | 'results' | 'signal'>;
 
-/** Facts about the scan in the head of a report. */
+/** Options of reports for people. */
+export const titleOption = {
+  title: { Type: 'string', Description: 'Title of the report; empty = the name of the scan.', Default: '' },
+} as const satisfies OptionDefs;
+
+/** Facts about the scan in the head of a file for programs. */
 export async function reportHead({ results }: Pick<ReporterContext, 'results'>): Promise<ResultHead> {
   const summary = await results.summary();
   return resultHead(summary, { targets: results.targets, warnings: results.warnings() });
+}
+
+/** What a renderer of a report for people gets. */
+export async function reportSource(
+  ctx: Pick<ReporterContext, 'results'>,
+  { title, paper = 'a4' }: { title: string; paper?: Paper },
+): Promise<ReportSource> {
+  const { results } = ctx;
+  const facts = await factsOf(ctx, title);
+  const options = { template: null, paper, changes: null, madeAt: new Date().toISOString() };
+  return { facts, options, rows: () => results.rows() };
+}
+
+async function factsOf(ctx: Pick<ReporterContext, 'results'>, title: string): Promise<ReportFacts> {
+  const { results } = ctx;
+  const head = await reportHead(ctx);
+  return {
+    ...head,
+    title: title || (results.request?.name ?? null),
+    failure: results.failure(),
+    canceledBy: null,
+    evaluated: results.evaluated,
+    startedAt: results.startedAt,
+    completedAt: head.timestamp,
+    request: results.request,
+    stages: results.stages(),
+  };
 }
 
 /** Writes a report to the destination of its options; the file appears when it is complete. */
 export async function writeReport(
   ctx: ReporterContext,
   name: string,
-  chunks: AsyncIterable<string>,
+  chunks: AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
   if (ctx.options.output === 'stdout') return writeToStdout(chunks);
   if (ctx.results.reportsDir === null) return;
@@ -46,23 +80,30 @@ function reportPath(dir: string, name: string): string {
   return path;
 }
 
-async function writeToFile(path: string, chunks: AsyncIterable<string>): Promise<void> {
+async function writeToFile(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.part`;
-  const file = await open(draft, 'w', 0o600);
   try {
-    for await (const chunk of chunks) await file.write(chunk);
-    await file.sync();
+    await writeDraft(draft, chunks);
+    await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
+  }
+}
+
+async function writeDraft(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    // `write` may write a part of the bytes only.
+    for await (const chunk of chunks) await file.writeFile(chunk);
+    await file.sync();
   } finally {
     await file.close();
   }
-  await rename(draft, path);
 }
 
-async function writeToStdout(chunks: AsyncIterable<string>): Promise<void> {
+async function writeToStdout(chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   for await (const chunk of chunks) {
     if (!process.stdout.write(chunk)) await once(process.stdout, 'drain');
   }

@@ -1,5 +1,10 @@
 import { create } from '@bufbuild/protobuf';
-import { type ExportFormat, exportFormats, exportScan } from '../../actions/results/export-scan.ts';
+import {
+  type ExportFormat,
+  type ExportOptions,
+  exportFormats,
+  exportScan,
+} from '../../actions/results/export-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -16,10 +21,11 @@ export async function* pinnedChunks(
   format: ExportFormat,
   call: AdmittedCall,
   part?: ScanFile,
+  report: Omit<ExportOptions, 'signal'> = {},
 ): AsyncGenerator<Chunk> {
   const { folder, release } = await call.space.holdFolder(scan, part);
   try {
-    yield* fileChunks(scan, folder, format, call);
+    yield* fileChunks(scan, folder, format, call, report);
   } finally {
     release();
   }
@@ -31,6 +37,7 @@ async function* fileChunks(
   folder: ScanFolder,
   format: ExportFormat,
   call: AdmittedCall,
+  report: Omit<ExportOptions, 'signal'>,
 ): AsyncGenerator<Chunk> {
   const { mediaType, extension } = exportFormats[format];
   let facts: Partial<Pick<Chunk, 'contentType' | 'filename' | 'scanStatus'>> = {
@@ -38,7 +45,10 @@ async function* fileChunks(
     filename: `${scan.scan_id}.${extension}`,
     scanStatus: scan.status,
   };
-  const content = await exportScan(scan, folder, format, call.space.observer, call.signal);
+  const content = await exportScan(scan, folder, format, call.space.observer, {
+    ...report,
+    signal: call.signal,
+  });
   const meta = { timestamp: new Date().toISOString(), request_id: call.id };
   const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, meta) : content;
   for await (const data of chunkPieces(body)) {
@@ -50,7 +60,7 @@ async function* fileChunks(
 
 /** Combines pieces into messages of `maxChunkBytes`. */
 export async function* chunkPieces(
-  content: AsyncIterable<string> | AsyncIterable<Uint8Array>,
+  content: AsyncIterable<string | Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let held: Uint8Array[] = [];
   let size = 0;

@@ -90,6 +90,21 @@ export class RecordView {
     return blockLastRow(this.#blocks.at(-1)) - (this.summary === null ? 0 : 1);
   }
 
+  /** Whether there are files. */
+  get exists(): boolean {
+    return this.#record !== null;
+  }
+
+  /** What a verification has found; null = nothing, or none took place. */
+  get fault(): RecordDamage | null {
+    return this.#fault;
+  }
+
+  /** Takes over what the verification of another view of the same files has found. */
+  accept(fault: RecordDamage | null): void {
+    this.#fault = fault;
+  }
+
   /** Skips damage from now on, without a full verification. */
   tolerateDamage(): void {
     this.#tolerant = true;

@@ -15,7 +15,7 @@ const orders = new RequestBody(garbageRequest, 'body');
 
 export function addWorkspace(
   router: ConnectRouter,
-  { garbage, workers, license, shards }: RouteContext,
+  { garbage, workers, license, shards, reports }: RouteContext,
 ): void {
   router.service(WorkspaceService, {
     getInfo: unary(async (_message, { space: { store, workspace } }) => {
@@ -39,7 +39,9 @@ export function addWorkspace(
       const { scan_id } = scan;
       const url = `/api/v1/workspace/scans/${scan_id}/export?format=${format}`;
       const remote = await callOwner({ shards }, call, scan_id, 'GET', url);
-      yield* remote ? forwardChunks(remote) : pinnedChunks(scan, format, call, partOf(format));
+      yield* remote
+        ? forwardChunks(remote)
+        : pinnedChunks(scan, format, call, partOf(format), { renderer: reports });
     }),
   });
 }

@@ -1,7 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { type ExportFormat, exportFormats, exportScan } from '../../../actions/results/export-scan.ts';
+import {
+  type ExportFormat,
+  type ExportOptions,
+  exportFormats,
+  exportScan,
+} from '../../../actions/results/export-scan.ts';
 import { invalidRequest, PortolanError } from '../../../domain/errors.ts';
 import type { Scan } from '../../../domain/scan.ts';
 import { type ResultFormat, resultFormats } from '../../../scan-run/results/stream-results.ts';
@@ -62,6 +67,9 @@ function mediaType(format: ResultFormat): string {
   return exportFormats[format].mediaType.split(';')[0] as string;
 }
 
+/** Of a report, and who renders it. */
+type ReportWishes = Omit<ExportOptions, 'signal'>;
+
 /** Streams a scan as a download. */
 export async function sendScanFile(
   request: FastifyRequest,
@@ -69,6 +77,7 @@ export async function sendScanFile(
   scan: Scan,
   folder: ScanFolder,
   format: ExportFormat,
+  report: ReportWishes = {},
 ): Promise<FastifyReply> {
   const { mediaType, extension } = exportFormats[format];
   reply
@@ -79,7 +88,10 @@ export async function sendScanFile(
   if (request.method === 'HEAD') return reply.send(Readable.from([]));
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const content = await exportScan(scan, folder, format, request.space.observer, gone.signal);
+  const content = await exportScan(scan, folder, format, request.space.observer, {
+    ...report,
+    signal: gone.signal,
+  });
   const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, metaOf(request)) : content;
   return reply.send(Readable.from(body, { objectMode: false }));
 }

@@ -67,7 +67,7 @@ const exportQuery = Type.Object({
   ),
 });
 
-export function workspaceRoutes(app: App, { garbage, workers, license }: RouteContext): void {
+export function workspaceRoutes(app: App, { garbage, workers, license, reports }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/workspace/info',
@@ -117,7 +117,7 @@ export function workspaceRoutes(app: App, { garbage, workers, license }: RouteCo
       const format = exportFormatOf(request.query.format ?? 'json');
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
       const folder = await pinnedFolder(request, reply, scan, partOf(format));
-      return sendScanFile(request, reply, scan, folder, format);
+      return sendScanFile(request, reply, scan, folder, format, { renderer: reports });
     },
   });
 }

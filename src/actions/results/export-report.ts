@@ -1,0 +1,76 @@
+import { PortolanError } from '../../domain/errors.ts';
+import type { ResultRow } from '../../domain/result.ts';
+import type { ScanRequest } from '../../domain/scan.ts';
+import type { ReportChanges } from '../../report/model/changes.ts';
+import { type ReportFormat, renderReport } from '../../report/render-report.ts';
+import type { Paper, ReportFacts } from '../../report/report-facts.ts';
+import type { ReportTemplate } from '../../report/template/report-template.ts';
+import type { ReportJob } from '../../report/thread/report-job.ts';
+import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
+import type { OpenResults } from '../../scan-run/results/open-results.ts';
+import { resultHead } from '../../workspace/render/result-head.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+
+/** What a client wants to see of a report, checked. */
+export interface ReportOrder {
+  template: ReportTemplate | null;
+  paper: Paper;
+  /** Compares with the earlier scan, if one is named. */
+  changes(signal: AbortSignal): Promise<ReportChanges | null>;
+}
+
+/** Without any wish. */
+const plainOrder: ReportOrder = { template: null, paper: 'a4', changes: async () => null };
+
+export interface ReportExport {
+  format: ReportFormat;
+  order?: ReportOrder | undefined;
+  /** Renders elsewhere than in this process. */
+  renderer?: ReportRenderer | undefined;
+}
+
+/** Renders reports in threads, see `ReportThreads`. */
+export interface ReportRenderer {
+  render(job: ReportJob, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** A report about verified results, streamed. */
+export async function exportReport(
+  results: OpenResults,
+  folder: ScanFolder,
+  rows: () => AsyncIterable<ResultRow>,
+  { format, order = plainOrder, renderer }: ReportExport,
+  signal: AbortSignal,
+): Promise<AsyncIterable<string | Uint8Array>> {
+  const { template, paper } = order;
+  const changes = await order.changes(signal);
+  const facts = factsOf(results, await storedRequest(folder));
+  const options = { template, paper, changes, madeAt: new Date().toISOString() };
+  if (!renderer) return renderReport(format, { facts, options, rows });
+  const { exists: recorded, fault } = results.view;
+  return await renderer.render({ format, folder: folder.path, recorded, fault, facts, options }, signal);
+}
+
+function factsOf({ scan, summary }: OpenResults, request: ScanRequest | null): ReportFacts {
+  return {
+    ...resultHead(summary, scan),
+    title: scan.name,
+    failure: scan.error,
+    canceledBy: null,
+    evaluated: evaluatesVulnerabilities(scan.vuln, scan.warnings),
+    startedAt: scan.started_at,
+    completedAt: scan.completed_at,
+    request,
+    stages: scan.stages,
+  };
+}
+
+/** Null for a record without it, and for a damaged one: the report can do without. */
+async function storedRequest(folder: ScanFolder): Promise<ScanRequest | null> {
+  try {
+    return await folder.request();
+  } catch (error) {
+    if (error instanceof PortolanError) return null;
+    throw error;
+  }
+}

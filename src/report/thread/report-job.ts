@@ -1,0 +1,36 @@
+import type { RecordDamage } from '../../workspace/record/record-view.ts';
+import type { ReportFormat } from '../render-report.ts';
+import type { ReportFacts, ReportOptions } from '../report-facts.ts';
+
+/** What a thread renders. Plain data. */
+export interface ReportJob {
+  format: ReportFormat;
+  /** Path of the folder of the scan. */
+  folder: string;
+  /** Whether there is a record: it was deleted if the thread finds none. */
+  recorded: boolean;
+  /** What its verification has found; other damage ends the report. */
+  fault: RecordDamage | null;
+  facts: ReportFacts;
+  options: ReportOptions;
+}
+
+/** Pieces that a thread sends ahead of its reader. */
+export const piecesAhead = 8;
+
+/** From the thread. A piece is transferred, not copied. */
+export type FromReport =
+  | { type: 'piece'; bytes: Uint8Array<ArrayBuffer> }
+  | { type: 'end' }
+  | { type: 'failed'; error: ReportFailure };
+
+/** To the thread: the reader has taken a piece. */
+export type ToReport = 'taken';
+
+/** An error, across the border of a thread. `code` is null for one that no user caused. */
+export interface ReportFailure {
+  code: string | null;
+  message: string;
+  details: Record<string, unknown>;
+  stack: string | null;
+}
