@@ -283,6 +283,13 @@ export interface Vulnerability {
   detected?: string | null | undefined;
   confidence?: number | undefined;
   backport_note?: string | null | undefined;
+  affected_from?: string | null | undefined;
+  fixed_in?: string | null | undefined;
+  action?: {
+    key?: string | undefined;
+    text: string;
+    update?: boolean | undefined;
+  } | undefined;
   class?: 'certain' | 'likely' | 'possible' | undefined;
   evidence?: string | undefined;
   remediation?: string | undefined;

@@ -64,6 +64,15 @@ export interface FindingAction {
   update: boolean;
 }
 
+/** Longest text and key of an action, characters. */
+export const maxActionLength = 120;
+
+/** An action other than an update. Checks and rules with equal texts share the action. */
+export function actionOf(text: string): FindingAction {
+  const plain = text.trim().slice(0, maxActionLength);
+  return { key: plain.toLowerCase(), text: plain, update: false };
+}
+
 export interface HostFinding extends Finding {
   host: string;
   port: number | null;

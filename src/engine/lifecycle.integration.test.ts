@@ -85,6 +85,7 @@ describe('the lifecycle of modules', () => {
     broken = false;
     const second = await scan(lifecycle, definition);
     expect(second.states).toEqual({ a: 'completed', b: 'completed' });
+    expect(second.stages[0]).toMatchObject({ module_type: 'recorder', version: definition.version });
     await lifecycle.cleanUp(silent);
     expect(calls.filter((call) => call === 'initialize' || call === 'cleanup')).toEqual([
       'initialize',

@@ -45,6 +45,7 @@ export class Node {
     this.stage = {
       instance_id: instanceId,
       module_type: definition.name,
+      version: definition.version,
       status: 'pending',
       started_at: null,
       completed_at: null,

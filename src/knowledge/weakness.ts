@@ -12,12 +12,14 @@ export interface Weakness {
   detected: string;
   /** The evidence, as text. */
   evidence: string;
+  /** What removes it, in the imperative, at most 60 characters. Findings that one change removes have equal texts. */
+  action: string;
   remediation: string;
   references: readonly string[];
 }
 
 /** The texts of a check, the same for every finding. */
-export type CheckText = Pick<Weakness, 'title' | 'severity' | 'remediation' | 'references'>;
+export type CheckText = Pick<Weakness, 'title' | 'severity' | 'action' | 'remediation' | 'references'>;
 
 /** Names listed in evidence. */
 const shownLimit = 12;

@@ -91,6 +91,12 @@ describe('what a plugin publishes', () => {
     ['vulnerabilities', { ...finding, id: 'x'.repeat(300) }, 'bad "id"'],
     ['vulnerabilities', { ...finding, confidence: 2 }, 'bad "confidence"'],
     ['vulnerabilities', { ...finding, cvss: { score: '9' } }, 'bad "cvss.score"'],
+    ['vulnerabilities', { ...finding, action: 'Update it' }, 'bad "action"'],
+    ['vulnerabilities', { ...finding, action: { text: 'x'.repeat(121) } }, 'bad "action.text"'],
+    ['vulnerabilities', { ...finding, action: { text: 'x', key: '' } }, 'bad "action.key"'],
+    ['vulnerabilities', { ...finding, action: { key: 'x' } }, 'has no "text" in "action"'],
+    ['vulnerabilities', { ...finding, fixed_in: 9.8 }, 'bad "fixed_in"'],
+    ['vulnerabilities', { ...finding, affected_from: 'x'.repeat(257) }, 'bad "affected_from"'],
     ['vulnerabilities', { ...finding, cvss: {} }, 'has no "score" in "cvss"'],
     ['vulnerabilities', { ...finding, references: ['a', 1] }, 'bad "references.1"'],
     ['vulnerabilities', { ...finding, evidence: JSON.parse('1e999') }, 'not finite'],
@@ -112,6 +118,16 @@ describe('what a plugin publishes', () => {
     ['my_key', { a: [[Number.NaN]] }, 'not finite'],
   ])('under %s is rejected: case %#', (key, item, reason) => {
     expect(() => accepted(key, item)).toThrow(reason);
+  });
+
+  it('under vulnerabilities may name what removes the finding', () => {
+    const versions = { affected_from: '8.5', fixed_in: null };
+    const [named] = accepted('vulnerabilities', { ...finding, ...versions, action: { text: 'Update It' } });
+    const action = { key: 'update it', text: 'Update It', update: false };
+    expect(named).toMatchObject({ ...versions, action });
+    const given = { key: 'update a:b', text: 'Update B', update: true };
+    const [kept] = accepted('vulnerabilities', { ...finding, action: given });
+    expect(kept).toMatchObject({ action: given });
   });
 
   it('has the key, the position among all items and the reason in the error', () => {

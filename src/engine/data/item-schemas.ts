@@ -1,5 +1,5 @@
 import { deviceTypes } from '../../domain/asset.ts';
-import { findingClasses, severities } from '../../domain/finding.ts';
+import { findingClasses, maxActionLength, severities } from '../../domain/finding.ts';
 import { unidentifiedReasons } from '../../domain/text/banner.ts';
 import type { StandardKey } from './data-keys.ts';
 
@@ -215,6 +215,16 @@ export const itemSchemas: Record<StandardKey, ObjectSchema> = {
       detected: nullText(line),
       confidence,
       backport_note: nullText(line),
+      affected_from: optionalText(word),
+      fixed_in: optionalText(word),
+      action: object(
+        {
+          key: text(maxActionLength, { minLength: 1 }),
+          text: text(maxActionLength, { minLength: 1 }),
+          update: flag(false),
+        },
+        ['text'],
+      ),
       class: oneOf(findingClasses),
       evidence: text(page, { default: '' }),
       remediation: text(page, { default: '' }),

@@ -21,6 +21,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate has expired',
     severity: 'high',
     confidence: 0.99,
+    action: 'Renew certificates',
     remediation: 'Renew the certificate, and automate the renewal (ACME).',
     references: [validity],
     prove: (response) =>
@@ -33,6 +34,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate expires within two weeks',
     severity: 'low',
     confidence: 0.95,
+    action: 'Renew certificates',
     remediation: 'Renew the certificate, and find out why automatic renewal did not happen.',
     references: [validity],
     prove: (response) =>
@@ -49,6 +51,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate is not valid yet',
     severity: 'medium',
     confidence: 0.95,
+    action: 'Set the clocks of servers and their authority',
     remediation: 'Check the clocks of the server and of the authority that issued the certificate.',
     references: [validity],
     prove: (response) =>
@@ -61,6 +64,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate is valid for too long',
     severity: 'info',
     confidence: 0.95,
+    action: 'Issue certificates for at most 398 days',
     remediation:
       'Issue certificates for at most 398 days, better 90, and renew them automatically: a stolen key stays useful for as long as its certificate.',
     references: [baseline],
@@ -78,6 +82,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate is self-signed',
     severity: 'medium',
     confidence: 0.99,
+    action: 'Use certificates of an authority that clients trust',
     remediation: 'Use a certificate of an authority that the clients trust.',
     references: ['https://cwe.mitre.org/data/definitions/295.html'],
     prove: (response) =>
@@ -90,6 +95,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate is not issued by a public authority',
     severity: 'info',
     confidence: 0.9,
+    action: 'Use a public authority, or have clients trust your own',
     remediation:
       'If your own authority is intended, make sure that every client trusts it. A public service needs a certificate of a public authority, sent with its intermediate certificates.',
     references: ['https://www.rfc-editor.org/rfc/rfc5280#section-6', baseline],
@@ -106,6 +112,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The server does not send the certificate of its issuer',
     severity: 'low',
     confidence: 0.8,
+    action: 'Send complete, current certificate chains',
     remediation:
       'Send the intermediate certificates after that of the server (a full chain file): many clients do not fetch them themselves.',
     references: ['https://www.rfc-editor.org/rfc/rfc8446#section-4.4.2'],
@@ -120,6 +127,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificates are sent in the wrong order',
     severity: 'info',
     confidence: 0.95,
+    action: 'Send complete, current certificate chains',
     remediation: 'Send the certificate of the server first, then each issuer in turn, and no others.',
     references: ['https://www.rfc-editor.org/rfc/rfc5246#section-7.4.2'],
     prove({ tls }) {
@@ -135,6 +143,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'A certificate of the chain has expired',
     severity: 'low',
     confidence: 0.95,
+    action: 'Send complete, current certificate chains',
     remediation: 'Replace the chain file with the one the authority currently provides.',
     references: [validity],
     prove({ tls, now }) {
@@ -149,6 +158,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate is for another name',
     severity: 'medium',
     confidence: 0.97,
+    action: 'Reissue certificates with every name of their server',
     remediation: 'Add every name of the server to the certificate as a subject alternative name.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525'],
     prove(response) {
@@ -166,6 +176,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate has no subject alternative name',
     severity: 'low',
     confidence: 0.98,
+    action: 'Reissue certificates with every name of their server',
     remediation:
       'Reissue the certificate with its names as subject alternative names: clients have ignored the common name for years.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-2'],
@@ -177,6 +188,7 @@ export const certificateChecks: readonly Check[] = [
     title: 'The certificate covers a whole domain (wildcard)',
     severity: 'info',
     confidence: 0.98,
+    action: 'Give each service its own certificate',
     remediation:
       'Give each service its own certificate where that can be automated: whoever steals the key of a wildcard can impersonate every host of the domain.',
     references: ['https://www.rfc-editor.org/rfc/rfc9525#section-7.1'],

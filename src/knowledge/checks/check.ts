@@ -10,6 +10,8 @@ export interface Check {
   id: string;
   title: string;
   severity: Severity;
+  /** What removes it, in the imperative, at most 60 characters. Findings that one change removes have equal texts. */
+  action: string;
   remediation: string;
   references: readonly string[];
   /** Confidence of a finding with evidence, 0..1. */

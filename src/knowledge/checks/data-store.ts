@@ -9,6 +9,7 @@ export const dataStoreChecks: readonly Check[] = [
     title: 'Redis is accessible without a password',
     severity: 'critical',
     confidence: 0.98,
+    action: 'Require a password for Redis',
     remediation:
       'Bind Redis to the addresses that need it, set a password or ACL users (requirepass, ACL), keep protected-mode on.',
     references: ['https://redis.io/docs/latest/operate/oss_and_stack/management/security/'],
@@ -19,6 +20,7 @@ export const dataStoreChecks: readonly Check[] = [
     title: 'Memcached is accessible without authentication',
     severity: 'high',
     confidence: 0.98,
+    action: 'Limit memcached to the hosts that need it',
     remediation:
       'Make memcached listen on local or trusted addresses only (-l), filter its port, or require SASL (-S).',
     references: ['https://docs.memcached.org/features/sasl/'],
@@ -29,6 +31,7 @@ export const dataStoreChecks: readonly Check[] = [
     title: 'MongoDB lists its databases without a login',
     severity: 'critical',
     confidence: 0.98,
+    action: 'Require a login for MongoDB',
     remediation:
       'Turn access control on (security.authorization: enabled) and bind to trusted addresses only.',
     references: ['https://www.mongodb.com/docs/manual/administration/security-checklist/'],
@@ -42,6 +45,7 @@ export const dataStoreChecks: readonly Check[] = [
     title: 'Elasticsearch is accessible without a login',
     severity: 'critical',
     confidence: 0.95,
+    action: 'Require a login for Elasticsearch',
     remediation:
       'Turn the security features on (xpack.security.enabled: true), require TLS, and filter the port.',
     references: ['https://www.elastic.co/guide/en/elasticsearch/reference/current/secure-cluster.html'],
@@ -55,6 +59,7 @@ export const dataStoreChecks: readonly Check[] = [
     title: 'etcd lets anyone read its keys',
     severity: 'critical',
     confidence: 0.97,
+    action: 'Require authentication for etcd',
     remediation:
       'Require client certificates (--client-cert-auth) and turn authentication on (etcdctl auth enable).',
     references: ['https://etcd.io/docs/latest/op-guide/security/'],
@@ -70,6 +75,7 @@ export const dataStoreChecks: readonly Check[] = [
     title: 'etcd is reachable',
     severity: 'medium',
     confidence: 0.95,
+    action: 'Limit etcd to the members of its cluster',
     remediation: 'Make the ports of etcd reachable only for the members of the cluster and its clients.',
     references: ['https://etcd.io/docs/latest/op-guide/security/'],
     prove({ http, page }) {

@@ -13,6 +13,7 @@ export const managementChecks: readonly Check[] = [
     title: 'The Docker API is accessible without a client certificate',
     severity: 'critical',
     confidence: 0.97,
+    action: 'Require client certificates for the Docker API',
     remediation:
       'Make the Docker daemon listen on its local socket only, or require client certificates (--tlsverify).',
     references: ['https://docs.docker.com/engine/security/protect-access/'],
@@ -26,6 +27,7 @@ export const managementChecks: readonly Check[] = [
     title: 'The kubelet lists its pods to anyone',
     severity: 'critical',
     confidence: 0.97,
+    action: 'Turn off anonymous access to the kubelet',
     remediation:
       'Set authentication.anonymous.enabled: false and authorization.mode: Webhook, and readOnlyPort: 0, in the configuration of the kubelet.',
     references: ['https://kubernetes.io/docs/reference/access-authn-authz/kubelet-authn-authz/'],
@@ -39,6 +41,7 @@ export const managementChecks: readonly Check[] = [
     title: 'The rsync daemon lists its modules to anyone',
     severity: 'medium',
     confidence: 0.95,
+    action: 'Hide the modules of rsync, and require a login',
     remediation: 'Set "list = no", "auth users" and "hosts allow" for each module, or use rsync over SSH.',
     references: ['https://download.samba.org/pub/rsync/rsyncd.conf.5'],
     prove({ bytes, banner }) {
@@ -51,6 +54,7 @@ export const managementChecks: readonly Check[] = [
     title: 'An NFS server is reachable',
     severity: 'medium',
     confidence: 0.95,
+    action: 'Limit NFS to the hosts that need it',
     remediation: 'Export to named hosts only, prefer NFSv4 with Kerberos, and filter ports 111 and 2049.',
     references: ['https://datatracker.ietf.org/doc/html/rfc2623'],
     prove(response) {
@@ -70,6 +74,7 @@ export const managementChecks: readonly Check[] = [
     title: 'SNMP responds to the default community "public"',
     severity: 'high',
     confidence: 0.98,
+    action: 'Change the SNMP community',
     remediation:
       'Turn SNMP off, or use SNMPv3 with authentication and privacy; remove the default communities.',
     references: ['https://datatracker.ietf.org/doc/html/rfc3414'],
@@ -84,6 +89,7 @@ export const managementChecks: readonly Check[] = [
     title: 'The name server resolves recursive queries for anyone',
     severity: 'medium',
     confidence: 0.9,
+    action: 'Allow DNS recursion for your own networks only',
     remediation:
       'Allow recursion for your own networks only (allow-recursion in BIND, access-control in Unbound), and limit response rates: attackers use open resolvers to flood others.',
     references: ['https://datatracker.ietf.org/doc/html/rfc5358'],
@@ -101,6 +107,7 @@ export const managementChecks: readonly Check[] = [
     title: 'The NTP server lists its recent clients to anyone (monlist)',
     severity: 'medium',
     confidence: 0.98,
+    action: 'Turn off monlist on NTP servers',
     remediation: 'Update ntpd to 4.2.7p26 or later, or set "disable monitor" and "restrict default noquery".',
     references: ['https://nvd.nist.gov/vuln/detail/CVE-2013-5211'],
     prove({ banner, bytes }) {

@@ -14,6 +14,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'Telnet sends passwords and commands in clear text',
     severity: 'high',
     confidence: 0.95,
+    action: 'Turn off Telnet',
     remediation: 'Turn Telnet off and use SSH.',
     references: ['https://cwe.mitre.org/data/definitions/319.html'],
     prove({ banner, bytes, secure, text }) {
@@ -28,6 +29,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'FTP without TLS sends names and passwords in clear text',
     severity: 'medium',
     confidence: 0.9,
+    action: 'Require TLS for FTP',
     remediation: 'Require TLS on the FTP server (RFC 4217), or use SFTP.',
     references: ['https://datatracker.ietf.org/doc/html/rfc4217'],
     prove(response) {
@@ -47,6 +49,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'FTP allows anonymous login',
     severity: 'medium',
     confidence: 0.99,
+    action: 'Turn off anonymous FTP logins',
     remediation: 'Turn anonymous logins off, unless the files are meant for everyone.',
     references: ['https://datatracker.ietf.org/doc/html/rfc1635'],
     prove(response) {
@@ -60,6 +63,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'VNC shows the screen without a password',
     severity: 'critical',
     confidence: 0.98,
+    action: 'Require a password for VNC',
     remediation:
       'Set a password or another security type, and make VNC reachable only through a tunnel (SSH, VPN).',
     references: ['https://datatracker.ietf.org/doc/html/rfc6143#section-7.2.1'],
@@ -74,6 +78,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'The X server lets anyone see and control its screen',
     severity: 'critical',
     confidence: 0.98,
+    action: 'Turn off network access to X servers',
     remediation: 'Start the X server with "-nolisten tcp", never use "xhost +", and forward X11 through SSH.',
     references: ['https://www.x.org/releases/current/doc/man/man7/Xsecurity.7.xhtml'],
     prove({ banner, bytes }) {
@@ -88,6 +93,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'Remote Desktop does not require network level authentication',
     severity: 'medium',
     confidence: 0.95,
+    action: 'Require network level authentication for Remote Desktop',
     remediation: 'Require network level authentication (NLA) for Remote Desktop connections.',
     references: ['https://learn.microsoft.com/openspecs/windows_protocols/ms-rdpbcgr/'],
     prove({ banner, bytes }) {
@@ -100,6 +106,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'The file server supports SMB version 1',
     severity: 'high',
     confidence: 0.97,
+    action: 'Turn off SMB 1',
     remediation: 'Turn SMB 1 off; every system since Windows Vista and Samba 3.6 supports version 2.',
     references: [
       'https://learn.microsoft.com/windows-server/storage/file-server/troubleshoot/detect-enable-and-disable-smbv1-v2-v3',
@@ -114,6 +121,7 @@ export const remoteAccessChecks: readonly Check[] = [
     title: 'The file server accepts unsigned SMB messages',
     severity: 'medium',
     confidence: 0.95,
+    action: 'Require SMB signing',
     remediation: 'Require SMB signing on the server (server signing = mandatory, RequireSecuritySignature).',
     references: ['https://learn.microsoft.com/windows-server/storage/file-server/smb-signing-overview'],
     prove({ banner, bytes }) {

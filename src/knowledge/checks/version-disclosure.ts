@@ -6,6 +6,7 @@ export const versionDisclosure: Omit<Check, 'prove' | 'confidence'> = {
   id: 'version-disclosure',
   title: 'The service discloses its exact version',
   severity: 'info',
+  action: 'Hide version numbers in greetings and headers',
   remediation:
     'Turn version banners off where the service can (server_tokens, ServerTokens, version "none").',
   references: ['https://cwe.mitre.org/data/definitions/200.html'],

@@ -51,6 +51,7 @@ export const webChecks: readonly Check[] = [
     title: 'Security headers are missing',
     severity: 'low',
     confidence: 0.9,
+    action: 'Send the HTTP security headers',
     remediation:
       'Send Content-Security-Policy (with frame-ancestors), X-Content-Type-Options: nosniff, and over TLS Strict-Transport-Security.',
     references: ['https://owasp.org/www-project-secure-headers/'],
@@ -66,6 +67,7 @@ export const webChecks: readonly Check[] = [
     title: 'Strict-Transport-Security is invalid or too short',
     severity: 'low',
     confidence: 0.9,
+    action: 'Send Strict-Transport-Security for at least half a year',
     remediation:
       'Send one Strict-Transport-Security over TLS with a max-age of at least half a year (15768000 seconds).',
     references: ['https://www.rfc-editor.org/rfc/rfc6797#section-6.1'],
@@ -82,6 +84,7 @@ export const webChecks: readonly Check[] = [
     title: 'HTTP compression is on inside TLS (a precondition of BREACH)',
     severity: 'info',
     confidence: 0.95,
+    action: 'Send pages with secrets uncompressed',
     remediation:
       'Only pages that contain a secret and reflect request data are at risk: serve those uncompressed, or mask the secret differently in each response. Static files may stay compressed.',
     references: ['https://nvd.nist.gov/vuln/detail/CVE-2013-3587', 'https://www.breachattack.com/'],
@@ -97,6 +100,7 @@ export const webChecks: readonly Check[] = [
     title: 'The server requests a password over HTTP without TLS',
     severity: 'medium',
     confidence: 0.97,
+    action: 'Require TLS for pages that request a password',
     remediation: 'Serve pages that require a password over TLS only.',
     references: ['https://datatracker.ietf.org/doc/html/rfc7617#section-4'],
     prove(response) {
@@ -110,6 +114,7 @@ export const webChecks: readonly Check[] = [
     title: 'The web server shows its default page',
     severity: 'info',
     confidence: 0.9,
+    action: 'Remove the default pages of web servers',
     remediation: 'Take unused servers off the network; replace the page where the server is in use.',
     references: ['https://cwe.mitre.org/data/definitions/1188.html'],
     prove(response) {
@@ -127,6 +132,7 @@ export const webChecks: readonly Check[] = [
     title: 'The web server lists the files of its root directory',
     severity: 'medium',
     confidence: 0.9,
+    action: 'Turn off directory listings',
     remediation: 'Turn directory listings off (Options -Indexes, autoindex off), or add an index page.',
     references: ['https://cwe.mitre.org/data/definitions/548.html'],
     prove(response) {

@@ -20,6 +20,7 @@ function rule(match: RuleGroup, more: Partial<EvaluationRule> = {}): EvaluationR
     match,
     reports: true,
     message: '{{field}} is {{value}}',
+    action: 'Change SSH',
     remediation: 'Change it.',
     ...more,
   };
@@ -149,6 +150,9 @@ describe('the finding of a rule', () => {
         detected: 'group1',
         confidence: 0.95,
         backport_note: null,
+        affected_from: null,
+        fixed_in: null,
+        action: { key: 'change ssh', text: 'Change SSH', update: false },
         class: 'certain',
         evidence: 'ssh.kex_algorithms is group1\nssh.kex_algorithms: group1',
         remediation: 'Change it.',
@@ -190,6 +194,12 @@ describe('the finding of a rule', () => {
       class: 'possible',
       backport_note: expect.stringContaining('Debian-2+deb12u3'),
     });
+  });
+
+  it('has no action if the rule names none', () => {
+    const silent = rule({ logic: 'OR', rules: [software] }, { action: '' });
+    const [finding] = evaluate([silent], [fact('ssh.software', 'OpenSSH')]).early;
+    expect(finding).not.toHaveProperty('action');
   });
 
   it('names the plugin that brought the rule', () => {

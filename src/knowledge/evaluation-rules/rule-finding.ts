@@ -1,4 +1,4 @@
-import { classOf, type HostFinding } from '../../domain/finding.ts';
+import { actionOf, classOf, type HostFinding } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Producer } from '../../domain/producer.ts';
 import type { Fingerprint } from '../../domain/service.ts';
@@ -51,6 +51,9 @@ export function findingOfRule(
     backport_note: patched
       ? `package revision ${claim.revision} seen: the distribution may have patched this version`
       : null,
+    affected_from: null,
+    fixed_in: null,
+    ...(rule.action !== '' && { action: actionOf(rule.action) }),
     class: classOf({ cpe, confidence }),
     evidence: evidenceOf(rule, matched),
     remediation: rule.remediation,

@@ -66,6 +66,8 @@ export interface EvaluationRule {
   reports: boolean;
   /** May contain `{{value}}` and `{{field}}`. */
   message: string;
+  /** What removes the finding, in the imperative; empty if the rule names nothing. */
+  action: string;
   remediation: string;
   /** The plugin that brought it; absent for rules of the program and of the operator's folders. */
   producer?: Producer;

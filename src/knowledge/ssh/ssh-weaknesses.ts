@@ -2,16 +2,18 @@ import type { Severity } from '../../domain/finding.ts';
 import type { SshFacts } from '../protocols/ssh.ts';
 import { type CheckText, listed, type Weakness } from '../weakness.ts';
 
-const texts = {
+export const sshTexts = {
   'ssh-protocol-1': {
     title: 'SSH version 1 is accepted',
     severity: 'high',
+    action: 'Turn off SSH version 1',
     remediation: 'Turn SSH version 1 off: a man in the middle can change the traffic.',
     references: ['https://nvd.nist.gov/vuln/detail/CVE-2001-0361'],
   },
   'ssh-weak-kex': {
     title: 'Weak SSH key exchanges are offered',
     severity: 'low',
+    action: 'Remove weak key exchanges from SSH',
     remediation:
       'Offer curve25519-sha256, the post-quantum exchanges and groups of 2048 bits with SHA-2 only (KexAlgorithms).',
     references: ['https://www.rfc-editor.org/rfc/rfc9142'],
@@ -19,12 +21,14 @@ const texts = {
   'ssh-weak-host-key': {
     title: 'Weak SSH host key algorithms are offered',
     severity: 'low',
+    action: 'Remove weak host key algorithms from SSH',
     remediation: 'Offer ssh-ed25519, ECDSA and RSA with SHA-2 only (HostKeyAlgorithms).',
     references: ['https://www.rfc-editor.org/rfc/rfc8332'],
   },
   'ssh-short-host-key': {
     title: 'The SSH host key is short',
     severity: 'medium',
+    action: 'Replace short SSH host keys',
     remediation:
       'Generate a new host key (ssh-keygen -t ed25519, or -t rsa -b 3072), announce it to the clients, and remove the short one (HostKey).',
     references: ['https://www.rfc-editor.org/rfc/rfc8270', 'https://doi.org/10.6028/NIST.SP.800-131Ar2'],
@@ -32,6 +36,7 @@ const texts = {
   'ssh-short-group': {
     title: 'SSH group exchange uses a short prime',
     severity: 'medium',
+    action: 'Remove short primes from SSH group exchange',
     remediation:
       'Remove primes below 2048 bits, better below 3072, from the moduli file of the server (/etc/ssh/moduli), or offer no group exchange (KexAlgorithms).',
     references: ['https://www.rfc-editor.org/rfc/rfc8270', 'https://nvd.nist.gov/vuln/detail/CVE-2015-4000'],
@@ -39,6 +44,7 @@ const texts = {
   'ssh-no-post-quantum': {
     title: 'No quantum-resistant SSH key exchange is offered',
     severity: 'info',
+    action: 'Turn on quantum-resistant key exchange in SSH',
     remediation:
       'Update to a server with mlkem768x25519-sha256 or sntrup761x25519-sha512 (OpenSSH 9.0, better 9.9), and keep them in KexAlgorithms: traffic recorded today can be decrypted later.',
     references: ['https://www.openssh.com/pq.html'],
@@ -46,25 +52,28 @@ const texts = {
   'ssh-weak-cipher': {
     title: 'Weak SSH ciphers are offered',
     severity: 'low',
+    action: 'Remove weak ciphers from SSH',
     remediation: 'Offer AES-GCM, AES-CTR and ChaCha20-Poly1305 only (Ciphers).',
     references: ['https://www.rfc-editor.org/rfc/rfc8758', 'https://nvd.nist.gov/vuln/detail/CVE-2008-5161'],
   },
   'ssh-weak-mac': {
     title: 'Weak SSH message authentication is offered',
     severity: 'low',
+    action: 'Remove weak MAC algorithms from SSH',
     remediation: 'Offer hmac-sha2-256 and hmac-sha2-512 only, their -etm forms first (MACs).',
     references: ['https://www.rfc-editor.org/rfc/rfc6668'],
   },
   'ssh-terrapin': {
     title: 'The SSH handshake can be truncated unnoticed (Terrapin)',
     severity: 'medium',
+    action: 'Turn on strict key exchange in SSH',
     remediation:
       'Update to a server with strict key exchange (OpenSSH 9.6), or turn chacha20-poly1305@openssh.com and CBC with -etm off.',
     references: ['https://nvd.nist.gov/vuln/detail/CVE-2023-48795', 'https://terrapin-attack.com/'],
   },
 } as const satisfies Record<string, CheckText>;
 
-type CheckId = keyof typeof texts;
+type CheckId = keyof typeof sshTexts;
 
 /** Patterns of weak algorithm names, worst first. */
 type Grade = readonly [pattern: RegExp, severity: Severity];
@@ -119,7 +128,7 @@ function found(
   id: CheckId,
   evidence: Pick<Weakness, 'detected' | 'evidence'> & { severity?: Severity },
 ): Weakness {
-  return { id, confidence: 1, ...texts[id], ...evidence };
+  return { id, confidence: 1, ...sshTexts[id], ...evidence };
 }
 
 /** 1.99 means both versions (RFC 4253, 5.1). */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type Applicability, evaluateApplicability } from './applicability.ts';
 import type { Configuration, ConfigurationNode, CpeMatch, CveRecord } from './cve-record.ts';
 import type { KnownProduct } from './known-product.ts';
-import { describeRange } from './version-criterion.ts';
+import { describeRange, namedVersions } from './version-criterion.ts';
 
 const linux = { family: 'linux', distribution: 'debian', version: '12' };
 const windows = { family: 'windows', distribution: null, version: null };
@@ -166,6 +166,19 @@ test.each([
   [match('ntp:ntp:*:p8', '<=4.2.8'), '<= 4.2.8p8'],
 ])('the range of %j is %s', (criterion, text) => {
   expect(describeRange(criterion)).toBe(text);
+});
+
+test.each([
+  [match('a:b', '>=8.5p1 <9.8p1'), '8.5p1', '9.8p1'],
+  [match('a:b', '>1 <=2'), null, null],
+  [match('a:b', '<2'), null, '2'],
+  [match('ntp:ntp:*:p8', '<4.2.8'), null, '4.2.8p8'],
+  [match('a:b:1.3.5:rc1'), '1.3.5-rc1', null],
+  [match('a:b:2.4.49'), '2.4.49', null],
+  [match('a:b'), null, null],
+  [match('a:b:-'), null, null],
+])('%j names the first affected version %s and the first fixed one %s', (criterion, from, fixed) => {
+  expect(namedVersions(criterion)).toEqual({ from, fixed });
 });
 
 test('a version that was seen goes before the one in the name', () => {

@@ -20,6 +20,15 @@ export function describeRange(match: CpeMatch): string {
   return isLogical(cpe.update) ? cpe.version : `${cpe.version} ${cpe.update}`;
 }
 
+/** First affected and first fixed version of a criterion; null = not named. */
+export function namedVersions(match: CpeMatch): { from: string | null; fixed: string | null } {
+  const cpe = parseCpe(match.cpe);
+  if (!isUnbounded(match))
+    return { from: match.startIncluding, fixed: boundsOf(match, cpe?.update ?? '*').endExcluding };
+  const exact = cpe && !isLogical(cpe.version) ? joinUpdate(cpe.version, cpe.update) : null;
+  return { from: exact, fixed: null };
+}
+
 export function isUnbounded(match: CpeMatch): boolean {
   return (
     match.startIncluding === null &&

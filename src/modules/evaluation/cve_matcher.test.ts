@@ -85,6 +85,19 @@ describe('cve_matcher', () => {
     expect(finding?.title).toBeTruthy();
   });
 
+  test('a finding names the update that removes it, and the versions where it begins and ends', async () => {
+    const finding = (await run([openssh('9.7', 'p1')])).find(({ id }) => id === 'CVE-2024-6387');
+    expect(finding).toMatchObject({
+      affected_from: '8.5',
+      fixed_in: '9.8',
+      action: { key: 'update openbsd:openssh', text: 'Update OpenSSH', update: true },
+    });
+    const long = seen(22, 'cpe:2.3:a:openbsd:openssh:9.7:p1:*:*:*:*:*:*', '9.7p1', {
+      product: 'x'.repeat(500),
+    });
+    expect((await run([long]))[0]?.action?.text).toHaveLength(120);
+  });
+
   test('what is exploited comes first, then the higher score', async () => {
     const findings = await run([apache('2.4.49')]);
     const firstOther = findings.findIndex(({ kev }) => !kev);
@@ -153,6 +166,11 @@ describe('cve_matcher', () => {
     expect(finding?.confidence).toBeCloseTo(0.392, 3);
     expect(finding?.backport_note).toContain('does not show');
     expect(finding?.remediation).toContain("Install the vendor's update");
+    expect(finding?.action).toEqual({
+      key: "install the vendor's update oracle:weblogic_server",
+      text: "Install the vendor's update for Product",
+      update: false,
+    });
   });
 
   test('the filters leave out what is not wanted', async () => {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { classOf, type HostFinding } from '../../domain/finding.ts';
+import { actionOf, classOf, type HostFinding } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
@@ -74,7 +74,7 @@ export default defineModule({
 });
 
 function findingOf(
-  { id, title, severity, remediation, references }: Omit<Check, 'prove' | 'confidence'>,
+  { id, title, severity, action, remediation, references }: Omit<Check, 'prove' | 'confidence'>,
   { host, port, protocol }: Endpoint,
   proof: string,
   confidence: number,
@@ -94,6 +94,9 @@ function findingOf(
     detected: null,
     confidence,
     backport_note: null,
+    affected_from: null,
+    fixed_in: null,
+    action: actionOf(action),
     class: classOf({ confidence }),
     evidence: evidence(proof),
     remediation,

@@ -81,12 +81,13 @@ describe('rule_evaluator', () => {
 });
 
 describe('the shipped rules', () => {
-  it('have unique ids, a reference, a remedy and the tag of their file', () => {
+  it('have unique ids, a reference, a remedy, an action and the tag of their file', () => {
     expect(shipped.length).toBeGreaterThanOrEqual(25);
     expect(new Set(shipped.map(({ id }) => id)).size).toBe(shipped.length);
-    for (const { id, references, remediation, tags } of shipped) {
+    for (const { id, references, action, remediation, tags } of shipped) {
       expect(references.length, id).toBeGreaterThan(0);
       expect(remediation, id).not.toBe('');
+      expect(action, id).toMatch(/^[A-Z][a-z]+ .{1,56}[^.\s]$/);
       expect(
         tags.some((tag) => ['ssh', 'http', 'tls', 'database', 'misconfig'].includes(tag)),
         id,

@@ -95,6 +95,9 @@ describe('TLS', () => {
       cpe: null,
       affected: null,
       backport_note: null,
+      affected_from: null,
+      fixed_in: null,
+      action: { key: 'turn off ssl 2.0 and 3.0', text: 'Turn off SSL 2.0 and 3.0', update: false },
       class: 'certain',
       plugin: 'weak_cipher_checker',
     });

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { classOf, type HostFinding } from '../../domain/finding.ts';
+import { actionOf, classOf, type HostFinding } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
@@ -77,7 +77,10 @@ function weaknessesOf({ parser, attributes }: ParsedService, demands: TlsRequire
   return [];
 }
 
-function findingOf({ host, port, protocol }: Endpoint, { references, ...weakness }: Weakness): HostFinding {
+function findingOf(
+  { host, port, protocol }: Endpoint,
+  { references, action, ...weakness }: Weakness,
+): HostFinding {
   return {
     host,
     port,
@@ -89,6 +92,9 @@ function findingOf({ host, port, protocol }: Endpoint, { references, ...weakness
     cpe: null,
     affected: null,
     backport_note: null,
+    affected_from: null,
+    fixed_in: null,
+    action: actionOf(action),
     class: classOf({ confidence: weakness.confidence }),
     references: [...references],
     plugin: 'weak_cipher_checker',

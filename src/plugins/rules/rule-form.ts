@@ -1,5 +1,5 @@
 import { isMap, isNode, isPair, isScalar, isSeq, type YAMLMap } from 'yaml';
-import { type Severity, severities } from '../../domain/finding.ts';
+import { maxActionLength, type Severity, severities } from '../../domain/finding.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import {
   type EvaluationRule,
@@ -29,11 +29,13 @@ const idForm = /^[a-z][a-z0-9-]{2,62}$/;
 const versionForm = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.-]{1,32})?$/;
 const tagForm = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 const cveForm = /^CVE-\d{4}-\d{4,7}$/;
+/** One line without control characters. */
+const lineForm = /^[^\p{Cc}\p{Zl}\p{Zp}]+$/u;
 const urlForm = /^https?:\/\/[^\s"'<>\\]{1,500}$/;
 
 const ruleKeys = ['id', 'name', 'version', 'type', 'author', 'metadata', 'triggers', 'match', 'output'];
 const metadataKeys = ['severity', 'cve', 'tags', 'references'];
-const outputKeys = ['vulnerability', 'severity', 'message', 'remediation', 'reference', 'metadata'];
+const outputKeys = ['vulnerability', 'severity', 'message', 'action', 'remediation', 'reference', 'metadata'];
 const conditionKeys = ['field', 'operator', 'value'];
 const triggerKeys = ['data_key', 'condition', 'value'];
 const groupKeys = ['logic', 'rules'];
@@ -83,6 +85,7 @@ export class RuleForm {
       match: this.#match(members.get('match')),
       reports: this.#flag(output, 'output.vulnerability'),
       message: this.#text(output, 'output.message', null, ''),
+      action: this.#optionalText(output, 'output.action', lineForm, 'one line of text'),
       remediation: this.#optionalText(output, 'output.remediation'),
     };
     const reference = this.#optionalText(output, 'output.reference');
@@ -222,9 +225,9 @@ export class RuleForm {
   }
 
   /** Empty text counts as missing, as in the template of a rule. */
-  #optionalText(members: Members | null, path: string): string {
+  #optionalText(members: Members | null, path: string, form: RegExp | null = null, meaning = ''): string {
     const value = members?.get(lastOf(path));
-    return value === undefined || plainValue(value) === '' ? '' : this.#text(members, path, null, '');
+    return value === undefined || plainValue(value) === '' ? '' : this.#text(members, path, form, meaning);
   }
 
   #word<T extends string>(members: Members, path: string, words: readonly T[], place?: unknown): T {
@@ -277,6 +280,7 @@ export class RuleForm {
 
 /** Maximum length of the text of a key. */
 function mostOf(key: string): number {
+  if (key === 'action') return maxActionLength;
   return ['message', 'remediation', 'reference'].includes(key) ? maxText : maxName;
 }
 

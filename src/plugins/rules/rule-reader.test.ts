@@ -52,6 +52,7 @@ describe('a rule file', () => {
         },
         reports: true,
         message: 'Server offers {{value}}',
+        action: '',
         remediation: 'Remove the algorithm',
       },
     ]);
@@ -110,6 +111,18 @@ describe('a rule file', () => {
       'field: ssh.kex_algorithms',
       'field: ssh.kex_algorithm',
       '11: match.rules[0].field: is not a field; did you mean',
+    ],
+    [
+      'an action of two lines',
+      'remediation: "Remove',
+      'action: "Remove\\nit", remediation: "Remove',
+      '12: output.action: must be one line of text',
+    ],
+    [
+      'a long action',
+      'remediation: "Remove',
+      `action: "${'x'.repeat(121)}", remediation: "Remove`,
+      '12: output.action: is longer than 120 characters',
     ],
     [
       'an unknown operator',

@@ -43,6 +43,18 @@ const findingSchema = Type.Object(
     detected: nullableText,
     confidence,
     backport_note: nullableText,
+    affected_from: Type.Optional(orNull(Type.String({ description: 'first affected version, if known' }))),
+    fixed_in: Type.Optional(orNull(Type.String({ description: 'first fixed version, if known' }))),
+    action: Type.Optional(
+      Type.Object(
+        {
+          key: Type.String({ description: 'equal for findings that one change removes' }),
+          text: Type.String({ description: 'imperative, such as Turn off Telnet' }),
+          update: Type.Boolean({ description: 'whether installing fixed_in or later removes the finding' }),
+        },
+        { description: 'what removes the finding; absent in older results' },
+      ),
+    ),
     class: Type.Enum([...findingClasses], {
       description:
         'confidence of the verdict: certain (shown by the service itself, or an exact version without distribution ' +

@@ -71,6 +71,7 @@ const scanMembers = Type.Object({
     Type.Object({
       instance_id: Type.String(),
       module_type: Type.String(),
+      version: Type.Optional(Type.String({ description: 'of the module; absent in older scans' })),
       status: Type.Enum(['pending', 'running', 'completed', 'failed', 'skipped']),
       started_at: nullableText,
       completed_at: nullableText,
