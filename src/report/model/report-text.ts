@@ -153,12 +153,17 @@ export function endpointText(host: string, port: number | null): string {
 
 /** `Critical` */
 export function severityWord(severity: Severity): string {
-  return severity.charAt(0).toUpperCase() + severity.slice(1);
+  return capitalText(severity);
 }
 
 /** `Certain` */
 export function classWord(name: FindingClass): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
+  return capitalText(name);
+}
+
+/** A text at the start of a line. */
+export function capitalText(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Longest text of a target within an anchor, characters. */

@@ -11,10 +11,13 @@ export interface Report {
   facts: ReportFacts;
   options: ReportOptions;
   title: string;
+  /** `Completed`, `Canceled, partial`, `Failed, partial`, `Running, partial`, … */
+  state: string;
   /** At most two sentences: how bad, and what first. */
   verdict: string;
   /** Set for a scan that did not reach its end, or lost rows: the text of the banner. */
   partial: string | null;
+  leads: SectionLeads;
   summary: ReportSummary;
   /** By urgency. */
   actions: Action[];
@@ -32,6 +35,16 @@ export interface Report {
   extrasLeft: number;
   coverage: Coverage;
   methodology: Methodology;
+}
+
+/** The first sentences of the sections. */
+export interface SectionLeads {
+  summary: string;
+  fixes: string;
+  findings: string;
+  hosts: string;
+  services: string;
+  certificates: string;
 }
 
 /** `all` is the sum of the others. */
@@ -56,7 +69,7 @@ export interface ReportSummary {
   severities: SeverityCounts;
   /** One per severity, worst first. */
   lines: SeverityLine[];
-  /** Findings that are known to be exploited, and the hosts that have them. */
+  /** Findings that are known to be exploited, and the hosts that have them, by the most certain of these. */
   exploited: ClassCounts;
   exploitedHosts: ClassCounts;
   criticalOrHigh: ClassCounts;
@@ -151,6 +164,8 @@ export interface Action {
   text: string;
   /** Why it has its rank. */
   reason: string;
+  /** An update of a product. */
+  update: boolean;
   exploited: boolean;
   epss: number | null;
   cvss: number | null;
@@ -300,6 +315,8 @@ export interface Methodology {
   plugins: { name: string; version: string; kind: string; sha256: string }[];
   /** What this report cannot say. */
   limits: string;
+  /** Wording that sources of data require; empty without their data. */
+  notice: string;
 }
 
 /** One host, complete; only one is in memory at a time. */

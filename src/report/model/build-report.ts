@@ -1,0 +1,88 @@
+import { type Severity, severities } from '../../domain/finding.ts';
+import type { ResultRow } from '../../domain/result.ts';
+import type { ReportFacts, ReportOptions } from '../report-facts.ts';
+import { oneLine } from './collect/bounded.ts';
+import { addClasses, noClasses } from './collect/class-counts.ts';
+import { type Collected, Collection } from './collect/collection.ts';
+import { coverageText, hasEpss, leadsOf } from './leads.ts';
+import { methodologyOf } from './methodology.ts';
+import type { Report, ReportSummary, SeverityLine } from './report.ts';
+import { partialText, scanState } from './scan-state.ts';
+import { verdictOf } from './verdict.ts';
+
+/** Longest title of a report, characters. */
+const maxTitleLength = 200;
+
+/** The report of a scan. Reads its rows once, in record order, and keeps one row and the report in memory. */
+export async function buildReport(
+  facts: ReportFacts,
+  options: ReportOptions,
+  rows: AsyncIterable<ResultRow>,
+): Promise<Report> {
+  const collection = new Collection(facts);
+  for await (const row of rows) collection.add(row);
+  return reportOf(facts, options, collection.finish());
+}
+
+function reportOf(facts: ReportFacts, options: ReportOptions, collected: Collected): Report {
+  const { actions, kinds, kindsLeft, hosts, services, certificates } = collected;
+  const state = scanState(facts);
+  // What did not reach its end compares with nothing.
+  const changes = state.clause === null ? options.changes : null;
+  const summary = summaryOf(collected, changes?.balance ?? null);
+  const evaluated = facts.evaluated || summary.findings > 0;
+  const coverage = { ...collected.coverage, text: coverageText(collected.coverage) };
+  const verdict = verdictOf({ evaluated, state, summary, actions, coverage, services });
+  return {
+    facts,
+    options: { ...options, changes },
+    title: titleOf(facts, options),
+    state: state.clause === null ? state.word : `${state.word}, partial`,
+    verdict,
+    partial: partialText(facts, state, coverage.ports?.all ?? null),
+    leads: leadsOf({ evaluated, summary, actions, kinds, kindsLeft, hosts, services, certificates }),
+    summary,
+    actions,
+    kinds,
+    kindsLeft,
+    hosts,
+    services,
+    certificates,
+    compliance: collected.compliance,
+    extras: collected.extras,
+    extrasLeft: collected.extrasLeft,
+    coverage,
+    methodology: methodologyOf(facts, { changes, epss: hasEpss(kinds) }),
+  };
+}
+
+function titleOf({ title, scan_id }: ReportFacts, { template }: ReportOptions): string {
+  return oneLine(template?.title ?? title ?? scan_id, maxTitleLength) || scan_id;
+}
+
+function summaryOf(
+  { lines, hosts, services, exploited, exploitedHosts }: Collected,
+  balance: Record<Severity, number> | null,
+): ReportSummary {
+  const classes = noClasses();
+  const criticalOrHigh = noClasses();
+  const ordered = severities.map((severity): SeverityLine => {
+    const { exploited: known, ...counts } = lines[severity];
+    addClasses(classes, counts);
+    if (severity === 'critical' || severity === 'high') addClasses(criticalOrHigh, counts);
+    return { severity, ...counts, exploited: known, change: balance?.[severity] ?? null };
+  });
+  const counts = ordered.map(({ severity, all }) => [severity, all]);
+  return {
+    hosts: hosts.all,
+    openPorts: services.openPorts,
+    findings: classes.all,
+    classes,
+    severities: Object.fromEntries(counts) as ReportSummary['severities'],
+    lines: ordered,
+    exploited,
+    exploitedHosts,
+    criticalOrHigh,
+    hostsWithFindings: hosts.withFindings,
+  };
+}

@@ -1,0 +1,140 @@
+import {
+  addCounts,
+  countsByProtocol,
+  type ErrorRow,
+  type HostPortCounts,
+  type HostRow,
+  type PortRow,
+} from '../../../domain/result.ts';
+import type { ReportFacts } from '../../report-facts.ts';
+import type { Coverage, PortSums } from '../report.ts';
+import { oneLine } from './bounded.ts';
+
+/** Warnings, and errors, of the report. */
+const maxNotes = 200;
+/** Services of the report that were not read to their end. */
+const maxUnfinished = 200;
+/** Hosts of the report that accept connections on nearly every port. */
+const maxTarpits = 100;
+/** Longest message, characters. */
+const maxMessageLength = 500;
+
+type Unfinished = Coverage['unfinished'][number];
+type Note = Coverage['errors'][number];
+
+/** What was looked at, as far as the rows say. */
+export class CoverageSums {
+  #tcp: HostPortCounts | undefined;
+  #udp: HostPortCounts | undefined;
+  readonly #errors: Note[] = [];
+  #errorsLeft = 0;
+  /** By weight: unidentified, in part, truncated. */
+  readonly #unfinished: Unfinished[][] = [[], [], []];
+  #unfinishedSeen = 0;
+  readonly #tarpits: string[] = [];
+
+  addHost(row: HostRow): void {
+    const { tcp, udp } = countsByProtocol(row);
+    if (tcp) this.#tcp = addCounts(this.#tcp, tcp);
+    if (udp) this.#udp = addCounts(this.#udp, udp);
+    if (row.all_ports_open === true && this.#tarpits.length < maxTarpits) this.#tarpits.push(row.host);
+  }
+
+  addPort(row: PortRow): void {
+    const found = missingOf(row);
+    if (!found) return;
+    this.#unfinishedSeen += 1;
+    const list = this.#unfinished[found.weight];
+    const { host, port, protocol } = row;
+    if (list && list.length < maxUnfinished)
+      list.push({ host, port, protocol, stage: found.stage, missing: found.missing });
+  }
+
+  addError({ target, code, message, node }: ErrorRow): void {
+    if (this.#errors.length >= maxNotes) this.#errorsLeft += 1;
+    else this.#errors.push(noteOf(code, target, node, message));
+  }
+
+  /** Sums over hosts; null if no scanner counted. */
+  get ports(): NonNullable<Coverage['ports']> | null {
+    if (!this.#tcp && !this.#udp) return null;
+    const [tcp, udp] = [sumsOf(this.#tcp), sumsOf(this.#udp)];
+    return { tcp, udp, all: sumsOf(addCounts(this.#tcp, this.#udp)) };
+  }
+
+  finish({ summary, warnings }: ReportFacts, hosts: number): Omit<Coverage, 'text'> {
+    const excluded = countOf(summary.excluded);
+    const scanned = Math.max(countOf(summary.addresses_scanned), hosts);
+    return {
+      addresses: { requested: scanned + excluded, responded: hosts, silent: scanned - hosts, excluded },
+      ports: this.ports,
+      warnings: warnings
+        .slice(0, maxNotes)
+        .map(({ code, target, node, message }) => noteOf(code, target, node, message)),
+      warningsLeft: Math.max(0, warnings.length - maxNotes),
+      errors: this.#errors,
+      errorsLeft: this.#errorsLeft,
+      ...this.#unfinishedParts(),
+      allPortsOpen: this.#tarpits,
+    };
+  }
+
+  #unfinishedParts(): Pick<Coverage, 'unfinished' | 'unfinishedLeft'> {
+    const unfinished = this.#unfinished.flat().slice(0, maxUnfinished);
+    return { unfinished, unfinishedLeft: this.#unfinishedSeen - unfinished.length };
+  }
+}
+
+function countOf(count: unknown): number {
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
+}
+
+export function sumsOf(counts: HostPortCounts | undefined): PortSums {
+  const { open, closed, filtered, not_tried: notTried } = addCounts(counts);
+  return { open, closed, filtered, notTried, planned: open + closed + filtered + notTried };
+}
+
+function noteOf(
+  code: string,
+  target: string | null | undefined,
+  node: string | null | undefined,
+  message: string,
+): Note {
+  return {
+    code: oneLine(String(code ?? ''), maxMessageLength),
+    where: oneLine([target, node].filter(Boolean).join(', '), maxMessageLength),
+    message: oneLine(String(message ?? ''), maxMessageLength),
+  };
+}
+
+const unidentifiedTexts: Record<string, string> = {
+  timeout: 'No response to the probes in time. Service, product and findings may be missing.',
+  rate: 'The rate limit left no time for its probes. Service, product and findings may be missing.',
+  cut: 'The scan ended before its probes were done. Service, product and findings may be missing.',
+};
+
+/** What is missing of a service; null if nothing is. */
+export function missingOf(row: PortRow): { weight: number; stage: string; missing: string } | null {
+  const { unidentified_reason: reason, tls, partial, truncated } = row;
+  if (reason) {
+    const missing = unidentifiedTexts[reason] ?? 'It was not identified.';
+    return { weight: 0, stage: 'identification', missing };
+  }
+  if (tls?.survey === 'partial') {
+    const missing = 'The TLS enumeration ended early. More versions and ciphers may be accepted.';
+    return { weight: 1, stage: 'TLS', missing };
+  }
+  if (partial === true)
+    return {
+      weight: 1,
+      stage: 'banner',
+      missing: 'The connection was lost before the response was complete.',
+    };
+  if (truncated === true)
+    return {
+      weight: 2,
+      stage: 'banner',
+      missing: 'The response was longer than the limit. Its end was not read.',
+    };
+  return null;
+}

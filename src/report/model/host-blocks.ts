@@ -1,0 +1,195 @@
+import { systemText } from '../../domain/asset.ts';
+import { type FindingClass, findingClasses, noFindings } from '../../domain/finding.ts';
+import { producersOf, producerText } from '../../domain/producer.ts';
+import {
+  addCounts,
+  countsByProtocol,
+  type HostRow,
+  type PortRow,
+  type ResultRow,
+  type VulnerabilityRow,
+} from '../../domain/result.ts';
+import { completeRow } from '../../workspace/record/row-line.ts';
+import { cutText, detachedStart, oneLine } from './collect/bounded.ts';
+import { readRecordedCertificate } from './collect/certificates.ts';
+import { missingOf, sumsOf } from './collect/coverage.ts';
+import { inReportOrder } from './collect/kinds.ts';
+import { kindKey, readFinding } from './collect/seen-finding.ts';
+import type { FindingKind, HostBlock, HostFindingLine, PortLine, Report } from './report.ts';
+import { dateText, hostAnchor, listText, portAnchor, portText } from './report-text.ts';
+
+/** Ports and lines of findings of one host. */
+const maxPorts = 1000;
+const maxFindings = 1000;
+/** Ports that a line of a finding names. */
+const maxFindingPorts = 50;
+/** Names of one host. */
+const maxNames = 20;
+/** Longest banner, and other texts, characters. */
+const maxBannerLength = 4000;
+const maxTextLength = 300;
+
+/** The hosts of a report, one by one, in the order of their rows. */
+export async function* hostBlocks(report: Report, rows: AsyncIterable<ResultRow>): AsyncGenerator<HostBlock> {
+  const kinds = new Map(report.kinds.map((kind) => [kindKey(kind), kind]));
+  let host: OpenHost | null = null;
+  let position = 0;
+  for await (const row of rows) {
+    if (row.type !== 'host' && row.type !== 'port' && row.type !== 'vulnerability') continue;
+    if (host?.host !== row.host) {
+      if (host) yield host.finish();
+      host = new OpenHost(row.host, position++, kinds);
+    }
+    host.add(row);
+  }
+  if (host) yield host.finish();
+}
+
+/** The host whose rows are being read. */
+class OpenHost {
+  readonly host: string;
+  readonly #kinds: ReadonlyMap<string, FindingKind>;
+  readonly #block: HostBlock;
+  /** By kind and class. */
+  readonly #findings = new Map<string, HostFindingLine>();
+
+  constructor(host: string, position: number, kinds: ReadonlyMap<string, FindingKind>) {
+    this.host = host;
+    this.#kinds = kinds;
+    this.#block = emptyBlock(host, position);
+  }
+
+  add(row: HostRow | PortRow | VulnerabilityRow): void {
+    if (row.type === 'host') addHostFacts(this.#block, completeRow(row));
+    else if (row.type === 'port') this.#addPort(completeRow(row));
+    else this.#addFinding(row);
+  }
+
+  #addPort(row: PortRow): void {
+    const block = this.#block;
+    block.openPorts += 1;
+    if (block.ports.length >= maxPorts) block.portsLeft += 1;
+    else block.ports.push(portLine(row));
+  }
+
+  #addFinding(row: VulnerabilityRow): void {
+    const block = this.#block;
+    const finding = readFinding(row, null);
+    block.severities[finding.severity] += 1;
+    block.exploited ||= finding.exploited;
+    const kind = this.#kinds.get(kindKey(finding));
+    const key = `${finding.class} ${kindKey(finding)}`;
+    const known = this.#findings.get(key);
+    const port = portText(finding.port, finding.protocol);
+    if (known) {
+      if (known.ports.length < maxFindingPorts && !known.ports.includes(port)) known.ports.push(port);
+    } else if (kind && this.#findings.size < maxFindings)
+      this.#findings.set(key, { kind, ports: [port], class: finding.class });
+    else block.findingsLeft += 1;
+  }
+
+  finish(): HostBlock {
+    const findings = [...this.#findings.values()].sort(inFixOrder);
+    return { ...this.#block, findings };
+  }
+}
+
+function inFixOrder(a: HostFindingLine, b: HostFindingLine): number {
+  return (
+    a.kind.action - b.kind.action || inReportOrder(a.kind, b.kind) || classRank(a.class) - classRank(b.class)
+  );
+}
+
+function classRank(name: FindingClass): number {
+  return findingClasses.indexOf(name);
+}
+
+function emptyBlock(host: string, position: number): HostBlock {
+  return {
+    anchor: hostAnchor(host),
+    host,
+    names: [],
+    system: null,
+    systemConfidence: null,
+    kind: null,
+    mac: null,
+    vendor: null,
+    method: null,
+    latencyMs: null,
+    ports: [],
+    portsLeft: 0,
+    openPorts: 0,
+    counts: null,
+    allPortsOpen: false,
+    findings: [],
+    findingsLeft: 0,
+    severities: noFindings(),
+    exploited: false,
+    position,
+  };
+}
+
+function addHostFacts(block: HostBlock, row: HostRow): void {
+  const { tcp, udp } = countsByProtocol(row);
+  block.names = (row.hostnames ?? []).slice(0, maxNames).map((name) => oneLine(name, maxTextLength));
+  block.system = row.os ? oneLine(systemText(row.os), maxTextLength) : null;
+  block.systemConfidence = row.os?.confidence ?? null;
+  block.kind =
+    row.device_type && row.device_type !== 'unknown' ? oneLine(row.device_type, maxTextLength) : null;
+  block.mac = optionalLine(row.mac);
+  block.vendor = optionalLine(row.vendor);
+  block.method = optionalLine(row.method);
+  block.latencyMs = typeof row.latency_ms === 'number' ? row.latency_ms : null;
+  block.counts = tcp || udp ? sumsOf(addCounts(tcp, udp)) : null;
+  block.allPortsOpen = row.all_ports_open === true;
+}
+
+function optionalLine(text: string | null | undefined): string | null {
+  return text ? oneLine(text, maxTextLength) : null;
+}
+
+function portLine(row: PortRow): PortLine {
+  const { host, port, protocol, state, service } = row;
+  const said = (row.banner ?? '').trimEnd();
+  return {
+    anchor: portAnchor(host, port, protocol),
+    port,
+    protocol,
+    state: oneLine(state, maxTextLength),
+    service: optionalLine(service?.name),
+    product: optionalLine([service?.product, service?.version].filter(Boolean).join(' ')),
+    confidence: service ? (service.confidence ?? null) : null,
+    cpe: optionalLine(service?.cpe),
+    said: detachedStart(said, maxBannerLength),
+    saidLength: said.length,
+    tls: tlsText(row),
+    missing: missingOf(row)?.missing ?? '',
+    plugins: cutText(producersOf(row).map(producerText).join(', '), maxTextLength),
+  };
+}
+
+/** `TLS 1.2 and 1.3, certificate CN=web-1 by CN=Example CA, until Mar 4, 2027`; empty without TLS. */
+function tlsText(row: PortRow): string {
+  const { tls } = row;
+  if (typeof tls !== 'object' || tls === null) return '';
+  const certificate = readRecordedCertificate(row);
+  const parts = [
+    versionsText(tls),
+    ...(certificate
+      ? [
+          `certificate ${certificate.subject || 'without a name'} ${certificate.selfSigned ? 'self-signed' : `by ${certificate.issuer}`}`,
+          `until ${dateText(certificate.until)}`,
+        ]
+      : []),
+  ];
+  return oneLine(parts.filter((part) => part !== '').join(', '), 2 * maxTextLength);
+}
+
+/** `TLSv1.2` and `TLSv1.3` as `TLS 1.2 and 1.3`. */
+function versionsText({ versions, version }: Record<string, unknown>): string {
+  const listed = Array.isArray(versions) && versions.length > 0 ? versions : [version];
+  const names = listed
+    .filter((name) => typeof name === 'string')
+    .map((name) => name.replace(/^TLSv/, 'TLS '));
+  return listText(names.map((name, index) => (index > 0 ? name.replace(/^TLS /, '') : name)));
+}
