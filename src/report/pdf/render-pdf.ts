@@ -1,0 +1,67 @@
+import type { Report } from '../model/report.ts';
+import { dateText } from '../model/report-text.ts';
+import type { ReportSource } from '../report-source.ts';
+import { PageFlow } from './flow/page-flow.ts';
+import { Places } from './flow/places.ts';
+import { paperGeometry } from './paper.ts';
+import { openDocument, openTypefaces } from './pdf-document.ts';
+import type { ReportPages, SectionSteps } from './report-pages.ts';
+import { drawCover } from './sections/cover.ts';
+import { PdfSheet } from './sheet/pdf-sheet.ts';
+import { MeasuringSheet, type Sheet } from './sheet/sheet.ts';
+import { colors } from './type/styles.ts';
+import type { Typefaces } from './type/text-layout.ts';
+
+/** The sections in their order. Each decides by itself whether there is something to draw. */
+const sections: readonly ((pages: ReportPages) => SectionSteps)[] = [drawCover];
+
+/**
+ * Draws a report. The same layout runs twice: the first time to count pages and to learn on which page everything
+ * stands, the second time to draw. Pages are handed out as they are finished, and the next one is drawn when they
+ * were taken.
+ */
+export async function* drawPdf(report: Report, source: ReportSource): AsyncGenerator<Uint8Array> {
+  const document = openDocument(report);
+  try {
+    const faces = await openTypefaces(document);
+    const places = new Places();
+    const measuring = new MeasuringSheet();
+    for await (const _ of drawSections(pagesOf(report, source, measuring, faces, places)));
+    places.pages = measuring.page;
+    const sheet = new PdfSheet(document, faces, paperGeometry[report.options.paper]);
+    for await (const _ of drawSections(pagesOf(report, source, sheet, faces, places)))
+      yield* written(document);
+    sheet.end();
+    document.end();
+    yield* written(document);
+  } finally {
+    document.destroy();
+  }
+}
+
+function pagesOf(
+  report: Report,
+  source: ReportSource,
+  sheet: Sheet,
+  faces: Typefaces,
+  places: Places,
+): ReportPages {
+  const { facts, options } = report;
+  const date = dateText(facts.completedAt ?? facts.timestamp);
+  const state = report.partial === null ? '' : ` · ${facts.status}, partial`;
+  const flow = new PageFlow(sheet, paperGeometry[options.paper], faces, places, {
+    title: `${report.title} · ${date}${state}`,
+    scan: facts.scan_id,
+    footer: options.template?.blocks.footer ?? '',
+  });
+  return { report, source, flow, accent: options.template?.accent ?? colors.link };
+}
+
+async function* drawSections(pages: ReportPages): AsyncGenerator<void> {
+  for (const section of sections) yield* section(pages);
+}
+
+/** What pdfkit has written since the last time. */
+function* written(document: PDFKit.PDFDocument): Generator<Uint8Array> {
+  for (let chunk = document.read(); chunk !== null; chunk = document.read()) yield chunk as Uint8Array;
+}

@@ -1,0 +1,420 @@
+import { findingClasses } from '../../../domain/finding.ts';
+import type { Action } from '../../model/report.ts';
+import {
+  changeText,
+  clockText,
+  dateText,
+  dateTimeText,
+  fixAnchor,
+  listText,
+  longDateText,
+  numberText,
+  percentText,
+  pluralText,
+  secondsText,
+  unknownText,
+} from '../../model/report-text.ts';
+import { drawLogo } from '../figures/logo.ts';
+import { classCountPieces, drawCompass, exploitedChip, severityCounts, stateMark } from '../figures/marks.ts';
+import { banner, partHeading, templateBlock } from '../flow/blocks.ts';
+import { columns, Table } from '../flow/table.ts';
+import { contentWidth } from '../paper.ts';
+import type { ReportPages } from '../report-pages.ts';
+import { colors, type Style, styles } from '../type/styles.ts';
+import { baselineOf, drawLine, gap, layoutText, type Piece, plain, whole } from '../type/text-layout.ts';
+import { pageLink, sectionAnchor, soFar } from './section.ts';
+
+/** Distances in points; the origin is the top of the page. */
+const markTop = 44;
+const bodyTop = 150;
+/** From the edge to the end of the facts. */
+const factsEnd = 52;
+const factLine = 14.2;
+const doFirst = 2;
+const verdictWidth = 470;
+
+/** The page that answers how bad, what first and what changed. */
+export function* drawCover(pages: ReportPages): Generator<void> {
+  const { flow, report } = pages;
+  flow.barePage();
+  flow.sheet.open('Sect');
+  drawTop(pages);
+  flow.y = bodyTop;
+  drawTitle(pages);
+  if (report.partial !== null) {
+    flow.advance(0, 36);
+    banner(flow, [stateMark(report.facts.status), plain(report.partial, styles.body)]);
+  } else flow.advance(0, 51);
+  textBlock(pages, [plain(report.verdict, styles.verdict)], styles.verdict, {
+    tag: 'P',
+    maxLines: 6,
+    after: 26,
+    width: verdictWidth,
+  });
+  drawNumbers(pages);
+  if (report.actions.length > 0) drawDoFirst(pages);
+  else drawNotCovered(pages);
+  templateBlock(flow, report.options.template?.blocks.cover);
+  drawFacts(pages);
+  flow.sheet.close();
+  yield;
+}
+
+function drawTop(pages: ReportPages): void {
+  const { flow, report } = pages;
+  const { template } = report.options;
+  const baseline = markTop + baselineOf(styles.brand);
+  if (template?.logo) drawLogo(flow.sheet, template.logo, flow.left, markTop - 8);
+  else {
+    flow.sheet.artifact(() => {
+      drawCompass(flow.sheet, flow.left, markTop - 1, colors.link);
+      flow.sheet.text('Portolan', styles.brand, flow.left + 21, baseline);
+    });
+  }
+  if (!template?.mark) return;
+  const [line] = layoutText(flow.faces, [plain(template.mark, styles.cellThird)], 240, { maxLines: 1 });
+  if (line === undefined) return;
+  flow.sheet.open('P');
+  drawLine(flow.sheet, line, flow.right - line.width, baseline);
+  flow.sheet.close();
+}
+
+function textBlock(
+  { flow }: ReportPages,
+  pieces: Piece[],
+  style: Style,
+  options: { tag: 'P' | 'H1'; maxLines: number; after: number; width?: number },
+): void {
+  const lines = layoutText(flow.faces, pieces, options.width ?? contentWidth, { maxLines: options.maxLines });
+  flow.place({
+    height: lines.length * style.line,
+    after: options.after,
+    draw: (y) => {
+      flow.sheet.open(options.tag);
+      for (const [index, line] of lines.entries()) {
+        drawLine(flow.sheet, line, flow.left, y + index * style.line + baselineOf(style));
+      }
+      flow.sheet.close();
+    },
+  });
+}
+
+function drawTitle(pages: ReportPages): void {
+  const { report } = pages;
+  textBlock(pages, [plain('Network security scan', styles.kicker)], styles.kicker, {
+    tag: 'P',
+    maxLines: 1,
+    after: 2,
+  });
+  textBlock(pages, [plain(report.title, styles.title)], styles.title, { tag: 'H1', maxLines: 3, after: 6 });
+  const date = longDateText(report.facts.completedAt ?? report.facts.timestamp);
+  textBlock(pages, [...scopePieces(report.facts.targets), plain(` · ${date}`, styles.scope)], styles.scope, {
+    tag: 'P',
+    maxLines: 2,
+    after: 0,
+  });
+}
+
+const shownTargets = 3;
+
+function scopePieces(targets: readonly string[]): Piece[] {
+  const shown = targets
+    .slice(0, shownTargets)
+    .flatMap((target, index) => [
+      ...(index > 0 ? [plain(', ', styles.scope)] : []),
+      whole(target.slice(0, 80), styles.scopeMono),
+    ]);
+  const left = targets.length - shownTargets;
+  return left > 0 ? [...shown, plain(` and ${numberText(left)} more`, styles.scope)] : shown;
+}
+
+interface LargeNumber {
+  number: string;
+  label: string;
+  note: Piece[];
+}
+
+function drawNumbers(pages: ReportPages): void {
+  const { flow } = pages;
+  const { sheet } = flow;
+  const numbers = largeNumbers(pages);
+  const height = 98;
+  const width = contentWidth / 3;
+  flow.place({
+    height,
+    after: 27,
+    draw: (y) => {
+      sheet.artifact(() => {
+        for (const line of [y, y + height])
+          sheet.rule(flow.left, line, flow.right, line, colors.headLine, 0.75);
+        for (const index of [1, 2]) {
+          sheet.rule(
+            flow.left + index * width,
+            y,
+            flow.left + index * width,
+            y + height,
+            colors.rowLine,
+            0.5,
+          );
+        }
+      });
+      for (const [index, number] of numbers.entries()) {
+        const x = flow.left + index * width + (index > 0 ? 16 : 0);
+        drawNumber(pages, number, x, y + 14, width - (index > 0 ? 24 : 8));
+      }
+    },
+  });
+}
+
+function drawNumber({ flow }: ReportPages, number: LargeNumber, x: number, top: number, width: number): void {
+  const { sheet, faces } = flow;
+  const lines: [Piece[], Style, number][] = [
+    [[plain(number.number, styles.large)], styles.large, 0],
+    [[plain(number.label, styles.bodyStrong)], styles.bodyStrong, 39],
+    [number.note, styles.cellSecond, 57],
+  ];
+  sheet.open('P');
+  for (const [pieces, style, below] of lines) {
+    const [line] = layoutText(faces, pieces, width, { maxLines: 1 });
+    if (line) drawLine(sheet, line, x, top + below + baselineOf(style));
+  }
+  sheet.close();
+}
+
+function largeNumbers(pages: ReportPages): LargeNumber[] {
+  const { report } = pages;
+  return report.summary.findings > 0
+    ? [exploitedNumber(pages), severeNumber(pages), changeNumber(pages)]
+    : [noFindings(pages), notJudged(pages), notRecognized(pages)];
+}
+
+function exploitedNumber(pages: ReportPages): LargeNumber {
+  const { exploited } = pages.report.summary;
+  const note = findingClasses
+    .filter((name) => exploited[name] > 0)
+    .flatMap((name, index) => [...(index > 0 ? [gap(7)] : []), ...classCountPieces(name, exploited[name])]);
+  return {
+    number: numberText(exploited.all),
+    label: `known exploited${soFar(pages)}`,
+    note: note.length > 0 ? note : [plain('none of the findings is in the catalog', styles.cellSecond)],
+  };
+}
+
+function severeNumber(pages: ReportPages): LargeNumber {
+  const { summary } = pages.report;
+  return {
+    number: numberText(summary.criticalOrHigh.all),
+    label: `critical or high${soFar(pages)}, of ${pluralText(summary.findings, 'finding')}`,
+    note: severityCounts(pages.flow.faces, summary.severities),
+  };
+}
+
+function changeNumber(pages: ReportPages): LargeNumber {
+  const { summary, options, partial, coverage } = pages.report;
+  if (options.changes !== null) {
+    const { changes } = options;
+    const balance = Object.values(changes.balance).reduce((sum, count) => sum + count, 0);
+    const [day] = dateText(changes.at).split(',');
+    const note = `${numberText(changes.new)} new, ${numberText(changes.fixed)} fixed, ${numberText(changes.unchanged)} unchanged`;
+    return {
+      number: changeText(balance),
+      label: `findings since ${day}`,
+      note: [plain(note, styles.cellSecond)],
+    };
+  }
+  const ports = coverage.ports?.all;
+  if (partial !== null && ports !== undefined && ports.notTried > 0) {
+    const part = `of ${numberText(ports.planned)}: ${percentText(ports.notTried, ports.planned)}`;
+    return {
+      number: numberText(ports.notTried),
+      label: 'ports not tried',
+      note: [plain(part, styles.cellSecond)],
+    };
+  }
+  return {
+    number: numberText(summary.hostsWithFindings),
+    label: `${summary.hostsWithFindings === 1 ? 'host' : 'hosts'} with findings${soFar(pages)}`,
+    note: [plain(`of ${numberText(summary.hosts)} that answered`, styles.cellSecond)],
+  };
+}
+
+function noFindings(pages: ReportPages): LargeNumber {
+  const { summary, facts } = pages.report;
+  return {
+    number: facts.evaluated ? numberText(0) : unknownText,
+    label: `findings on ${pluralText(summary.hosts, 'host')}${soFar(pages)}`,
+    note: [
+      plain(
+        facts.evaluated ? `${pluralText(summary.openPorts, 'open port')}` : 'not asked for',
+        styles.cellSecond,
+      ),
+    ],
+  };
+}
+
+function notJudged({ report }: ReportPages): LargeNumber {
+  const { silent, excluded } = report.coverage.addresses;
+  const note = `${numberText(silent)} did not answer, ${numberText(excluded)} excluded`;
+  return {
+    number: numberText(silent + excluded),
+    label: `${silent + excluded === 1 ? 'address' : 'addresses'} not judged`,
+    note: [plain(note, styles.cellSecond)],
+  };
+}
+
+function notRecognized({ report }: ReportPages): LargeNumber {
+  const { unrecognized, openPorts } = report.services;
+  return {
+    number: numberText(unrecognized),
+    label: `${unrecognized === 1 ? 'open port' : 'open ports'} not recognized`,
+    note: [plain(`of ${numberText(openPorts)}; nothing is said about them`, styles.cellSecond)],
+  };
+}
+
+const firstColumns = columns(
+  { width: 18, head: '', name: 'Rank' },
+  { width: 318, head: 'Action' },
+  { width: 60, head: '', name: 'Known exploited' },
+  { width: 103, head: 'Where', align: 'right', style: styles.cellSecond },
+);
+
+function drawDoFirst(pages: ReportPages): void {
+  const { flow, report } = pages;
+  const first = report.actions.slice(0, doFirst);
+  const shown = `${numberText(first.length)} of ${pluralText(report.actions.length, 'action')}${soFar(pages)}, page `;
+  partHeading(flow, 'Do first', [
+    plain(shown, styles.cellThird),
+    pageLink(pages, sectionAnchor('fixes'), styles.cellThird),
+  ]);
+  const table = new Table(flow, firstColumns, { headless: true });
+  for (const action of first) {
+    table.row(
+      [
+        [plain(String(action.rank), styles.cellThird)],
+        { parts: [{ pieces: [actionLink(action)], line: 12.5, maxLines: 2 }] },
+        action.exploited ? [exploitedChip(flow.faces)] : '',
+        `${pluralText(action.hosts, 'host')}, ${pluralText(action.findings, 'finding')}`,
+      ],
+      { padding: 5.9 },
+    );
+  }
+  table.end();
+}
+
+function actionLink(action: Action): Piece {
+  return { ...plain(action.text, styles.actionMedium), link: { anchor: fixAnchor(action.rank) } };
+}
+
+const gapColumns = columns({ width: 399, head: 'What' }, { width: 100, head: 'Number', align: 'right' });
+
+function drawNotCovered(pages: ReportPages): void {
+  const { flow, report } = pages;
+  const { addresses } = report.coverage;
+  partHeading(flow, 'What this does not cover', [
+    plain('page ', styles.cellThird),
+    pageLink(pages, sectionAnchor('coverage'), styles.cellThird),
+    plain(' has the sums', styles.cellThird),
+  ]);
+  const rows: [string, string][] = [
+    ['Addresses that did not answer', numberText(addresses.silent)],
+    ['Addresses that were excluded', numberText(addresses.excluded)],
+    ['Open ports that no module recognized', numberText(report.services.unrecognized)],
+    ['Ports that were planned and not tried', numberText(report.coverage.ports?.all.notTried)],
+    ['Passwords, web applications behind a login, anything a firewall hides', 'not tried'],
+  ];
+  const table = new Table(flow, gapColumns, { headless: true });
+  for (const [what, count] of rows) table.row([what, [plain(count, styles.cellSecond)]]);
+  table.end();
+}
+
+interface CoverFact {
+  label: string;
+  value: Piece[];
+}
+
+function drawFacts(pages: ReportPages): void {
+  const { flow } = pages;
+  const lists = [leftFacts(pages), rightFacts(pages)];
+  const height = 8 + Math.max(...lists.map((list) => list.length)) * factLine;
+  const top = flow.paper.height - factsEnd - height;
+  flow.sheet.artifact(() => flow.sheet.rule(flow.left, top, flow.right, top, colors.headLine, 0.75));
+  for (const [index, list] of lists.entries()) {
+    const x = flow.left + (index === 0 ? 0 : 305.5);
+    const widths = index === 0 ? { label: 60, value: 235 } : { label: 74, value: 119.5 };
+    flow.sheet.open('L');
+    for (const [row, fact] of list.entries()) {
+      drawFact(pages, fact, { x, y: top + 8 + row * factLine, ...widths });
+    }
+    flow.sheet.close();
+  }
+}
+
+function drawFact(
+  { flow }: ReportPages,
+  fact: CoverFact,
+  at: { x: number; y: number; label: number; value: number },
+): void {
+  const { sheet, faces } = flow;
+  const baseline = at.y + baselineOf({ size: 8.5, line: factLine });
+  const [label] = layoutText(faces, [plain(fact.label, styles.cellThird)], at.label, { maxLines: 1 });
+  const [value] = layoutText(faces, fact.value, at.value, { maxLines: 1 });
+  sheet.open('LI');
+  sheet.open('Lbl');
+  if (label) drawLine(sheet, label, at.x, baseline);
+  sheet.close();
+  sheet.open('LBody');
+  if (value) drawLine(sheet, value, at.x + at.label, baseline);
+  sheet.close();
+  sheet.close();
+}
+
+function leftFacts({ report }: ReportPages): CoverFact[] {
+  const { facts, coverage } = report;
+  const { addresses, ports } = coverage;
+  const answered = `${pluralText(addresses.responded, 'host')} that answered, of ${numberText(addresses.requested)} asked`;
+  const tried = ports === null ? null : ports.all.planned - ports.all.notTried;
+  const text = (value: string): Piece[] => [plain(value, styles.cell)];
+  return [
+    { label: 'Looked at', value: text(`${answered}; ${numberText(addresses.excluded)} excluded`) },
+    {
+      label: 'Ports',
+      value: text(
+        tried === null ? unknownText : `${numberText(tried)} of ${numberText(ports?.all.planned)} tried`,
+      ),
+    },
+    { label: 'Time', value: text(timeText(facts.startedAt, facts.completedAt)) },
+    { label: 'State', value: [stateMark(facts.status), plain(stateText(report.facts), styles.cell)] },
+  ];
+}
+
+function timeText(from: string | null, to: string | null): string {
+  if (from === null) return unknownText;
+  if (to === null) return `from ${clockText(from)} UTC`;
+  const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
+  return `${clockText(from)} to ${clockText(to)} UTC, ${secondsText(seconds)}`;
+}
+
+function stateText({ status, partial, warnings }: ReportPages['report']['facts']): string {
+  const word = status.charAt(0).toUpperCase() + status.slice(1);
+  const notes = [
+    ...(partial ? ['partial'] : []),
+    ...(warnings.length > 0 ? [pluralText(warnings.length, 'warning')] : []),
+  ];
+  return [word, ...(notes.length > 0 ? [listText(notes)] : [])].join(', ');
+}
+
+function rightFacts({ report }: ReportPages): CoverFact[] {
+  const { facts, options } = report;
+  const { changes } = options;
+  return [
+    { label: 'Scan', value: [whole(facts.scan_id, styles.monoSmall)] },
+    {
+      label: 'Compared with',
+      value:
+        changes === null
+          ? [plain(facts.partial ? 'nothing: partial' : 'nothing', styles.cell)]
+          : [whole(changes.against, styles.monoSmall)],
+    },
+    { label: 'Report', value: [plain(dateTimeText(options.madeAt), styles.cell)] },
+  ];
+}
