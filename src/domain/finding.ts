@@ -68,7 +68,7 @@ export interface FindingAction {
 export const maxActionLength = 120;
 
 /** An action other than an update. Checks and rules with equal texts share the action. */
-export function actionOf(text: string): FindingAction {
+export function plainAction(text: string): FindingAction {
   const plain = text.trim().slice(0, maxActionLength);
   return { key: plain.toLowerCase(), text: plain, update: false };
 }

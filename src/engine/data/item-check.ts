@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { actionOf, classOf, type HostFinding } from '../../domain/finding.ts';
+import { classOf, type HostFinding, plainAction } from '../../domain/finding.ts';
 import { formatAddress, parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { isStandardKey, type StandardKey } from './data-keys.ts';
@@ -132,7 +132,7 @@ function completeFinding(item: Item): void {
   const finding = item as unknown as HostFinding;
   finding.protocol = finding.port === null ? null : (finding.protocol ?? 'tcp');
   finding.class = classOf(finding);
-  if (finding.action) finding.action = { ...actionOf(finding.action.text), ...finding.action };
+  if (finding.action) finding.action = { ...plainAction(finding.action.text), ...finding.action };
 }
 
 /** Nested fields that no schema names are removed, missing ones get their defaults. */

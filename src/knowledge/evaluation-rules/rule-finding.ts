@@ -1,4 +1,4 @@
-import { actionOf, classOf, type HostFinding } from '../../domain/finding.ts';
+import { classOf, type HostFinding, plainAction } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Producer } from '../../domain/producer.ts';
 import type { Fingerprint } from '../../domain/service.ts';
@@ -53,7 +53,7 @@ export function findingOfRule(
       : null,
     affected_from: null,
     fixed_in: null,
-    ...(rule.action !== '' && { action: actionOf(rule.action) }),
+    ...(rule.action !== '' && { action: plainAction(rule.action) }),
     class: classOf({ cpe, confidence }),
     evidence: evidenceOf(rule, matched),
     remediation: rule.remediation,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { actionOf, classOf, type HostFinding } from '../../domain/finding.ts';
+import { classOf, type HostFinding, plainAction } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
@@ -96,7 +96,7 @@ function findingOf(
     backport_note: null,
     affected_from: null,
     fixed_in: null,
-    action: actionOf(action),
+    action: plainAction(action),
     class: classOf({ confidence }),
     evidence: evidence(proof),
     remediation,

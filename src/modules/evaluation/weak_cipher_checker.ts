@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { actionOf, classOf, type HostFinding } from '../../domain/finding.ts';
+import { classOf, type HostFinding, plainAction } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
@@ -94,7 +94,7 @@ function findingOf(
     backport_note: null,
     affected_from: null,
     fixed_in: null,
-    action: actionOf(action),
+    action: plainAction(action),
     class: classOf({ confidence: weakness.confidence }),
     references: [...references],
     plugin: 'weak_cipher_checker',
