@@ -63,7 +63,7 @@ afterAll(async () => {
   home.remove();
 });
 
-async function newToken(scopes: string): Promise<{ token: string; id: string }> {
+async function newToken(scopes: string): Promise<{ token: string; id: string; secret: string }> {
   const { stdout } = await home.run([
     'server',
     'token',
@@ -77,15 +77,16 @@ async function newToken(scopes: string): Promise<{ token: string; id: string }> 
   ]);
   const token = stdout.trim();
   expect(token).toMatch(/^svc_[a-z0-9]+_[A-Za-z0-9_-]{43}$/);
-  return { token, id: token.split('_')[1] as string };
+  const [, id = '', secret = ''] = /^svc_([a-z0-9]+)_(.+)$/.exec(token) ?? [];
+  return { token, id, secret };
 }
 
 describe('tokens', () => {
   it('are made, listed, rotated, checked and revoked', async () => {
-    const { token, id } = await newToken('scan:read,scan:write');
+    const { token, id, secret } = await newToken('scan:read,scan:write');
     const list = JSON.parse((await home.run(['server', 'token', 'list', '--format', 'json'])).stdout);
     expect(list.tokens).toContainEqual(expect.objectContaining({ id, name: 't', status: 'active' }));
-    expect(JSON.stringify(list)).not.toContain(token.split('_')[2]);
+    expect(JSON.stringify(list)).not.toContain(secret);
     expect((await home.run(['server', 'token', 'verify'], { input: `${token}\n` })).code).toBe(0);
     const rotated = (await home.run(['server', 'token', 'rotate', id])).stdout.trim();
     expect((await home.run(['server', 'token', 'verify'], { input: token })).code).toBe(5);

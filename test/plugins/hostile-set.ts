@@ -127,7 +127,7 @@ export async function writeHostileSet(folder: string, address: string, file: str
   const codes =
     /^spawn=EPERM fork=EPERM tcp=EPERM udp=EPERM fetch=EPERM write=(?:EPERM|EACCES) folder=EACCES self=(?:EPERM|EACCES) environ=EACCES kill=EPERM /;
   write('intruder.mjs', scriptIntruder(address, file), 'script_intruder', codes);
-  const fill = 'const kept = []; for (;;) kept.push(Array.from({ length: 100000 }, Math.random));';
+  const fill = 'const kept = []; for (;;) kept.push(new Array(1000000).fill(0.5));';
   write('heap.mjs', script('script_heap', fill), 'script_heap', /memory limit of/);
   const late = 'setTimeout(() => { throw new Error("late"); }, 10); await new Promise(() => {});';
   write('late.mjs', script('script_late', late), 'script_late', /uncaught error: .*late/);

@@ -126,7 +126,8 @@ describe('a plugin over gRPC', () => {
     const first = await PluginServer.start({});
     const { port } = first;
     await first[Symbol.asyncDispose]();
-    const trial = tryModule(grpcModule(entryOf(port), metadata, limits), {
+    const patient = { ...entryOf(port), timeout: 180_000 };
+    const trial = tryModule(grpcModule(patient, metadata, limits), {
       inputs: { open_ports: portsOf(1) },
     });
     await sleep(300);
