@@ -1,4 +1,3 @@
-import { systemText } from '../../domain/asset.ts';
 import { type FindingClass, findingClasses, noFindings } from '../../domain/finding.ts';
 import { producersOf, producerText } from '../../domain/producer.ts';
 import {
@@ -10,13 +9,15 @@ import {
   type VulnerabilityRow,
 } from '../../domain/result.ts';
 import { completeRow } from '../../workspace/record/row-line.ts';
-import { cutText, detachedStart, oneLine } from './collect/bounded.ts';
+import { remedyOf } from './collect/actions.ts';
+import { detachedStart, oneLine, shortenedText } from './collect/bounded.ts';
 import { readRecordedCertificate } from './collect/certificates.ts';
 import { missingOf, sumsOf } from './collect/coverage.ts';
 import { inReportOrder } from './collect/kinds.ts';
-import { kindKey, readFinding } from './collect/seen-finding.ts';
+import { kindKey, readFinding, type SeenFinding } from './collect/seen-finding.ts';
 import type { FindingKind, HostBlock, HostFindingLine, PortLine, Report } from './report.ts';
 import { dateText, hostAnchor, listText, portAnchor, portText } from './report-text.ts';
+import { systemName } from './system-name.ts';
 
 /** Ports and lines of findings of one host. */
 const maxPorts = 1000;
@@ -31,31 +32,41 @@ const maxTextLength = 300;
 
 /** The hosts of a report, one by one, in the order of their rows. */
 export async function* hostBlocks(report: Report, rows: AsyncIterable<ResultRow>): AsyncGenerator<HostBlock> {
-  const kinds = new Map(report.kinds.map((kind) => [kindKey(kind), kind]));
+  const known: KnownParts = {
+    kinds: new Map(report.kinds.map((kind) => [kindKey(kind), kind])),
+    ranks: new Map(report.actions.map(({ key, rank }) => [key, rank])),
+  };
   let host: OpenHost | null = null;
   let position = 0;
   for await (const row of rows) {
     if (row.type !== 'host' && row.type !== 'port' && row.type !== 'vulnerability') continue;
     if (host?.host !== row.host) {
       if (host) yield host.finish();
-      host = new OpenHost(row.host, position++, kinds);
+      host = new OpenHost(row.host, position++, known);
     }
     host.add(row);
   }
   if (host) yield host.finish();
 }
 
+/** Parts of the report that hosts refer to. */
+interface KnownParts {
+  kinds: ReadonlyMap<string, FindingKind>;
+  /** Of actions, by key. */
+  ranks: ReadonlyMap<string, number>;
+}
+
 /** The host whose rows are being read. */
 class OpenHost {
   readonly host: string;
-  readonly #kinds: ReadonlyMap<string, FindingKind>;
+  readonly #known: KnownParts;
   readonly #block: HostBlock;
   /** By kind and class. */
   readonly #findings = new Map<string, HostFindingLine>();
 
-  constructor(host: string, position: number, kinds: ReadonlyMap<string, FindingKind>) {
+  constructor(host: string, position: number, known: KnownParts) {
     this.host = host;
-    this.#kinds = kinds;
+    this.#known = known;
     this.#block = emptyBlock(host, position);
   }
 
@@ -77,15 +88,24 @@ class OpenHost {
     const finding = readFinding(row, null);
     block.severities[finding.severity] += 1;
     block.exploited ||= finding.exploited;
-    const kind = this.#kinds.get(kindKey(finding));
+    const kind = this.#known.kinds.get(kindKey(finding));
     const key = `${finding.class} ${kindKey(finding)}`;
     const known = this.#findings.get(key);
     const port = portText(finding.port, finding.protocol);
     if (known) {
       if (known.ports.length < maxFindingPorts && !known.ports.includes(port)) known.ports.push(port);
     } else if (kind && this.#findings.size < maxFindings)
-      this.#findings.set(key, { kind, ports: [port], class: finding.class });
+      this.#findings.set(key, {
+        kind,
+        action: this.#rankOf(finding, kind),
+        ports: [port],
+        class: finding.class,
+      });
     else block.findingsLeft += 1;
+  }
+
+  #rankOf(finding: SeenFinding, kind: FindingKind): number {
+    return this.#known.ranks.get(remedyOf(finding).key) ?? kind.action;
   }
 
   finish(): HostBlock {
@@ -95,9 +115,7 @@ class OpenHost {
 }
 
 function inFixOrder(a: HostFindingLine, b: HostFindingLine): number {
-  return (
-    a.kind.action - b.kind.action || inReportOrder(a.kind, b.kind) || classRank(a.class) - classRank(b.class)
-  );
+  return a.action - b.action || inReportOrder(a.kind, b.kind) || classRank(a.class) - classRank(b.class);
 }
 
 function classRank(name: FindingClass): number {
@@ -132,7 +150,7 @@ function emptyBlock(host: string, position: number): HostBlock {
 function addHostFacts(block: HostBlock, row: HostRow): void {
   const { tcp, udp } = countsByProtocol(row);
   block.names = (row.hostnames ?? []).slice(0, maxNames).map((name) => oneLine(name, maxTextLength));
-  block.system = row.os ? oneLine(systemText(row.os), maxTextLength) : null;
+  block.system = row.os ? oneLine(systemName(row.os), maxTextLength) : null;
   block.systemConfidence = row.os?.confidence ?? null;
   block.kind =
     row.device_type && row.device_type !== 'unknown' ? oneLine(row.device_type, maxTextLength) : null;
@@ -164,7 +182,7 @@ function portLine(row: PortRow): PortLine {
     saidLength: said.length,
     tls: tlsText(row),
     missing: missingOf(row)?.missing ?? '',
-    plugins: cutText(producersOf(row).map(producerText).join(', '), maxTextLength),
+    plugins: shortenedText(producersOf(row).map(producerText).join(', '), maxTextLength),
   };
 }
 

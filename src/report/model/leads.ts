@@ -1,6 +1,6 @@
 import { classesText } from './collect/class-counts.ts';
 import type { Action, Coverage, FindingKind, Report, ReportSummary } from './report.ts';
-import { countedText, numberText, pluralText } from './report-text.ts';
+import { countedText, numberText, pluralText, wordedCount } from './report-text.ts';
 
 /** What the first sentences of the sections are made of. */
 type LeadFacts = Pick<
@@ -44,7 +44,7 @@ function exploitedActionsText({ exploited }: ReportSummary, actions: readonly Ac
   const count = actions.filter((action) => action.exploited).length;
   const whom = exploited.all === 1 ? 'it' : `all ${numberText(exploited.all)}`;
   if (count === 1) return `The first action of the fix list removes ${whom}.`;
-  return `The first ${numberText(count)} actions of the fix list remove ${whom}.`;
+  return `The first ${wordedCount(count)} actions of the fix list remove ${whom}.`;
 }
 
 function fixLead({ summary, actions }: LeadFacts): string {

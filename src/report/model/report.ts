@@ -111,7 +111,7 @@ export interface FindingKind {
   evidence: KindEvidence[];
   /** Places with evidence that differs from all of `evidence`. */
   evidenceLeft: number;
-  versions: VersionRange | null;
+  versions: AffectedRange | null;
   /** As text; the first if they differ. */
   affected: string | null;
   cpe: string | null;
@@ -122,7 +122,7 @@ export interface FindingKind {
   references: string[];
   /** Modules, and `plugin NAME VERSION`. */
   foundBy: string[];
-  /** Rank of the action that removes it. */
+  /** Rank of the first action that removes it, or a part: findings of one ID may be in several products. */
   action: number;
 }
 
@@ -145,7 +145,7 @@ export interface KindEvidence {
   match: { at: number; length: number } | null;
 }
 
-export interface VersionRange {
+export interface AffectedRange {
   /** First affected; null = unknown. */
   from: string | null;
   /** First fixed; null = unknown. */
@@ -160,6 +160,8 @@ export interface Action {
   rank: number;
   /** `fix-2` */
   anchor: string;
+  /** What its findings have in common: `update openbsd:openssh`. */
+  key: string;
   /** `Update nginx to 1.27.1 or install the distribution's fix` */
   text: string;
   /** Why it has its rank. */
@@ -284,7 +286,10 @@ export interface Coverage {
   /** One or two sentences. */
   text: string;
   addresses: { requested: number; responded: number; silent: number; excluded: number };
-  /** Sums over hosts: each line is `open + closed + filtered + notTried = planned`. Null if no scanner counts. */
+  /**
+   * Each is `open + closed + filtered + notTried = planned`, TCP and UDP are the sum. Of all planned pairs of host and
+   * port, as far as the protocol is known, else of the hosts that responded. Null if no scanner counts.
+   */
   ports: { tcp: PortSums; udp: PortSums; all: PortSums } | null;
   warnings: { code: string; where: string; message: string }[];
   warningsLeft: number;
@@ -372,6 +377,8 @@ export interface PortLine {
 
 export interface HostFindingLine {
   kind: FindingKind;
+  /** Rank of the action that removes it on this host. */
+  action: number;
   ports: string[];
   class: FindingClass;
 }

@@ -2,7 +2,7 @@ import { type FindingClass, findingClasses, noFindings } from '../../../domain/f
 import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import type { Action, FindingPlace } from '../report.ts';
 import { fixAnchor } from '../report-text.ts';
-import { Allowance, BoundedMap, cutText, oneLine } from './bounded.ts';
+import { Allowance, BoundedMap, oneLine, shortenedText } from './bounded.ts';
 import { countClass, noClasses } from './class-counts.ts';
 import type { CurrentHost } from './current-host.ts';
 import { type CountedKind, inReportOrder } from './kinds.ts';
@@ -29,15 +29,19 @@ interface NamedAction {
 }
 
 /** The action that a finding names; for older records and plugins it follows from the product or the remediation. */
-export function actionOf(finding: SeenFinding): NamedAction {
+export function remedyOf(finding: SeenFinding): NamedAction {
   const { action, cpe, product, remediation, title } = finding;
   if (action) {
     const { key, text, update } = action;
-    return { key: cutText(key, maxKeyLength), text: oneLine(text, maxActionLength), update: update === true };
+    return {
+      key: shortenedText(key, maxKeyLength),
+      text: oneLine(text, maxActionLength),
+      update: update === true,
+    };
   }
   const name = cpe === null ? null : parseCpe(cpe);
   if (name) {
-    const key = cutText(`update ${name.vendor}:${name.product}`, maxKeyLength);
+    const key = shortenedText(`update ${name.vendor}:${name.product}`, maxKeyLength);
     // The service may be another product than the one with the flaw.
     const same = product?.toLowerCase().replaceAll(' ', '_').includes(name.product) ?? false;
     const shown = same && product !== null ? product : name.product.replaceAll('_', ' ');
@@ -51,7 +55,7 @@ export function actionOf(finding: SeenFinding): NamedAction {
 function firstSentence(text: string): string {
   const line = oneLine(text, 2 * maxActionLength);
   const end = /[.!?](?= |$)/.exec(line);
-  return cutText(end ? line.slice(0, end.index) : line, maxActionLength);
+  return shortenedText(end ? line.slice(0, end.index) : line, maxActionLength);
 }
 
 /** One action while it is counted. */
@@ -73,6 +77,7 @@ export class CountedAction {
     this.action = {
       rank: 0,
       anchor: '',
+      key: named.key,
       text: named.text,
       reason: '',
       update: named.update,
@@ -156,7 +161,7 @@ export class ActionTable {
   #others: CountedAction | null = null;
 
   add(finding: SeenFinding, place: FindingPlace, host: CurrentHost, kind: CountedKind | null): CountedAction {
-    const named = actionOf(finding);
+    const named = remedyOf(finding);
     const counted = this.#actions.at(named.key, () => new CountedAction(named, this.#allowance));
     const taker = counted ?? this.#otherActions();
     taker.add(finding, place, host, kind);

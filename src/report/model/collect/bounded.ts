@@ -2,7 +2,7 @@
 const ellipsis = '…';
 
 /** The start of a text. A copy: a slice would keep the whole text in memory. */
-export function cutText(text: string, length: number): string {
+export function shortenedText(text: string, length: number): string {
   return text.length <= length ? text : `${detachedStart(text, length - 1).trimEnd()}${ellipsis}`;
 }
 
@@ -14,7 +14,7 @@ export function detachedStart(text: string, length: number): string {
 /** One line: line breaks and runs of blanks become one blank. Only the start of a long text is looked at. */
 export function oneLine(text: string, length: number): string {
   const start = text.length <= 2 * length ? text : text.slice(0, 2 * length);
-  return cutText(start.replace(/\s+/g, ' ').trim(), length);
+  return shortenedText(start.replace(/\s+/g, ' ').trim(), length);
 }
 
 /** An allowance that many lists share: each may always have a few, more only as long as it lasts. */

@@ -6,7 +6,7 @@ import type { ReportFacts } from '../../report-facts.ts';
 import type { ClassCounts, Coverage, ExtraValue, Report } from '../report.ts';
 import { endpointText } from '../report-text.ts';
 import { ActionTable } from './actions.ts';
-import { cutText, oneLine } from './bounded.ts';
+import { oneLine, shortenedText } from './bounded.ts';
 import { CertificateSums } from './certificates.ts';
 import { countClass, noClasses } from './class-counts.ts';
 import { ComplianceSums } from './compliance.ts';
@@ -135,7 +135,7 @@ export class Collection {
     this.#extras.push({
       key: oneLine(key, maxExtraLength),
       where: host === null ? '' : oneLine(`${endpointText(host, port ?? null)}${end}`, maxExtraLength),
-      value: cutText(jsonText(value), maxExtraLength),
+      value: shortenedText(jsonText(value), maxExtraLength),
       plugins: oneLine(producersOf(row).map(producerText).join(', '), maxExtraLength),
     });
   }

@@ -6,6 +6,7 @@ import {
   type HostRow,
   type PortRow,
 } from '../../../domain/result.ts';
+import type { StageRecord } from '../../../domain/scan.ts';
 import type { ReportFacts } from '../../report-facts.ts';
 import type { Coverage, PortSums } from '../report.ts';
 import { oneLine } from './bounded.ts';
@@ -55,19 +56,23 @@ export class CoverageSums {
     else this.#errors.push(noteOf(code, target, node, message));
   }
 
-  /** Sums over hosts; null if no scanner counted. */
-  get ports(): NonNullable<Coverage['ports']> | null {
-    if (!this.#tcp && !this.#udp) return null;
-    const [tcp, udp] = [sumsOf(this.#tcp), sumsOf(this.#udp)];
-    return { tcp, udp, all: sumsOf(addCounts(this.#tcp, this.#udp)) };
+  /**
+   * Stages count all planned pairs, also those of hosts that did not respond or were not reached; but a stage may have
+   * probed both protocols.
+   */
+  #ports(stages: readonly StageRecord[]): Coverage['ports'] {
+    const ofHosts = portSums(this.#tcp, this.#udp);
+    const ofStages = portSums(stageCounts(stages, false), stageCounts(stages, true));
+    if (!ofHosts || !ofStages) return ofHosts ?? ofStages;
+    return includes(ofStages.tcp, ofHosts.tcp) && includes(ofStages.udp, ofHosts.udp) ? ofStages : ofHosts;
   }
 
-  finish({ summary, warnings }: ReportFacts, hosts: number): Omit<Coverage, 'text'> {
+  finish({ summary, warnings, stages }: ReportFacts, hosts: number): Omit<Coverage, 'text'> {
     const excluded = countOf(summary.excluded);
     const scanned = Math.max(countOf(summary.addresses_scanned), hosts);
     return {
       addresses: { requested: scanned + excluded, responded: hosts, silent: scanned - hosts, excluded },
-      ports: this.ports,
+      ports: this.#ports(stages),
       warnings: warnings
         .slice(0, maxNotes)
         .map(({ code, target, node, message }) => noteOf(code, target, node, message)),
@@ -83,6 +88,25 @@ export class CoverageSums {
     const unfinished = this.#unfinished.flat().slice(0, maxUnfinished);
     return { unfinished, unfinishedLeft: this.#unfinishedSeen - unfinished.length };
   }
+}
+
+/** Null if nothing was counted. */
+function portSums(tcp: HostPortCounts | undefined, udp: HostPortCounts | undefined): Coverage['ports'] {
+  if (!tcp && !udp) return null;
+  return { tcp: sumsOf(tcp), udp: sumsOf(udp), all: sumsOf(addCounts(tcp, udp)) };
+}
+
+/** The sum of the scanners of one protocol; a scanner of TCP says so if it is told to send UDP probes. */
+function stageCounts(stages: readonly StageRecord[], udp: boolean): HostPortCounts | undefined {
+  const counts = stages
+    .filter(({ module_type, method }) => /udp/i.test(`${module_type} ${method ?? ''}`) === udp)
+    .flatMap(({ coverage }) => coverage ?? []);
+  return counts.length === 0 ? undefined : counts.reduce((sum, each) => addCounts(sum, each));
+}
+
+function includes(whole: PortSums, part: PortSums): boolean {
+  const names = ['open', 'closed', 'filtered', 'planned'] as const;
+  return names.every((name) => whole[name] >= part[name]);
 }
 
 function countOf(count: unknown): number {

@@ -65,7 +65,9 @@ function placeOf(text: string, version: string): number {
   if (version === '') return -1;
   for (let at = text.indexOf(version); at >= 0; at = text.indexOf(version, at + 1)) {
     const [before, after] = [text[at - 1] ?? '', text[at + version.length] ?? ''];
-    const longer = /[\d.]/.test(before) || (/[\da-z]/i.test(after) && /[\da-z]$/i.test(version));
+    // `\x06` before a version is a byte, not a digit of it.
+    const escape = /\\x[\da-f]{2}$/.test(text.slice(Math.max(0, at - 4), at));
+    const longer = (!escape && /[\d.]/.test(before)) || (/[\da-z]/i.test(after) && /[\da-z]$/i.test(version));
     if (!longer) return at;
   }
   return -1;

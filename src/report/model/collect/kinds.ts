@@ -1,7 +1,7 @@
 import { severities } from '../../../domain/finding.ts';
 import type { FindingKind, FindingPlace } from '../report.ts';
 import { kindAnchor } from '../report-text.ts';
-import { Allowance, BoundedMap, cutText, DistinctCount, oneLine } from './bounded.ts';
+import { Allowance, BoundedMap, DistinctCount, oneLine, shortenedText } from './bounded.ts';
 import { countClass, noClasses } from './class-counts.ts';
 import type { CurrentHost } from './current-host.ts';
 import { EvidenceList } from './evidence.ts';
@@ -31,7 +31,7 @@ const maxReferenceLength = 500;
 /** Modules and plugins that found a kind. */
 const maxFinders = 10;
 /** Longest note on a place, characters. */
-const maxNoteLength = 160;
+const maxNoteLength = 120;
 
 /** What all kinds share. */
 class KindAllowances {
@@ -41,7 +41,7 @@ class KindAllowances {
 
   text(text: string): string {
     const length = Math.min(text.length, maxTextLength);
-    return cutText(text, this.texts.take(length) ? maxTextLength : shortTextLength);
+    return shortenedText(text, this.texts.take(length) ? maxTextLength : shortTextLength);
   }
 }
 
@@ -77,7 +77,7 @@ export class CountedKind {
       evidenceLeft: 0,
       versions: null,
       affected: null,
-      cpe: cpe && cutText(cpe, maxReferenceLength),
+      cpe: cpe && shortenedText(cpe, maxReferenceLength),
       backportNote: null,
       backported: 0,
       remediation: '',
@@ -106,9 +106,9 @@ export class CountedKind {
     if (epss !== null) kind.epss = Math.max(kind.epss ?? 0, epss);
     if (cvss === null || (kind.cvss && kind.cvss.score >= cvss.score)) return;
     kind.cvss = {
-      version: cutText(cvss.version, shortTextLength),
+      version: shortenedText(cvss.version, shortTextLength),
       score: cvss.score,
-      vector: cutText(cvss.vector, maxReferenceLength),
+      vector: shortenedText(cvss.vector, maxReferenceLength),
     };
   }
 
@@ -127,7 +127,7 @@ export class CountedKind {
       if (this.#allowances.texts.take(reference.length)) kind.references.push(reference);
     }
     for (const finder of foundBy) {
-      const name = cutText(finder, shortTextLength);
+      const name = shortenedText(finder, shortTextLength);
       if (kind.foundBy.length < maxFinders && !kind.foundBy.includes(name)) kind.foundBy.push(name);
     }
   }
@@ -152,8 +152,15 @@ export function placeOf(finding: SeenFinding, { host, name }: CurrentHost): Find
     protocol: finding.protocol,
     seen: finding.detected && oneLine(finding.detected, shortTextLength),
     class: finding.class,
-    note: finding.backportNote === null ? '' : oneLine(finding.backportNote, maxNoteLength),
+    note: shortNote(finding.backportNote),
   };
+}
+
+/** The first clause of a note: `The host runs Debian 12`. The kind has the whole note. */
+function shortNote(note: string | null): string {
+  const line = oneLine(note ?? '', 4 * maxNoteLength);
+  const end = /[:;.](?= |$)/.exec(line);
+  return shortenedText(end ? line.slice(0, end.index) : line, maxNoteLength);
 }
 
 /** All kinds of findings. */

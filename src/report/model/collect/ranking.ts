@@ -1,7 +1,6 @@
-import { findingClasses, severities } from '../../../domain/finding.ts';
-import type { Action } from '../report.ts';
+import { type FindingClass, findingClasses, severities } from '../../../domain/finding.ts';
+import type { Action, ClassCounts } from '../report.ts';
 import { capitalText, cvssText, epssText, listText, numberText } from '../report-text.ts';
-import type { CountedAction } from './actions.ts';
 import { oneLine } from './bounded.ts';
 import { classesText } from './class-counts.ts';
 
@@ -10,6 +9,15 @@ const likelyEpss = 0.1;
 
 /** Longest title in a reason, characters. */
 const maxReasonTitle = 120;
+
+/** An action with what its rank depends on. */
+export interface RankedAction {
+  action: Action;
+  /** Exploited findings. */
+  exploited: ClassCounts;
+  /** The most certain class of its worst findings. */
+  bestClass: FindingClass;
+}
 
 /**
  * The order of the fix list. People trust a list whose first lines are what attackers use, and which then goes by
@@ -23,7 +31,7 @@ const maxReasonTitle = 120;
  *
  * A score that is not known is not low: within its group it comes first.
  */
-export function byUrgency(one: CountedAction, other: CountedAction): number {
+export function byUrgency(one: RankedAction, other: RankedAction): number {
   const [a, b] = [one.action, other.action];
   const group = groupOf(a);
   if (group !== groupOf(b)) return group - groupOf(b);
@@ -63,7 +71,7 @@ function compareTexts(a: string, b: string): number {
 }
 
 /** Why an action has its rank. @param leading the first of those that are not known exploited but have a high EPSS */
-export function reasonOf({ action, exploited }: CountedAction, leading: boolean): string {
+export function reasonOf({ action, exploited }: RankedAction, leading: boolean): string {
   const scores = scoresText(action);
   const sentences = [firstReason(action, exploited, leading), ...(scores === '' ? [] : [`${scores}.`])];
   return sentences.join(' ');
@@ -76,7 +84,7 @@ function scoresText({ epss, cvss }: Pick<Action, 'epss' | 'cvss'>): string {
     .join(', ');
 }
 
-function firstReason(action: Action, exploited: CountedAction['exploited'], leading: boolean): string {
+function firstReason(action: Action, exploited: ClassCounts, leading: boolean): string {
   const { classes } = action;
   if (action.exploited) return `Known exploited: ${exploitedText(action)}; ${classesText(exploited)}.`;
   if (leading) return `Highest EPSS of what is not known exploited; ${classesText(classes)}.`;

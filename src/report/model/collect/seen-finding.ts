@@ -75,7 +75,7 @@ export function readFinding(row: VulnerabilityRow, product: string | null): Seen
 }
 
 /** An invalid severity counts as the lowest, as in the other formats for people. */
-export function severityOf(severity: Severity): Severity {
+function severityOf(severity: Severity): Severity {
   return severities.includes(severity) ? severity : 'info';
 }
 

@@ -1,7 +1,7 @@
 import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import { compareVersions, schemeOf, type VersionScheme } from '../../../knowledge/products/versions.ts';
-import type { VersionRange } from '../report.ts';
-import { BoundedMap, cutText } from './bounded.ts';
+import type { AffectedRange } from '../report.ts';
+import { BoundedMap, shortenedText } from './bounded.ts';
 import type { SeenFinding } from './seen-finding.ts';
 
 /** Different versions of one kind of finding. */
@@ -24,7 +24,7 @@ export class SeenVersions {
     this.#from = affectedFrom;
     this.#fixed = fixedIn;
     if (detected === null) return;
-    const version = cutText(detected, maxVersionLength);
+    const version = shortenedText(detected, maxVersionLength);
     const entry = this.#seen.at(version, () => ({ version, hosts: 0, lastHost: 0 }));
     if (entry === null || entry.lastHost === host) return;
     entry.hosts += 1;
@@ -32,12 +32,12 @@ export class SeenVersions {
   }
 
   /** Null without a range, and if the findings have different ones. */
-  range(): VersionRange | null {
+  range(): AffectedRange | null {
     const [from, fixed] = [this.#from ?? null, this.#fixed ?? null];
     if (this.#several || (from === null && fixed === null)) return null;
     return {
-      from: from && cutText(from, maxVersionLength),
-      fixed: fixed && cutText(fixed, maxVersionLength),
+      from: from && shortenedText(from, maxVersionLength),
+      fixed: fixed && shortenedText(fixed, maxVersionLength),
       seen: this.#seen
         .values()
         .map(({ version, hosts }) => ({ version, hosts }))
@@ -69,7 +69,7 @@ export class HighestVersion {
     // The first one is compared with itself: it may be no version at all.
     const order = compareVersions(fixedIn, this.#highest ?? fixedIn, schemeOfCpe(cpe));
     if (order === null) this.#comparable = false;
-    else if (order > 0 || this.#highest === null) this.#highest = cutText(fixedIn, maxVersionLength);
+    else if (order > 0 || this.#highest === null) this.#highest = shortenedText(fixedIn, maxVersionLength);
   }
 
   /** Null if it is unknown, or versions cannot be compared. */
