@@ -1,3 +1,4 @@
+import { buildReport } from '../model/build-report.ts';
 import type { Report } from '../model/report.ts';
 import { dateText } from '../model/report-text.ts';
 import type { ReportSource } from '../report-source.ts';
@@ -6,21 +7,24 @@ import { Places } from './flow/places.ts';
 import { paperGeometry } from './paper.ts';
 import { openDocument, openTypefaces } from './pdf-document.ts';
 import type { ReportPages, SectionSteps } from './report-pages.ts';
+import { drawContents } from './sections/contents.ts';
 import { drawCover } from './sections/cover.ts';
+import { drawSummary } from './sections/summary.ts';
 import { PdfSheet } from './sheet/pdf-sheet.ts';
 import { MeasuringSheet, type Sheet } from './sheet/sheet.ts';
 import { colors } from './type/styles.ts';
 import type { Typefaces } from './type/text-layout.ts';
 
 /** The sections in their order. Each decides by itself whether there is something to draw. */
-const sections: readonly ((pages: ReportPages) => SectionSteps)[] = [drawCover];
+const sections: readonly ((pages: ReportPages) => SectionSteps)[] = [drawCover, drawContents, drawSummary];
 
 /**
  * Draws a report. The same layout runs twice: the first time to count pages and to learn on which page everything
  * stands, the second time to draw. Pages are handed out as they are finished, and the next one is drawn when they
  * were taken.
  */
-export async function* drawPdf(report: Report, source: ReportSource): AsyncGenerator<Uint8Array> {
+export async function* renderPdf(source: ReportSource): AsyncGenerator<Uint8Array> {
+  const report = await buildReport(source.facts, source.options, source.rows());
   const document = openDocument(report);
   try {
     const faces = await openTypefaces(document);
@@ -48,7 +52,7 @@ function pagesOf(
 ): ReportPages {
   const { facts, options } = report;
   const date = dateText(facts.completedAt ?? facts.timestamp);
-  const state = report.partial === null ? '' : ` · ${facts.status}, partial`;
+  const state = report.partial === null ? '' : ` · ${report.state}`;
   const flow = new PageFlow(sheet, paperGeometry[options.paper], faces, places, {
     title: `${report.title} · ${date}${state}`,
     scan: facts.scan_id,

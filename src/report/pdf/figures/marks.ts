@@ -54,6 +54,11 @@ export function severityMark(severity: Severity): FigurePiece {
   return mark(severitySize + 3.5, (sheet, x, baseline) => drawSeverity(sheet, severity, x, baseline));
 }
 
+/** The mark without a word beside it, read as the word. */
+export function severityMarkAlone(severity: Severity): FigurePiece {
+  return { ...severityMark(severity), reading: { text: `${severity}: ` } };
+}
+
 export function classMark(name: FindingClass): FigurePiece {
   return mark(classSize + 3.5, (sheet, x, baseline) => drawClass(sheet, name, x, baseline));
 }

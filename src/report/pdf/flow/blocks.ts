@@ -144,8 +144,8 @@ export function remark(flow: PageFlow, pieces: Piece[], options: { keep?: boolea
 }
 
 /** The one box of a report: why its results are partial. */
-export function banner(flow: PageFlow, pieces: Piece[]): void {
-  const inner = paragraphBlock(flow, pieces, { indent: 16, width: contentWidth - 32, line: 13 });
+export function banner(flow: PageFlow, pieces: Piece[], maxLines = 6): void {
+  const inner = paragraphBlock(flow, pieces, { indent: 16, width: contentWidth - 32, line: 13, maxLines });
   flow.place({
     height: inner.height + 18,
     after: 16,
@@ -197,10 +197,24 @@ function factBlock(flow: PageFlow, fact: Fact): Block {
   };
 }
 
+const templateGap = 8;
+
 /** Text of the operator, a paragraph for each of its lines. */
 export function templateBlock(flow: PageFlow, text: string | undefined): void {
-  if (text === undefined) return;
-  for (const line of text.split('\n').filter((line) => line.trim() !== '')) {
-    paragraph(flow, [plain(line, styles.body)], { before: 8, after: 8 });
+  for (const line of templateLines(text)) {
+    paragraph(flow, [plain(line, styles.body)], { before: templateGap, after: templateGap });
   }
+}
+
+/** The height that it takes, with the distance above. */
+export function templateBlockHeight(flow: PageFlow, text: string | undefined): number {
+  const heights = templateLines(text).map((line) => {
+    const lines = layoutText(flow.faces, [plain(line, styles.body)], contentWidth);
+    return lines.length * styles.body.line + templateGap;
+  });
+  return heights.reduce((sum, height) => sum + height, 0);
+}
+
+function templateLines(text = ''): string[] {
+  return text.split('\n').filter((line) => line.trim() !== '');
 }

@@ -28,8 +28,10 @@ export interface CellPart {
 /** Text in the style of the column, pieces, parts below each other, or something drawn in the room of the cell. */
 export type Cell = string | Piece[] | { parts: CellPart[]; columns?: number } | DrawnCell;
 
-/** A chart in a cell: what it says stands in other cells of its row, so it is an artifact. */
+/** A chart in a cell. */
 export interface DrawnCell {
+  /** What it says; without, that stands in other cells of its row. */
+  alt?: string;
   draw(x: number, y: number, width: number, height: number): void;
 }
 
@@ -181,10 +183,8 @@ export class Table {
     sheet.open('TR');
     for (const cell of row.cells) {
       sheet.open('TD');
-      if (cell.drawn !== null) {
-        const { drawn } = cell;
-        sheet.artifact(() => drawn.draw(cell.x, y, cell.width, row.height));
-      } else drawParts(flow, cell, top + baseline - firstBaseline(cell));
+      if (cell.drawn !== null) this.#drawChart(cell, cell.drawn, row.height);
+      else drawParts(flow, cell, top + baseline - firstBaseline(cell));
       sheet.close();
     }
     sheet.close();
@@ -193,6 +193,18 @@ export class Table {
       sheet.artifact(() => sheet.rule(flow.left, bottom, flow.right, bottom, colors.rowLine, 0.5));
     }
     flow.advance(row.height);
+  }
+
+  #drawChart({ x, width }: LaidCell, chart: DrawnCell, height: number): void {
+    const { sheet, y } = this.#flow;
+    const draw = () => chart.draw(x, y, width, height);
+    if (chart.alt === undefined) {
+      sheet.artifact(draw);
+      return;
+    }
+    sheet.open('Figure', { alt: chart.alt, bbox: [x, y, x + width, y + height] });
+    sheet.content(draw);
+    sheet.close();
   }
 
   #widthOf(index: number, columns: number): number {

@@ -6,7 +6,6 @@ import {
   dateText,
   dateTimeText,
   fixAnchor,
-  listText,
   longDateText,
   numberText,
   percentText,
@@ -383,7 +382,7 @@ function leftFacts({ report }: ReportPages): CoverFact[] {
       ),
     },
     { label: 'Time', value: text(timeText(facts.startedAt, facts.completedAt)) },
-    { label: 'State', value: [stateMark(facts.status), plain(stateText(report.facts), styles.cell)] },
+    { label: 'State', value: [stateMark(facts.status), plain(stateText(report), styles.cell)] },
   ];
 }
 
@@ -394,13 +393,9 @@ function timeText(from: string | null, to: string | null): string {
   return `${clockText(from)} to ${clockText(to)} UTC, ${secondsText(seconds)}`;
 }
 
-function stateText({ status, partial, warnings }: ReportPages['report']['facts']): string {
-  const word = status.charAt(0).toUpperCase() + status.slice(1);
-  const notes = [
-    ...(partial ? ['partial'] : []),
-    ...(warnings.length > 0 ? [pluralText(warnings.length, 'warning')] : []),
-  ];
-  return [word, ...(notes.length > 0 ? [listText(notes)] : [])].join(', ');
+function stateText({ state, facts }: ReportPages['report']): string {
+  const { warnings } = facts;
+  return warnings.length > 0 ? `${state}, ${pluralText(warnings.length, 'warning')}` : state;
 }
 
 function rightFacts({ report }: ReportPages): CoverFact[] {

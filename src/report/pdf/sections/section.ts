@@ -1,25 +1,27 @@
 import { numberText } from '../../model/report-text.ts';
 import { contentWidth } from '../paper.ts';
 import type { ReportPages } from '../report-pages.ts';
-import type { LinkTarget } from '../sheet/sheet.ts';
 import { colored, colors, type Style, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, layoutText, plain, type TextPiece } from '../type/text-layout.ts';
+import { listedSections, type SectionName } from './listed-sections.ts';
 
-/** Sections that the contents page lists; `anchor` is the name of their place. */
-export const sectionAnchor = (name: string): string => `section-${name}`;
-
-interface SectionOptions {
-  name: string;
-  title: string;
+/** The name of the place where a section begins. */
+export function sectionAnchor(name: SectionName): string {
+  return `section-${name}`;
 }
 
-/** Begins a section on a new page: running head, bookmark, place, title. The caller closes the element `Sect`. */
-export function openSection({ flow }: ReportPages, { name, title }: SectionOptions): void {
+/** Begins a section on a new page. The caller ends it with `closeSection`. */
+export function openSection(pages: ReportPages, name: SectionName): void {
+  const { title } = listedSections[name];
+  openPage(pages, title, sectionAnchor(name));
+}
+
+/** A new page with a title, the running head and a bookmark; opens an element `Sect`. */
+export function openPage({ flow }: ReportPages, title: string, anchor: string): void {
   const { sheet } = flow;
   flow.setContinued(null);
   flow.setHead(title);
   flow.newPage();
-  const anchor = sectionAnchor(name);
   sheet.open('Sect');
   flow.places.record(anchor, sheet.page);
   sheet.anchor(anchor, 0);
@@ -45,18 +47,18 @@ export function closeSection({ flow }: ReportPages): void {
 /** The page of a place, as a link to it. */
 export function pageLink({ flow, accent }: ReportPages, name: string, style: Style): TextPiece {
   const text = flow.places.pageText(name);
-  const link: LinkTarget = { anchor: name };
   return flow.places.has(name)
-    ? { ...plain(text, colored(style, accent)), link }
+    ? { ...plain(text, colored(style, accent)), link: { anchor: name } }
     : plain(text, colored(style, colors.third));
 }
 
-/** `so far` after the numbers of a partial scan. */
+/** `, so far` after the numbers of a partial scan. */
 export function soFar({ report }: ReportPages): string {
   return report.partial === null ? '' : ', so far';
 }
 
-/** `3 of 12`, or `12` if these are all. */
-export function partOfText(shown: number, all: number): string {
-  return shown < all ? `${numberText(shown)} of ${numberText(all)}` : numberText(all);
+/** `the first 5 of 12 actions`, or `12 actions` if these are all. */
+export function partOfText(shown: number, all: number, one: string, many = `${one}s`): string {
+  const words = `${numberText(all)} ${all === 1 ? one : many}`;
+  return shown < all ? `the first ${numberText(shown)} of ${words}` : words;
 }

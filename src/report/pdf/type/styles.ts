@@ -72,6 +72,8 @@ export const styles = {
   cellStrong: style('semibold', 8.5, 11),
   number: { ...style('regular', 8.5, 11), tabular: true },
   numberStrong: { ...style('semibold', 8.5, 11), tabular: true },
+  entry: style('medium', 9.5, 14),
+  entryPage: style('regular', 9.5, 14),
   actionMedium: style('medium', 9, 12.5),
   action: style('semibold', 9, 12.5),
   reason: style('regular', 8, 11, colors.second),
