@@ -4,7 +4,7 @@ import type { ResultRow } from '../../domain/result.ts';
 import { type SyntheticScanOptions, syntheticScan } from '../fixtures/synthetic-scan.ts';
 import type { ReportOptions } from '../report-facts.ts';
 import { buildReport } from './build-report.ts';
-import { shortId } from './collect/seen-finding.ts';
+import { shortId } from './findings/seen-finding.ts';
 import { hostBlocks } from './host-blocks.ts';
 import type { ClassCounts, HostBlock, Report } from './report.ts';
 

@@ -1,14 +1,14 @@
 import { type Severity, severities } from '../../domain/finding.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { ReportFacts, ReportOptions } from '../report-facts.ts';
-import { oneLine } from './collect/bounded.ts';
-import { addClasses, noClasses } from './collect/class-counts.ts';
-import { type Collected, Collection } from './collect/collection.ts';
-import { coverageText, hasEpss, leadsOf } from './leads.ts';
-import { methodologyOf } from './methodology.ts';
+import { oneLine } from './bounded.ts';
+import { type Collected, Collection } from './collection.ts';
+import { addClasses, noClasses } from './findings/class-counts.ts';
+import { methodologyOf } from './methods/methodology.ts';
 import type { Report, ReportSummary, SeverityLine } from './report.ts';
-import { partialText, scanState } from './scan-state.ts';
-import { verdictOf } from './verdict.ts';
+import { coverageText, hasEpss, leadsOf } from './sentences/leads.ts';
+import { partialText, scanState } from './sentences/scan-state.ts';
+import { verdictOf } from './sentences/verdict.ts';
 
 /** Longest title of a report, characters. */
 const maxTitleLength = 200;

@@ -9,15 +9,15 @@ import {
   type VulnerabilityRow,
 } from '../../domain/result.ts';
 import { completeRow } from '../../workspace/record/row-line.ts';
-import { remedyOf } from './collect/actions.ts';
-import { detachedStart, oneLine, shortenedText } from './collect/bounded.ts';
-import { readRecordedCertificate } from './collect/certificates.ts';
-import { missingOf, sumsOf } from './collect/coverage.ts';
-import { inReportOrder } from './collect/kinds.ts';
-import { kindKey, readFinding, type SeenFinding } from './collect/seen-finding.ts';
+import { detachedStart, oneLine, shortenedText } from './bounded.ts';
+import { remedyOf } from './findings/actions.ts';
+import { inReportOrder } from './findings/kinds.ts';
+import { kindKey, readFinding, type SeenFinding } from './findings/seen-finding.ts';
+import { readRecordedCertificate } from './inventory/certificates.ts';
+import { missingOf, sumsOf } from './inventory/coverage.ts';
+import { systemName } from './inventory/system-name.ts';
 import type { FindingKind, HostBlock, HostFindingLine, PortLine, Report } from './report.ts';
 import { dateText, hostAnchor, listText, portAnchor, portText } from './report-text.ts';
-import { systemName } from './system-name.ts';
 
 /** Ports and lines of findings of one host. */
 const maxPorts = 1000;
@@ -149,7 +149,7 @@ function emptyBlock(host: string, position: number): HostBlock {
 
 function addHostFacts(block: HostBlock, row: HostRow): void {
   const { tcp, udp } = countsByProtocol(row);
-  block.names = (row.hostnames ?? []).slice(0, maxNames).map((name) => oneLine(name, maxTextLength));
+  block.names = (row.hostnames ?? []).slice(0, maxNames).map((name) => oneLine(String(name), maxTextLength));
   block.system = row.os ? oneLine(systemName(row.os), maxTextLength) : null;
   block.systemConfidence = row.os?.confidence ?? null;
   block.kind =
@@ -163,12 +163,12 @@ function addHostFacts(block: HostBlock, row: HostRow): void {
 }
 
 function optionalLine(text: string | null | undefined): string | null {
-  return text ? oneLine(text, maxTextLength) : null;
+  return text ? oneLine(String(text), maxTextLength) : null;
 }
 
 function portLine(row: PortRow): PortLine {
   const { host, port, protocol, state, service } = row;
-  const said = (row.banner ?? '').trimEnd();
+  const said = String(row.banner ?? '').trimEnd();
   return {
     anchor: portAnchor(host, port, protocol),
     port,

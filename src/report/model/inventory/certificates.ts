@@ -1,6 +1,6 @@
 import type { PortRow } from '../../../domain/result.ts';
+import { BestItems, BoundedMap, hashOf, oneLine } from '../bounded.ts';
 import type { CertificateLine, CertificateTotals } from '../report.ts';
-import { BestItems, BoundedMap, hashOf, oneLine } from './bounded.ts';
 
 /** Certificates that are told apart; further ones count once per port. */
 const maxCertificates = 50_000;

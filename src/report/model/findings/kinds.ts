@@ -1,9 +1,9 @@
 import { severities } from '../../../domain/finding.ts';
+import { Allowance, BoundedMap, DistinctCount, oneLine, shortenedText } from '../bounded.ts';
+import type { CurrentHost } from '../inventory/current-host.ts';
 import type { FindingKind, FindingPlace } from '../report.ts';
 import { kindAnchor } from '../report-text.ts';
-import { Allowance, BoundedMap, DistinctCount, oneLine, shortenedText } from './bounded.ts';
 import { countClass, noClasses } from './class-counts.ts';
-import type { CurrentHost } from './current-host.ts';
 import { EvidenceList } from './evidence.ts';
 import { NetworkList, PlaceList } from './places.ts';
 import { kindKey, type SeenFinding } from './seen-finding.ts';

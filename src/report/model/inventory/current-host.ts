@@ -1,6 +1,6 @@
 import type { HostRow } from '../../../domain/result.ts';
 import { formatAddress, parseAddress } from '../../../domain/targets/address.ts';
-import { oneLine } from './bounded.ts';
+import { oneLine } from '../bounded.ts';
 
 /** The host whose rows are being read: rows of a host follow each other. */
 export interface CurrentHost {

@@ -1,4 +1,4 @@
-import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
+import type { ScanOptions, ScanRequest } from '../../../domain/scan.ts';
 
 /** Longest command of a report, characters; of a longer one the targets stand in a file. */
 const maxCommandLength = 1500;

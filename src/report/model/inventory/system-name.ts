@@ -1,4 +1,4 @@
-import type { OperatingSystem } from '../../domain/asset.ts';
+import type { OperatingSystem } from '../../../domain/asset.ts';
 
 /** Names that are more than their words with capital letters. */
 const knownNames = new Map(
@@ -38,7 +38,9 @@ const knownNames = new Map(
 
 /** A system as people write it: `Debian 12`, `Windows Server 2022`, `Linux`. */
 export function systemName({ family, distribution, version }: Omit<OperatingSystem, 'confidence'>): string {
-  return [named(distribution || family), version ?? ''].filter((part) => part !== '').join(' ');
+  return [named(String(distribution || family)), String(version ?? '')]
+    .filter((part) => part !== '')
+    .join(' ');
 }
 
 function named(text: string): string {

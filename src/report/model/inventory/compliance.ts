@@ -1,6 +1,6 @@
 import type { ComplianceRow } from '../../../domain/result.ts';
+import { BoundedMap, DistinctCount, oneLine } from '../bounded.ts';
 import type { ControlLine, FrameworkResult } from '../report.ts';
-import { BoundedMap, DistinctCount, oneLine } from './bounded.ts';
 
 /** Frameworks, and controls of one framework. */
 const maxFrameworks = 50;
@@ -88,7 +88,7 @@ function addRow(control: CountedControl, { host, port, status, description }: Co
     line.reason = text;
   } else if (status === 'pass') line.pass += 1;
   else if (status === 'not_assessed') line.notAssessed += 1;
-  else {
+  else if (status === 'fail') {
     if (control.failedHosts.add(host)) line.fail += 1;
     if (line.failed.length < maxFailed) line.failed.push({ host, port: port ?? null, text });
   }

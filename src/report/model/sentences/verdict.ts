@@ -1,6 +1,6 @@
-import { type Severity, severities } from '../../domain/finding.ts';
-import type { Action, Coverage, ReportSummary, ServiceTotals } from './report.ts';
-import { countedText, numberText, pluralText } from './report-text.ts';
+import { type Severity, severities } from '../../../domain/finding.ts';
+import type { Action, Coverage, ReportSummary, ServiceTotals } from '../report.ts';
+import { countedText, numberText, pluralText } from '../report-text.ts';
 import { partialSentence, type ScanState } from './scan-state.ts';
 
 /** What the verdict is made of. */

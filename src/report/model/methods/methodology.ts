@@ -1,11 +1,11 @@
-import type { ScanRequest, StageRecord } from '../../domain/scan.ts';
-import { generator } from '../../workspace/render/generator.ts';
-import type { ReportFacts } from '../report-facts.ts';
-import type { ReportChanges } from './changes.ts';
-import { oneLine } from './collect/bounded.ts';
+import type { ScanRequest, StageRecord } from '../../../domain/scan.ts';
+import { generator } from '../../../workspace/render/generator.ts';
+import type { ReportFacts } from '../../report-facts.ts';
+import { oneLine } from '../bounded.ts';
+import type { ReportChanges } from '../changes.ts';
+import type { Methodology } from '../report.ts';
+import { dateTimeText, numberText, secondsText, timeSpanText } from '../report-text.ts';
 import { repeatCommand } from './repeat-command.ts';
-import type { Methodology } from './report.ts';
-import { dateTimeText, numberText, secondsText, timeSpanText } from './report-text.ts';
 
 /** Modules of the report. */
 const maxModules = 200;

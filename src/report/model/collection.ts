@@ -1,21 +1,21 @@
-import { type Severity, severities } from '../../../domain/finding.ts';
-import { producersOf, producerText } from '../../../domain/producer.ts';
-import type { ExtraRow, HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../../domain/result.ts';
-import { jsonText } from '../../../workspace/record/row-line.ts';
-import type { ReportFacts } from '../../report-facts.ts';
-import type { ClassCounts, Coverage, ExtraValue, Report } from '../report.ts';
-import { endpointText } from '../report-text.ts';
-import { ActionTable } from './actions.ts';
+import { type Severity, severities } from '../../domain/finding.ts';
+import { producersOf, producerText } from '../../domain/producer.ts';
+import type { ExtraRow, HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import { jsonText } from '../../workspace/record/row-line.ts';
+import type { ReportFacts } from '../report-facts.ts';
 import { oneLine, shortenedText } from './bounded.ts';
-import { CertificateSums } from './certificates.ts';
-import { countClass, noClasses } from './class-counts.ts';
-import { ComplianceSums } from './compliance.ts';
-import { CoverageSums } from './coverage.ts';
-import { type CurrentHost, currentHost } from './current-host.ts';
-import { HostSums } from './hosts.ts';
-import { KindTable, placeOf } from './kinds.ts';
-import { readFinding } from './seen-finding.ts';
-import { ServiceSums } from './services.ts';
+import { ActionTable } from './findings/actions.ts';
+import { countClass, noClasses } from './findings/class-counts.ts';
+import { KindTable, placeOf } from './findings/kinds.ts';
+import { readFinding } from './findings/seen-finding.ts';
+import { CertificateSums } from './inventory/certificates.ts';
+import { ComplianceSums } from './inventory/compliance.ts';
+import { CoverageSums } from './inventory/coverage.ts';
+import { type CurrentHost, currentHost } from './inventory/current-host.ts';
+import { HostSums } from './inventory/hosts.ts';
+import { ServiceSums } from './inventory/services.ts';
+import type { ClassCounts, Coverage, ExtraValue, Report } from './report.ts';
+import { endpointText } from './report-text.ts';
 
 /** Values under keys of plugins. */
 const maxExtras = 200;

@@ -1,7 +1,7 @@
 import { type FindingClass, findingClasses } from '../../../domain/finding.ts';
+import { type Allowance, BestItems } from '../bounded.ts';
+import type { CurrentHost } from '../inventory/current-host.ts';
 import type { FindingPlace, NetworkCount } from '../report.ts';
-import { type Allowance, BestItems } from './bounded.ts';
-import type { CurrentHost } from './current-host.ts';
 
 /** Places that every list may have, however many lists there are. */
 const reservedPlaces = 5;

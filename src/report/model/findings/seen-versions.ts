@@ -1,7 +1,7 @@
 import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import { compareVersions, schemeOf, type VersionScheme } from '../../../knowledge/products/versions.ts';
+import { BoundedMap, shortenedText } from '../bounded.ts';
 import type { AffectedRange } from '../report.ts';
-import { BoundedMap, shortenedText } from './bounded.ts';
 import type { SeenFinding } from './seen-finding.ts';
 
 /** Different versions of one kind of finding. */

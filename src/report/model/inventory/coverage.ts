@@ -8,8 +8,8 @@ import {
 } from '../../../domain/result.ts';
 import type { StageRecord } from '../../../domain/scan.ts';
 import type { ReportFacts } from '../../report-facts.ts';
+import { oneLine } from '../bounded.ts';
 import type { Coverage, PortSums } from '../report.ts';
-import { oneLine } from './bounded.ts';
 
 /** Warnings, and errors, of the report. */
 const maxNotes = 200;
@@ -131,17 +131,17 @@ function noteOf(
   };
 }
 
-const unidentifiedTexts: Record<string, string> = {
-  timeout: 'No response to the probes in time. Service, product and findings may be missing.',
-  rate: 'The rate limit left no time for its probes. Service, product and findings may be missing.',
-  cut: 'The scan ended before its probes were done. Service, product and findings may be missing.',
-};
+const unidentifiedTexts = new Map<string, string>([
+  ['timeout', 'No response to the probes in time. Service, product and findings may be missing.'],
+  ['rate', 'The rate limit left no time for its probes. Service, product and findings may be missing.'],
+  ['cut', 'The scan ended before its probes were done. Service, product and findings may be missing.'],
+]);
 
 /** What is missing of a service; null if nothing is. */
 export function missingOf(row: PortRow): { weight: number; stage: string; missing: string } | null {
   const { unidentified_reason: reason, tls, partial, truncated } = row;
   if (reason) {
-    const missing = unidentifiedTexts[reason] ?? 'It was not identified.';
+    const missing = unidentifiedTexts.get(reason) ?? 'It was not identified.';
     return { weight: 0, stage: 'identification', missing };
   }
   if (tls?.survey === 'partial') {

@@ -1,7 +1,7 @@
 import { type FindingClass, findingClasses, severities } from '../../../domain/finding.ts';
+import { oneLine } from '../bounded.ts';
 import type { Action, ClassCounts } from '../report.ts';
 import { capitalText, cvssText, epssText, listText, numberText } from '../report-text.ts';
-import { oneLine } from './bounded.ts';
 import { classesText } from './class-counts.ts';
 
 /** EPSS from which exploitation is likely enough to lead whatever the severity: about one CVE in twenty has it. */

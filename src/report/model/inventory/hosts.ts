@@ -1,10 +1,10 @@
 import { findingClasses, noFindings, type SeverityCounts, severities } from '../../../domain/finding.ts';
+import { BestItems } from '../bounded.ts';
+import type { CountedAction } from '../findings/actions.ts';
+import { countClass, noClasses } from '../findings/class-counts.ts';
+import type { SeenFinding } from '../findings/seen-finding.ts';
 import type { HostTotals, NetworkCount, WorstHost } from '../report.ts';
-import type { CountedAction } from './actions.ts';
-import { BestItems } from './bounded.ts';
-import { countClass, noClasses } from './class-counts.ts';
 import type { CurrentHost } from './current-host.ts';
-import type { SeenFinding } from './seen-finding.ts';
 
 /** Hosts at the front of the report. */
 const maxWorstHosts = 6;

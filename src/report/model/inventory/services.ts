@@ -1,7 +1,7 @@
 import { noFindings, type Severity, type SeverityCounts } from '../../../domain/finding.ts';
 import type { PortRow } from '../../../domain/result.ts';
+import { BoundedMap, DistinctCount, oneLine } from '../bounded.ts';
 import type { ProductLine, ServiceTotals } from '../report.ts';
-import { BoundedMap, DistinctCount, oneLine } from './bounded.ts';
 import { bySeverities } from './hosts.ts';
 
 /** Services that are counted by name, and those of the report. */

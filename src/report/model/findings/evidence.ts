@@ -1,5 +1,5 @@
+import { type Allowance, detachedStart } from '../bounded.ts';
 import type { FindingPlace, KindEvidence } from '../report.ts';
-import { type Allowance, detachedStart } from './bounded.ts';
 import type { SeenFinding } from './seen-finding.ts';
 
 /** Different evidence of one kind of finding. */

@@ -10,7 +10,7 @@ import type { Protocol } from '../../../domain/host.ts';
 import { producersOf } from '../../../domain/producer.ts';
 import type { VulnerabilityRow } from '../../../domain/result.ts';
 import { completeRow } from '../../../workspace/record/row-line.ts';
-import { detachedStart } from './bounded.ts';
+import { detachedStart } from '../bounded.ts';
 
 /** A finding as the report counts it, with checked fields. */
 export interface SeenFinding {

@@ -1,10 +1,10 @@
 import { type FindingClass, findingClasses, noFindings } from '../../../domain/finding.ts';
 import { parseCpe } from '../../../knowledge/products/cpe.ts';
+import { Allowance, BoundedMap, oneLine, shortenedText } from '../bounded.ts';
+import type { CurrentHost } from '../inventory/current-host.ts';
 import type { Action, FindingPlace } from '../report.ts';
 import { fixAnchor } from '../report-text.ts';
-import { Allowance, BoundedMap, oneLine, shortenedText } from './bounded.ts';
 import { countClass, noClasses } from './class-counts.ts';
-import type { CurrentHost } from './current-host.ts';
 import { type CountedKind, inReportOrder } from './kinds.ts';
 import { PlaceList } from './places.ts';
 import { byUrgency, isLikelyExploited, reasonOf } from './ranking.ts';

@@ -1,6 +1,6 @@
-import { classesText } from './collect/class-counts.ts';
-import type { Action, Coverage, FindingKind, Report, ReportSummary } from './report.ts';
-import { countedText, numberText, pluralText, wordedCount } from './report-text.ts';
+import { classesText } from '../findings/class-counts.ts';
+import type { Action, Coverage, FindingKind, Report, ReportSummary } from '../report.ts';
+import { countedText, numberText, pluralText, wordedCount } from '../report-text.ts';
 
 /** What the first sentences of the sections are made of. */
 type LeadFacts = Pick<

@@ -1,6 +1,6 @@
-import type { ReportFacts } from '../report-facts.ts';
-import type { PortSums } from './report.ts';
-import { clockText, dateTimeText, numberText, percentText, secondsText } from './report-text.ts';
+import type { ReportFacts } from '../../report-facts.ts';
+import type { PortSums } from '../report.ts';
+import { clockText, dateTimeText, numberText, percentText, secondsText } from '../report-text.ts';
 
 /** How a scan ended, in words. */
 export interface ScanState {
