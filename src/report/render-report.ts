@@ -11,9 +11,8 @@ export async function* renderReport(
 ): AsyncGenerator<string | Uint8Array> {
   switch (format) {
     case 'html': {
-      const { renderHtml } = await import('../workspace/render/html/html.ts');
-      const { facts } = source;
-      yield* renderHtml({ ...facts, failure: facts.failure?.message ?? null }, () => source.rows());
+      const { renderHtml } = await import('./html/render-html.ts');
+      yield* renderHtml(source);
     }
   }
 }

@@ -11,7 +11,7 @@ it('writes one page with its title, the host and its banner, readable by the own
   const page = readFileSync(file, 'utf8');
   expect(page).toContain('<h1>Branch &lt;office&gt;</h1>');
   expect(page).toContain('22/tcp');
-  expect(page).toContain('<pre>SSH-2.0-x</pre>');
+  expect(page).toContain('<code>SSH-2.0-x</code>');
   expect(page.trimEnd()).toMatch(/<\/html>$/);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
@@ -20,6 +20,6 @@ it('is named by the scan without a title', async () => {
   const results = smallResult();
   await tryModule(html_reporter, { results });
   expect(readFileSync(`${results.reportsDir}/results.html`, 'utf8')).toContain(
-    '<h1>Scan 20261121-120000-a1b2c3</h1>',
+    '<h1>20261121-120000-a1b2c3</h1>',
   );
 });

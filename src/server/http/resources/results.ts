@@ -9,8 +9,8 @@ import {
 } from '../../../actions/results/export-scan.ts';
 import { invalidRequest, PortolanError } from '../../../domain/errors.ts';
 import type { Scan } from '../../../domain/scan.ts';
+import { reportPolicy } from '../../../report/html/policy.ts';
 import { type ResultFormat, resultFormats } from '../../../scan-run/results/stream-results.ts';
-import { reportPolicy } from '../../../workspace/render/html/html.ts';
 import type { ScanFolder } from '../../../workspace/scan-folder.ts';
 import { type Meta, metaOf } from '../schema/envelope.ts';
 
