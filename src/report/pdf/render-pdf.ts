@@ -9,6 +9,8 @@ import { openDocument, openTypefaces } from './pdf-document.ts';
 import type { ReportPages, SectionSteps } from './report-pages.ts';
 import { drawContents } from './sections/contents.ts';
 import { drawCover } from './sections/cover.ts';
+import { drawFindings } from './sections/findings.ts';
+import { drawFixList } from './sections/fix-list.ts';
 import { drawSummary } from './sections/summary.ts';
 import { PdfSheet } from './sheet/pdf-sheet.ts';
 import { MeasuringSheet, type Sheet } from './sheet/sheet.ts';
@@ -16,7 +18,13 @@ import { colors } from './type/styles.ts';
 import type { Typefaces } from './type/text-layout.ts';
 
 /** The sections in their order. Each decides by itself whether there is something to draw. */
-const sections: readonly ((pages: ReportPages) => SectionSteps)[] = [drawCover, drawContents, drawSummary];
+const sections: readonly ((pages: ReportPages) => SectionSteps)[] = [
+  drawCover,
+  drawContents,
+  drawSummary,
+  drawFixList,
+  drawFindings,
+];
 
 /**
  * Draws a report. The same layout runs twice: the first time to count pages and to learn on which page everything

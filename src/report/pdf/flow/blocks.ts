@@ -169,29 +169,50 @@ export interface Fact {
   value: Piece[];
 }
 
-/** A list of labels and values, in one column. Values may take several lines and go on to the next page. */
-export function facts(flow: PageFlow, list: readonly Fact[], options: { keep?: boolean } = {}): void {
-  for (const fact of list) {
+const factLine = 12.5;
+
+/** A list of labels and values, in one column. */
+export function facts(flow: PageFlow, list: readonly Fact[]): void {
+  if (list.length === 0) return;
+  const { sheet } = flow;
+  for (const [index, fact] of list.entries()) {
     const block = factBlock(flow, fact);
-    if (options.keep) flow.keep(block);
-    else flow.place(block);
+    flow.room(block.height);
+    if (index === 0) sheet.open('L');
+    block.draw(flow.y);
+    flow.advance(block.height, block.after);
   }
+  sheet.close();
+  flow.space(6);
 }
 
-function factBlock(flow: PageFlow, fact: Fact): Block {
-  const label = paragraphBlock(flow, [plain(fact.label, styles.cellThird)], { line: 13 });
-  const value = paragraphBlock(flow, fact.value, { indent: labelWidth, line: 12.5, tag: 'LBody' });
-  return {
-    height: Math.max(label.height, value.height),
-    after: 1,
+/** A label and its value that stay with what comes next. */
+export function keptFact(flow: PageFlow, fact: Fact): void {
+  const block = factBlock(flow, fact);
+  flow.keep({
+    height: block.height,
+    before: 4,
+    after: 6,
     draw: (y) => {
       flow.sheet.open('L');
+      block.draw(y);
+      flow.sheet.close();
+    },
+  });
+}
+
+/** One item of a list. */
+function factBlock(flow: PageFlow, fact: Fact): Block {
+  const name = fact.label === '' ? [] : [plain(fact.label, styles.cellThird)];
+  const label = paragraphBlock(flow, name, { line: factLine, tag: 'Lbl' });
+  const value = paragraphBlock(flow, fact.value, { indent: labelWidth, line: factLine, tag: 'LBody' });
+  return {
+    height: Math.max(label.height, value.height),
+    after: 1.5,
+    draw: (y) => {
       flow.sheet.open('LI');
-      flow.sheet.open('Lbl');
       label.draw(y);
-      flow.sheet.close();
       value.draw(y);
-      flow.sheet.close();
       flow.sheet.close();
     },
   };

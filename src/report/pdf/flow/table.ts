@@ -15,6 +15,8 @@ export interface Column {
   style?: Style;
   /** Cells are cut to this number of lines; 12 without. */
   maxLines?: number;
+  /** Distance to the next column; 8 without. The last column has none. */
+  padding?: number;
 }
 
 /** Lines of one kind within a cell. */
@@ -62,6 +64,7 @@ const cellPadding = 8;
 const rowPadding = 3.25;
 const headHeight = 17;
 const maxCellLines = 12;
+const numberReach = 16;
 
 /**
  * A table whose rows come one by one. It knows two rows ahead: its head stays with its first two rows, at least two
@@ -210,7 +213,8 @@ export class Table {
   #widthOf(index: number, columns: number): number {
     const covered = this.#columns.slice(index, index + columns);
     const width = covered.reduce((sum, column) => sum + column.width, 0);
-    return index + columns >= this.#columns.length ? width : width - cellPadding;
+    const last = covered.at(-1);
+    return index + columns >= this.#columns.length ? width : width - (last?.padding ?? cellPadding);
   }
 
   #layout(cells: readonly Cell[], options: RowOptions, isSum: boolean): LaidRow {
@@ -239,7 +243,10 @@ export class Table {
       ...base,
       drawn: null,
       parts: parts.map((part) => ({
-        lines: layoutText(this.#flow.faces, part.pieces, width, { maxLines: part.maxLines ?? maxCellLines }),
+        // Large numbers rather reach into the column at their left than break.
+        lines: layoutText(this.#flow.faces, part.pieces, width + (align === 'right' ? numberReach : 0), {
+          maxLines: part.maxLines ?? maxCellLines,
+        }),
         height: part.line,
         size: sizeOf(part),
       })),

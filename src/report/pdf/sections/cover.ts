@@ -203,7 +203,7 @@ function severeNumber(pages: ReportPages): LargeNumber {
   const { summary } = pages.report;
   return {
     number: numberText(summary.criticalOrHigh.all),
-    label: `critical or high${soFar(pages)}, of ${pluralText(summary.findings, 'finding')}`,
+    label: `critical or high${soFar(pages)}, of ${pages.report.partial === null ? pluralText(summary.findings, 'finding') : numberText(summary.findings)}`,
     note: severityCounts(pages.flow.faces, summary.severities),
   };
 }

@@ -136,7 +136,7 @@ function severityRow(pages: ReportPages, line: SeverityLine, most: number): Cell
 }
 
 const firstColumns = columns(
-  { width: 16, head: '', name: 'Rank' },
+  { width: 16, head: '', name: 'Rank', padding: 0 },
   { width: 275, head: 'Action and reason' },
   { width: 58, head: '', name: 'Known exploited' },
   { width: 36, head: 'Hosts', align: 'right', style: styles.number },
