@@ -33,6 +33,11 @@ export class Allowance {
   }
 }
 
+/** Order of texts by their code units. */
+export function textOrder(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
 /** The first items of an order out of any number; memory for twice as many. */
 export class BestItems<T> {
   readonly #limit: number;

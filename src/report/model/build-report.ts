@@ -52,7 +52,11 @@ function reportOf(facts: ReportFacts, options: ReportOptions, collected: Collect
     extras: collected.extras,
     extrasLeft: collected.extrasLeft,
     coverage,
-    methodology: methodologyOf(facts, { changes, epss: hasEpss(kinds) }),
+    methodology: methodologyOf(facts, {
+      changes,
+      incomparable: options.changes !== null && changes === null,
+      epss: hasEpss(kinds),
+    }),
   };
 }
 

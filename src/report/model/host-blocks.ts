@@ -1,7 +1,6 @@
 import { type FindingClass, findingClasses, noFindings } from '../../domain/finding.ts';
 import { producersOf, producerText } from '../../domain/producer.ts';
 import {
-  addCounts,
   countsByProtocol,
   type HostRow,
   type PortRow,
@@ -14,7 +13,7 @@ import { remedyOf } from './findings/actions.ts';
 import { inReportOrder } from './findings/kinds.ts';
 import { kindKey, readFinding, type SeenFinding } from './findings/seen-finding.ts';
 import { readRecordedCertificate } from './inventory/certificates.ts';
-import { missingOf, sumsOf } from './inventory/coverage.ts';
+import { missingOf, portSums } from './inventory/coverage.ts';
 import { systemName } from './inventory/system-name.ts';
 import type { FindingKind, HostBlock, HostFindingLine, PortLine, Report } from './report.ts';
 import { dateText, hostAnchor, listText, portAnchor, portText } from './report-text.ts';
@@ -158,7 +157,7 @@ function addHostFacts(block: HostBlock, row: HostRow): void {
   block.vendor = optionalLine(row.vendor);
   block.method = optionalLine(row.method);
   block.latencyMs = typeof row.latency_ms === 'number' ? row.latency_ms : null;
-  block.counts = tcp || udp ? sumsOf(addCounts(tcp, udp)) : null;
+  block.counts = portSums(tcp, udp)?.all ?? null;
   block.allPortsOpen = row.all_ports_open === true;
 }
 

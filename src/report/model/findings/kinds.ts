@@ -1,5 +1,5 @@
 import { severities } from '../../../domain/finding.ts';
-import { Allowance, BoundedMap, DistinctCount, oneLine, shortenedText } from '../bounded.ts';
+import { Allowance, BoundedMap, DistinctCount, oneLine, shortenedText, textOrder } from '../bounded.ts';
 import type { CurrentHost } from '../inventory/current-host.ts';
 import type { FindingKind, FindingPlace } from '../report.ts';
 import { kindAnchor } from '../report-text.ts';
@@ -210,7 +210,7 @@ export function inReportOrder(a: FindingKind, b: FindingKind): number {
     (b.cvss?.score ?? -1) - (a.cvss?.score ?? -1) ||
     b.hosts - a.hosts ||
     byNumber.compare(a.id, b.id) ||
-    (a.id < b.id ? -1 : 1)
+    textOrder(a.id, b.id)
   );
 }
 

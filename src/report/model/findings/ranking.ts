@@ -1,5 +1,5 @@
 import { type FindingClass, findingClasses, severities } from '../../../domain/finding.ts';
-import { oneLine } from '../bounded.ts';
+import { oneLine, textOrder } from '../bounded.ts';
 import type { Action, ClassCounts } from '../report.ts';
 import { capitalText, cvssText, epssText, listText, numberText } from '../report-text.ts';
 import { classesText } from './class-counts.ts';
@@ -46,7 +46,7 @@ export function byUrgency(one: RankedAction, other: RankedAction): number {
     (b.cvss ?? 10) - (a.cvss ?? 10) ||
     b.hosts - a.hosts ||
     b.findings - a.findings ||
-    compareTexts(a.text, b.text)
+    textOrder(a.text, b.text)
   );
 }
 
@@ -64,10 +64,6 @@ export function isLikelyExploited({ exploited, epss }: Action): boolean {
 
 function worstRank({ severities: counts }: Action): number {
   return severities.findIndex((severity) => counts[severity] > 0);
-}
-
-function compareTexts(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 /** Why an action has its rank. @param leading the first of those that are not known exploited but have a high EPSS */

@@ -1,6 +1,6 @@
 import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import { compareVersions, schemeOf, type VersionScheme } from '../../../knowledge/products/versions.ts';
-import { BoundedMap, shortenedText } from '../bounded.ts';
+import { BoundedMap, shortenedText, textOrder } from '../bounded.ts';
 import type { AffectedRange } from '../report.ts';
 import type { SeenFinding } from './seen-finding.ts';
 
@@ -51,7 +51,7 @@ function orderOf(a: string, b: string, scheme: VersionScheme): number {
   const order = compareVersions(a, b, scheme);
   if (order !== null) return order;
   const unreadable = (text: string) => Number(compareVersions(text, text, scheme) === null);
-  return unreadable(a) - unreadable(b) || (a < b ? -1 : 1);
+  return unreadable(a) - unreadable(b) || textOrder(a, b);
 }
 
 /** The highest of the versions that fix the findings of an update. */

@@ -1,5 +1,5 @@
 import type { PortRow } from '../../../domain/result.ts';
-import { BestItems, BoundedMap, hashOf, oneLine } from '../bounded.ts';
+import { BestItems, BoundedMap, hashOf, oneLine, textOrder } from '../bounded.ts';
 import type { CertificateLine, CertificateTotals } from '../report.ts';
 
 /** Certificates that are told apart; further ones count once per port. */
@@ -44,7 +44,7 @@ export class CertificateSums {
   readonly #end: number;
   /** By hash of their identity: their line, or null where no line is needed. */
   readonly #known = new BoundedMap<{ line: CertificateLine | null }>(maxCertificates);
-  readonly #expiring = new BestItems<CertificateLine>(maxExpiring, (a, b) => (a.until < b.until ? -1 : 1));
+  readonly #expiring = new BestItems<CertificateLine>(maxExpiring, (a, b) => textOrder(a.until, b.until));
   readonly #totals = { read: 0, expired: 0, within14Days: 0, within90Days: 0 };
 
   /** @param end ISO 8601 UTC: end of the scan */

@@ -91,9 +91,13 @@ export class CoverageSums {
 }
 
 /** Null if nothing was counted. */
-function portSums(tcp: HostPortCounts | undefined, udp: HostPortCounts | undefined): Coverage['ports'] {
+export function portSums(
+  tcp: HostPortCounts | undefined,
+  udp: HostPortCounts | undefined,
+): Coverage['ports'] {
   if (!tcp && !udp) return null;
-  return { tcp: sumsOf(tcp), udp: sumsOf(udp), all: sumsOf(addCounts(tcp, udp)) };
+  const [tcpSums, udpSums] = [sumsOf(tcp), sumsOf(udp)];
+  return { tcp: tcpSums, udp: udpSums, all: addSums(tcpSums, udpSums) };
 }
 
 /** The sum of the scanners of one protocol; a scanner of TCP says so if it is told to send UDP probes. */
@@ -113,9 +117,28 @@ function countOf(count: unknown): number {
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
 }
 
-export function sumsOf(counts: HostPortCounts | undefined): PortSums {
-  const { open, closed, filtered, not_tried: notTried } = addCounts(counts);
-  return { open, closed, filtered, notTried, planned: open + closed + filtered + notTried };
+function sumsOf(counts: HostPortCounts | undefined): PortSums {
+  const { open, closed, filtered, not_tried } = addCounts(counts);
+  const [opened, shut, silent, left] = [open, closed, filtered, not_tried].map(countOf) as Four;
+  return {
+    open: opened,
+    closed: shut,
+    filtered: silent,
+    notTried: left,
+    planned: opened + shut + silent + left,
+  };
+}
+
+type Four = [number, number, number, number];
+
+function addSums(a: PortSums, b: PortSums): PortSums {
+  return {
+    open: a.open + b.open,
+    closed: a.closed + b.closed,
+    filtered: a.filtered + b.filtered,
+    notTried: a.notTried + b.notTried,
+    planned: a.planned + b.planned,
+  };
 }
 
 function noteOf(

@@ -1,6 +1,6 @@
 import { noFindings, type Severity, type SeverityCounts } from '../../../domain/finding.ts';
 import type { PortRow } from '../../../domain/result.ts';
-import { BoundedMap, DistinctCount, oneLine } from '../bounded.ts';
+import { BoundedMap, DistinctCount, oneLine, textOrder } from '../bounded.ts';
 import type { ProductLine, ServiceTotals } from '../report.ts';
 import { bySeverities } from './hosts.ts';
 
@@ -93,7 +93,7 @@ export class ServiceSums {
   }
 
   finish(): ServiceTotals {
-    const names = this.#names.values().sort((a, b) => b.ports - a.ports || (a.name < b.name ? -1 : 1));
+    const names = this.#names.values().sort((a, b) => b.ports - a.ports || textOrder(a.name, b.name));
     // A single other one takes the line that names it.
     const shown = names.length === maxServices + 1 ? names : names.slice(0, maxServices);
     const ports = (lines: typeof names) => lines.reduce((sum, line) => sum + line.ports, 0);
@@ -128,7 +128,7 @@ function productOrder(a: CountedProduct, b: CountedProduct): number {
   return (
     b.findings - a.findings ||
     b.hosts - a.hosts ||
-    (bySeverities(a.severities, b.severities) ?? (a.product < b.product ? -1 : 1))
+    (bySeverities(a.severities, b.severities) ?? textOrder(a.product, b.product))
   );
 }
 

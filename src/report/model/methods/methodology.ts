@@ -19,6 +19,8 @@ const maxValueLength = 2000;
 /** What the settings are made of besides the facts. */
 export interface MethodInput {
   changes: ReportChanges | null;
+  /** An earlier scan was given, but partial results compare with nothing. */
+  incomparable: boolean;
   /** Whether the findings of known flaws have EPSS scores; null without such findings. */
   epss: boolean | null;
 }
@@ -50,7 +52,7 @@ function noticeOf(catalog: string): string {
 
 type Setting = Methodology['settings'][number];
 
-function settingsOf(facts: ReportFacts, { changes, epss }: MethodInput): Setting[] {
+function settingsOf(facts: ReportFacts, { changes, incomparable, epss }: MethodInput): Setting[] {
   const { request } = facts;
   const settings: (Setting | null)[] = [
     request && plain('Profile', profileText(request)),
@@ -64,6 +66,7 @@ function settingsOf(facts: ReportFacts, { changes, epss }: MethodInput): Setting
     plain('Program', `${generator.name} ${generator.version}`),
     plain('Catalog', catalogText(facts.summary.catalogue_version, epss)),
     changes && plain('Compared with', `${changes.against} of ${dateTimeText(changes.at)}`),
+    incomparable ? plain('Compared with', 'nothing: the results are partial') : null,
     request && mono('Command', repeatCommand(request)),
   ];
   return settings.filter((setting) => setting !== null);
