@@ -76,6 +76,7 @@ const expected = [
   'jsonl_reporter',
   'misconfig_checker',
   'os_classifier',
+  'pdf_reporter',
   'rule_evaluator',
   'smtp_parser',
   'ssh_parser',

@@ -34,6 +34,7 @@ export function smallResult(): ResultSource & { reportsDir: string } {
     stages: () => [],
     evaluated: true,
     reportsDir: join(folder, 'reports'),
+    templatesDir: join(folder, 'templates'),
     failure: () => null,
     warnings: () => [],
     async *rows() {

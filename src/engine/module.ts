@@ -116,6 +116,8 @@ export interface ResultSource {
   evaluated: boolean;
   /** Folder for report files, or null if nothing may be written. */
   reportsDir: string | null;
+  /** Folder of the templates of reports, or null without one. */
+  templatesDir: string | null;
 }
 
 /** The shared, append-only streams of one scan, as seen by one node. */

@@ -1,10 +1,16 @@
 import type { ReportSource } from './report-source.ts';
 
 /** Formats for people; each draws the same model. */
-export const reportFormats = ['html'] as const;
+export const reportFormats = ['html', 'pdf'] as const;
 export type ReportFormat = (typeof reportFormats)[number];
 
-/** A report as the text or bytes of one file, streamed. Renderers are loaded when they are needed. */
+export function isReportFormat(format: string): format is ReportFormat {
+  return reportFormats.some((name) => name === format);
+}
+
+/**
+ * A report as the text or bytes of one file, streamed. Renderers are loaded when they are needed.
+ */
 export async function* renderReport(
   format: ReportFormat,
   source: ReportSource,
@@ -12,7 +18,11 @@ export async function* renderReport(
   switch (format) {
     case 'html': {
       const { renderHtml } = await import('./html/render-html.ts');
-      yield* renderHtml(source);
+      return yield* renderHtml(source);
+    }
+    case 'pdf': {
+      const { renderPdf } = await import('./pdf/render-pdf.ts');
+      return yield* renderPdf(source);
     }
   }
 }

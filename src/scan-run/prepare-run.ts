@@ -7,6 +7,7 @@ import type { SavedState } from '../engine/node.ts';
 import type { EarlierRun } from '../engine/run.ts';
 import { rawObstacle } from '../net/packets/linux/rights.ts';
 import { mergedRows } from '../workspace/record/record-reader.ts';
+import { withLicensedNodes } from './plan/licensed-nodes.ts';
 import { planScan } from './plan/plan-scan.ts';
 import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import type { ResultRecorder } from './results/record-results.ts';
@@ -20,7 +21,8 @@ const ofWholeScans = ['reporter', 'compliance_evaluator'];
 export async function planRun({ input }: RunContext): Promise<Plan> {
   const { request, config, catalogue, part } = input;
   requireRights(request);
-  return await planScan(request, config, catalogue, part ? ofWholeScans : []);
+  const plan = await planScan(request, config, catalogue, part ? ofWholeScans : []);
+  return await withLicensedNodes(plan, config);
 }
 
 /** Plugins start while names are resolved; other modules prepare nothing in the process of a scan. */

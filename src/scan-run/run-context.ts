@@ -19,6 +19,8 @@ export interface RunScanInput {
   config: Config;
   catalogue: ModuleCatalog;
   folder: ScanFolder;
+  /** Folder of the templates of reports; absent = none. */
+  templatesDir?: string;
   /** Its module types; absent = initialized for this scan alone. */
   modules?: ScanModules;
   /** When the scan was first started, ISO 8601 UTC. */

@@ -36,6 +36,7 @@ export async function runScanProcess(
     config: start.config,
     catalogue,
     folder: workspace.scan(start.request.scan_id),
+    templatesDir: workspace.templatesDir,
     modules: lifecycle.forScan(),
     startedAt: start.startedAt,
     resumes: start.resumes,

@@ -180,6 +180,7 @@ class ScanRun {
       warnings: () => warnings,
       evaluated: evaluatesVulnerabilities(request.vuln, warnings),
       reportsDir: folder.reportsDir,
+      templatesDir: this.#context.input.templatesDir ?? null,
     };
   }
 

@@ -29,6 +29,11 @@ export class Workspace {
     this.storeFile = join(root, 'service.db');
   }
 
+  /** Templates of reports, one folder each. */
+  get templatesDir(): string {
+    return join(this.dir, 'config', 'templates');
+  }
+
   /**
    * The workspace of a tenant, `tenants/<tenant>/`, or with null the one without tenants.
    * @throws PortolanError `tenant_forbidden` for an invalid tenant name; no path is built from it

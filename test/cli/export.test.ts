@@ -33,13 +33,14 @@ const forms = [
   ['csv', 'report.csv', /^host,port,protocol,state/],
   ['yaml', 'report.yaml', /^scan_id: /],
   ['html', 'report.html', /^<!doctype html>/],
+  ['pdf', 'report.pdf', /^%PDF-/],
   ['nmap', 'report.xml', /^<\?xml version="1.0" encoding="UTF-8"\?>\n<!DOCTYPE nmaprun>/],
   ['sarif', 'report.sarif', /^\{"\$schema":/],
   ['text', 'report.txt', /^127\.0\.0\.1 /],
 ] as const;
 
 /** Those that only files are told by; the others have their tests with the scans. */
-const newForms: string[] = ['yaml', 'html', 'nmap', 'sarif'];
+const newForms: string[] = ['yaml', 'html', 'pdf', 'nmap', 'sarif'];
 
 describe.each([
   ['here', () => [] as string[]],
@@ -52,10 +53,11 @@ describe.each([
       expect({ format, code: ended.code, stdout: ended.stdout }).toEqual({ format, code: 0, stdout: '' });
       const text = readFileSync(file, 'utf8');
       expect(text).toMatch(beginning);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      if (format === 'pdf') return;
       expect(text).not.toMatch(/[^\P{Cc}\r\n]/u);
       if (format === 'html' || format === 'nmap') expect(text).not.toContain('<script>');
       if (format !== 'sarif') expect(text).toContain(String(port));
-      expect(statSync(file).mode & 0o777).toBe(0o600);
     };
     await Promise.all(forms.filter(([form]) => newForms.includes(form)).map(written));
   });
@@ -123,7 +125,15 @@ describe('workspace export', { concurrent: true }, () => {
 
   it.each([
     ['an unknown format', ['--format', 'exe'], 2, /unknown format "exe"/],
-    ['pdf', ['-o', 'x.pdf'], 2, /not available in this build/],
+    ['another paper', ['-o', 'x.pdf', '--paper', 'a3'], 2, /--paper/],
+    [
+      'a template for programs',
+      ['--format', 'csv', '--template', 'x'],
+      2,
+      /--template is only for html, pdf/,
+    ],
+    ['an unknown template', ['-o', 'x.pdf', '--template', 'corporate'], 2, /corporate/],
+    ['an unknown earlier scan', ['-o', 'x.html', '--against', '20261006-143022-a1b2c3'], 1, /no such scan/],
     ['files in another format', ['--include-artifacts', '--format', 'json'], 2, /tar\.gz/],
   ])('refuses %s', async (_what, args, code, reason) => {
     const ended = await exported('here', ...args);

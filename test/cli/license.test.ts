@@ -72,6 +72,26 @@ describe('portolan license', () => {
     expect((await license(keyless)).code).toBe(2);
   });
 
+  it('refuses PDF without the feature, before a scan and of a stored one, and writes nothing', async () => {
+    const place = ['--config', config, '--workspace-dir', home.file('ws')];
+    const target = ['127.0.0.1', '--no-discover', '--ports', '9', '--timeout', '1s'];
+    const file = home.file('report.pdf');
+    const scan = await home.run(['scan', ...target, '-o', file, ...place]);
+    expect([scan.code, scan.stderr]).toEqual([5, expect.stringContaining('license for pdf_reporter')]);
+    const stored = await home.run(['scan', ...target, '--format', 'json', ...place]);
+    const id: string = JSON.parse(stored.stdout).scan_id;
+    const exported = await home.run(['workspace', 'export', id, '-o', file, ...place]);
+    expect([exported.code, exported.stderr]).toEqual([
+      5,
+      expect.stringContaining('license for pdf_reporter'),
+    ]);
+    expect(() => statSync(file)).toThrow('ENOENT');
+    const listed = await home.run(['workspace', 'list', '--format', 'json', ...place]);
+    expect(JSON.parse(listed.stdout).total).toBe(1);
+    const page = await home.run(['workspace', 'export', id, '-o', home.file('report.html'), ...place]);
+    expect(page.code).toBe(0);
+  });
+
   it('shows, installs and checks', async () => {
     const none = await license(['show', '--format', 'json']);
     expect(none.code).toBe(5);

@@ -170,6 +170,7 @@ const noResults: RunEnvironment['results'] = {
   warnings: () => [],
   evaluated: true,
   reportsDir: null,
+  templatesDir: null,
 };
 
 function environmentOf(

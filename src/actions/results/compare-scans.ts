@@ -143,17 +143,22 @@ interface Side {
   rows(): AsyncIterable<ResultRow>;
 }
 
+/** @returns the same scan @throws PortolanError `conflict` */
+export function requireFinished(scan: Scan): Scan {
+  const { scan_id, status } = scan;
+  if (isFinal(status)) return scan;
+  throw new PortolanError(
+    'conflict',
+    `The scan ${scan_id} is ${status}; only finished scans can be compared.`,
+  );
+}
+
 async function openSide(context: CompareContext, id: string): Promise<Side> {
   const { store, workspace, config, catalogue } = context;
   const scan = await showScan(store, id);
   const request = await store.scans.request(id);
   if (request === null) throw new PortolanError('not_found', 'There is no such scan.');
-  if (!isFinal(scan.status)) {
-    throw new PortolanError(
-      'conflict',
-      `The scan ${id} is ${scan.status}; only finished scans can be compared.`,
-    );
-  }
+  requireFinished(scan);
   const folder =
     (await context.folderOf?.(scan)) ?? workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
   const observer = context.observer ?? storeObserver(store);

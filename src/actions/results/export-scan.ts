@@ -1,9 +1,10 @@
-import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { invalidRequest } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
-import { type ReportFormat, reportFormats } from '../../report/render-report.ts';
+import { isReportFormat } from '../../report/render-report.ts';
 import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
 import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/results/stream-results.ts';
+import type { License } from '../../workspace/license/read-license.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { ReportExport } from './export-report.ts';
@@ -14,6 +15,7 @@ export const exportFormats = {
   jsonl: { mediaType: 'application/x-ndjson', extension: 'jsonl' },
   csv: { mediaType: 'text/csv; charset=utf-8', extension: 'csv' },
   html: { mediaType: 'text/html; charset=utf-8', extension: 'html' },
+  pdf: { mediaType: 'application/pdf', extension: 'pdf' },
   nmap: { mediaType: 'application/xml', extension: 'xml' },
   sarif: { mediaType: 'application/sarif+json', extension: 'sarif' },
   'tar.gz': { mediaType: 'application/gzip', extension: 'tar.gz' },
@@ -24,19 +26,13 @@ export type ExportFormat = keyof typeof exportFormats;
 /** Aliases of formats. */
 const aliases: Record<string, ExportFormat> = { artifacts: 'tar.gz' };
 
-/** Known formats that this build does not include. */
-const laterFormats = ['pdf'];
-
-/** @throws PortolanError `not_implemented` or `invalid_request`, listing the formats */
-export function exportFormatOf(text: string): ExportFormat {
+/** @throws PortolanError `license_required`, or `invalid_request`, listing the formats */
+export function exportFormatOf(text: string, license: Pick<License, 'demand'>): ExportFormat {
+  requireFormatLicense(text, license);
   if (Object.hasOwn(exportFormats, text)) return text as ExportFormat;
   const meant = Object.hasOwn(aliases, text) ? aliases[text] : undefined;
   if (meant) return meant;
-  if (laterFormats.includes(text))
-    throw new PortolanError('not_implemented', `This build does not support the format ${text}.`, {
-      format: text,
-    });
-  const known = [...Object.keys(exportFormats), ...Object.keys(aliases), ...laterFormats];
+  const known = [...Object.keys(exportFormats), ...Object.keys(aliases)];
   const reason = `must be one of ${known.join(', ')}`;
   throw invalidRequest(`format ${reason}`, [{ field: 'format', reason }]);
 }
@@ -74,12 +70,13 @@ export async function exportScan(
   }
 }
 
-function isResultFormat(format: ExportFormat): format is ResultFormat {
-  return (resultFormats as readonly string[]).includes(format);
+/** @throws PortolanError `license_required` */
+export function requireFormatLicense(format: string, license: Pick<License, 'demand'>): void {
+  if (format === 'pdf') license.demand('pdf_reporter');
 }
 
-export function isReportFormat(format: string): format is ReportFormat {
-  return (reportFormats as readonly string[]).includes(format);
+function isResultFormat(format: ExportFormat): format is ResultFormat {
+  return (resultFormats as readonly string[]).includes(format);
 }
 
 async function contentOf(

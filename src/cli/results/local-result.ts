@@ -1,3 +1,4 @@
+import type { ReportOrder } from '../../actions/results/export-report.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -12,7 +13,8 @@ export async function* renderResult(
   scan: Scan,
   style: TableStyle,
   observer: RecordObserver,
-): AsyncIterable<string> {
+  order: ReportOrder | null = null,
+): AsyncIterable<string | Uint8Array> {
   if (format === 'text') {
     const { renderTable } = await import('./result-table.ts');
     const results = await openResults(scan, folder, observer);
@@ -23,8 +25,10 @@ export async function* renderResult(
     }
   } else {
     const { exportScan } = await import('../../actions/results/export-scan.ts');
-    const text = await exportScan(scan, folder, format === 'yaml' ? 'json' : format, observer);
-    yield* makeSafe(format, text as AsyncIterable<string>);
+    const options = order === null ? {} : { order };
+    const content = await exportScan(scan, folder, format === 'yaml' ? 'json' : format, observer, options);
+    if (format === 'pdf') yield* content;
+    else yield* makeSafe(format, content as AsyncIterable<string>);
   }
 }
 

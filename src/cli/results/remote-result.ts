@@ -1,3 +1,4 @@
+import type { ReportWishes } from '../../actions/results/report-order.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
@@ -14,7 +15,8 @@ export async function* fetchResult(
   { scan_id }: Pick<Scan, 'scan_id'>,
   format: OutputFormat,
   style: TableStyle,
-): AsyncIterable<string> {
+  wishes: ReportWishes = {},
+): AsyncIterable<string | Uint8Array> {
   const path = `${scanPath(scan_id)}/results`;
   const results = (form: string) => client.download(`${path}?format=${form}`);
   switch (format) {
@@ -26,14 +28,16 @@ export async function* fetchResult(
     case 'jsonl':
     case 'csv':
       return yield* makeSafe(format, await results(format));
+    case 'pdf':
+      return yield* await client.downloadBytes(exportPath(scan_id, format, wishes));
     default:
-      yield* makeSafe(format, await client.download(`${exportPath(scan_id)}?format=${format}`));
+      yield* makeSafe(format, await client.download(exportPath(scan_id, format, wishes)));
   }
 }
 
 /** The folder of a scan on a server, as tar.gz. */
 export async function* fetchArchive(client: Client, scanId: string): AsyncIterable<Uint8Array> {
-  yield* await client.downloadBytes(`${exportPath(scanId)}?format=tar.gz`);
+  yield* await client.downloadBytes(exportPath(scanId, 'tar.gz'));
 }
 
 /** Path of a scan in the API. */
@@ -41,8 +45,10 @@ export function scanPath(scanId: string): string {
   return `/api/v1/scans/${encodeURIComponent(scanId)}`;
 }
 
-function exportPath(scanId: string): string {
-  return `/api/v1/workspace/scans/${encodeURIComponent(scanId)}/export`;
+function exportPath(scanId: string, format: string, wishes: ReportWishes = {}): string {
+  const query = new URLSearchParams({ format });
+  for (const [name, value] of Object.entries(wishes)) if (value !== undefined) query.set(name, String(value));
+  return `/api/v1/workspace/scans/${encodeURIComponent(scanId)}/export?${query}`;
 }
 
 /** Rows of JSON Lines. @throws PortolanError `network` for anything else */

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import type { CompareContext } from '../../actions/results/compare-scans.ts';
+import type { ReportOrder } from '../../actions/results/export-report.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { ModuleLifecycle, type ScanModules } from '../../engine/lifecycle.ts';
+import { isReportFormat } from '../../report/render-report.ts';
 import { ScanAbort } from '../../scan-run/finalize/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import { type DecidedRequest, decideRequest } from '../../scan-run/plan/decide-request.ts';
@@ -26,7 +29,7 @@ import type { CliWiring } from '../wiring.ts';
 import { type LocalScanStore, openLocalScanStore } from './local-store.ts';
 import { isProfileFile, withProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import type { ScanCommand } from './submission.ts';
+import { reportWishes, type ScanCommand } from './submission.ts';
 
 /** Runs a scan in this process. @returns the exit code */
 export async function scanHere(
@@ -77,6 +80,7 @@ async function inStore(
   const place = await openLocalScanStore(config);
   try {
     if (flags.compareWith !== undefined) await findBaseline(place, flags.compareWith);
+    if (flags.template !== undefined) await checkTemplate(place, flags.template);
     return await run(place);
   } finally {
     await place.close();
@@ -91,6 +95,12 @@ async function checkRules({ options }: ScanRequest): Promise<void> {
   await readSignatureFile(file).catch((error: Error) => {
     throw usage(`--fingerprint-rules: ${error.message}`);
   });
+}
+
+/** @throws PortolanError before the scan rather than after it */
+async function checkTemplate({ workspace }: LocalScanStore, name: string): Promise<void> {
+  const { readTemplate } = await import('../../report/template/read-template.ts');
+  await readTemplate(workspace.templatesDir, name);
 }
 
 async function findBaseline({ store }: LocalScanStore, id: string): Promise<void> {
@@ -135,12 +145,12 @@ class LocalScan {
       await book.finish(outcome, await folder.sizeBytes());
     } catch (error) {
       // Print the result even if the store is unavailable.
-      await this.#writeResult(folder, scan);
+      await this.#writeResult(folder, scan, null);
       throw error;
     }
     noteOutcome(outcome, this.#order.flags.quiet ?? false);
     try {
-      await this.#writeResult(folder, scan);
+      await this.#writeResult(folder, scan, await this.#orderReport(scan));
       await this.#compare();
     } finally {
       await this.#notify(scan);
@@ -169,19 +179,32 @@ class LocalScan {
 
   async #compare(): Promise<void> {
     const { compareWith } = this.#order.flags;
-    const { store, workspace } = this.#place;
-    if (compareWith === undefined || store === null) return;
+    if (compareWith === undefined || this.#place.store === null) return;
     const { compareScans } = await import('../../actions/results/compare-scans.ts');
     const { writeDiff } = await import('../results/compared-with.ts');
     const { renderDiff } = await import('./scan-diff.ts');
-    const context = {
+    const comparison = await compareScans(await this.#comparing(), this.#request.scan_id, compareWith);
+    await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
+  }
+
+  async #comparing(): Promise<CompareContext> {
+    const { store, workspace } = this.#place;
+    if (store === null) throw usage('--compare-with needs the workspace: omit --no-workspace');
+    return {
       store: await store.whole(),
       workspace,
       config: this.#settings.config,
       catalogue: this.#catalogue,
     };
-    const comparison = await compareScans(context, this.#request.scan_id, compareWith);
-    await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
+  }
+
+  /** Null for a format that is no report. */
+  async #orderReport(scan: Scan): Promise<ReportOrder | null> {
+    if (!isReportFormat(this.#order.output.format)) return null;
+    const { orderReport } = await import('../../actions/results/report-order.ts');
+    const { templatesDir } = this.#place.workspace;
+    const context = { templatesDir, comparing: () => this.#comparing() };
+    return await orderReport(context, scan, reportWishes(this.#order));
   }
 
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
@@ -196,6 +219,7 @@ class LocalScan {
         config: this.#settings.config,
         catalogue: this.#catalogue,
         folder,
+        templatesDir: this.#place.workspace.templatesDir,
         modules: this.#modules,
         startedAt: book.startedAt,
         resumes: 0,
@@ -212,10 +236,10 @@ class LocalScan {
     }
   }
 
-  async #writeResult(folder: ScanFolder, scan: Scan): Promise<void> {
+  async #writeResult(folder: ScanFolder, scan: Scan, report: ReportOrder | null): Promise<void> {
     const { file, format } = this.#order.output;
     const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
-    await writeResult(file, renderResult(format, folder, scan, style, damageNote(null)));
+    await writeResult(file, renderResult(format, folder, scan, style, damageNote(null), report));
     if (!this.#order.flags.quiet) noteResult(scan, file, this.#place.store !== null);
   }
 }
@@ -255,6 +279,7 @@ async function decideWith(
   installed: CommandCatalog,
 ): Promise<{ catalogue: CommandCatalog; decided: DecidedRequest }> {
   noteProblems(installed);
+  await demandOutput(order, installed);
   checkModuleDefaults(settings, installed.registry);
   const { profile } = order.flags;
   if (profile === undefined || !isProfileFile(profile)) {
@@ -264,6 +289,13 @@ async function decideWith(
   const submission = { ...order.submission, profile: chosen.profile };
   const catalogue = { ...installed, ...chosen.catalogue };
   return { catalogue, decided: await requestOf({ ...order, submission }, settings.config, catalogue) };
+}
+
+/** @throws PortolanError `license_required` */
+async function demandOutput({ output }: ScanCommand, { license }: ModuleCatalog): Promise<void> {
+  if (!license) return;
+  const { requireFormatLicense } = await import('../../actions/results/export-scan.ts');
+  requireFormatLicense(output.format, license);
 }
 
 /** The name of the profile if the request needs no other graph, else null. */

@@ -14,7 +14,7 @@ import { note, print, writeResult } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { isProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import type { ScanCommand } from './submission.ts';
+import { reportWishes, type ScanCommand } from './submission.ts';
 
 /** How long a watched server may be unreachable. */
 const patienceMs = 30_000;
@@ -32,6 +32,7 @@ export async function scanOnServer(order: ScanCommand, client: Client): Promise<
   const { output, flags } = order;
   const baseline = flags.compareWith;
   if (baseline !== undefined) checkBaseline(await client.call<Scan>('GET', scanPath(baseline)));
+  if (output.format === 'pdf') await demandReports(client);
   const accepted = await client.call<Accepted>('POST', '/api/v1/scans', body);
   if (!flags.wait) {
     print(output.format === 'json' ? printableJson(accepted) : `${printable(accepted.scan_id)}\n`);
@@ -42,13 +43,21 @@ export async function scanOnServer(order: ScanCommand, client: Client): Promise<
   const scan = await follow(client, accepted.scan_id, view);
   noteOutcome(scan, flags.quiet ?? false);
   const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
-  await writeResult(output.file, fetchResult(client, scan, output.format, style));
+  await writeResult(output.file, fetchResult(client, scan, output.format, style, reportWishes(order)));
   if (!flags.quiet) noteResult(scan, output.file, false);
   if (baseline !== undefined) {
     const { fetchDiff } = await import('./scan-diff.ts');
     await writeDiff(output, (format) => fetchDiff(client, { id: scan.scan_id, baseline }, format));
   }
   return exitCodeOf(scan);
+}
+
+/** Before the scan rather than after it. @throws PortolanError `license_required` */
+async function demandReports(client: Client): Promise<void> {
+  const feature = 'pdf_reporter';
+  const { features } = await client.call<{ features: string[] }>('GET', '/api/v1/license');
+  if (features.includes(feature)) return;
+  throw new PortolanError('license_required', `The server requires a license for ${feature}.`, { feature });
 }
 
 /** Prints the plan of a scan on a server, which sends and stores nothing. @returns the exit code */

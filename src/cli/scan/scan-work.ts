@@ -1,9 +1,10 @@
+import { requireReportFlags } from '../results/report-flags.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf, namedClient, requireServer, serverInCharge } from '../session/server-choice.ts';
 import { readConfig } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import { checkOutputFile, chooseOutput } from '../terminal/output.ts';
+import { checkOutputFile, chooseOutput, rejectBinary } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
 import { type ScanCommand, type ScanFlags, submissionOf } from './submission.ts';
 
@@ -18,6 +19,8 @@ export async function scan(
   if (flags.compareWith !== undefined && !flags.wait)
     throw usage('--compare-with waits for the end of the scan and cannot be combined with --no-wait');
   const submission = await submissionOf(positional, flags);
+  await requireReportFlags(output.format, { template: flags.template, paper: flags.paper });
+  rejectBinary(output.file, output.format);
   if (output.file !== null) await checkOutputFile(output.file);
   const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
 

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { severities } from '../../domain/finding.ts';
 import { discoveryProfiles } from '../../domain/scan.ts';
+import { paperOption, templateOption } from '../results/report-flags.ts';
 import { tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
@@ -117,6 +118,8 @@ function addResultOptions(scan: Command): void {
     .option('--format <format>', outputFormats.join(', '))
     .option('-o, --output <file>', 'output file; a bare format name is read as --format')
     .option('--output-file <file>', 'like --output, always a file name')
+    .addOption(templateOption())
+    .addOption(paperOption())
     .option('--scan-name <name>', 'label of the scan')
     .option('--tags <list>', 'labels, comma-separated')
     .option(
@@ -129,7 +132,7 @@ function addResultOptions(scan: Command): void {
     .option('--schedule <cron>', 'create a recurring job on the server, e.g. "0 2 * * *" or @daily')
     .option('--no-wait', 'print the scan id and exit (needs a server)')
     .option('--progress', 'show progress even if stderr is not a terminal')
-    .option('--compare-with <id>', 'also show the changes since this scan')
+    .option('--compare-with <id>', 'also show the changes since this scan, in a report of --output too')
     .addOption(
       new Option('--dry-run', 'show the plan and the number of packets, send nothing').conflicts(
         'compareWith',

@@ -1,4 +1,6 @@
 import { open } from 'node:fs/promises';
+import type { ReportWishes } from '../../actions/results/report-order.ts';
+import type { Paper } from '../../report/report-facts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import type { chooseOutput } from '../terminal/output.ts';
@@ -48,6 +50,8 @@ export interface ScanFlags {
   pool?: string;
   schedule?: string;
   compareWith?: string;
+  template?: string;
+  paper?: Paper;
   server?: string;
   apiToken?: string;
   /** False after --no-wait. */
@@ -66,6 +70,13 @@ export interface ScanCommand {
   dag: string | undefined;
   output: ReturnType<typeof chooseOutput>;
   flags: GlobalFlags & ScanFlags;
+}
+
+/** What is wanted of a report; the earlier scan concerns other formats too. */
+export function reportWishes({
+  flags: { template, paper, compareWith },
+}: Pick<ScanCommand, 'flags'>): ReportWishes {
+  return { template, paper, against: compareWith };
 }
 
 /** Maximum size of a target file, bytes. */

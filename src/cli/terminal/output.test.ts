@@ -32,6 +32,7 @@ describe('chooseOutput', () => {
     [{ output: '-', format: 'json' }, null, 'json'],
     [{ output: 'yaml' }, null, 'yaml'],
     [{ output: 'report.html' }, 'report.html', 'html'],
+    [{ output: 'report.PDF' }, 'report.PDF', 'pdf'],
     [{ output: 'report.xml' }, 'report.xml', 'nmap'],
     [{ output: 'report.SARIF' }, 'report.SARIF', 'sarif'],
     [{ output: 'report.yml' }, 'report.yml', 'yaml'],
@@ -42,8 +43,6 @@ describe('chooseOutput', () => {
 
   it.each([
     [{ format: 'xml' }, 'unknown format'],
-    [{ format: 'pdf' }, 'not available in this build'],
-    [{ output: 'report.pdf' }, 'not available in this build'],
     [{ output: 'scan.tar.gz' }, 'workspace export'],
     [{ output: '' }, 'needs a file name'],
   ])('refuses %j', (flags, reason) => {

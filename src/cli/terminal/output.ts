@@ -6,12 +6,22 @@ import { PortolanError } from '../../domain/errors.ts';
 import { usage } from './failure.ts';
 
 /** Formats of results; `tar.gz` is for `workspace export` alone. */
-export const outputFormats = ['text', 'json', 'jsonl', 'csv', 'yaml', 'html', 'nmap', 'sarif'] as const;
+export const outputFormats = [
+  'text',
+  'json',
+  'jsonl',
+  'csv',
+  'yaml',
+  'html',
+  'pdf',
+  'nmap',
+  'sarif',
+] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 export type FileFormat = OutputFormat | 'tar.gz';
 
-/** Formats that are not available in this build. */
-const laterWords = ['pdf'];
+/** Formats that a terminal cannot show. */
+const binaryFormats: readonly string[] = ['pdf', 'tar.gz'];
 const bareWords = ['json', 'jsonl', 'csv', 'text', 'yaml'];
 const extensions: Record<string, string> = {
   '.json': 'json',
@@ -62,8 +72,13 @@ function extensionOf(file: string): string {
 function checkFormat(format: string): FileFormat {
   const known = [...outputFormats, 'tar.gz' as const].find((candidate) => candidate === format);
   if (known) return known;
-  const why = laterWords.includes(format) ? 'format not available in this build:' : 'unknown format';
-  throw usage(`${why} "${format}" (${outputFormats.join(', ')})`);
+  throw usage(`unknown format "${format}" (${outputFormats.join(', ')})`);
+}
+
+/** @throws PortolanError `usage` for bytes that would go to a terminal */
+export function rejectBinary(file: string | null, format: FileFormat): void {
+  if (file !== null || !process.stdout.isTTY || !binaryFormats.includes(format)) return;
+  throw usage(`not writing ${format} to a terminal: use --output, or redirect stdout`);
 }
 
 /**

@@ -1,35 +1,24 @@
-import { exportScan as exportFile } from '../../actions/results/export-scan.ts';
 import { deleteScan } from '../../actions/scans/delete-scan.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import { serverOf } from '../../domain/executor.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { EmbeddedQueue } from '../../queue/embedded.ts';
 import { liveCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { ListedScan } from '../../store/scans/scan-list.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
-import { fetchArchive, fetchResult, scanPath } from '../results/remote-result.ts';
-import { type TableStyle, tableStyle } from '../results/result-table.ts';
+import { fetchResult, scanPath } from '../results/remote-result.ts';
+import { tableStyle } from '../results/result-table.ts';
 import { factLines, scanSummaryText } from '../results/scan-text.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { type Session, withStore } from '../session/session.ts';
 import { renderColumns, renderRows } from '../terminal/columns.ts';
-import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import {
-  checkOutputFile,
-  chooseFile,
-  type FileFormat,
-  note,
-  type Pieces,
-  print,
-  writeResult,
-} from '../terminal/output.ts';
+import { note, print, writeResult } from '../terminal/output.ts';
 import { printableJson } from '../terminal/printable.ts';
+import { localFolder } from './local-folder.ts';
 import { requireLocalStore } from './require-local-store.ts';
 import { findScans, type ScanListFlags } from './workspace-list.ts';
 
@@ -110,7 +99,7 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
     const format = flags.format === 'json' ? 'json' : 'text';
     await writeResult(
       null,
-      renderResult(format, await folderOf(session, id), scan, style, damageNote(session.store)),
+      renderResult(format, await localFolder(session, id), scan, style, damageNote(session.store)),
     );
   });
   return 0;
@@ -130,71 +119,6 @@ async function showRemote(
   const style = tableStyle(process.stdout, !global.color);
   await writeResult(null, fetchResult(client, scan, format === 'json' ? 'json' : 'text', style));
   return 0;
-}
-
-/** @throws PortolanError `not_found` for the scan of another server that shares the store */
-async function folderOf({ store, workspace }: Session, id: string): Promise<ScanFolder> {
-  const folder = workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
-  if (await folder.exists()) return folder;
-  const home = await store.scans.ownerOf(id);
-  const server = home === null ? null : await store.hosts.server(home);
-  const place = server
-    ? `they are on the server ${server.url}: pass it with --server`
-    : home === null || home === serverOf(store.executor)
-      ? 'its folder is missing'
-      : 'they are in the workspace of another host';
-  throw new PortolanError('not_found', `The results of the scan ${id} are not in this workspace: ${place}.`);
-}
-
-export interface ExportFlags extends ServerFlags {
-  output?: string;
-  format?: string;
-  includeArtifacts?: boolean;
-}
-
-export async function exportScanCommand(
-  id: string,
-  flags: ExportFlags,
-  global: GlobalFlags,
-): Promise<number> {
-  const { file, format } = exportOutput(flags);
-  if (format === 'tar.gz' && file === null && process.stdout.isTTY)
-    throw usage('not writing tar.gz to a terminal: use --output, or redirect stdout');
-  if (file !== null) await checkOutputFile(file);
-  const style = tableStyle(file === null ? process.stdout : {}, !global.color);
-  const client = await namedClient(flags, global);
-  if (client) {
-    await writeResult(file, exportRemote(id, format, client, style));
-    return 0;
-  }
-  await withStore(global, async (session) => {
-    const scan = await showScan(session.store, id);
-    const folder = await folderOf(session, id);
-    const observer = damageNote(session.store);
-    await writeResult(
-      file,
-      format === 'tar.gz'
-        ? await exportFile(scan, folder, 'tar.gz', observer)
-        : renderResult(format, folder, scan, style, observer),
-    );
-  });
-  return 0;
-}
-
-function exportRemote(id: string, format: FileFormat, client: Client, style: TableStyle): Pieces {
-  if (format === 'tar.gz') return fetchArchive(client, id);
-  return fetchResult(client, { scan_id: id }, format, style);
-}
-
-/** Default format is JSON; the files of a scan are available only as tar.gz. */
-function exportOutput({ output, format, includeArtifacts }: ExportFlags): ReturnType<typeof chooseFile> {
-  if (!includeArtifacts)
-    return chooseFile({ output, format: output === undefined ? (format ?? 'json') : format });
-  const file = chooseFile({ output, format: format ?? 'tar.gz' });
-  if (file.format === 'tar.gz') return file;
-  throw usage(
-    `--include-artifacts writes the whole scan as tar.gz and cannot be combined with ${file.format}`,
-  );
 }
 
 export async function removeWorkspaceScan(

@@ -1,16 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ambiguousMinutes, parseDuration } from '../../domain/time/duration.ts';
+import { paperOption, templateOption } from '../results/report-flags.ts';
 import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { listOrders } from '../terminal/list-order.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
+import type { CliWiring } from '../wiring.ts';
 import { addMaintenanceCommands } from './maintenance-commands.ts';
+import type { ExportFlags } from './workspace-export.ts';
 import type { GarbageFlags } from './workspace-gc.ts';
 import type { ScanListFlags } from './workspace-list.ts';
-import type { ExportFlags, ShowFlags } from './workspace-work.ts';
+import type { ShowFlags } from './workspace-work.ts';
 
-export function addWorkspaceCommand(program: Command): void {
+export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
   const workspace = program.command('workspace').alias('storage').description('manage stored scans');
   workspace
     .command('info')
@@ -66,14 +69,17 @@ export function addWorkspaceCommand(program: Command): void {
     .description('export the results of a scan')
     .argument('<id>', 'scan id')
     .option('-o, --output <file>', 'output file (default: stdout)')
-    .option('--format <format>', 'json (default), jsonl, csv, yaml, html, nmap, sarif, text or tar.gz')
+    .option('--format <format>', 'json (default), jsonl, csv, yaml, html, pdf, nmap, sarif, text or tar.gz')
     .option('--include-artifacts', 'the folder of the scan with all files, as tar.gz')
+    .addOption(templateOption())
+    .option('--against <id>', 'the report also says what changed since this scan')
+    .addOption(paperOption())
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
       guarded(async (id: string, flags: ExportFlags, command: Command) => {
-        const { exportScanCommand } = await import('./workspace-work.ts');
-        return exportScanCommand(id, flags, globalFlags(command));
+        const { exportScanCommand } = await import('./workspace-export.ts');
+        return exportScanCommand(id, flags, globalFlags(command), wiring);
       }),
     );
   workspace

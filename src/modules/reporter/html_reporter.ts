@@ -1,17 +1,17 @@
 import { defineModule } from '../../engine/module.ts';
 import { renderReport } from '../../report/render-report.ts';
-import { reporterOptions, reportSource, titleOption, writeReport } from './report-file.ts';
+import { reportOptions, reportSource, writeReport } from './report-file.ts';
 
 export default defineModule({
   name: 'html_reporter',
   type: 'reporter',
-  version: '1.0.0',
-  description: 'Writes one self-contained HTML page without scripts: summary, findings, hosts, ports.',
-  options: { ...reporterOptions, ...titleOption },
+  version: '1.1.0',
+  description:
+    'Writes one self-contained HTML page without scripts: summary, fixes, findings, hosts, coverage.',
+  options: reportOptions,
   requires: [],
   provides: [],
   async execute(ctx) {
-    const source = await reportSource(ctx, { title: ctx.options.title });
-    await writeReport(ctx, 'results.html', renderReport('html', source));
+    await writeReport(ctx, 'results.html', renderReport('html', await reportSource(ctx, ctx.options)));
   },
 });

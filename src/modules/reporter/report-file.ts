@@ -5,6 +5,8 @@ import type { ExecContext } from '../../engine/module.ts';
 import type { OptionDefs } from '../../engine/options.ts';
 import type { Paper, ReportFacts } from '../../report/report-facts.ts';
 import type { ReportSource } from '../../report/report-source.ts';
+import { readTemplate } from '../../report/template/read-template.ts';
+import type { ReportTemplate } from '../../report/template/report-template.ts';
 import { type ResultHead, resultHead } from '../../workspace/render/result-head.ts';
 
 /** Options of every reporter that writes one file. */
@@ -24,9 +26,15 @@ export const reporterOptions = {
 
 type ReporterContext = Pick<ExecContext<typeof reporterOptions>, 'options' | 'results' | 'signal'>;
 
-/** Options of reports for people. */
-export const titleOption = {
+/** Options of every report for people. */
+export const reportOptions = {
+  ...reporterOptions,
   title: { Type: 'string', Description: 'Title of the report; empty = the name of the scan.', Default: '' },
+  template: {
+    Type: 'string',
+    Description: 'Template of the report, a folder in config/templates of the workspace; empty = none.',
+    Default: '',
+  },
 } as const satisfies OptionDefs;
 
 /** Facts about the scan in the head of a file for programs. */
@@ -38,12 +46,19 @@ export async function reportHead({ results }: Pick<ReporterContext, 'results'>):
 /** What a renderer of a report for people gets. */
 export async function reportSource(
   ctx: Pick<ReporterContext, 'results'>,
-  { title, paper = 'a4' }: { title: string; paper?: Paper },
+  { title, template, paper = 'a4' }: { title: string; template: string; paper?: Paper },
 ): Promise<ReportSource> {
   const { results } = ctx;
+  const look = await templateOf(results.templatesDir, template);
   const facts = await factsOf(ctx, title);
-  const options = { template: null, paper, changes: null, madeAt: new Date().toISOString() };
+  const options = { template: look, paper, changes: null, madeAt: new Date().toISOString() };
   return { facts, options, rows: () => results.rows() };
+}
+
+async function templateOf(dir: string | null, name: string): Promise<ReportTemplate | null> {
+  if (name === '') return null;
+  if (dir === null) throw new Error(`there is no folder for the template "${name}"`);
+  return await readTemplate(dir, name);
 }
 
 async function factsOf(ctx: Pick<ReporterContext, 'results'>, title: string): Promise<ReportFacts> {

@@ -48,7 +48,14 @@ async function recorded(name: string, hosts: number): Promise<{ job: ReportJob; 
   const writer = await openRecord(folder);
   await writer.finish({ ...summaryRow, live_hosts: hosts, open_ports: hosts });
   await writer.close();
-  const job = { format: 'html', folder: folder.path, recorded: true, fault: null, facts, options } as const;
+  const job = {
+    format: 'html',
+    folder: folder.path,
+    recorded: true,
+    fault: null,
+    facts,
+    options,
+  } as const;
   return { job, rows };
 }
 

@@ -218,8 +218,43 @@ describe('GetResults and ExportScan', () => {
     expect(archive.messages[0]?.data.subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]));
     const bad = await grpc.scans().all('GetResults', { scan_id, format: 'html' });
     expect([bad.error?.code, codeOf(bad)]).toEqual([status.INVALID_ARGUMENT, 'invalid_request']);
-    const pdf = await grpc.workspace().all('ExportScan', { scan_id, format: 'pdf' });
-    expect([pdf.error?.code, codeOf(pdf)]).toEqual([status.UNIMPLEMENTED, 'not_implemented']);
+    const pdf = await grpc.workspace().all<Piece>('ExportScan', { scan_id, format: 'pdf', paper: 'letter' });
+    expect(pdf.messages[0]).toMatchObject({ content_type: 'application/pdf', filename: `${scan_id}.pdf` });
+    expect(Buffer.concat(pdf.messages.map(({ data }) => data)).toString('latin1')).toMatch(
+      /^%PDF-.*MediaBox \[0 0 612 792\]/s,
+    );
+  });
+
+  it('refuse options of reports as the REST API does', async () => {
+    const grpc = await start({}, { working: true });
+    const scan_id = await ended(grpc, 'rows 2');
+    const waiting = await submit(grpc, 'hang');
+    for (const [code, wish] of [
+      ['invalid_request', { format: 'pdf', paper: 'a3' }],
+      ['invalid_request', { format: 'csv', paper: 'a4' }],
+      ['invalid_request', { format: 'html', template: 'corporate' }],
+      ['not_found', { format: 'html', against: '20261006-143022-a1b2c3' }],
+      ['conflict', { format: 'html', against: waiting }],
+    ] as const) {
+      const refused = await grpc.workspace().all('ExportScan', { scan_id, ...wish });
+      expect([wish, codeOf(refused), refused.messages]).toEqual([wish, code, []]);
+    }
+    const against = await ended(grpc, 'rows 1');
+    const compared = await grpc.workspace().all<Piece>('ExportScan', { scan_id, format: 'html', against });
+    expect(textOf(compared.messages)).toContain(against);
+    await vi.waitFor(() => expect(grpc.service.context.reports.running).toBe(0), { timeout: 60_000 });
+  });
+
+  it('end the thread of a report when the client cancels', async () => {
+    const grpc = await start({}, { working: true });
+    const scan_id = await ended(grpc, 'rows 20000');
+    const call = grpc.workspace().stream('ExportScan', { scan_id, format: 'html' });
+    const canceled = new Promise((resolve) => call.on('error', resolve));
+    await new Promise((resolve) => call.once('data', resolve));
+    expect(grpc.service.context.reports.running).toBe(1);
+    call.cancel();
+    await canceled;
+    await vi.waitFor(() => expect(grpc.service.context.reports.running).toBe(0), { timeout: 60_000 });
   });
 
   it('wait for a slow reader, who gets everything', async () => {

@@ -201,9 +201,6 @@ describe('results', () => {
     );
     const exported = `/api/v1/workspace/scans/${scanId}/export`;
     expect((await service.app.inject({ url: `${exported}?format=csv` })).statusCode).toBe(200);
-    expect((await service.app.inject({ url: `${exported}?format=pdf` })).json().error.code).toBe(
-      'not_implemented',
-    );
     expect((await service.app.inject({ url: `${exported}?format=exe` })).statusCode).toBe(400);
   });
 });
@@ -361,7 +358,7 @@ describe('the description of the API', () => {
       ['GET', `${scan}/results`, 400, { query: { format: 'xml' } }],
       ['GET', `${scan}/results`, 406, { headers: { accept: 'image/png' } }],
       ['GET', '/api/v1/workspace/scans/{scan_id}/export', 200],
-      ['GET', '/api/v1/workspace/scans/{scan_id}/export', 501, { query: { format: 'pdf' } }],
+      ['GET', '/api/v1/workspace/scans/{scan_id}/export', 400, { query: { format: 'pdf', paper: 'a3' } }],
       ['POST', '/api/v1/scans', 503, { payload: { targets: ['127.0.0.1'] } }],
       ['POST', '/api/v1/jobs', 201, { payload: nightly }],
       ['POST', '/api/v1/jobs', 400, { payload: { ...nightly, schedule: '60 * * * *' } }],

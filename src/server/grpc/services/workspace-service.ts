@@ -1,22 +1,30 @@
 import type { ConnectRouter } from '@connectrpc/connect';
 import { exportFormatOf } from '../../../actions/results/export-scan.ts';
+import { checkReportWishes } from '../../../actions/results/report-order.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
+import type { Scan } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
-import { garbageRequest, partOf } from '../../http/resources/workspace.ts';
-import { streaming, unary } from '../call.ts';
+import { exportQuery, garbageRequest, partOf } from '../../http/resources/workspace.ts';
+import { orderExport } from '../../results/order-export.ts';
+import { type AdmittedCall, streaming, unary } from '../call.ts';
 import { pinnedChunks } from '../file-chunks.ts';
-import { GcResponseSchema, WorkspaceInfoSchema, WorkspaceService } from '../gen/service_pb.ts';
+import {
+  type Chunk,
+  type ExportRequest,
+  GcResponseSchema,
+  WorkspaceInfoSchema,
+  WorkspaceService,
+} from '../gen/service_pb.ts';
 import { callOwner, forwardChunks } from '../home-call.ts';
 import { messageOf } from '../messages.ts';
 import { given, RequestBody } from '../request-body.ts';
 import { idOf, numberOf } from './scan-service.ts';
 
 const orders = new RequestBody(garbageRequest, 'body');
+const wanted = new RequestBody(exportQuery, 'query');
 
-export function addWorkspace(
-  router: ConnectRouter,
-  { garbage, workers, license, shards, reports }: RouteContext,
-): void {
+export function addWorkspace(router: ConnectRouter, context: RouteContext): void {
+  const { garbage } = context;
   router.service(WorkspaceService, {
     getInfo: unary(async (_message, { space: { store, workspace } }) => {
       const { scan_count, oldest, newest, size_bytes } = await store.scans.totals();
@@ -30,18 +38,43 @@ export function addWorkspace(
       return messageOf(GcResponseSchema, await garbage.collect(call.space, order));
     }),
 
-    exportScan: streaming(async function* file(message, call) {
-      const id = idOf(message, call);
-      if (message.format === 'pdf') license.demand('pdf_reporter');
-      const format = exportFormatOf(given(message.format) ?? 'json');
-      const { store } = call.space;
-      const scan = workers.freshen(await showScan(store, id));
-      const { scan_id } = scan;
-      const url = `/api/v1/workspace/scans/${scan_id}/export?format=${format}`;
-      const remote = await callOwner({ shards }, call, scan_id, 'GET', url);
-      yield* remote
-        ? forwardChunks(remote)
-        : pinnedChunks(scan, format, call, partOf(format), { renderer: reports });
-    }),
+    exportScan: streaming((message, call) => exportChunks(context, message, call)),
   });
+}
+
+async function* exportChunks(
+  context: RouteContext,
+  message: ExportRequest,
+  call: AdmittedCall,
+): AsyncGenerator<Chunk> {
+  const id = idOf(message, call);
+  const { template, against, paper } = message;
+  const fields = {
+    format: given(message.format),
+    template: given(template),
+    against: given(against),
+    paper: given(paper),
+  };
+  const { format: named = 'json', ...wishes } = wanted.read(fields, call);
+  const format = exportFormatOf(named, context.license);
+  checkReportWishes(format, wishes);
+  const { space } = call;
+  const scan = context.workers.freshen(await showScan(space.store, id));
+  const query = new URLSearchParams({ format });
+  for (const [name, value] of Object.entries(wishes)) query.set(name, String(value));
+  const url = `/api/v1/workspace/scans/${scan.scan_id}/export?${query}`;
+  const remote = await callOwner(context, call, scan.scan_id, 'GET', url);
+  if (remote) return yield* forwardChunks(remote);
+  const held: (() => void)[] = [];
+  const folderOf = async (one: Scan) => {
+    const { folder, release } = await space.holdFolder(one);
+    held.push(release);
+    return folder;
+  };
+  try {
+    const report = await orderExport(context, { space, folderOf }, scan, format, wishes);
+    yield* pinnedChunks(scan, format, call, partOf(format), report);
+  } finally {
+    for (const release of held) release();
+  }
 }

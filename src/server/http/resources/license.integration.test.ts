@@ -214,7 +214,7 @@ nodes:
     const response = await (await enforced(null)).app.inject({ url });
     expect([response.statusCode, response.json().error.details.feature]).toEqual([403, 'pdf_reporter']);
     const allowed = await enforced('team', ['pdf_reporter']);
-    expect((await allowed.app.inject({ url })).json().error.code).toBe('not_implemented');
+    expect((await allowed.app.inject({ url })).json().error.code).toBe('not_found');
   });
 
   it('runs without a license where none is enforced', async () => {

@@ -79,21 +79,30 @@ export async function sendScanFile(
   format: ExportFormat,
   report: ReportWishes = {},
 ): Promise<FastifyReply> {
-  const { mediaType, extension } = exportFormats[format];
-  reply
-    .header('content-type', mediaType)
-    .header('content-disposition', `attachment; filename="${scan.scan_id}.${extension}"`)
-    .header('x-scan-status', scan.status);
-  if (format === 'html') reply.header('content-security-policy', `${reportPolicy}; frame-ancestors 'none'`);
-  if (request.method === 'HEAD') return reply.send(Readable.from([]));
+  if (request.method === 'HEAD') return withFileHeaders(reply, scan, format).send(Readable.from([]));
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const content = await exportScan(scan, folder, format, request.space.observer, {
-    ...report,
-    signal: gone.signal,
-  });
-  const body = format === 'json' ? withEnvelope(content as AsyncIterable<string>, metaOf(request)) : content;
-  return reply.send(Readable.from(body, { objectMode: false }));
+  const { signal } = gone;
+  try {
+    const options = { ...report, signal };
+    const content = await exportScan(scan, folder, format, request.space.observer, options);
+    const body =
+      format === 'json' ? withEnvelope(content as AsyncIterable<string>, metaOf(request)) : content;
+    return withFileHeaders(reply, scan, format).send(Readable.from(body, { objectMode: false }));
+  } catch (error) {
+    // The client is gone.
+    if (signal.aborted) return reply.hijack();
+    throw error;
+  }
+}
+
+function withFileHeaders(reply: FastifyReply, { scan_id, status }: Scan, format: ExportFormat): FastifyReply {
+  const { mediaType, extension } = exportFormats[format];
+  if (format === 'html') reply.header('content-security-policy', `${reportPolicy}; frame-ancestors 'none'`);
+  return reply
+    .header('content-type', mediaType)
+    .header('content-disposition', `attachment; filename="${scan_id}.${extension}"`)
+    .header('x-scan-status', status);
 }
 
 /** The `json` format. */

@@ -1,9 +1,13 @@
 import { Type } from 'typebox';
 import { type ExportFormat, exportFormatOf } from '../../../actions/results/export-scan.ts';
+import { checkReportWishes } from '../../../actions/results/report-order.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import type { GarbageReport } from '../../../actions/workspace/collect-garbage.ts';
+import { type Scan, scanIdPattern } from '../../../domain/scan.ts';
+import { papers } from '../../../report/report-facts.ts';
 import type { ScanFile } from '../../../workspace/result-store/fetched-scans.ts';
 import type { RouteContext } from '../../context.ts';
+import { orderExport } from '../../results/order-export.ts';
 import type { App } from '../app-type.ts';
 import { pinnedFolder } from '../pinned-folder.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
@@ -57,17 +61,34 @@ const garbageMembers = Type.Object({
 /** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
 const garbageReport = Type.Unsafe<GarbageReport>(garbageMembers);
 
-const exportQuery = Type.Object({
+export const exportQuery = Type.Object({
   format: Type.Optional(
     Type.String({
       default: 'json',
       description:
-        'json, jsonl, csv, html (report), nmap (XML), sarif, tar.gz (the folder of the scan; alias `artifacts`)',
+        'json, jsonl, csv, html, pdf (reports for people), nmap (XML), sarif, tar.gz (the folder of ' +
+        'the scan; alias `artifacts`)',
     }),
   ),
+  template: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'html, pdf: name of a template, a folder in config/templates of the workspace',
+    }),
+  ),
+  against: Type.Optional(
+    Type.String({
+      pattern: scanIdPattern.source,
+      description:
+        'html, pdf: ID of an earlier scan; the report says what changed since. Both must have finished',
+    }),
+  ),
+  paper: Type.Optional(Type.Enum([...papers], { description: 'html, pdf: size of pages; default a4' })),
 });
 
-export function workspaceRoutes(app: App, { garbage, workers, license, reports }: RouteContext): void {
+export function workspaceRoutes(app: App, context: RouteContext): void {
+  const { garbage, workers, license } = context;
   app.route({
     method: 'GET',
     url: '/api/v1/workspace/info',
@@ -104,7 +125,7 @@ export function workspaceRoutes(app: App, { garbage, workers, license, reports }
       access: ['workspace:read', 'scan:read'],
       streams: true,
       atHome: true,
-      refusals: ['not_implemented', 'license_required'],
+      refusals: ['license_required', 'conflict'],
     },
     schema: {
       summary: 'Export a scan as a file',
@@ -113,11 +134,14 @@ export function workspaceRoutes(app: App, { garbage, workers, license, reports }
       response: { 200: exportFiles },
     },
     handler: async (request, reply) => {
-      if (request.query.format === 'pdf') license.demand('pdf_reporter');
-      const format = exportFormatOf(request.query.format ?? 'json');
+      const { format: named = 'json', ...wishes } = request.query;
+      const format = exportFormatOf(named, license);
+      checkReportWishes(format, wishes);
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
+      const folderOf = (one: Scan) => pinnedFolder(request, reply, one);
+      const order = await orderExport(context, { space: request.space, folderOf }, scan, format, wishes);
       const folder = await pinnedFolder(request, reply, scan, partOf(format));
-      return sendScanFile(request, reply, scan, folder, format, { renderer: reports });
+      return sendScanFile(request, reply, scan, folder, format, order);
     },
   });
 }

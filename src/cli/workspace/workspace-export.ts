@@ -1,0 +1,111 @@
+import type { CompareContext } from '../../actions/results/compare-scans.ts';
+import { exportScan, requireFormatLicense } from '../../actions/results/export-scan.ts';
+import { orderReport, type ReportWishes } from '../../actions/results/report-order.ts';
+import { showScan } from '../../actions/scans/show-scan.ts';
+import { isReportFormat } from '../../report/render-report.ts';
+import { damageNote } from '../results/damage-warning.ts';
+import { renderResult } from '../results/local-result.ts';
+import { fetchArchive, fetchResult } from '../results/remote-result.ts';
+import { requireReportFlags } from '../results/report-flags.ts';
+import { type TableStyle, tableStyle } from '../results/result-table.ts';
+import { namedClient } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
+import { loadModuleCatalog, type Session, withStore } from '../session/session.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import {
+  checkOutputFile,
+  chooseFile,
+  type FileFormat,
+  type Pieces,
+  rejectBinary,
+  writeResult,
+} from '../terminal/output.ts';
+import type { CliWiring } from '../wiring.ts';
+import { localFolder } from './local-folder.ts';
+
+export interface ExportFlags extends ServerFlags, ReportWishes {
+  output?: string;
+  format?: string;
+  includeArtifacts?: boolean;
+}
+
+export async function exportScanCommand(
+  id: string,
+  flags: ExportFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const { file, format } = exportOutput(flags);
+  const { template, against, paper } = flags;
+  const wishes = { template, against, paper };
+  await requireReportFlags(format, wishes);
+  rejectBinary(file, format);
+  if (file !== null) await checkOutputFile(file);
+  const style = tableStyle(file === null ? process.stdout : {}, !global.color);
+  const client = await namedClient(flags, global);
+  if (client) {
+    const fetched =
+      format === 'tar.gz'
+        ? fetchArchive(client, id)
+        : fetchResult(client, { scan_id: id }, format, style, wishes);
+    await writeResult(file, fetched);
+    return 0;
+  }
+  await withStore(global, async (session) => {
+    await demandLicensed(format, session);
+    await writeResult(file, await exportHere(session, wiring, { id, format, style, wishes }));
+  });
+  return 0;
+}
+
+interface LocalExport {
+  id: string;
+  format: FileFormat;
+  style: TableStyle;
+  wishes: ReportWishes;
+}
+
+async function exportHere(
+  session: Session,
+  wiring: CliWiring,
+  { id, format, style, wishes }: LocalExport,
+): Promise<Pieces> {
+  const { store, workspace } = session;
+  const scan = await showScan(store, id);
+  const folder = await localFolder(session, id);
+  const observer = damageNote(store);
+  if (format === 'tar.gz') return await exportScan(scan, folder, format, observer);
+  if (!isReportFormat(format)) return renderResult(format, folder, scan, style, observer);
+  const { templatesDir } = workspace.forTenant(await store.scans.tenantOf(id));
+  const comparing = () => comparingHere(session, wiring);
+  const order = await orderReport({ templatesDir, comparing }, scan, wishes);
+  return renderResult(format, folder, scan, style, observer, order);
+}
+
+async function comparingHere(
+  { config, store, workspace }: Session,
+  wiring: CliWiring,
+): Promise<CompareContext> {
+  const catalogue = await loadModuleCatalog(wiring, config);
+  await catalogue.release();
+  return { store, workspace, config, catalogue, observer: damageNote(store) };
+}
+
+/** @throws PortolanError `license_required` */
+async function demandLicensed(format: FileFormat, { config }: Session): Promise<void> {
+  if (!config.license.enforce) return;
+  const { readLicense } = await import('../../workspace/license/read-license.ts');
+  requireFormatLicense(format, await readLicense(config));
+}
+
+/** Default format is JSON; the files of a scan are available only as tar.gz. */
+function exportOutput({ output, format, includeArtifacts }: ExportFlags): ReturnType<typeof chooseFile> {
+  if (!includeArtifacts)
+    return chooseFile({ output, format: output === undefined ? (format ?? 'json') : format });
+  const file = chooseFile({ output, format: format ?? 'tar.gz' });
+  if (file.format === 'tar.gz') return file;
+  throw usage(
+    `--include-artifacts writes the whole scan as tar.gz and cannot be combined with ${file.format}`,
+  );
+}
