@@ -134,9 +134,18 @@ export class CountedAction {
     action.kinds = [...this.#kinds].map(({ kind }) => kind).sort(inReportOrder);
     action.places = this.#places.items();
     action.placesLeft = this.#places.left;
-    action.remediation = action.kinds.find(({ remediation }) => remediation !== '')?.remediation ?? '';
+    action.remediation = this.#remediation();
     action.backportNote = action.kinds.find((kind) => kind.backportNote !== null)?.backportNote ?? null;
     if (this.#named.update) action.text = this.#updateText();
+  }
+
+  /** Of an update: what the kind says whose fixed version the update installs, so that both name the same version. */
+  #remediation(): string {
+    const remedied = this.action.kinds.filter(({ remediation }) => remediation !== '');
+    const { version } = this.#fixed;
+    const last = remedied.find(({ versions }) => version !== null && versions?.fixed === version);
+    const chosen = this.#named.update && last ? last : remedied[0];
+    return chosen?.remediation ?? '';
   }
 
   #updateText(): string {
