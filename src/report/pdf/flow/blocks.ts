@@ -20,8 +20,16 @@ interface ParagraphOptions {
 const labelWidth = 76;
 const leadWidth = 480;
 
-/** A heading of a part of a section, with a note in gray beside it. It stays with what follows. */
-export function partHeading(flow: PageFlow, title: string, note: string | Piece[] = ''): void {
+/**
+ * A heading of a part of a section, with a note in gray beside it. It stays with what follows. With `anchor` it is a
+ * place with a bookmark.
+ */
+export function partHeading(
+  flow: PageFlow,
+  title: string,
+  note: string | Piece[] = '',
+  options: { anchor?: string } = {},
+): void {
   const noteStyle = styles.cellThird;
   const notes = typeof note === 'string' ? (note === '' ? [] : [plain(note, noteStyle)]) : note;
   const [heading] = layoutText(flow.faces, [plain(title, styles.h2)], contentWidth, { maxLines: 1 });
@@ -34,6 +42,7 @@ export function partHeading(flow: PageFlow, title: string, note: string | Piece[
     after: 5,
     draw: (y) => {
       const baseline = y + baselineOf(styles.h2);
+      if (options.anchor !== undefined) notePlace(flow, options.anchor, title, y);
       flow.sheet.open('H2');
       if (heading) drawLine(flow.sheet, heading, flow.left, baseline);
       flow.sheet.close();
@@ -43,6 +52,13 @@ export function partHeading(flow: PageFlow, title: string, note: string | Piece[
       flow.sheet.close();
     },
   });
+}
+
+/** Makes a part of a section a place with a bookmark. */
+function notePlace({ places, sheet }: PageFlow, anchor: string, title: string, y: number): void {
+  places.record(anchor, sheet.page);
+  sheet.anchor(anchor, y - 8);
+  sheet.bookmark(title, 1, y - 8);
 }
 
 /** The first sentences of a section. */

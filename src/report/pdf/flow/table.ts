@@ -42,6 +42,8 @@ export interface RowOptions {
   padding?: number;
   /** Name of its place: links lead to it, and its page is recorded. */
   anchor?: string;
+  /** Title of a bookmark below that of the section. */
+  bookmark?: string;
 }
 
 interface LaidCell {
@@ -57,39 +59,48 @@ interface LaidRow {
   height: number;
   padding: number;
   anchor: string | null;
+  bookmark: string | null;
   isSum: boolean;
 }
 
-const cellPadding = 8;
+/** Points at the right of each cell but the last. */
+export const cellPadding = 8;
 const rowPadding = 3.25;
 const headHeight = 17;
 const maxCellLines = 12;
 const numberReach = 16;
 
 /**
- * A table whose rows come one by one. It knows two rows ahead: its head stays with its first two rows, at least two
- * rows stand on each side of a page break, and the sum is never alone.
+ * A table whose rows come one by one. It knows three rows ahead: its head stays with its first two rows, at least two
+ * rows stand on each side of a page break, so three are never parted, and the sum is never alone.
  */
 export class Table {
   readonly #flow: PageFlow;
   readonly #columns: readonly Column[];
   readonly #headless: boolean;
+  /** Draws no lines between rows. */
+  readonly #bare: boolean;
   #pending: LaidRow[] = [];
   #begun = false;
   /** Rows on the current page. */
   #onPage = 0;
   #page = 0;
 
-  constructor(flow: PageFlow, columns: readonly Column[], options: { headless?: boolean } = {}) {
+  constructor(
+    flow: PageFlow,
+    columns: readonly Column[],
+    options: { headless?: boolean; bare?: boolean } = {},
+  ) {
     this.#flow = flow;
     this.#columns = columns;
     this.#headless = options.headless ?? false;
+    this.#bare = options.bare ?? false;
   }
 
   row(cells: readonly Cell[], options: RowOptions = {}): void {
     this.#pending.push(this.#layout(cells, options, false));
     const [first, second] = this.#pending;
-    if (this.#pending.length <= 2 || first === undefined || second === undefined) return;
+    if (this.#pending.length <= 3 || first === undefined || second === undefined) return;
     this.#pending.shift();
     this.#place(first, this.#begun ? 0 : second.height);
   }
@@ -181,6 +192,7 @@ export class Table {
       sheet.anchor(row.anchor, y - headHeight);
       flow.places.record(row.anchor, sheet.page);
     }
+    if (row.bookmark !== null) sheet.bookmark(row.bookmark, 1, y - headHeight);
     const top = y + row.padding;
     const baseline = Math.max(0, ...row.cells.map(firstBaseline));
     sheet.open('TR');
@@ -191,10 +203,8 @@ export class Table {
       sheet.close();
     }
     sheet.close();
-    const bottom = y + row.height;
-    if (!row.isSum) {
-      sheet.artifact(() => sheet.rule(flow.left, bottom, flow.right, bottom, colors.rowLine, 0.5));
-    }
+    if (!row.isSum && !this.#bare) this.#drawLine(y + row.height, colors.rowLine, 0.5);
+    else if (row.isSum && this.#bare) this.#drawLine(y, colors.headLine, 0.75);
     flow.advance(row.height);
   }
 
@@ -208,6 +218,11 @@ export class Table {
     sheet.open('Figure', { alt: chart.alt, bbox: [x, y, x + width, y + height] });
     sheet.content(draw);
     sheet.close();
+  }
+
+  #drawLine(y: number, color: string, width: number): void {
+    const { sheet, left, right } = this.#flow;
+    sheet.artifact(() => sheet.rule(left, y, right, y, color, width));
   }
 
   #widthOf(index: number, columns: number): number {
@@ -229,7 +244,8 @@ export class Table {
       index += columns;
     }
     const inner = Math.max(11, ...laid.map(heightOfCell));
-    return { cells: laid, height: inner + 2 * padding, padding, anchor: options.anchor ?? null, isSum };
+    const { anchor = null, bookmark = null } = options;
+    return { cells: laid, height: inner + 2 * padding, padding, anchor, bookmark, isSum };
   }
 
   #layoutCell(cell: Cell, index: number, columns: number, x: number, isSum: boolean): LaidCell {
