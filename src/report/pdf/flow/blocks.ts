@@ -135,10 +135,14 @@ function drawLines(flow: PageFlow, { lines, line, baseline, x }: LaidParagraph):
   }
 }
 
-/** Small text below a table. */
+/** Small text below a table; a table draws its own (`Table.end`). */
 export function footnote(flow: PageFlow, pieces: string | Piece[]): void {
+  flow.place(footnoteBlock(flow, pieces));
+}
+
+export function footnoteBlock(flow: PageFlow, pieces: string | Piece[]): Block {
   const list = typeof pieces === 'string' ? [plain(pieces, styles.label)] : pieces;
-  paragraph(flow, list, { before: 6, after: 4, line: styles.label.line });
+  return paragraphBlock(flow, list, { before: 6, after: 4, line: styles.label.line });
 }
 
 /** A remark with a bar at its left. */
@@ -220,7 +224,12 @@ export function keptFact(flow: PageFlow, fact: Fact): void {
 /** One item of a list. */
 function factBlock(flow: PageFlow, fact: Fact): Block {
   const name = fact.label === '' ? [] : [plain(fact.label, styles.cellThird)];
-  const label = paragraphBlock(flow, name, { line: factLine, tag: 'Lbl' });
+  const label = paragraphBlock(flow, name, {
+    line: factLine,
+    tag: 'Lbl',
+    width: labelWidth - 4,
+    maxLines: 1,
+  });
   const value = paragraphBlock(flow, fact.value, { indent: labelWidth, line: factLine, tag: 'LBody' });
   return {
     height: Math.max(label.height, value.height),

@@ -1,6 +1,7 @@
 import { contentWidth } from '../paper.ts';
 import { colors, type Style, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, type Line, layoutText, type Piece, plain } from '../type/text-layout.ts';
+import { footnoteBlock } from './blocks.ts';
 import type { PageFlow } from './page-flow.ts';
 
 export interface Column {
@@ -105,20 +106,23 @@ export class Table {
     this.#place(first, this.#begun ? 0 : second.height);
   }
 
-  /** Ends the table, with a row of sums if there is one. */
-  end(sum: readonly Cell[] | null = null): void {
+  /** Ends the table, with a row of sums and with small text below that stays with the last rows. */
+  end(sum: readonly Cell[] | null = null, note: string | Piece[] | null = null): void {
     if (sum !== null) this.#pending.push(this.#layout(sum, {}, true));
     const rows = this.#pending;
     this.#pending = [];
+    const foot = note === null ? null : footnoteBlock(this.#flow, note);
+    const below = foot === null ? 0 : foot.height + (foot.before ?? 0);
     // The last rows stay together, with the sum three of them.
     for (const [index, row] of rows.entries()) {
       const rest = rows.slice(index + 1).reduce((height, next) => height + next.height, 0);
       const together = !this.#begun || index >= rows.length - (sum === null ? 2 : 3);
-      this.#place(row, together ? rest : 0);
+      this.#place(row, together ? rest + below : 0);
     }
     if (!this.#begun) return;
     this.#flow.sheet.close();
     this.#flow.sheet.close();
+    if (foot !== null) this.#flow.place(foot);
   }
 
   /** Places a row, together with the height that has to follow it on the page. */
