@@ -8,7 +8,6 @@ export type Tag =
   | 'H1'
   | 'H2'
   | 'H3'
-  | 'H4'
   | 'P'
   | 'Code'
   | 'Figure'
