@@ -1,7 +1,7 @@
 import type { ReportSource } from './report-source.ts';
 
 /** Formats for people; each draws the same model. */
-export const reportFormats = ['html', 'pdf'] as const;
+export const reportFormats = ['html', 'pdf', 'markdown'] as const;
 export type ReportFormat = (typeof reportFormats)[number];
 
 export function isReportFormat(format: string): format is ReportFormat {
@@ -10,10 +10,12 @@ export function isReportFormat(format: string): format is ReportFormat {
 
 /**
  * A report as the text or bytes of one file, streamed. Renderers are loaded when they are needed.
+ * @param fix of markdown: number of one fix, for a ticket about it alone; null = all
  */
 export async function* renderReport(
   format: ReportFormat,
   source: ReportSource,
+  fix: number | null = null,
 ): AsyncGenerator<string | Uint8Array> {
   switch (format) {
     case 'html': {
@@ -23,6 +25,10 @@ export async function* renderReport(
     case 'pdf': {
       const { renderPdf } = await import('./pdf/render-pdf.ts');
       return yield* renderPdf(source);
+    }
+    case 'markdown': {
+      const { renderMarkdown } = await import('./markdown/render-markdown.ts');
+      return yield* renderMarkdown(source, fix ?? undefined);
     }
   }
 }

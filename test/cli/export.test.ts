@@ -34,13 +34,14 @@ const forms = [
   ['yaml', 'report.yaml', /^scan_id: /],
   ['html', 'report.html', /^<!doctype html>/],
   ['pdf', 'report.pdf', /^%PDF-/],
+  ['markdown', 'report.md', /^# /],
   ['nmap', 'report.xml', /^<\?xml version="1.0" encoding="UTF-8"\?>\n<!DOCTYPE nmaprun>/],
   ['sarif', 'report.sarif', /^\{"\$schema":/],
   ['text', 'report.txt', /^127\.0\.0\.1 /],
 ] as const;
 
 /** Those that only files are told by; the others have their tests with the scans. */
-const newForms: string[] = ['yaml', 'html', 'pdf', 'nmap', 'sarif'];
+const newForms: string[] = ['yaml', 'html', 'pdf', 'markdown', 'nmap', 'sarif'];
 
 describe.each([
   ['here', () => [] as string[]],
@@ -109,6 +110,23 @@ describe('workspace export', { concurrent: true }, () => {
     60_000,
   );
 
+  it('of a scan that is compared tells the report what changed', async () => {
+    for (const place of [[], ['--server', server.url]]) {
+      const baseline = place.length === 0 ? scanId : remoteId;
+      const file = home.file(`compared-${place.length}.md`);
+      const scan = await home.run([...scanArgs(), ...place, '--compare-with', baseline, '-o', file]);
+      expect(scan).toMatchObject({ code: 0, stdout: expect.stringContaining(baseline) });
+      const id = / in (\S+) since/.exec(scan.stdout)?.[1] ?? '';
+      const args = ['--format', 'markdown', '--against', baseline, ...place];
+      const exported = await home.run(['workspace', 'export', id, ...args]);
+      const plain = await home.run(['workspace', 'export', id, '--format', 'markdown', ...place]);
+      const withoutTime = (text: string) => text.replaceAll(/\d\d:\d\d(:\d\d)?/g, '');
+      expect(withoutTime(readFileSync(file, 'utf8'))).toBe(withoutTime(exported.stdout));
+      expect(exported.stdout).toContain(baseline);
+      expect(plain.stdout).not.toContain(baseline);
+    }
+  });
+
   it.each([
     ['here', ['--include-artifacts']],
     ['here', ['--format', 'tar.gz']],
@@ -134,6 +152,7 @@ describe('workspace export', { concurrent: true }, () => {
     ],
     ['an unknown template', ['-o', 'x.pdf', '--template', 'corporate'], 2, /corporate/],
     ['an unknown earlier scan', ['-o', 'x.html', '--against', '20261006-143022-a1b2c3'], 1, /no such scan/],
+    ['a fix that is no number', ['-o', 'x.md', '--fix', 'two'], 2, /--fix/],
     ['files in another format', ['--include-artifacts', '--format', 'json'], 2, /tar\.gz/],
   ])('refuses %s', async (_what, args, code, reason) => {
     const ended = await exported('here', ...args);

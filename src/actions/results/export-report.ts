@@ -15,12 +15,14 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 export interface ReportOrder {
   template: ReportTemplate | null;
   paper: Paper;
+  /** Number of one fix, for a ticket about it alone. */
+  fix: number | null;
   /** Compares with the earlier scan, if one is named. */
   changes(signal: AbortSignal): Promise<ReportChanges | null>;
 }
 
 /** Without any wish. */
-const plainOrder: ReportOrder = { template: null, paper: 'a4', changes: async () => null };
+const plainOrder: ReportOrder = { template: null, paper: 'a4', fix: null, changes: async () => null };
 
 export interface ReportExport {
   format: ReportFormat;
@@ -42,13 +44,13 @@ export async function exportReport(
   { format, order = plainOrder, renderer }: ReportExport,
   signal: AbortSignal,
 ): Promise<AsyncIterable<string | Uint8Array>> {
-  const { template, paper } = order;
+  const { template, paper, fix } = order;
   const changes = await order.changes(signal);
   const facts = factsOf(results, await storedRequest(folder));
   const options = { template, paper, changes, madeAt: new Date().toISOString() };
-  if (!renderer) return renderReport(format, { facts, options, rows });
+  if (!renderer) return renderReport(format, { facts, options, rows }, fix);
   const { exists: recorded, fault } = results.view;
-  return await renderer.render({ format, folder: folder.path, recorded, fault, facts, options }, signal);
+  return await renderer.render({ format, fix, folder: folder.path, recorded, fault, facts, options }, signal);
 }
 
 function factsOf({ scan, summary }: OpenResults, request: ScanRequest | null): ReportFacts {

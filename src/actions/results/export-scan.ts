@@ -16,6 +16,7 @@ export const exportFormats = {
   csv: { mediaType: 'text/csv; charset=utf-8', extension: 'csv' },
   html: { mediaType: 'text/html; charset=utf-8', extension: 'html' },
   pdf: { mediaType: 'application/pdf', extension: 'pdf' },
+  markdown: { mediaType: 'text/markdown; charset=utf-8', extension: 'md' },
   nmap: { mediaType: 'application/xml', extension: 'xml' },
   sarif: { mediaType: 'application/sarif+json', extension: 'sarif' },
   'tar.gz': { mediaType: 'application/gzip', extension: 'tar.gz' },

@@ -15,6 +15,8 @@ export interface ReportWishes {
   /** ID of an earlier scan. */
   against?: string | undefined;
   paper?: Paper | undefined;
+  /** Number of one fix. */
+  fix?: number | undefined;
 }
 
 export interface OrderContext {
@@ -26,9 +28,10 @@ export interface OrderContext {
 
 /** The formats with an option. */
 const formatsWith: Record<keyof ReportWishes, readonly ReportFormat[]> = {
-  template: ['html', 'pdf'],
-  against: ['html', 'pdf'],
+  template: ['html', 'pdf', 'markdown'],
+  against: ['html', 'pdf', 'markdown'],
   paper: ['html', 'pdf'],
+  fix: ['markdown'],
 };
 
 /** The options that a format does not have, with the reason. */
@@ -56,11 +59,12 @@ export async function orderReport(
   scan: Scan,
   wishes: ReportWishes,
 ): Promise<ReportOrder> {
-  const { template, against, paper = 'a4' } = wishes;
+  const { template, against, paper = 'a4', fix = null } = wishes;
   const comparison = against === undefined ? null : await prepareComparison(context, scan, against);
   return {
     template: template === undefined ? null : await readTemplate(context.templatesDir, template),
     paper,
+    fix,
     changes: async (signal) => (comparison === null ? null : await comparison(signal)),
   };
 }

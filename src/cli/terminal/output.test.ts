@@ -33,6 +33,7 @@ describe('chooseOutput', () => {
     [{ output: 'yaml' }, null, 'yaml'],
     [{ output: 'report.html' }, 'report.html', 'html'],
     [{ output: 'report.PDF' }, 'report.PDF', 'pdf'],
+    [{ output: 'report.md' }, 'report.md', 'markdown'],
     [{ output: 'report.xml' }, 'report.xml', 'nmap'],
     [{ output: 'report.SARIF' }, 'report.SARIF', 'sarif'],
     [{ output: 'report.yml' }, 'report.yml', 'yaml'],

@@ -14,6 +14,7 @@ export const outputFormats = [
   'yaml',
   'html',
   'pdf',
+  'markdown',
   'nmap',
   'sarif',
 ] as const;
@@ -33,6 +34,8 @@ const extensions: Record<string, string> = {
   '.yml': 'yaml',
   '.html': 'html',
   '.htm': 'html',
+  '.md': 'markdown',
+  '.markdown': 'markdown',
   '.xml': 'nmap',
   '.sarif': 'sarif',
   '.pdf': 'pdf',

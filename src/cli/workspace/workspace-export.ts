@@ -37,8 +37,8 @@ export async function exportScanCommand(
   wiring: CliWiring,
 ): Promise<number> {
   const { file, format } = exportOutput(flags);
-  const { template, against, paper } = flags;
-  const wishes = { template, against, paper };
+  const { template, against, paper, fix } = flags;
+  const wishes = { template, against, paper, fix };
   await requireReportFlags(format, wishes);
   rejectBinary(file, format);
   if (file !== null) await checkOutputFile(file);

@@ -69,11 +69,19 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .description('export the results of a scan')
     .argument('<id>', 'scan id')
     .option('-o, --output <file>', 'output file (default: stdout)')
-    .option('--format <format>', 'json (default), jsonl, csv, yaml, html, pdf, nmap, sarif, text or tar.gz')
+    .option(
+      '--format <format>',
+      'json (default), jsonl, csv, yaml, html, pdf, markdown, nmap, sarif, text or tar.gz',
+    )
     .option('--include-artifacts', 'the folder of the scan with all files, as tar.gz')
     .addOption(templateOption())
     .option('--against <id>', 'the report also says what changed since this scan')
     .addOption(paperOption())
+    .addOption(
+      new Option('--fix <n>', 'markdown: one fix of the report, as a ticket').argParser((text) =>
+        wholeNumber(text, 1, 9_999_999),
+      ),
+    )
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(

@@ -26,7 +26,7 @@ async function sendReport(job: ReportJob, sender: PieceSender): Promise<void> {
     if (job.recorded && !view.exists) throw new PortolanError('not_found', 'There is no such scan.');
     view.accept(job.fault);
     const source = { facts: job.facts, options: job.options, rows: () => view.rows() };
-    for await (const bytes of inPieces(renderReport(job.format, source))) await sender.send(bytes);
+    for await (const bytes of inPieces(renderReport(job.format, source, job.fix))) await sender.send(bytes);
   } finally {
     await view.close();
   }

@@ -5,6 +5,8 @@ import type { ReportFacts, ReportOptions } from '../report-facts.ts';
 /** What a thread renders. Plain data. */
 export interface ReportJob {
   format: ReportFormat;
+  /** Number of one fix; null = all. */
+  fix: number | null;
   /** Path of the folder of the scan. */
   folder: string;
   /** Whether there is a record: it was deleted if the thread finds none. */

@@ -50,6 +50,7 @@ async function recorded(name: string, hosts: number): Promise<{ job: ReportJob; 
   await writer.close();
   const job = {
     format: 'html',
+    fix: null,
     folder: folder.path,
     recorded: true,
     fault: null,

@@ -233,6 +233,7 @@ describe('GetResults and ExportScan', () => {
       ['invalid_request', { format: 'pdf', paper: 'a3' }],
       ['invalid_request', { format: 'csv', paper: 'a4' }],
       ['invalid_request', { format: 'html', template: 'corporate' }],
+      ['invalid_request', { format: 'markdown', fix: -1 }],
       ['not_found', { format: 'html', against: '20261006-143022-a1b2c3' }],
       ['conflict', { format: 'html', against: waiting }],
     ] as const) {

@@ -48,12 +48,13 @@ async function* exportChunks(
   call: AdmittedCall,
 ): AsyncGenerator<Chunk> {
   const id = idOf(message, call);
-  const { template, against, paper } = message;
+  const { template, against, paper, fix } = message;
   const fields = {
     format: given(message.format),
     template: given(template),
     against: given(against),
     paper: given(paper),
+    fix: fix || undefined,
   };
   const { format: named = 'json', ...wishes } = wanted.read(fields, call);
   const format = exportFormatOf(named, context.license);

@@ -45,6 +45,10 @@ describe('options of a report', () => {
   it.each([
     [{ format: 'html', paper: 'a3' }, 'paper'],
     [{ format: 'pdf', against: 'latest' }, 'against'],
+    [{ format: 'markdown', fix: '0' }, 'fix'],
+    [{ format: 'markdown', fix: 'two' }, 'fix'],
+    [{ format: 'markdown', paper: 'a4' }, 'paper'],
+    [{ format: 'pdf', fix: '1' }, 'fix'],
     [{ format: 'csv', template: 'corporate' }, 'template'],
     [{ format: 'json', against: '20261006-143022-a1b2c3' }, 'against'],
   ])('%j is refused, naming %s', async (query, field) => {
@@ -73,7 +77,7 @@ describe('options of a report', () => {
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'template.yaml'), 'title: Quarterly review\n');
     const scanId = await finishedScan([port(22)]);
-    for (const format of ['html']) {
+    for (const format of ['html', 'markdown']) {
       const query = { format, template: 'corporate' };
       const response = await service.app.inject({ url: exportUrl(scanId, query) });
       expect([format, response.statusCode, response.body]).toEqual([
@@ -142,6 +146,18 @@ it('an earlier scan of another tenant is as unknown as one that never was', asyn
   }
 });
 
+it('a fix that the report does not have is named before the first byte', async () => {
+  const scanId = await finishedScan(syntheticScan({ hosts: 2, findings: 4 }).rows());
+  expect(
+    (await service.app.inject({ url: exportUrl(scanId, { format: 'markdown', fix: '1' }) })).statusCode,
+  ).toBe(200);
+  expect(await refusal(scanId, { format: 'markdown', fix: '99' })).toMatchObject({
+    status: 400,
+    code: 'invalid_request',
+    fields: [{ field: 'fix' }],
+  });
+});
+
 describe('the thread of a report', () => {
   it('ends when its client is gone, and its place is free again', async () => {
     const scanId = await finishedScan(syntheticScan({ hosts: 3000 }).rows());
@@ -163,7 +179,7 @@ describe('the thread of a report', () => {
   it('is not started for HEAD', async () => {
     const scanId = await finishedScan([port(22)]);
     const render = vi.spyOn(service.context.reports, 'render');
-    for (const format of ['html', 'pdf']) {
+    for (const format of ['html', 'pdf', 'markdown']) {
       const response = await service.app.inject({ method: 'HEAD', url: exportUrl(scanId, { format }) });
       expect([response.statusCode, response.body]).toEqual([200, '']);
     }

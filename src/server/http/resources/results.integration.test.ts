@@ -36,6 +36,7 @@ describe('export', () => {
     ['csv', 'text/csv; charset=utf-8', 'csv', /^host,port/],
     ['html', 'text/html; charset=utf-8', 'html', /^<!doctype html>/],
     ['pdf', 'application/pdf', 'pdf', /^%PDF-/],
+    ['markdown', 'text/markdown; charset=utf-8', 'md', /^# /],
     ['nmap', 'application/xml', 'xml', /^<\?xml version="1.0"/],
     ['sarif', 'application/sarif+json', 'sarif', /^\{"\$schema":/],
     ['tar.gz', 'application/gzip', 'tar.gz', /^\x1f/],
@@ -71,7 +72,7 @@ describe('export', () => {
     expect(names.every((name) => name.startsWith(`${scanId}/`))).toBe(true);
   });
 
-  it.each(['json', 'jsonl', 'csv', 'html', 'pdf', 'nmap', 'sarif', 'tar.gz'])(
+  it.each(['json', 'jsonl', 'csv', 'html', 'pdf', 'markdown', 'nmap', 'sarif', 'tar.gz'])(
     'gives what is there of a waiting scan as %s',
     async (format) => {
       const scanId = await service.submit('waiting');
@@ -91,7 +92,7 @@ describe('export', () => {
         fields: [
           {
             field: 'format',
-            reason: 'must be one of json, jsonl, csv, html, pdf, nmap, sarif, tar.gz, artifacts',
+            reason: 'must be one of json, jsonl, csv, html, pdf, markdown, nmap, sarif, tar.gz, artifacts',
           },
         ],
       },
@@ -110,9 +111,9 @@ describe('export', () => {
     const scanIds = [await finishedScan([port(22)], '../../x" Set-Cookie: a=b')];
     if (response.statusCode === 201) scanIds.push(response.json().data.scan_id);
     for (const scanId of scanIds) {
-      for (const format of ['json', 'jsonl', 'csv', 'html', 'pdf', 'nmap', 'sarif', 'tar.gz']) {
+      for (const format of ['json', 'jsonl', 'csv', 'html', 'pdf', 'markdown', 'nmap', 'sarif', 'tar.gz']) {
         const file = await service.app.inject({ url: exportUrl(scanId, format) });
-        const extension = { nmap: 'xml' }[format] ?? format;
+        const extension = { nmap: 'xml', markdown: 'md' }[format] ?? format;
         expect(file.headers['content-disposition']).toBe(`attachment; filename="${scanId}.${extension}"`);
         expect(file.headers['set-cookie']).toBeUndefined();
         expect(file.headers['x-content-type-options']).toBe('nosniff');
@@ -164,7 +165,7 @@ function* manyPorts(count: number): Generator<ResultRow> {
 }
 
 describe('a scan that is deleted during its export', () => {
-  it.each(['json', 'jsonl', 'csv', 'html', 'pdf', 'nmap', 'sarif', 'tar.gz'])(
+  it.each(['json', 'jsonl', 'csv', 'html', 'pdf', 'markdown', 'nmap', 'sarif', 'tar.gz'])(
     'T-039 ends %s cleanly',
     async (format) => {
       const scanId = await finishedScan(manyPorts(20_000));

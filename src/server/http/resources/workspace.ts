@@ -66,7 +66,7 @@ export const exportQuery = Type.Object({
     Type.String({
       default: 'json',
       description:
-        'json, jsonl, csv, html, pdf (reports for people), nmap (XML), sarif, tar.gz (the folder of ' +
+        'json, jsonl, csv, html, pdf, markdown (reports for people), nmap (XML), sarif, tar.gz (the folder of ' +
         'the scan; alias `artifacts`)',
     }),
   ),
@@ -74,17 +74,20 @@ export const exportQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'html, pdf: name of a template, a folder in config/templates of the workspace',
+      description: 'html, pdf, markdown: name of a template, a folder in config/templates of the workspace',
     }),
   ),
   against: Type.Optional(
     Type.String({
       pattern: scanIdPattern.source,
       description:
-        'html, pdf: ID of an earlier scan; the report says what changed since. Both must have finished',
+        'html, pdf, markdown: ID of an earlier scan; the report says what changed since. Both must have finished',
     }),
   ),
   paper: Type.Optional(Type.Enum([...papers], { description: 'html, pdf: size of pages; default a4' })),
+  fix: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'markdown: the number of one fix, for a ticket about it alone' }),
+  ),
 });
 
 export function workspaceRoutes(app: App, context: RouteContext): void {

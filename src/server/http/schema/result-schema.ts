@@ -205,6 +205,8 @@ export const exportFiles = {
   content: {
     ...resultFiles.content,
     'text/html': markup('a self-contained report without scripts'),
+    'application/pdf': { schema: Type.String({ contentMediaType: 'application/pdf' }) },
+    'text/markdown': markup('a report as the body of a ticket'),
     'application/xml': markup('the XML output format of nmap, 1.05'),
     'application/sarif+json': { schema: openObject },
     'application/gzip': { schema: Type.String({ contentMediaType: 'application/gzip' }) },
