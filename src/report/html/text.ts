@@ -41,7 +41,7 @@ export function paragraphText(text: string): string {
 }
 
 /** The start of a long text, and the number of missing characters. */
-export function shortenedText(text: string, limit: number): string {
+function shortenedText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `${text.slice(0, limit).toWellFormed()} … ${numberText(text.length - limit)} more characters`;
 }

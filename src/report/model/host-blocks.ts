@@ -152,7 +152,9 @@ function addHostFacts(block: HostBlock, row: HostRow): void {
   block.system = row.os ? oneLine(systemName(row.os), maxTextLength) : null;
   block.systemConfidence = row.os?.confidence ?? null;
   block.kind =
-    row.device_type && row.device_type !== 'unknown' ? oneLine(row.device_type, maxTextLength) : null;
+    row.device_type && row.device_type !== 'unknown'
+      ? oneLine(row.device_type.replaceAll('_', ' '), maxTextLength)
+      : null;
   block.mac = optionalLine(row.mac);
   block.vendor = optionalLine(row.vendor);
   block.method = optionalLine(row.method);

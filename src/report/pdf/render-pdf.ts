@@ -9,8 +9,12 @@ import { openDocument, openTypefaces } from './pdf-document.ts';
 import type { ReportPages, SectionSteps } from './report-pages.ts';
 import { drawContents } from './sections/contents.ts';
 import { drawCover } from './sections/cover.ts';
+import { drawCoverage } from './sections/coverage.ts';
 import { drawFindings } from './sections/findings.ts';
 import { drawFixList } from './sections/fix-list.ts';
+import { drawHosts } from './sections/hosts.ts';
+import { drawMethodology } from './sections/methodology.ts';
+import { drawServices } from './sections/services.ts';
 import { drawSummary } from './sections/summary.ts';
 import { PdfSheet } from './sheet/pdf-sheet.ts';
 import { MeasuringSheet, type Sheet } from './sheet/sheet.ts';
@@ -24,6 +28,10 @@ const sections: readonly ((pages: ReportPages) => SectionSteps)[] = [
   drawSummary,
   drawFixList,
   drawFindings,
+  drawHosts,
+  drawServices,
+  drawCoverage,
+  drawMethodology,
 ];
 
 /**

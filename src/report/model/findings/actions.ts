@@ -9,7 +9,7 @@ import { type CountedKind, inReportOrder } from './kinds.ts';
 import { PlaceList } from './places.ts';
 import { byUrgency, isLikelyExploited, reasonOf } from './ranking.ts';
 import type { SeenFinding } from './seen-finding.ts';
-import { HighestVersion } from './seen-versions.ts';
+import { UpdateTarget } from './seen-versions.ts';
 
 /** Actions of a report; the findings of further ones share one. */
 const maxActions = 5000;
@@ -64,7 +64,7 @@ export class CountedAction {
   readonly #named: NamedAction;
   readonly #kinds = new Set<CountedKind>();
   readonly #places: PlaceList;
-  readonly #fixed = new HighestVersion();
+  readonly #target = new UpdateTarget();
   /** The place that is being counted: findings of one port follow each other. */
   #place: FindingPlace | null = null;
   #lastHost = 0;
@@ -108,7 +108,7 @@ export class CountedAction {
     if (finding.epss !== null) action.epss = Math.max(action.epss ?? 0, finding.epss);
     if (finding.cvss !== null) action.cvss = Math.max(action.cvss ?? 0, finding.cvss.score);
     if (finding.backportNote !== null) action.backported += 1;
-    this.#fixed.add(finding);
+    this.#target.add(finding);
     if (kind) this.#kinds.add(kind);
     this.#addPlace(place);
   }
@@ -142,17 +142,17 @@ export class CountedAction {
   /** Of an update: what the kind says whose fixed version the update installs, so that both name the same version. */
   #remediation(): string {
     const remedied = this.action.kinds.filter(({ remediation }) => remediation !== '');
-    const { version } = this.#fixed;
+    const version = this.#target.fixed;
     const last = remedied.find(({ versions }) => version !== null && versions?.fixed === version);
     const chosen = this.#named.update && last ? last : remedied[0];
     return chosen?.remediation ?? '';
   }
 
   #updateText(): string {
-    const { version, unknown } = this.#fixed;
-    const later = unknown > 0 ? ' or later' : '';
-    const to = version === null ? '' : ` to ${version}${later}`;
-    const fix = this.action.backported > 0 ? " or install the distribution's fix" : '';
+    const { text } = this.#target;
+    const to = text === '' ? '' : ` to ${text}`;
+    const comma = text.endsWith('later') ? ',' : '';
+    const fix = this.action.backported > 0 ? `${comma} or install the distribution's fix` : '';
     return `${this.#named.text}${to}${fix}`;
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../../domain/finding.ts';
 import { findingRow } from '../../fixtures/report-of-rows.ts';
 import { readFinding } from './seen-finding.ts';
-import { HighestVersion, SeenVersions } from './seen-versions.ts';
+import { SeenVersions, UpdateTarget } from './seen-versions.ts';
 
 const openssh = 'cpe:2.3:a:openbsd:openssh:*:*:*:*:*:*:*:*';
 const read = (more: Partial<Finding>) => readFinding(findingRow('10.0.0.1', 22, 'CVE-1', more), null);
@@ -44,21 +44,39 @@ describe('the versions of a kind', () => {
   });
 });
 
-describe('the highest fixed version', () => {
-  const highest = (...fixed: (string | null)[]) => {
-    const versions = new HighestVersion();
-    for (const fixed_in of fixed) versions.add(read({ fixed_in, cpe: openssh }));
-    return [versions.version, versions.unknown];
+describe('the version that an update has to reach', () => {
+  const target = (...findings: Partial<Finding>[]) => {
+    const versions = new UpdateTarget();
+    for (const more of findings) versions.add(read({ cpe: openssh, ...more }));
+    return versions.text;
   };
+  const fixed = (...versions: (string | null)[]) => target(...versions.map((fixed_in) => ({ fixed_in })));
 
   it.each([
-    [['9.8p1', '8.10p1', '9.3p2'], '9.8p1', 0],
-    [['9.8p1', null], '9.8p1', 1],
-    [[null], null, 1],
-    [['the latest'], null, 0],
-    [['9.8p1', 'the latest'], null, 0],
-    [[], null, 0],
-  ])('of %j is %s', (fixed, version, unknown) => {
-    expect(highest(...fixed)).toEqual([version, unknown]);
+    [['9.8p1', '8.10p1', '9.3p2'], '9.8p1'],
+    [['9.8p1', null], '9.8p1 or later'],
+    [[null], ''],
+    [['the latest'], ''],
+    [['9.8p1', 'the latest'], ''],
+    [[], ''],
+  ])('of fixed versions %j is %j', (versions, text) => {
+    expect(fixed(...versions)).toBe(text);
+  });
+
+  it.each([
+    ['>= 8.5p1, <= 9.3p1', '9.8p1'],
+    ['9.3p1', '9.8p1'],
+    ['>= 8.5p1, <= 9.8p1', 'a version after 9.8p1'],
+    ['<= 9.9', 'a version after 9.9'],
+    ['>= 8.5p1', '9.8p1 or later'],
+    ['all versions', '9.8p1 or later'],
+    ['<= odd', '9.8p1 or later'],
+  ])('of a fixed version, and another finding that affects %j, is %j', (affected, text) => {
+    expect(target({ fixed_in: '9.8p1', affected: '< 9.8p1' }, { affected })).toBe(text);
+  });
+
+  it('is after the last affected one where no fixed one is known', () => {
+    expect(target({ affected: '>= 1.9.5, <= 1.25.2' }, { affected: '1.9.6' })).toBe('a version after 1.25.2');
+    expect(target({ affected: '<= 1.25.2' }, { affected: null })).toBe('');
   });
 });

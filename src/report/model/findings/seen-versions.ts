@@ -54,28 +54,67 @@ function orderOf(a: string, b: string, scheme: VersionScheme): number {
   return unreadable(a) - unreadable(b) || textOrder(a, b);
 }
 
-/** The highest of the versions that fix the findings of an update. */
-export class HighestVersion {
-  #highest: string | null = null;
-  #comparable = true;
-  /** Findings whose fixed version is unknown. */
-  unknown = 0;
+/** The highest of some versions of a product. */
+class HighestVersion {
+  /** Null without any. */
+  version: string | null = null;
+  comparable = true;
 
-  add({ fixedIn, cpe }: Pick<SeenFinding, 'fixedIn' | 'cpe'>): void {
-    if (fixedIn === null) {
-      this.unknown += 1;
+  add(version: string, scheme: VersionScheme): void {
+    // The first one is compared with itself: it may be no version at all.
+    const order = compareVersions(version, this.version ?? version, scheme);
+    if (order === null) this.comparable = false;
+    else if (order > 0 || this.version === null) this.version = shortenedText(version, maxVersionLength);
+  }
+}
+
+/** The version that an update has to reach so that all its findings are gone. */
+export class UpdateTarget {
+  readonly #fixed = new HighestVersion();
+  /** Of the findings whose fixed version is unknown. */
+  readonly #affected = new HighestVersion();
+  #unbounded = false;
+  #scheme: VersionScheme = 'dotted';
+
+  add({ fixedIn, affected, cpe }: Pick<SeenFinding, 'fixedIn' | 'affected' | 'cpe'>): void {
+    this.#scheme = schemeOfCpe(cpe);
+    if (fixedIn !== null) {
+      this.#fixed.add(fixedIn, this.#scheme);
       return;
     }
-    // The first one is compared with itself: it may be no version at all.
-    const order = compareVersions(fixedIn, this.#highest ?? fixedIn, schemeOfCpe(cpe));
-    if (order === null) this.#comparable = false;
-    else if (order > 0 || this.#highest === null) this.#highest = shortenedText(fixedIn, maxVersionLength);
+    const last = lastAffected(affected);
+    if (last === null) this.#unbounded = true;
+    else this.#affected.add(last, this.#scheme);
   }
 
-  /** Null if it is unknown, or versions cannot be compared. */
-  get version(): string | null {
-    return this.#comparable ? this.#highest : null;
+  /** `1.27.1`, `1.27.1 or later`, `a version after 1.25.2`; empty if it is unknown, or versions cannot be compared. */
+  get text(): string {
+    const [fixed, affected] = [this.#fixed, this.#affected];
+    if (!fixed.comparable) return '';
+    const open = this.#unbounded || !affected.comparable;
+    if (affected.version !== null && !this.#isBeyond(affected.version))
+      return open ? '' : `a version after ${affected.version}`;
+    if (fixed.version === null) return '';
+    return open ? `${fixed.version} or later` : fixed.version;
   }
+
+  /** The highest fixed version; null if none is known, or they cannot be compared. */
+  get fixed(): string | null {
+    return this.#fixed.comparable ? this.#fixed.version : null;
+  }
+
+  #isBeyond(affected: string): boolean {
+    const { version } = this.#fixed;
+    return version !== null && compareVersions(version, affected, this.#scheme) === 1;
+  }
+}
+
+/** `1.25.2` of `>= 1.9.5, <= 1.25.2`; the version itself where only one is affected; else null. */
+function lastAffected(affected: string | null): string | null {
+  if (affected === null || affected.length > 4 * maxVersionLength) return null;
+  const bound = affected.lastIndexOf('<=');
+  const version = (bound < 0 ? affected : affected.slice(bound + 2)).trim();
+  return /^\d[^\s,;<>=]*$/.test(version) ? version : null;
 }
 
 function schemeOfCpe(cpe: string | null): VersionScheme {

@@ -106,7 +106,9 @@ describe('what coverage lists', () => {
       [3, 'TLS'],
       [1, 'banner'],
     ]);
-    expect(unfinished[1]?.missing).toBe('It was not identified.');
+    expect(unfinished[1]?.missing).toBe(
+      'It was not identified. Service, product and findings may be missing.',
+    );
     expect(unfinishedLeft).toBe(0);
     const many = Array.from({ length: 300 }, (_, index) => portRow('10.0.0.1', index, { truncated: true }));
     const flood = (await reportOfRows([...many, portRow('10.0.0.1', 9999, { unidentified_reason: 'cut' })]))

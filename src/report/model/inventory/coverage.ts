@@ -155,16 +155,17 @@ function noteOf(
 }
 
 const unidentifiedTexts = new Map<string, string>([
-  ['timeout', 'No response to the probes in time. Service, product and findings may be missing.'],
-  ['rate', 'The rate limit left no time for its probes. Service, product and findings may be missing.'],
-  ['cut', 'The scan ended before its probes were done. Service, product and findings may be missing.'],
+  ['timeout', 'Some probes got no response in time.'],
+  ['rate', 'The rate limit left no time for some probes.'],
+  ['cut', 'The scan ended before its probes were done.'],
 ]);
 
 /** What is missing of a service; null if nothing is. */
 export function missingOf(row: PortRow): { weight: number; stage: string; missing: string } | null {
   const { unidentified_reason: reason, tls, partial, truncated } = row;
   if (reason) {
-    const missing = unidentifiedTexts.get(reason) ?? 'It was not identified.';
+    const known = row.service ? 'More of it' : 'Service, product and findings';
+    const missing = `${unidentifiedTexts.get(reason) ?? 'It was not identified.'} ${known} may be missing.`;
     return { weight: 0, stage: 'identification', missing };
   }
   if (tls?.survey === 'partial') {

@@ -8,6 +8,8 @@ import { baselineOf, type Line, layoutText, plain } from '../type/text-layout.ts
 
 /** Versions that are shown of more than five: oldest, newest, and the most frequent between. */
 const mostVersions = 5;
+/** Of a version at an end of the line. */
+const mostCharacters = 24;
 const height = 38;
 /** Of the line within its block. */
 const lineAt = 20;
@@ -79,7 +81,7 @@ function drawRange(flow: PageFlow, range: AffectedRange, severity: Severity, y: 
 }
 
 function endText(version: string | null, word: string): string {
-  return version === null ? `${word}: not known` : `${version} ${word}`;
+  return version === null ? `${word}: not known` : `${version.slice(0, mostCharacters)} ${word}`;
 }
 
 function drawDot({ sheet }: PageFlow, x: number, y: number, color: string, filled: boolean): void {

@@ -20,8 +20,16 @@ interface ParagraphOptions {
 const labelWidth = 76;
 const leadWidth = 480;
 
-/** A heading of a part of a section, with a note in gray beside it. It stays with what follows. */
-export function partHeading(flow: PageFlow, title: string, note: string | Piece[] = ''): void {
+/**
+ * A heading of a part of a section, with a note in gray beside it. It stays with what follows. With `anchor` it is a
+ * place with a bookmark.
+ */
+export function partHeading(
+  flow: PageFlow,
+  title: string,
+  note: string | Piece[] = '',
+  options: { anchor?: string } = {},
+): void {
   const noteStyle = styles.cellThird;
   const notes = typeof note === 'string' ? (note === '' ? [] : [plain(note, noteStyle)]) : note;
   const [heading] = layoutText(flow.faces, [plain(title, styles.h2)], contentWidth, { maxLines: 1 });
@@ -34,6 +42,7 @@ export function partHeading(flow: PageFlow, title: string, note: string | Piece[
     after: 5,
     draw: (y) => {
       const baseline = y + baselineOf(styles.h2);
+      if (options.anchor !== undefined) notePlace(flow, options.anchor, title, y);
       flow.sheet.open('H2');
       if (heading) drawLine(flow.sheet, heading, flow.left, baseline);
       flow.sheet.close();
@@ -43,6 +52,13 @@ export function partHeading(flow: PageFlow, title: string, note: string | Piece[
       flow.sheet.close();
     },
   });
+}
+
+/** Makes a part of a section a place with a bookmark. */
+function notePlace({ places, sheet }: PageFlow, anchor: string, title: string, y: number): void {
+  places.record(anchor, sheet.page);
+  sheet.anchor(anchor, y - 8);
+  sheet.bookmark(title, 1, y - 8);
 }
 
 /** The first sentences of a section. */
@@ -119,10 +135,14 @@ function drawLines(flow: PageFlow, { lines, line, baseline, x }: LaidParagraph):
   }
 }
 
-/** Small text below a table. */
+/** Small text below a table; a table draws its own (`Table.end`). */
 export function footnote(flow: PageFlow, pieces: string | Piece[]): void {
+  flow.place(footnoteBlock(flow, pieces));
+}
+
+export function footnoteBlock(flow: PageFlow, pieces: string | Piece[]): Block {
   const list = typeof pieces === 'string' ? [plain(pieces, styles.label)] : pieces;
-  paragraph(flow, list, { before: 6, after: 4, line: styles.label.line });
+  return paragraphBlock(flow, list, { before: 6, after: 4, line: styles.label.line });
 }
 
 /** A remark with a bar at its left. */
@@ -204,7 +224,12 @@ export function keptFact(flow: PageFlow, fact: Fact): void {
 /** One item of a list. */
 function factBlock(flow: PageFlow, fact: Fact): Block {
   const name = fact.label === '' ? [] : [plain(fact.label, styles.cellThird)];
-  const label = paragraphBlock(flow, name, { line: factLine, tag: 'Lbl' });
+  const label = paragraphBlock(flow, name, {
+    line: factLine,
+    tag: 'Lbl',
+    width: labelWidth - 4,
+    maxLines: 1,
+  });
   const value = paragraphBlock(flow, fact.value, { indent: labelWidth, line: factLine, tag: 'LBody' });
   return {
     height: Math.max(label.height, value.height),

@@ -1,6 +1,7 @@
 import { contentWidth } from '../paper.ts';
 import { colors, type Style, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, type Line, layoutText, type Piece, plain } from '../type/text-layout.ts';
+import { footnoteBlock } from './blocks.ts';
 import type { PageFlow } from './page-flow.ts';
 
 export interface Column {
@@ -42,6 +43,8 @@ export interface RowOptions {
   padding?: number;
   /** Name of its place: links lead to it, and its page is recorded. */
   anchor?: string;
+  /** Title of a bookmark below that of the section. */
+  bookmark?: string;
 }
 
 interface LaidCell {
@@ -57,57 +60,69 @@ interface LaidRow {
   height: number;
   padding: number;
   anchor: string | null;
+  bookmark: string | null;
   isSum: boolean;
 }
 
-const cellPadding = 8;
+/** Points at the right of each cell but the last. */
+export const cellPadding = 8;
 const rowPadding = 3.25;
 const headHeight = 17;
 const maxCellLines = 12;
 const numberReach = 16;
 
 /**
- * A table whose rows come one by one. It knows two rows ahead: its head stays with its first two rows, at least two
- * rows stand on each side of a page break, and the sum is never alone.
+ * A table whose rows come one by one. It knows three rows ahead: its head stays with its first two rows, at least two
+ * rows stand on each side of a page break, so three are never parted, and the sum is never alone.
  */
 export class Table {
   readonly #flow: PageFlow;
   readonly #columns: readonly Column[];
   readonly #headless: boolean;
+  /** Draws no lines between rows. */
+  readonly #bare: boolean;
   #pending: LaidRow[] = [];
   #begun = false;
   /** Rows on the current page. */
   #onPage = 0;
   #page = 0;
 
-  constructor(flow: PageFlow, columns: readonly Column[], options: { headless?: boolean } = {}) {
+  constructor(
+    flow: PageFlow,
+    columns: readonly Column[],
+    options: { headless?: boolean; bare?: boolean } = {},
+  ) {
     this.#flow = flow;
     this.#columns = columns;
     this.#headless = options.headless ?? false;
+    this.#bare = options.bare ?? false;
   }
 
   row(cells: readonly Cell[], options: RowOptions = {}): void {
     this.#pending.push(this.#layout(cells, options, false));
     const [first, second] = this.#pending;
-    if (this.#pending.length <= 2 || first === undefined || second === undefined) return;
+    if (this.#pending.length <= 3 || first === undefined || second === undefined) return;
     this.#pending.shift();
     this.#place(first, this.#begun ? 0 : second.height);
   }
 
-  /** Ends the table, with a row of sums if there is one. */
-  end(sum: readonly Cell[] | null = null): void {
+  /** Ends the table, with a row of sums and with small text below that stays with the last rows. */
+  end(sum: readonly Cell[] | null = null, note: string | Piece[] | null = null): void {
     if (sum !== null) this.#pending.push(this.#layout(sum, {}, true));
     const rows = this.#pending;
     this.#pending = [];
+    const foot = note === null ? null : footnoteBlock(this.#flow, note);
+    const below = foot === null ? 0 : foot.height + (foot.before ?? 0);
     // The last rows stay together, with the sum three of them.
     for (const [index, row] of rows.entries()) {
       const rest = rows.slice(index + 1).reduce((height, next) => height + next.height, 0);
       const together = !this.#begun || index >= rows.length - (sum === null ? 2 : 3);
-      this.#place(row, together ? rest : 0);
+      this.#place(row, together ? rest + below : 0);
     }
     if (!this.#begun) return;
     this.#flow.sheet.close();
     this.#flow.sheet.close();
+    if (foot !== null) this.#flow.place(foot);
   }
 
   /** Places a row, together with the height that has to follow it on the page. */
@@ -181,6 +196,7 @@ export class Table {
       sheet.anchor(row.anchor, y - headHeight);
       flow.places.record(row.anchor, sheet.page);
     }
+    if (row.bookmark !== null) sheet.bookmark(row.bookmark, 1, y - headHeight);
     const top = y + row.padding;
     const baseline = Math.max(0, ...row.cells.map(firstBaseline));
     sheet.open('TR');
@@ -191,10 +207,8 @@ export class Table {
       sheet.close();
     }
     sheet.close();
-    const bottom = y + row.height;
-    if (!row.isSum) {
-      sheet.artifact(() => sheet.rule(flow.left, bottom, flow.right, bottom, colors.rowLine, 0.5));
-    }
+    if (!row.isSum && !this.#bare) this.#drawLine(y + row.height, colors.rowLine, 0.5);
+    else if (row.isSum && this.#bare) this.#drawLine(y, colors.headLine, 0.75);
     flow.advance(row.height);
   }
 
@@ -208,6 +222,11 @@ export class Table {
     sheet.open('Figure', { alt: chart.alt, bbox: [x, y, x + width, y + height] });
     sheet.content(draw);
     sheet.close();
+  }
+
+  #drawLine(y: number, color: string, width: number): void {
+    const { sheet, left, right } = this.#flow;
+    sheet.artifact(() => sheet.rule(left, y, right, y, color, width));
   }
 
   #widthOf(index: number, columns: number): number {
@@ -229,7 +248,8 @@ export class Table {
       index += columns;
     }
     const inner = Math.max(11, ...laid.map(heightOfCell));
-    return { cells: laid, height: inner + 2 * padding, padding, anchor: options.anchor ?? null, isSum };
+    const { anchor = null, bookmark = null } = options;
+    return { cells: laid, height: inner + 2 * padding, padding, anchor, bookmark, isSum };
   }
 
   #layoutCell(cell: Cell, index: number, columns: number, x: number, isSum: boolean): LaidCell {

@@ -1,6 +1,6 @@
 import { findingClasses, type Severity, severities } from '../../../domain/finding.ts';
 import { classPieces, exploitedChip, severityPieces } from '../figures/marks.ts';
-import { footnote, partHeading } from '../flow/blocks.ts';
+import { partHeading } from '../flow/blocks.ts';
 import { columns, Table } from '../flow/table.ts';
 import { contentWidth } from '../paper.ts';
 import type { ReportPages } from '../report-pages.ts';
@@ -102,9 +102,8 @@ function drawMarks({ flow }: ReportPages): void {
     [plain('CVSS ', styles.cellSecond), plain('9.8', styles.cellStrong)],
     'Technical severity, 0 to 10. A check has none: –',
   ]);
-  table.end();
-  footnote(
-    flow,
+  table.end(
+    null,
     'Color only repeats what the shape says. All times are UTC. A dash (–) is not known or does not apply; 0 was counted.',
   );
 }

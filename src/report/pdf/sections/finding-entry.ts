@@ -137,9 +137,8 @@ function drawPlaces(pages: ReportPages, kind: FindingKind): void {
   const list: readonly Column[] = isWide ? wideColumns : placeColumns;
   const table = new Table(flow, list);
   for (const place of shown) table.row(placeRow(place).slice(0, list.length));
-  table.end();
   const left = kind.counts.all - shown.length;
-  if (left > 0) footnote(flow, leftPieces(kind, left));
+  table.end(null, left > 0 ? leftPieces(kind, left) : null);
 }
 
 function placeRow(place: FindingPlace) {

@@ -2,7 +2,7 @@ import { findingClasses, severities } from '../../../domain/finding.ts';
 import type { Action, ClassCounts, FindingPlace } from '../../model/report.ts';
 import { numberText } from '../../model/report-text.ts';
 import { classCount, emptySlot, exploitedChip, severityCount } from '../figures/marks.ts';
-import { footnote, lead, templateBlock } from '../flow/blocks.ts';
+import { lead, templateBlock } from '../flow/blocks.ts';
 import { type Cell, type Column, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { type Style, styles } from '../type/styles.ts';
@@ -28,16 +28,15 @@ export function* drawFixList(pages: ReportPages): Generator<void> {
     yield;
   }
   const { summary } = report;
-  table.end([
-    '',
-    'All',
-    numberText(summary.hostsWithFindings),
-    numberText(summary.findings),
-    '',
-    classPieces(pages, summary.classes, styles.numberStrong),
-  ]);
-  footnote(
-    flow,
+  table.end(
+    [
+      '',
+      'All',
+      numberText(summary.hostsWithFindings),
+      numberText(summary.findings),
+      '',
+      classPieces(pages, summary.classes, styles.numberStrong),
+    ],
     'Hosts are counted once in the last line. An action stands once even when it removes several findings on one host.',
   );
   templateBlock(flow, report.options.template?.blocks.fixes);

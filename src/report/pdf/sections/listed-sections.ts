@@ -33,7 +33,7 @@ export const listedSections = {
   services: {
     title: 'Services and products',
     note: ({ services }) => pluralText(services.openPorts, 'open port'),
-    when: ({ services }) => services.openPorts > 0,
+    when: ({ services, compliance, extras }) => services.openPorts + compliance.length + extras.length > 0,
   },
   certificates: {
     title: 'Certificates that expire',

@@ -19,7 +19,7 @@ import {
   signPiece,
   stateMark,
 } from '../figures/marks.ts';
-import { banner, footnote, lead, partHeading, templateBlock, templateBlockHeight } from '../flow/blocks.ts';
+import { banner, lead, partHeading, templateBlock, templateBlockHeight } from '../flow/blocks.ts';
 import { type Cell, type Column, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { colors, styles } from '../type/styles.ts';
@@ -222,10 +222,9 @@ function drawChanges(pages: ReportPages, changes: ReportChanges): void {
     const what = `${numberText(count)} not comparable`;
     table.row([[signPiece('?')], what, [plain(example, styles.mono)], reason]);
   }
-  table.end();
   const left = changes.items.length - items.length + changes.itemsLeft;
-  if (left > 0)
-    footnote(flow, `${pluralText(left, 'more change')}: in the HTML report and with portolan scan diff.`);
+  const more = `${pluralText(left, 'more change')}: in the HTML report, and with portolan scan diff.`;
+  table.end(null, left > 0 ? more : null);
 }
 
 function changesNote(changes: ReportChanges): string {

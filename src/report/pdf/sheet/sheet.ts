@@ -8,6 +8,7 @@ export type Tag =
   | 'H1'
   | 'H2'
   | 'H3'
+  | 'H4'
   | 'P'
   | 'Code'
   | 'Figure'

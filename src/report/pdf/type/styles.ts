@@ -58,6 +58,8 @@ export const styles = {
   h1: { ...style('semibold', 20, 24), tracking: -10 },
   h2: style('semibold', 12, 16),
   h3: style('semibold', 10, 14),
+  hostTitle: style('mono', 11, 16),
+  hostName: style('regular', 10, 16, colors.second),
   h3Mono: style('mono', 9.4, 14),
   lead: style('regular', 10, 15, colors.second),
   leadStrong: style('semibold', 10, 15),
