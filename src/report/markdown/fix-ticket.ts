@@ -30,7 +30,7 @@ export function* fixTicket(report: Report, action: Action): Generator<string> {
 }
 
 function checkFirst({ backported, findings }: Action, note: string): string {
-  const amount = `${numberText(backported)} of ${pluralText(findings, 'finding')} may be fixed without a new version.`;
+  const amount = `${numberText(backported)} of ${pluralText(findings, 'finding')} may be fixed without a new version, for example:`;
   return `**Check before acting:** ${amount} ${markdownText(note, ticketText.paragraph)}`;
 }
 

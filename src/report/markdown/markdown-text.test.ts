@@ -11,6 +11,8 @@ const entities: Record<string, string> = {
   '&#96;': '`',
   '&#124;': '|',
   '&amp;': '&',
+  '&#8296;': '',
+  '&#8297;': '',
 };
 
 /** Pieces that mean something in Markdown, HTML, trackers or chats, mixed with any characters. */
@@ -144,6 +146,7 @@ describe('text in Markdown', () => {
     ['a|b', 'a&#124;b'],
     ['two\nlines', 'two\\\\x0alines'],
     ['http_server _em_', 'http_server \\_em\\_'],
+    ['שלום', '&#8296;שלום&#8297;'],
     ['OpenSSH 9.2p1 (Debian)', 'OpenSSH 9.2p1 (Debian)'],
   ])('writes %j as %j', (text, markdown) => {
     expect(markdownText(text, most)).toBe(markdown);

@@ -21,7 +21,16 @@ function visibleLineOf(text: string, length: number): string {
 export function markdownText(text: string, length: number): string {
   const parts = visibleLineOf(text, length).split(/([\s`|<>]+)/);
   const escaped = parts.map((part) => (isLively(part) ? codeSpan(part) : escapedPart(part))).join('');
-  return escaped.replace(/^(?=[-+=])/, '\\').replace(/^(\d{1,9})(?=[.)](?:\s|$))/, '$1\\');
+  const harmless = escaped.replace(/^(?=[-+=])/, '\\').replace(/^(\d{1,9})(?=[.)](?:\s|$))/, '$1\\');
+  return isolated(harmless);
+}
+
+/** Hebrew, Arabic and other scripts that run from right to left. */
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Text from right to left must not turn what stands around it: marks, as entities, that isolate it. */
+function isolated(markdown: string): string {
+  return rightToLeft.test(markdown) ? `&#8296;${markdown}&#8297;` : markdown;
 }
 
 /** Mentions, mail and web addresses, references to issues, commands of chats. */
@@ -46,10 +55,8 @@ export function markdownCode(text: string | null, length: number): string {
   const shown = visibleLineOf(text ?? '', length);
   if (shown === '') return unknownText;
   // Within code, tables and paragraphs escape a pipe in different ways: it stands outside.
-  return shown
-    .split('|')
-    .map((part) => (part === '' ? '' : codeSpan(part)))
-    .join('&#124;');
+  const parts = shown.split('|').map((part) => (part === '' ? '' : codeSpan(part)));
+  return isolated(parts.join('&#124;'));
 }
 
 /** Of a text without line breaks and pipes. */

@@ -13,6 +13,25 @@ async function texts(...findings: Partial<Finding>[]): Promise<string[]> {
   return (await reportOfRows(rows)).actions.map(({ text }) => text);
 }
 
+describe('the remedy of an update', () => {
+  it('names the version that the update installs, and keeps what else helps', async () => {
+    const first = {
+      ...update,
+      fixed_in: '9.8p1',
+      kev: true,
+      remediation: 'Update OpenSSH to 9.8p1 or later. Until then, set LoginGraceTime to 0.',
+    };
+    const second = { ...update, fixed_in: '9.10p1', remediation: 'Update OpenSSH to 9.10p1 or later.' };
+    const rows = [first, second].map((more, index) => findingRow('10.0.0.1', 22, `CVE-${index}`, more));
+    const [action] = (await reportOfRows(rows)).actions;
+    expect(action?.remediation).toBe(
+      'Update OpenSSH to 9.10p1 or later. Until then, set LoginGraceTime to 0.',
+    );
+    const [alone] = (await reportOfRows(rows.slice(0, 1))).actions;
+    expect(alone?.remediation).toBe(first.remediation);
+  });
+});
+
 describe('the text of an action', () => {
   it('of an update names the highest fixed version', async () => {
     expect(await texts({ ...update, fixed_in: '9.8p1' }, { ...update, fixed_in: '9.10p1' })).toEqual([

@@ -51,6 +51,11 @@ export function remedyOf(finding: SeenFinding): NamedAction {
   return { key: `do ${text}`, text, update: false };
 }
 
+/** The version in `9.8p1 or later. Where` ends no sentence. */
+function sentencesOf(text: string): string[] {
+  return text.split(/(?<=[.!?])\s+(?=\p{Lu})/u);
+}
+
 /** Without its full stop. */
 function firstSentence(text: string): string {
   const line = oneLine(text, 2 * maxActionLength);
@@ -139,13 +144,21 @@ export class CountedAction {
     if (this.#named.update) action.text = this.#updateText();
   }
 
-  /** Of an update: what the kind says whose fixed version the update installs, so that both name the same version. */
+  /**
+   * What the first kind says. Of an update, the advice of the kind with the version that the update installs comes
+   * first, and of the first kind all but the sentences about another version.
+   */
   #remediation(): string {
     const remedied = this.action.kinds.filter(({ remediation }) => remediation !== '');
     const version = this.#target.fixed;
+    const [first] = remedied;
     const last = remedied.find(({ versions }) => version !== null && versions?.fixed === version);
-    const chosen = this.#named.update && last ? last : remedied[0];
-    return chosen?.remediation ?? '';
+    if (!first || !last || last === first || !this.#named.update) return first?.remediation ?? '';
+    const own = first.versions?.fixed ?? null;
+    const more = sentencesOf(first.remediation).filter(
+      (sentence) => !last.remediation.includes(sentence) && (own === null || !sentence.includes(own)),
+    );
+    return [last.remediation, ...more].join(' ');
   }
 
   #updateText(): string {
