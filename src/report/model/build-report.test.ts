@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { classOf, findingClasses, noFindings, severities } from '../../domain/finding.ts';
+import { hostileRows, text } from '../../../test/result-rows.ts';
+import { classOf, findingClasses, noFindings, type Severity, severities } from '../../domain/finding.ts';
 import type { ResultRow } from '../../domain/result.ts';
+import { renderJson } from '../../workspace/render/json.ts';
+import { streamOf } from '../fixtures/report-of-rows.ts';
 import { type SyntheticScanOptions, syntheticScan } from '../fixtures/synthetic-scan.ts';
 import type { ReportOptions } from '../report-facts.ts';
 import { buildReport } from './build-report.ts';
@@ -98,7 +101,61 @@ const scans: [string, SyntheticScanOptions][] = [
   ['hostile', { hosts: 20, hostile: true, errors: 3, extras: 4, compliance: true }],
 ];
 
+/** A scan with an odd text everywhere. */
+function hostileScan(text: string) {
+  return {
+    facts: { ...syntheticScan({ hosts: 1 }).facts, title: text },
+    rows: () => streamOf(hostileRows(text)),
+  };
+}
+
+interface JsonHost {
+  ports: { vulnerabilities?: { severity: Severity }[] }[];
+  vulnerabilities?: { severity: Severity }[];
+}
+
 describe('counts of a report', () => {
+  it('equal those of the JSON of the same scan', async () => {
+    for (let seed = 1; seed <= 30; seed++) {
+      const scan = syntheticScan({
+        seed,
+        hosts: seed * 2,
+        findings: seed * 9,
+        canceled: seed % 5 === 0,
+        ipv6: 0.2,
+      });
+      const { summary } = (await madeOf(scan)).report;
+      const json = JSON.parse(await text(renderJson(scan.facts, scan.rows())));
+      const hosts: JsonHost[] = json.results;
+      const ports = hosts.flatMap((host) => host.ports);
+      const found = [...hosts, ...ports].flatMap(({ vulnerabilities = [] }) => vulnerabilities);
+      expect([summary.hosts, summary.openPorts, summary.findings]).toEqual([
+        hosts.length,
+        ports.length,
+        found.length,
+      ]);
+      expect(found.length).toBe(seed * 9);
+      for (const severity of severities)
+        expect(summary.severities[severity]).toBe(found.filter((each) => each.severity === severity).length);
+      expect(summary.severities).toEqual(json.summary.severity_counts);
+    }
+  });
+
+  it.each([
+    ['a name of a prototype', '__proto__'],
+    ['another', 'constructor'],
+    ['nothing', ''],
+    ['control characters', '\0\u202e<script>'],
+    ['300,000 characters', 'x'.repeat(300_000)],
+  ])('of a scan that says %s everywhere add up', async (_what, odd) => {
+    const { report, blocks } = await madeOf(hostileScan(odd));
+    expectSums(report);
+    expect(report.summary.findings).toBe(3);
+    expect(blocks.length).toBe(1);
+    expect(JSON.stringify({ ...report, facts: null }).length).toBeLessThan(200_000);
+    expect(JSON.stringify(blocks).length).toBeLessThan(200_000);
+  });
+
   it.each(scans)('of the scan %s are those of its rows, and add up', async (_name, scanOptions) => {
     const scan = syntheticScan(scanOptions);
     const { report, blocks } = await madeOf(scan);

@@ -37,6 +37,13 @@ describe('the first sentences of the sections', () => {
     expect(unasked.leads.summary).toBe('1 host answered. Findings were not asked for.');
   });
 
+  it('of a partial scan say so far', async () => {
+    const partial = { status: 'failed', partial: true, failure: { code: 'timeout', message: 'Too long.' } };
+    const { leads } = await reportOfRows([hostRow('10.0.0.1'), findingRow('10.0.0.1', 80, 'a')], partial);
+    expect(leads.summary).toMatch(/^1 host answered\. It has 1 finding so far, 0 of them critical or high\./);
+    expect(leads.fixes).toBe('One action removes 1 finding so far.');
+  });
+
   it('of one finding are singular', async () => {
     const rows = [
       hostRow('10.0.0.1'),

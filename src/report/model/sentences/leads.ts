@@ -8,6 +8,8 @@ type LeadFacts = Pick<
   'summary' | 'actions' | 'kinds' | 'kindsLeft' | 'hosts' | 'services' | 'certificates'
 > & {
   evaluated: boolean;
+  /** The scan did not reach its end: numbers are those so far. */
+  partial: boolean;
 };
 
 /** The first sentences of the sections. */
@@ -22,12 +24,13 @@ export function leadsOf(facts: LeadFacts): Report['leads'] {
   };
 }
 
-function summaryLead({ summary, actions, evaluated }: LeadFacts): string {
+function summaryLead({ summary, actions, evaluated, partial }: LeadFacts): string {
+  const soFar = partial ? ' so far' : '';
   const hosts = `${pluralText(summary.hosts, 'host')} answered.`;
   if (summary.findings === 0)
-    return evaluated ? `${hosts} No findings on them.` : `${hosts} Findings were not asked for.`;
+    return evaluated ? `${hosts} No findings on them${soFar}.` : `${hosts} Findings were not asked for.`;
   const they = summary.hosts === 1 ? 'It has' : 'They have';
-  const findings = `${they} ${pluralText(summary.findings, 'finding')}, ${numberText(summary.criticalOrHigh.all)} of them critical or high.`;
+  const findings = `${they} ${pluralText(summary.findings, 'finding')}${soFar}, ${numberText(summary.criticalOrHigh.all)} of them critical or high.`;
   return [hosts, findings, exploitedText(summary), exploitedActionsText(summary, actions)]
     .filter((text) => text !== '')
     .join(' ');
@@ -47,9 +50,9 @@ function exploitedActionsText({ exploited }: ReportSummary, actions: readonly Ac
   return `The first ${wordedCount(count)} actions of the fix list remove ${whom}.`;
 }
 
-function fixLead({ summary, actions }: LeadFacts): string {
+function fixLead({ summary, actions, partial }: LeadFacts): string {
   if (actions.length === 0) return 'There is nothing to fix in what was found.';
-  const remove = `${countedText(actions.length, 'action')} ${actions.length === 1 ? 'removes' : 'remove'} ${pluralText(summary.findings, 'finding')}.`;
+  const remove = `${countedText(actions.length, 'action')} ${actions.length === 1 ? 'removes' : 'remove'} ${pluralText(summary.findings, 'finding')}${partial ? ' so far' : ''}.`;
   const order =
     'Known exploited first, then by how likely exploitation is, then by severity; the class says how sure each is.';
   return actions.length === 1 ? remove : `${remove} ${order}`;
