@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Finding } from '../../domain/finding.ts';
@@ -76,6 +77,8 @@ export interface Comparison {
 
 type Change = { [L in ChangeList]: { list: L; item: ChangeLists[L] } }[ChangeList];
 
+/** How long a comparison works before other work of the process has its turn, milliseconds. */
+const longestStretch = 10;
 /** Items of a list kept in memory; for a longer one both records are read again. */
 const maxHeldItems = 10_000;
 
@@ -200,7 +203,12 @@ async function* walkChanges(
   moves?: MovedHosts,
 ): AsyncGenerator<Change | 'unchanged'> {
   let host: HostComparison | null = null;
+  let since = performance.now();
   for await (const pair of pairRows(after.rows(), before.rows())) {
+    if (performance.now() - since > longestStretch) {
+      await setImmediate();
+      since = performance.now();
+    }
     signal?.throwIfAborted();
     const address = pair.after?.host ?? pair.before?.host ?? '';
     if (host?.address !== address) {
