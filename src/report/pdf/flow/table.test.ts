@@ -54,6 +54,26 @@ describe('a table', () => {
     expect(rowsOf(sheet, 2)).toHaveLength(2);
   });
 
+  it('is not parted if it has three rows', () => {
+    const { sheet, flow } = begin();
+    flow.advance(flow.remaining - 17 - 2 * 17.5);
+    const table = new Table(flow, list);
+    fill(table, 3);
+    table.end();
+    expect(rowsOf(sheet, 1)).toEqual([]);
+    expect(rowsOf(sheet, 2)).toHaveLength(3);
+  });
+
+  it('has bookmarks of rows on the pages where they stand', () => {
+    const { sheet, flow } = begin();
+    const table = new Table(flow, list);
+    fill(table, perPage);
+    table.row(['row 40', '40'], { bookmark: '192.0.2.0/24' });
+    fill(table, 2);
+    table.end();
+    expect(sheet.bookmarks).toEqual([{ title: '192.0.2.0/24', level: 1, page: 2 }]);
+  });
+
   it('does not leave the sum alone', () => {
     const { sheet, flow } = begin();
     const table = new Table(flow, list);
