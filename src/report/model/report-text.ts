@@ -1,4 +1,4 @@
-import type { FindingClass, Severity } from '../../domain/finding.ts';
+import type { Severity } from '../../domain/finding.ts';
 import type { Protocol } from '../../domain/host.ts';
 
 /** Stands for a number or text that is not known; what was counted is `0`. */
@@ -159,11 +159,6 @@ export function endpointText(host: string, port: number | null): string {
 /** `Critical` */
 export function severityWord(severity: Severity): string {
   return capitalText(severity);
-}
-
-/** `Certain` */
-export function classWord(name: FindingClass): string {
-  return capitalText(name);
 }
 
 /** A text at the start of a line. */

@@ -22,6 +22,7 @@ describe('evidence of a kind', () => {
       ['c', 1],
     ]);
     expect(list.left).toBe(3);
+    expect(listOf(['a', 'ab']).items.length).toBe(2);
   });
 
   it('keeps 4,000 characters and names the length of all', () => {

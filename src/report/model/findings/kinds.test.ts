@@ -27,6 +27,7 @@ describe('kinds of findings', () => {
       ['10.0.0.1', 22, 'likely'],
       ['10.0.0.1', 23, 'likely'],
     ]);
+    expect(kinds[1]?.networks).toEqual([{ network: '10.0.0.0/24', hosts: 2, findings: 3 }]);
     expect(kinds[1]?.places[1]?.name).toBe('a.example');
     expect(kinds[0]?.places[0]?.port).toBeNull();
   });
