@@ -11,12 +11,13 @@ import {
   portText,
 } from '../model/report-text.ts';
 import { markdownBlock, markdownCode, markdownLink, markdownTable, markdownText } from './markdown-text.ts';
-import { leftText, ticketRows, ticketText } from './ticket-parts.ts';
+import { leftText, templateMark, templateParagraphs, ticketRows, ticketText } from './ticket-parts.ts';
 
 /** The sections of a ticket about one action: what to do, where, why, and how to see that it is done. */
 export function* fixTicket(report: Report, action: Action): Generator<string> {
   const { findings, hosts, classes } = action;
   yield `## ${markdownText(action.text, ticketText.line)}`;
+  yield* templateMark(report);
   if (report.partial !== null) yield `> ${markdownText(report.partial, ticketText.paragraph)}`;
   const reason = markdownText(action.reason, ticketText.paragraph);
   yield `**Why:** ${reason} ${pluralText(findings, 'finding')} on ${pluralText(hosts, 'host')}: ${classesText(classes)}.`;
@@ -27,6 +28,7 @@ export function* fixTicket(report: Report, action: Action): Generator<string> {
   yield* evidenceOf(action);
   yield doneWhen(report, action);
   yield origin(report, action);
+  yield* templateParagraphs(report, 'footer');
 }
 
 function checkFirst({ backported, findings }: Action, note: string): string {

@@ -5,6 +5,7 @@ import { buildReport } from '../model/build-report.ts';
 import type { ReportChanges } from '../model/changes.ts';
 import { numberText } from '../model/report-text.ts';
 import type { ReportOptions } from '../report-facts.ts';
+import type { ReportTemplate } from '../template/report-template.ts';
 import { renderMarkdown } from './render-markdown.ts';
 
 const options: ReportOptions = { template: null, paper: 'a4', changes: null, madeAt: '2026-11-21T14:31:00Z' };
@@ -126,6 +127,38 @@ describe('a ticket about one action', () => {
 
   it('is refused for a scan without findings', async () => {
     await expect(rendered(syntheticPresets.empty(), 1)).rejects.toThrow('the scan has no findings to remove');
+  });
+});
+
+describe('a template', () => {
+  const template: ReportTemplate = {
+    name: 'acme',
+    title: 'ACME <report>',
+    mark: 'Confidential',
+    blocks: {
+      cover: 'For the board\nof ACME.\n\nAsk @security.',
+      fixes: '# Not a heading',
+      footer: 'ACME | internal',
+    },
+    logo: null,
+    accent: null,
+  };
+
+  it('gives its title, mark and texts, without markup', async () => {
+    const body = await rendered(syntheticPresets.office(), undefined, { template });
+    expect(body).toMatch(
+      /^# ACME &lt;report&gt;: network security scan of Nov 21, 2026\n\n\*\*Confidential\*\*\n/,
+    );
+    expect(body).toContain('\n\nFor the board of ACME.\n\nAsk `@security.`\n\n|');
+    expect(body).toContain('\n\n\\# Not a heading\n');
+    expect(body).toMatch(/\n\nACME &#124; internal\n$/);
+  });
+
+  it('gives a ticket about one action its mark and footer', async () => {
+    const body = await rendered(syntheticPresets.office(), 1, { template });
+    expect(body).toMatch(/^## .*\n\n\*\*Confidential\*\*\n/);
+    expect(body).toMatch(/\n\nACME &#124; internal\n$/);
+    expect(body).not.toContain('For the board');
   });
 });
 

@@ -11,20 +11,26 @@ import {
   severityWord,
 } from '../model/report-text.ts';
 import { type MarkdownColumn, markdownCode, markdownTable, markdownText } from './markdown-text.ts';
-import { leftText, ticketRows, ticketText } from './ticket-parts.ts';
+import { leftText, templateMark, templateParagraphs, ticketRows, ticketText } from './ticket-parts.ts';
 
 /** The sections of a ticket about a whole scan. */
 export function* scanTicket(report: Report): Generator<string> {
   const { changes } = report.options;
   yield titleOf(report);
+  yield* templateMark(report);
   if (report.partial !== null) yield `> ${markdownText(report.partial, ticketText.paragraph)}`;
   yield `**${markdownText(report.verdict, ticketText.paragraph)}**`;
   yield scopeOf(report);
+  yield* templateParagraphs(report, 'cover');
   if (report.facts.evaluated || report.summary.findings > 0) yield severityTable(report, changes);
+  yield* templateParagraphs(report, 'summary');
   if (report.actions.length > 0) yield fixList(report);
+  yield* templateParagraphs(report, 'fixes');
   if (changes) yield changesOf(changes);
   yield notLookedAt(report);
   yield madeFrom(report);
+  yield* templateParagraphs(report, 'methodology');
+  yield* templateParagraphs(report, 'footer');
 }
 
 function titleOf({ title, facts }: Report): string {
@@ -90,7 +96,11 @@ function fixList({ actions, leads, facts }: Report): string {
   ];
   const table = markdownTable(columns, actions.slice(0, ticketRows.actions).map(actionRow));
   const left = leftText(actions.length - ticketRows.actions, 'action', facts.scan_id);
-  return ['## Fix list', leads.fixes, table, ...left].join('\n\n');
+  const one = markdownCode(
+    `portolan workspace export ${facts.scan_id} --format markdown --fix 1`,
+    ticketText.line,
+  );
+  return ['## Fix list', leads.fixes, table, ...left, `A ticket about one of them: ${one}`].join('\n\n');
 }
 
 function actionRow({ rank, text, reason, hosts, findings, classes }: Action): string[] {

@@ -1,5 +1,7 @@
+import type { Report } from '../model/report.ts';
 import { numberText } from '../model/report-text.ts';
-import { markdownCode } from './markdown-text.ts';
+import type { TemplateBlock } from '../template/report-template.ts';
+import { markdownCode, markdownText } from './markdown-text.ts';
 
 /** Longest text of a target, plugin or feed by what it says, characters: trackers take some 65,000 in all. */
 export const ticketText = { name: 80, line: 160, paragraph: 1200, evidence: 600 };
@@ -12,4 +14,22 @@ export function leftText(left: number, what: string, scanId: string): string[] {
   if (left <= 0) return [];
   const command = markdownCode(`portolan workspace export ${scanId} --format json`, 200);
   return [`And ${numberText(left)} more ${what}${left === 1 ? '' : 's'}: ${command}`];
+}
+
+/** Longest text block of a template, characters: it is the operator's own. */
+const maxBlockLength = 10_000;
+
+/** The paragraphs that a template adds at the end of a section; an empty line separates them. */
+export function* templateParagraphs({ options }: Report, block: TemplateBlock): Generator<string> {
+  const paragraphs = options.template?.blocks[block]?.slice(0, maxBlockLength).split(/\n\s*\n/) ?? [];
+  for (const paragraph of paragraphs) {
+    const line = paragraph.replace(/\s+/g, ' ').trim();
+    if (line !== '') yield markdownText(line, maxBlockLength);
+  }
+}
+
+/** `Confidential`, of a template. */
+export function* templateMark({ options }: Report): Generator<string> {
+  const mark = options.template?.mark ?? '';
+  if (mark !== '') yield `**${markdownText(mark, ticketText.name)}**`;
 }
