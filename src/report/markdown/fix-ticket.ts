@@ -11,7 +11,14 @@ import {
   portText,
 } from '../model/report-text.ts';
 import { markdownBlock, markdownCode, markdownLink, markdownTable, markdownText } from './markdown-text.ts';
-import { leftText, templateMark, templateParagraphs, ticketRows, ticketText } from './ticket-parts.ts';
+import {
+  firstRows,
+  leftText,
+  templateMark,
+  templateParagraphs,
+  ticketRows,
+  ticketText,
+} from './ticket-parts.ts';
 
 /** The sections of a ticket about one action: what to do, where, why, and how to see that it is done. */
 export function* fixTicket(report: Report, action: Action): Generator<string> {
@@ -37,10 +44,10 @@ function checkFirst({ backported, findings }: Action, note: string): string {
 }
 
 function placesOf({ facts }: Report, { places, placesLeft }: Action): string {
-  const shown = places.slice(0, ticketRows.places);
+  const rows = firstRows('places', places, placeRow);
   const heads = ['Host', 'Name', 'Port', 'Seen', 'Class', 'For or against'].map((head) => [head] as const);
-  const left = leftText(placesLeft + places.length - shown.length, 'place', facts.scan_id);
-  return [markdownTable(heads, shown.map(placeRow)), ...left].join('\n\n');
+  const left = leftText(placesLeft + places.length - rows.length, 'place', facts.scan_id);
+  return [markdownTable(heads, rows), ...left].join('\n\n');
 }
 
 function placeRow({ host, name, port, protocol, seen, class: sureness, note }: FindingPlace): string[] {
@@ -55,7 +62,7 @@ function placeRow({ host, name, port, protocol, seen, class: sureness, note }: F
 }
 
 function removes({ facts }: Report, { kinds }: Action): string {
-  const lines = kinds.slice(0, ticketRows.kinds).map(kindLine);
+  const lines = firstRows('kinds', kinds, kindLine);
   const left = leftText(kinds.length - lines.length, 'kind', facts.scan_id);
   return ['**Removes**', lines.join('\n'), ...left].join('\n\n');
 }

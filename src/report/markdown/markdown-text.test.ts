@@ -73,6 +73,13 @@ const hostile = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
+/** A character with its neighbors, of which each may be a pair of surrogates. */
+function aroundOf(text: string, at: number): string {
+  const before = Array.from(text.slice(Math.max(0, at - 2), at)).at(-1) ?? '';
+  const after = Array.from(text.slice(at + 1, at + 3))[0] ?? '';
+  return `${before}${text[at]}${after}`;
+}
+
 /**
  * The text that CommonMark shows of one line, with words in code between `⟦` and `⟧`. Throws where a character is
  * markup: everything but code, escapes and entities.
@@ -99,7 +106,8 @@ function shownOf(markdown: string): string {
       shown += rest[1];
       at += 2;
     } else {
-      const alive = /^[\\*[\]<>|#!~$]|^(?<=^|[^\p{L}\p{N}])_|^_(?![\p{L}\p{N}])/u.test(rest);
+      const inWord = /^[\p{L}\p{N}]_[\p{L}\p{N}]$/u.test(aroundOf(markdown, at));
+      const alive = /^[\\*[\]<>|#!~$_]/.test(rest) && !inWord;
       if (alive) throw new Error(`markup ${rest.slice(0, 10)} in ${JSON.stringify(markdown)}`);
       shown += rest[0];
       at += 1;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { PortolanError } from '../../domain/errors.ts';
+import { findingRow } from '../fixtures/report-of-rows.ts';
 import { type SyntheticScan, syntheticPresets } from '../fixtures/synthetic-scan.ts';
 import { buildReport } from '../model/build-report.ts';
-import type { ReportChanges } from '../model/changes.ts';
+import type { ChangeItem, ReportChanges } from '../model/changes.ts';
 import { numberText } from '../model/report-text.ts';
 import type { ReportOptions } from '../report-facts.ts';
 import type { ReportTemplate } from '../template/report-template.ts';
@@ -128,6 +129,48 @@ describe('a ticket about one action', () => {
   it('is refused for a scan without findings', async () => {
     await expect(rendered(syntheticPresets.empty(), 1)).rejects.toThrow('the scan has no findings to remove');
   });
+});
+
+it('text that needs many escapes leaves bodies short enough for trackers, and says what is cut', async () => {
+  const evil = '<|`'.repeat(3000);
+  const actions = Array.from({ length: 150 }, (_, at) => ({
+    key: `${at}`,
+    text: `${at} ${evil}`,
+    update: false,
+  }));
+  const rows = actions.flatMap((action, at) => {
+    const more = {
+      action,
+      title: evil,
+      remediation: evil,
+      evidence: evil,
+      detected: evil,
+      backport_note: evil,
+    };
+    return [22, 80].map((port) => findingRow(`10.0.0.${at}`, port, `${evil}${at}`, more));
+  });
+  const { facts } = syntheticPresets.office();
+  const scan: SyntheticScan = {
+    facts: { ...facts, title: evil, targets: Array.from({ length: 50 }, () => evil) },
+    async *rows() {
+      yield* rows;
+    },
+  };
+  const hostileChanges = {
+    ...changes,
+    items: Array.from({ length: 50 }, () => ({
+      ...(changes.items[0] as ChangeItem),
+      title: evil,
+      why: evil,
+      id: evil,
+    })),
+  };
+  const body = await rendered(scan, undefined, { changes: hostileChanges });
+  expect(body.length).toBeLessThan(longestBody);
+  const listed = linesOf(body).filter((line) => /^\| \d+ \|/.test(line)).length;
+  expect(listed).toBeGreaterThan(10);
+  expect(body).toContain(`And ${150 - listed} more actions: `);
+  expect((await rendered(scan, 1)).length).toBeLessThan(longestBody);
 });
 
 describe('a template', () => {

@@ -11,7 +11,14 @@ import {
   severityWord,
 } from '../model/report-text.ts';
 import { type MarkdownColumn, markdownCode, markdownTable, markdownText } from './markdown-text.ts';
-import { leftText, templateMark, templateParagraphs, ticketRows, ticketText } from './ticket-parts.ts';
+import {
+  firstRows,
+  leftText,
+  templateMark,
+  templateParagraphs,
+  ticketRows,
+  ticketText,
+} from './ticket-parts.ts';
 
 /** The sections of a ticket about a whole scan. */
 export function* scanTicket(report: Report): Generator<string> {
@@ -94,8 +101,9 @@ function fixList({ actions, leads, facts }: Report): string {
     ['Findings', 'right'],
     ['Class'],
   ];
-  const table = markdownTable(columns, actions.slice(0, ticketRows.actions).map(actionRow));
-  const left = leftText(actions.length - ticketRows.actions, 'action', facts.scan_id);
+  const rows = firstRows('actions', actions, actionRow);
+  const table = markdownTable(columns, rows);
+  const left = leftText(actions.length - rows.length, 'action', facts.scan_id);
   const one = markdownCode(
     `portolan workspace export ${facts.scan_id} --format markdown --fix 1`,
     ticketText.line,
@@ -130,12 +138,12 @@ function changesOf(changes: ReportChanges): string {
           `${numberText(count)} not comparable (${markdownText(reason, ticketText.name)})`,
       ),
   ];
-  const listed = items.slice(0, ticketRows.changes);
+  const listed = firstRows('changes', items, changeLine);
   const left = itemsLeft + items.length - listed.length;
   return [
     `## Changed since ${dateTimeText(at)} (${markdownCode(against, ticketText.name)})`,
     `${counts.join(', ')}.`,
-    ...(listed.length > 0 ? [listed.map(changeLine).join('\n')] : []),
+    ...(listed.length > 0 ? [listed.join('\n')] : []),
     ...(left > 0 ? [`And ${pluralText(left, 'further change')}.`] : []),
   ].join('\n\n');
 }
@@ -173,12 +181,11 @@ function notLookedAt({ coverage, services }: Report): string {
 }
 
 function notesOf(word: string, notes: Coverage['warnings'], left: number): string[] {
-  const listed = notes.slice(0, ticketRows.notes);
-  const more = notes.length - listed.length + left;
-  const lines = listed.map(({ code, where, message }) => {
+  const lines = firstRows('notes', notes, ({ code, where, message }) => {
     const place = where === '' ? '' : ` at ${markdownCode(where, ticketText.name)}`;
     return `- ${word} ${markdownCode(code, ticketText.name)}${place}: ${markdownText(message, ticketText.line)}`;
   });
+  const more = notes.length - lines.length + left;
   return more > 0 ? [...lines, `- and ${numberText(more)} more`] : lines;
 }
 
