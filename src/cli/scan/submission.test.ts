@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type ScanFlags, submissionOf } from './submission.ts';
+import { reportWishes, type ScanFlags, submissionOf } from './submission.ts';
 
 const flags: ScanFlags = { discover: true, fingerprint: true, wait: true };
 let folder = '';
@@ -86,5 +86,16 @@ describe('submissionOf', () => {
 
   it('reads no endless list', async () => {
     await expect(submissionOf(['@/dev/zero'], flags)).rejects.toThrow('larger than 8 MiB');
+  });
+});
+
+describe('reportWishes', () => {
+  it.each([
+    ['pdf', { template: 'acme', paper: 'letter', against: 'latest' }],
+    ['nmap', {}],
+    ['text', {}],
+  ] as const)('of the format %s are %j', (format, wishes) => {
+    const asked: ScanFlags = { ...flags, template: 'acme', paper: 'letter', compareWith: 'latest' };
+    expect(reportWishes({ output: { file: null, format }, flags: asked as never })).toEqual(wishes);
   });
 });

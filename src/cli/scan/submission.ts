@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { ReportWishes } from '../../actions/results/report-order.ts';
+import { isReportFormat } from '../../report/render-report.ts';
 import type { Paper } from '../../report/report-facts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -72,10 +73,10 @@ export interface ScanCommand {
   flags: GlobalFlags & ScanFlags;
 }
 
-/** What is wanted of a report; the earlier scan concerns other formats too. */
-export function reportWishes({
-  flags: { template, paper, compareWith },
-}: Pick<ScanCommand, 'flags'>): ReportWishes {
+/** What is wanted of the report that the scan writes; nothing if it writes another format. */
+export function reportWishes({ output, flags }: Pick<ScanCommand, 'output' | 'flags'>): ReportWishes {
+  if (!isReportFormat(output.format)) return {};
+  const { template, paper, compareWith } = flags;
   return { template, paper, against: compareWith };
 }
 

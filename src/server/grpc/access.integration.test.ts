@@ -220,7 +220,7 @@ describe('without tokens', () => {
 });
 
 describe('licenses', () => {
-  it('are required for jobs where they are enforced', async () => {
+  it('are required for jobs and PDF where they are enforced', async () => {
     const { publicKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>
       generateKeyPairSync('ed25519'),
     );
@@ -228,6 +228,10 @@ describe('licenses', () => {
     const grpc = await start({ 'license.enforce': true, 'license.public_key': pem });
     const ended = await grpc.jobs().call('SubmitJob', { type: 'scan', params: struct(target) });
     expect(outcome(ended)).toEqual([status.PERMISSION_DENIED, 'license_required']);
-    expect((await grpc.scans().call('SubmitScan', target)).error).toBeNull();
+    const accepted = await grpc.scans().get<{ scan_id: string }>('SubmitScan', target);
+    const pdf = await grpc.workspace().all('ExportScan', { ...accepted, format: 'pdf' });
+    expect([pdf.error?.code, codeOf(pdf)]).toEqual([status.PERMISSION_DENIED, 'license_required']);
+    const html = await grpc.workspace().all('ExportScan', { scan_id: accepted.scan_id, format: 'html' });
+    expect(html.error).toBeNull();
   });
 });
