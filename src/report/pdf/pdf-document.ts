@@ -1,8 +1,8 @@
-import PDFDocument from 'pdfkit';
 import { visibleText } from '../../domain/text/visible.ts';
 import type { Report } from '../model/report.ts';
 import { paperGeometry } from './paper.ts';
 import type { PdfkitParts } from './sheet/pdfkit-parts.ts';
+import { PieceDocument } from './sheet/piece-document.ts';
 import { type Face, faces, readFonts } from './type/fonts.ts';
 import type { Typefaces } from './type/text-layout.ts';
 import { Typeface } from './type/typeface.ts';
@@ -19,7 +19,7 @@ function infoText(text: string): string {
 }
 
 /** A tagged document without pages. Pages are written as the next one begins. */
-export function openDocument(report: Report): PDFKit.PDFDocument {
+export function openDocument(report: Report): PieceDocument {
   const { width, height } = paperGeometry[report.options.paper];
   const options = {
     size: [width, height],
@@ -42,7 +42,7 @@ export function openDocument(report: Report): PDFKit.PDFDocument {
       CreationDate: new Date(report.options.madeAt),
     },
   };
-  return new PDFDocument(options);
+  return new PieceDocument(options);
 }
 
 /** Opens the fonts within the document, which embeds the glyphs that are drawn. */

@@ -235,12 +235,13 @@ describe('a PDF report', () => {
     expect(open).toBe(0);
   });
 
-  it('hands its pages out one by one', async () => {
+  it('hands its pages out as they are finished', async () => {
     const chunks = renderPdf(sourceOf(syntheticPresets.office()));
-    const first = await chunks.next();
+    const { value } = await chunks.next();
     await chunks.return(undefined);
-    const start = Buffer.from(first.value as Uint8Array).toString('latin1');
+    const start = Buffer.from(value as Uint8Array).toString('latin1');
     expect(start).toMatch(/^%PDF-1\.7/);
-    expect(start.match(/\/Type \/Page\n/g) ?? []).toHaveLength(0);
+    expect(start).not.toContain('%%EOF');
+    expect((start.match(/\/Type \/Page\n/g) ?? []).length).toBeLessThan(3);
   });
 });

@@ -50,10 +50,10 @@ export async function* renderPdf(source: ReportSource): AsyncGenerator<Uint8Arra
     places.pages = measuring.page;
     const sheet = new PdfSheet(document, faces, paperGeometry[report.options.paper]);
     for await (const _ of drawSections(pagesOf(report, source, sheet, faces, places)))
-      yield* written(document);
+      yield* document.written();
     sheet.end();
     document.end();
-    yield* written(document);
+    yield* document.written();
   } finally {
     document.destroy();
   }
@@ -79,9 +79,4 @@ function pagesOf(
 
 async function* drawSections(pages: ReportPages): AsyncGenerator<void> {
   for (const section of sections) yield* section(pages);
-}
-
-/** What pdfkit has written since the last time. */
-function* written(document: PDFKit.PDFDocument): Generator<Uint8Array> {
-  for (let chunk = document.read(); chunk !== null; chunk = document.read()) yield chunk as Uint8Array;
 }

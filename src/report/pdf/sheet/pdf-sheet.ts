@@ -3,12 +3,13 @@ import type { PaperGeometry } from '../paper.ts';
 import type { Style } from '../type/styles.ts';
 import type { Typefaces } from '../type/text-layout.ts';
 import type { OutlineItem, PdfkitParts, StructElement, TagOptions } from './pdfkit-parts.ts';
+import type { PieceDocument } from './piece-document.ts';
 import type { LinkTarget, Paint, Placing, Sheet, Tag } from './sheet.ts';
 
 /** Draws on the pages of a document. A page is written when the next one begins. */
 export class PdfSheet implements Sheet {
   page = 0;
-  readonly #document: PDFKit.PDFDocument;
+  readonly #document: PieceDocument;
   readonly #parts: PdfkitParts;
   readonly #faces: Typefaces;
   readonly #paper: PaperGeometry;
@@ -19,7 +20,7 @@ export class PdfSheet implements Sheet {
   /** True within `content` and `artifact`. */
   #marked = false;
 
-  constructor(document: PDFKit.PDFDocument, faces: Typefaces, paper: PaperGeometry) {
+  constructor(document: PieceDocument, faces: Typefaces, paper: PaperGeometry) {
     this.#document = document;
     this.#parts = document as unknown as PdfkitParts;
     this.#faces = faces;
@@ -30,6 +31,7 @@ export class PdfSheet implements Sheet {
   }
 
   addPage(): void {
+    this.#document.endContent();
     this.#document.addPage();
     this.page += 1;
   }
@@ -49,6 +51,7 @@ export class PdfSheet implements Sheet {
   end(): void {
     if (this.#elements.length !== 1) throw new Error('an element is still open');
     this.#element.end();
+    this.#document.endContent();
   }
 
   get #element(): StructElement {

@@ -138,7 +138,7 @@ export class Typeface {
 
   /** Distance of a pair of letters beyond their widths, in 1/1000 em. */
   #kerning(left: Glyph, right: Glyph): number {
-    if (!this.#kerned || !isKerned(left.codePoint) || !isKerned(right.codePoint)) return 0;
+    if (!this.#kerned || !mayKern(left.codePoint, right.codePoint)) return 0;
     const key = left.id * 0x10000 + right.id;
     const known = this.#pairs.get(key);
     if (known !== undefined) return known;
@@ -153,9 +153,19 @@ export class Typeface {
 }
 
 /**
- * Latin, Greek and Cyrillic; not the space, whose width must not depend on its neighbors, and no digits: versions would
- * come out too tight.
+ * Asking the font costs much: only pairs are asked for whose distance is seen to differ. No digits: versions would come
+ * out too tight.
  */
-function isKerned(codePoint: number): boolean {
-  return codePoint > 0x20 && codePoint < 0x530 && !(codePoint >= 0x30 && codePoint <= 0x39);
+const kernedBefore = new Set([...'AFKLPRTVWXYfkrtvwxy"('].map((character) => character.charCodeAt(0)));
+const kernedBehind = new Set([...'TVWYvwxy")'].map((character) => character.charCodeAt(0)));
+
+function mayKern(left: number, right: number): boolean {
+  return (
+    (kernedBefore.has(left) && isLetterOrMark(right)) || (kernedBehind.has(right) && isLetterOrMark(left))
+  );
+}
+
+/** Printable ASCII without space and digits. */
+function isLetterOrMark(codePoint: number): boolean {
+  return codePoint > 0x20 && codePoint < 0x7f && !(codePoint >= 0x30 && codePoint <= 0x39);
 }
