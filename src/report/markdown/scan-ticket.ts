@@ -64,7 +64,8 @@ function scopeOf(report: Report): string {
 }
 
 function triedText({ planned, notTried }: NonNullable<Coverage['ports']>['all']): string {
-  return `${numberText(planned - notTried)} of ${pluralText(planned, 'port')} were tried`;
+  const tried = planned - notTried;
+  return `${numberText(tried)} of ${pluralText(planned, 'port')} ${tried === 1 ? 'was' : 'were'} tried`;
 }
 
 function severityTable({ summary, partial }: Report, changes: ReportChanges | null): string {

@@ -17,8 +17,8 @@ export interface ReportJob {
   options: ReportOptions;
 }
 
-/** Pieces that a thread sends ahead of its reader. */
-export const piecesAhead = 8;
+/** Pieces that a thread sends ahead of its reader: all of most reports, so that slow readers hold no thread. */
+export const piecesAhead = 32;
 
 /** From the thread. A piece is transferred, not copied. */
 export type FromReport =

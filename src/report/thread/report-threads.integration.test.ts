@@ -151,6 +151,15 @@ describe('a report in a thread', () => {
     await vi.waitFor(() => expect(threads.running).toBe(0), eventually);
   });
 
+  it('that nobody reads on ends, and frees its place', async () => {
+    const { job } = await recorded('stalled', 6000);
+    const threads = new ReportThreads(undefined, 200);
+    const report = (await threads.render(job, forever()))[Symbol.asyncIterator]();
+    expect((await report.next()).done).toBe(false);
+    await vi.waitFor(() => expect(threads.running).toBe(0), eventually);
+    await expect(textOf({ [Symbol.asyncIterator]: () => report })).rejects.toThrow('nobody took a piece');
+  });
+
   it('of a scan that was deleted meanwhile is not found', async () => {
     const { job } = await recorded('deleted', 1);
     await rm(job.folder, { recursive: true });

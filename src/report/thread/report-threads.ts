@@ -7,6 +7,9 @@ import type { FromReport, ReportFailure, ReportJob, ToReport } from './report-jo
 /** Reports rendered at once; others wait. */
 const maxAtOnce = 2;
 
+/** A reader who takes nothing for this time loses the report: others wait for its thread. Milliseconds. */
+const longestReaderPause = 30_000;
+
 /** Of V8 in a thread: a report that needs more fails, the server does not. Mebibytes. */
 const maxReportMemory = 512;
 const resourceLimits = { maxOldGenerationSizeMb: maxReportMemory, maxYoungGenerationSizeMb: 32 };
@@ -15,11 +18,16 @@ const resourceLimits = { maxOldGenerationSizeMb: maxReportMemory, maxYoungGenera
 export class ReportThreads {
   readonly #slots = new Slots(maxAtOnce);
   readonly #limits: typeof resourceLimits;
+  readonly #readerPause: number;
   #running = 0;
 
-  /** @param limits of one thread */
-  constructor(limits = resourceLimits) {
+  /**
+   * @param limits of one thread
+   * @param readerPause longest pause of a reader, milliseconds
+   */
+  constructor(limits = resourceLimits, readerPause = longestReaderPause) {
     this.#limits = limits;
+    this.#readerPause = readerPause;
   }
 
   /** Threads that have not ended. */
@@ -35,7 +43,7 @@ export class ReportThreads {
   async render(job: ReportJob, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     if (!(await this.#slots.acquire(signal))) throw signal.reason;
     this.#running += 1;
-    const thread = new ReportThread(job, this.#limits, signal);
+    const thread = new ReportThread(job, this.#limits, this.#readerPause, signal);
     void thread.ended.finally(() => {
       this.#running -= 1;
       this.#slots.release();
@@ -67,8 +75,12 @@ class ReportThread {
   /** Set once no more pieces come; with the error null the report is complete. */
   #outcome: { error: unknown } | null = null;
   #wake: (() => void) | null = null;
+  readonly #readerPause: number;
+  /** Runs while the thread works and its reader has something to take. */
+  #pause: NodeJS.Timeout | null = null;
 
-  constructor(job: ReportJob, limits: typeof resourceLimits, signal: AbortSignal) {
+  constructor(job: ReportJob, limits: typeof resourceLimits, readerPause: number, signal: AbortSignal) {
+    this.#readerPause = readerPause;
     const file = new URL(`./report.worker${extname(import.meta.url)}`, import.meta.url);
     this.#worker = new Worker(file, { workerData: job, resourceLimits: limits });
     this.#worker.on('message', (message: FromReport) => this.#take(message));
@@ -81,6 +93,7 @@ class ReportThread {
     this.ended = new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
         signal.removeEventListener('abort', abort);
+        if (this.#pause) clearTimeout(this.#pause);
         this.#conclude(new Error(`the thread of the report ended with code ${code}`));
         resolve();
       });
@@ -92,6 +105,7 @@ class ReportThread {
     for (;;) {
       const piece = this.#pieces.shift();
       if (piece !== undefined) {
+        this.#pause?.refresh();
         this.#worker.postMessage('taken' satisfies ToReport);
         return piece;
       }
@@ -109,9 +123,21 @@ class ReportThread {
     void this.#worker.terminate();
   }
 
+  #giveUp(): void {
+    // The reader waits for the thread, which takes its time.
+    if (this.#pieces.length === 0) {
+      this.#pause?.refresh();
+      return;
+    }
+    this.#conclude(new Error(`nobody took a piece of the report for ${this.#readerPause} ms`));
+    this.end();
+  }
+
   #take(message: FromReport): void {
-    if (message.type === 'piece') this.#pieces.push(message.bytes);
-    else this.#conclude(message.type === 'failed' ? errorOf(message.error) : null);
+    if (message.type === 'piece') {
+      if (this.#pieces.push(message.bytes) === 1) this.#pause?.refresh();
+      this.#pause ??= setTimeout(() => this.#giveUp(), this.#readerPause).unref();
+    } else this.#conclude(message.type === 'failed' ? errorOf(message.error) : null);
     this.#wake?.();
   }
 

@@ -94,8 +94,10 @@ function triedText(ports: Coverage['ports']): string {
   if (ports === null) return 'How many ports were tried was not counted.';
   const { notTried, planned } = ports.all;
   if (planned === 0) return 'No port was planned.';
-  if (notTried === 0) return `All ${pluralText(planned, 'planned port')} were tried.`;
-  return `${numberText(notTried)} of ${pluralText(planned, 'planned port')} were not tried.`;
+  if (planned === 1)
+    return notTried === 0 ? 'The planned port was tried.' : 'The planned port was not tried.';
+  if (notTried === 0) return `All ${numberText(planned)} planned ports were tried.`;
+  return `${numberText(notTried)} of ${numberText(planned)} planned ports ${notTried === 1 ? 'was' : 'were'} not tried.`;
 }
 
 function notLookedAtText({ silent, excluded }: Coverage['addresses'], planned: boolean): string {

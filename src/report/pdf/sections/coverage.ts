@@ -167,8 +167,9 @@ const moduleColumns = columns(
   { width: 177, head: 'Why', style: styles.cellSecond },
 );
 
+/** A skipped one had no part in the scan, or follows from another one that failed. */
 function isUnfinished({ status }: Methodology['modules'][number]): boolean {
-  return status !== 'completed';
+  return status !== 'completed' && status !== 'skipped';
 }
 
 function drawModules({ flow, report }: ReportPages): void {
