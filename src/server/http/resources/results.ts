@@ -67,20 +67,18 @@ function mediaType(format: ResultFormat): string {
   return exportFormats[format].mediaType.split(';')[0] as string;
 }
 
-/** Of a report, and who renders it. */
-type ReportWishes = Omit<ExportOptions, 'signal'>;
-
-/** Streams a scan as a download. */
+/** Streams a scan as a download. @param report its options, and who renders it */
 export async function sendScanFile(
   request: FastifyRequest,
   reply: FastifyReply,
   scan: Scan,
   folder: ScanFolder,
   format: ExportFormat,
-  report: ReportWishes = {},
+  report: Omit<ExportOptions, 'signal'> = {},
 ): Promise<FastifyReply> {
   if (request.method === 'HEAD') return withFileHeaders(reply, scan, format).send(Readable.from([]));
   const gone = new AbortController();
+  if (reply.raw.destroyed) gone.abort();
   reply.raw.once('close', () => gone.abort());
   const { signal } = gone;
   try {
