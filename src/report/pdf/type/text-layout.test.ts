@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { evenFaces } from '../fixtures/recording-sheet.ts';
+import { evenFaces, RecordingSheet } from '../fixtures/recording-sheet.ts';
 import { styles } from './styles.ts';
-import { gap, type Line, layoutText, type Piece, plain, whole } from './text-layout.ts';
+import { drawLine, gap, type Line, layoutText, type Piece, plain, whole } from './text-layout.ts';
 
 const faces = evenFaces();
 const style = { ...styles.cell, size: 10 };
@@ -50,5 +50,38 @@ describe('lines of text', () => {
     expect([first?.spans[0]?.x, second?.spans[0]?.x]).toEqual([0, 0]);
     const [line] = layoutText(faces, [plain('aaaa', style), gap(10), plain('bbbb', style)], 12 * em);
     expect(line?.spans[1]?.x).toBe(4 * em + 10);
+  });
+});
+
+describe('a drawn line', () => {
+  it('has spaces where its words stand apart, and none within a word', () => {
+    const sheet = new RecordingSheet();
+    const link = { ...plain('page', style), link: { anchor: 'here' } };
+    const pieces = [
+      whole('192.0.2.1', style),
+      gap(8),
+      plain('web-', style),
+      gap(0.01),
+      plain('1 see', style),
+      gap(4),
+      link,
+    ];
+    const [line] = layoutText(faces, pieces, 400);
+    if (!line) throw new Error('no line');
+    drawLine(sheet, line, 0, 0);
+    expect(sheet.texts.map(({ text }) => text).join('')).toBe('192.0.2.1 web-1 see page');
+  });
+
+  it('has spaces between numbers that are read with their word', () => {
+    const sheet = new RecordingSheet();
+    const read: string[] = [];
+    sheet.readAs = (text = '') => {
+      read.push(text);
+    };
+    const count = (text: string): Piece => ({ width: 20, reading: { text }, draw: () => {} });
+    const [line] = layoutText(faces, [count('1 high'), gap(6), count('2 low')], 400);
+    if (!line) throw new Error('no line');
+    drawLine(sheet, line, 0, 0);
+    expect(read).toEqual(['1 high', ' 2 low']);
   });
 });

@@ -229,9 +229,15 @@ export function baselineOf(style: Pick<Style, 'size' | 'line'>): number {
   return style.line / 2 + 0.3636 * style.size;
 }
 
-/** Draws a line within an open element: its text as content, marks beside their word as artifacts. */
+/** Least distance of spans that are words of their own. */
+const wordGap = 0.5;
+
+/**
+ * Draws a line within an open element: its text as content, marks beside their word as artifacts. A distance between
+ * words is a space as well, for those who listen or copy.
+ */
 export function drawLine(sheet: Sheet, line: Line, x: number, baseline: number): void {
-  let run: Span[] = [];
+  let run: PlacedSpan[] = [];
   const flush = () => {
     const spans = run;
     run = [];
@@ -240,30 +246,51 @@ export function drawLine(sheet: Sheet, line: Line, x: number, baseline: number):
       for (const span of spans) drawSpan(sheet, span, x, baseline);
     });
   };
+  /** Where the last word ended. */
+  let end: number | null = null;
   for (const span of line.spans) {
+    const placed = { ...span, after: end !== null && span.x - end > wordGap ? end : null };
+    if (!isFigure(span.piece) || span.piece.reading !== 'beside') end = span.x + span.width;
     if (isContent(span.piece)) {
-      run.push(span);
+      run.push(placed);
       continue;
     }
     flush();
-    drawApart(sheet, span, x, baseline);
+    drawApart(sheet, placed, x, baseline);
   }
   flush();
+}
+
+interface PlacedSpan extends Span {
+  /** Where the word before it ended, if there is a distance. */
+  after: number | null;
 }
 
 function isContent(piece: TextPiece | FigurePiece): boolean {
   return isFigure(piece) ? typeof piece.reading === 'object' : piece.link === undefined;
 }
 
-function drawSpan(sheet: Sheet, span: Span, x: number, baseline: number): void {
-  const { piece } = span;
-  if (!isFigure(piece)) sheet.text(span.text, piece.style, x + span.x, baseline);
+function drawSpan(sheet: Sheet, span: PlacedSpan, x: number, baseline: number): void {
+  const { piece, after } = span;
+  if (!isFigure(piece)) drawWords(sheet, span, x, baseline);
   else if (typeof piece.reading === 'object') {
-    sheet.readAs(piece.reading.text, () => piece.draw(sheet, x + span.x, baseline));
+    const { text } = piece.reading;
+    sheet.readAs(after === null ? text : ` ${text}`, () => piece.draw(sheet, x + span.x, baseline));
   }
 }
 
-function drawApart(sheet: Sheet, span: Span, x: number, baseline: number): void {
+function drawWords(
+  sheet: Sheet,
+  { piece, text, x: at, after }: PlacedSpan,
+  x: number,
+  baseline: number,
+): void {
+  if (isFigure(piece)) return;
+  if (after !== null) sheet.text(' ', piece.style, x + after, baseline);
+  sheet.text(text, piece.style, x + at, baseline);
+}
+
+function drawApart(sheet: Sheet, span: PlacedSpan, x: number, baseline: number): void {
   const { piece } = span;
   if (isFigure(piece)) {
     if (piece.reading === 'mixed') piece.draw(sheet, x + span.x, baseline);
@@ -271,7 +298,7 @@ function drawApart(sheet: Sheet, span: Span, x: number, baseline: number): void 
   } else if (piece.link !== undefined) {
     const { style, link } = piece;
     sheet.open('Link');
-    sheet.content(() => sheet.text(span.text, style, x + span.x, baseline));
+    sheet.content(() => drawWords(sheet, span, x, baseline));
     const top = baseline - style.size * 0.95;
     sheet.link(x + span.x, top, span.width, style.size * 1.2, link, linkDescription(link, piece.text));
     sheet.close();
