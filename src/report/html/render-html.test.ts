@@ -186,8 +186,8 @@ describe('HTML report', () => {
   it('says when it is partial, at each number and at the coverage', async () => {
     const page = await renderScan(syntheticPresets.canceled());
     expect(page.match(/<p class="part" role="note">Canceled\. Partial results\./g)).toHaveLength(2);
-    expect(page).toContain('known exploited so far');
-    expect(page).toContain('critical or high so far, of');
+    expect(page).toContain('known exploited, so far');
+    expect(page).toContain('critical or high, so far, of');
     expect(page).toContain('<b>ports not tried</b>');
     expect(await renderScan(syntheticPresets.office())).not.toContain('so far');
   });
@@ -215,7 +215,7 @@ describe('HTML report', () => {
 
   it('does not call a scan clean that looked for nothing', async () => {
     const page = await render([host, port(22)], { evaluated: false });
-    expect(page).toContain('<strong>–</strong><b>findings: not looked for</b>');
+    expect(page).toContain('<strong>–</strong><b>findings on 1 host</b><small>not asked for</small>');
     expect(page).not.toContain('known exploited</b>');
   });
 
@@ -278,7 +278,7 @@ describe('HTML report', () => {
         },
       },
     );
-    expect(page).toContain('<strong>−4</strong><b>findings since Oct 5, 2026</b>');
+    expect(page).toContain('<strong>−4</strong><b>findings since Oct 5</b>');
     expect(page).toContain('<a class="a" href="#f-CVE-1">CVE-1</a> in Open&lt;SSH&gt;');
     expect(page).toContain('<code>CVE-2</code> x');
     expect(page).toContain('8 more changes of findings.');

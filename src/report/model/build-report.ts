@@ -6,6 +6,7 @@ import { type Collected, Collection } from './collection.ts';
 import { addClasses, noClasses } from './findings/class-counts.ts';
 import { methodologyOf } from './methods/methodology.ts';
 import type { Report, ReportSummary, SeverityLine } from './report.ts';
+import { headlineOf } from './sentences/headline.ts';
 import { coverageText, hasEpss, leadsOf } from './sentences/leads.ts';
 import { partialText, scanState } from './sentences/scan-state.ts';
 import { verdictOf } from './sentences/verdict.ts';
@@ -33,16 +34,19 @@ function reportOf(facts: ReportFacts, options: ReportOptions, collected: Collect
   const evaluated = facts.evaluated || summary.findings > 0;
   const coverage = { ...collected.coverage, text: coverageText(collected.coverage) };
   const verdict = verdictOf({ evaluated, state, summary, actions, coverage, services });
+  const shown = { ...options, changes };
+  const partial = state.clause !== null;
   return {
     facts,
-    options: { ...options, changes },
+    options: shown,
     title: titleOf(facts, options),
     state: state.clause === null ? state.word : `${state.word}, partial`,
     verdict,
     partial: partialText(facts, state, coverage.ports?.all ?? null),
+    headline: headlineOf({ evaluated, partial, summary, services, coverage, options: shown }),
     leads: leadsOf({
       evaluated,
-      partial: state.clause !== null,
+      partial,
       summary,
       actions,
       kinds,

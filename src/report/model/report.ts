@@ -17,6 +17,8 @@ export interface Report {
   verdict: string;
   /** Set for a scan that did not reach its end, or lost rows: the text of the banner. */
   partial: string | null;
+  /** Three numbers for the front. */
+  headline: HeadlineNumber[];
   leads: SectionLeads;
   summary: ReportSummary;
   /** By urgency. */
@@ -35,6 +37,14 @@ export interface Report {
   extrasLeft: number;
   coverage: Coverage;
   methodology: Methodology;
+}
+
+export interface HeadlineNumber {
+  number: string;
+  label: string;
+  note: string;
+  /** Counts of the summary that may take the place of the note, with their marks; null = none. */
+  marks: 'exploited' | 'severities' | null;
 }
 
 /** The first sentences of the sections. */

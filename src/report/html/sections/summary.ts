@@ -7,9 +7,7 @@ import {
   dateTimeText,
   endpointText,
   numberText,
-  percentText,
   pluralText,
-  unknownText,
 } from '../../model/report-text.ts';
 import { classCountsText, severityCountsText, severityLabel, severityLetter } from '../marks.ts';
 import { blockHtml, sectionEnd, sectionStart, subheading, tableEnd, tableStart } from '../page.ts';
@@ -43,51 +41,13 @@ function coverageNote({ coverage, summary }: Report): string {
   return `${answered}, ${numberText(planned - notTried)} of ${pluralText(planned, 'port')} tried`;
 }
 
-function numberStrip(report: Report): string {
-  const { summary, facts } = report;
-  const looked = facts.evaluated || summary.findings > 0;
-  const soFar = report.partial === null ? '' : ' so far';
-  const unlooked = numberPart(unknownText, 'findings: not looked for', '');
-  const parts = looked
-    ? [
-        numberPart(
-          numberText(summary.exploited.all),
-          `known exploited${soFar}`,
-          classCountsText(summary.exploited),
-        ),
-        numberPart(
-          numberText(summary.criticalOrHigh.all),
-          `critical or high${soFar}, of ${pluralText(summary.findings, 'finding')}`,
-          severityCountsText(summary.severities),
-        ),
-        thirdNumber(report, soFar),
-      ]
-    : [
-        unlooked,
-        numberPart(numberText(summary.openPorts), `open ports${soFar}`, ''),
-        thirdNumber(report, soFar),
-      ];
+function numberStrip({ headline, summary }: Report): string {
+  const parts = headline.map(({ number, label, note, marks }) => {
+    if (marks === 'exploited') return numberPart(number, label, classCountsText(summary.exploited));
+    if (marks === 'severities') return numberPart(number, label, severityCountsText(summary.severities));
+    return numberPart(number, label, cellText(note));
+  });
   return `<div class="strip">${parts.join('')}</div>\n`;
-}
-
-/** What changed; without an earlier scan what was not tried, if that matters, else the hosts. */
-function thirdNumber({ options, coverage, partial, summary }: Report, soFar: string): string {
-  const { changes } = options;
-  if (changes !== null) {
-    const all = Object.values(changes.balance).reduce((sum, balance) => sum + balance, 0);
-    return numberPart(changeText(all), `findings since ${dateText(changes.at)}`, changeCounts(changes));
-  }
-  const ports = coverage.ports?.all;
-  if (partial !== null && ports && ports.notTried > 0) {
-    const share = percentText(ports.notTried, ports.planned);
-    return numberPart(
-      numberText(ports.notTried),
-      'ports not tried',
-      `of ${numberText(ports.planned)}: ${share}`,
-    );
-  }
-  const withFindings = `${numberText(summary.hostsWithFindings)} of them with findings`;
-  return numberPart(numberText(summary.hosts), `hosts that answered${soFar}`, withFindings);
 }
 
 function numberPart(number: string, name: string, more: string): string {

@@ -1,14 +1,11 @@
 import { findingClasses } from '../../../domain/finding.ts';
-import type { Action } from '../../model/report.ts';
+import type { Action, ClassCounts } from '../../model/report.ts';
 import {
-  changeText,
   clockText,
-  dateText,
   dateTimeText,
   fixAnchor,
   longDateText,
   numberText,
-  percentText,
   pluralText,
   secondsText,
   unknownText,
@@ -180,94 +177,19 @@ function drawNumber({ flow }: ReportPages, number: LargeNumber, x: number, top: 
   sheet.close();
 }
 
-function largeNumbers(pages: ReportPages): LargeNumber[] {
-  const { report } = pages;
-  return report.summary.findings > 0
-    ? [exploitedNumber(pages), severeNumber(pages), changeNumber(pages)]
-    : [noFindings(pages), notJudged(pages), notRecognized(pages)];
+function largeNumbers({ report, flow }: ReportPages): LargeNumber[] {
+  return report.headline.map(({ number, label, note, marks }) => {
+    if (marks === 'exploited') return { number, label, note: exploitedPieces(report.summary.exploited) };
+    if (marks === 'severities')
+      return { number, label, note: severityCounts(flow.faces, report.summary.severities) };
+    return { number, label, note: [plain(note, styles.cellSecond)] };
+  });
 }
 
-function exploitedNumber(pages: ReportPages): LargeNumber {
-  const { exploited } = pages.report.summary;
-  const note = findingClasses
+function exploitedPieces(exploited: ClassCounts): Piece[] {
+  return findingClasses
     .filter((name) => exploited[name] > 0)
     .flatMap((name, index) => [...(index > 0 ? [gap(7)] : []), ...classCountPieces(name, exploited[name])]);
-  return {
-    number: numberText(exploited.all),
-    label: `known exploited${soFar(pages)}`,
-    note: note.length > 0 ? note : [plain('none of the findings is in the catalog', styles.cellSecond)],
-  };
-}
-
-function severeNumber(pages: ReportPages): LargeNumber {
-  const { summary } = pages.report;
-  return {
-    number: numberText(summary.criticalOrHigh.all),
-    label: `critical or high${soFar(pages)}, of ${pages.report.partial === null ? pluralText(summary.findings, 'finding') : numberText(summary.findings)}`,
-    note: severityCounts(pages.flow.faces, summary.severities),
-  };
-}
-
-function changeNumber(pages: ReportPages): LargeNumber {
-  const { summary, options, partial, coverage } = pages.report;
-  if (options.changes !== null) {
-    const { changes } = options;
-    const balance = Object.values(changes.balance).reduce((sum, count) => sum + count, 0);
-    const [day] = dateText(changes.at).split(',');
-    const note = `${numberText(changes.new)} new, ${numberText(changes.fixed)} fixed, ${numberText(changes.unchanged)} unchanged`;
-    return {
-      number: changeText(balance),
-      label: `findings since ${day}`,
-      note: [plain(note, styles.cellSecond)],
-    };
-  }
-  const ports = coverage.ports?.all;
-  if (partial !== null && ports !== undefined && ports.notTried > 0) {
-    const part = `of ${numberText(ports.planned)}: ${percentText(ports.notTried, ports.planned)}`;
-    return {
-      number: numberText(ports.notTried),
-      label: 'ports not tried',
-      note: [plain(part, styles.cellSecond)],
-    };
-  }
-  return {
-    number: numberText(summary.hostsWithFindings),
-    label: `${summary.hostsWithFindings === 1 ? 'host' : 'hosts'} with findings${soFar(pages)}`,
-    note: [plain(`of ${numberText(summary.hosts)} that answered`, styles.cellSecond)],
-  };
-}
-
-function noFindings(pages: ReportPages): LargeNumber {
-  const { summary, facts } = pages.report;
-  return {
-    number: facts.evaluated ? numberText(0) : unknownText,
-    label: `findings on ${pluralText(summary.hosts, 'host')}${soFar(pages)}`,
-    note: [
-      plain(
-        facts.evaluated ? `${pluralText(summary.openPorts, 'open port')}` : 'not asked for',
-        styles.cellSecond,
-      ),
-    ],
-  };
-}
-
-function notJudged({ report }: ReportPages): LargeNumber {
-  const { silent, excluded } = report.coverage.addresses;
-  const note = `${numberText(silent)} did not answer, ${numberText(excluded)} excluded`;
-  return {
-    number: numberText(silent + excluded),
-    label: `${silent + excluded === 1 ? 'address' : 'addresses'} not judged`,
-    note: [plain(note, styles.cellSecond)],
-  };
-}
-
-function notRecognized({ report }: ReportPages): LargeNumber {
-  const { unrecognized, openPorts } = report.services;
-  return {
-    number: numberText(unrecognized),
-    label: `${unrecognized === 1 ? 'open port' : 'open ports'} not recognized`,
-    note: [plain(`of ${numberText(openPorts)}; nothing is said about them`, styles.cellSecond)],
-  };
 }
 
 const firstColumns = columns(
