@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -51,6 +51,9 @@ describe.runIf(wanted)('the packed program', () => {
     expect(existsSync(join(app, 'dist/main.js'))).toBe(true);
     expect(existsSync(join(app, 'profiles/standard.yaml'))).toBe(true);
     expect(existsSync(join(app, 'src'))).toBe(false);
+    const fonts = readdirSync(join(app, 'dist/report/pdf/type/fonts'));
+    expect(fonts.filter((name) => name.endsWith('.ttf'))).toHaveLength(4);
+    expect(fonts.filter((name) => name.endsWith('-OFL.txt'))).toHaveLength(2);
     expect(readdirSync(join(app, 'dist/cli')).filter((name) => name.includes('.test.'))).toEqual([]);
   });
 
@@ -91,6 +94,15 @@ describe.runIf(wanted)('the packed program', () => {
       port,
       service: { product: 'OpenSSH' },
     });
+  });
+
+  it('has the fonts of PDF reports', async () => {
+    const port = await listeners.greet('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n');
+    const file = join(folder, 'report.pdf');
+    const args = ['scan', '127.0.0.1', '--ports', String(port), '--timeout', '1s', '-o', file];
+    const ended = await run(installed, args, { env });
+    expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({ code: 0 });
+    expect(readFileSync(file, 'latin1')).toMatch(/^%PDF-1\.7[\s\S]*\+Inter-SemiBold[\s\S]*%%EOF\n$/);
   });
 
   it('knows its modules and profiles', async () => {
