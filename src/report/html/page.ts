@@ -95,7 +95,8 @@ export function subheading(name: string, note: string): string {
 export function tableStart(columns: readonly string[], kind = 'tw'): string {
   const heads = columns.map((column) => {
     const [name, mark] = column.split('|');
-    return `<th scope="col"${mark ? ` class="${mark}"` : ''}>${name}</th>`;
+    const look = mark ? ` class="${mark}"` : '';
+    return name === '' ? `<td${look}></td>` : `<th scope="col"${look}>${name}</th>`;
   });
   return `<table class="${kind}"><thead><tr>${heads.join('')}</tr></thead><tbody>\n`;
 }

@@ -30,7 +30,7 @@ html{scroll-padding-top:16px;-webkit-text-size-adjust:100%}
 body{font:13px/1.45 Inter,system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif;background:var(--page);
 color:var(--t1);overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
 a{color:var(--link);text-decoration:none}
-a:hover{text-decoration:underline}
+a:hover,.t2>a{text-decoration:underline;text-underline-offset:2px}
 :focus-visible{outline:2px solid var(--link);outline-offset:1px;border-radius:3px}
 i{font-style:normal}
 b{font-weight:500}td>b{font-weight:600}
@@ -47,6 +47,7 @@ caption{text-align:start;color:var(--t3);padding:6px 0 2px}
 th{font-size:11px;font-weight:500;color:var(--t3);text-align:start;padding:8px 12px 6px 0;border-bottom:1px solid var(--line);
 vertical-align:bottom;overflow-wrap:normal}
 td,tbody th,tfoot th{padding:5px 12px 5px 0;border-bottom:1px solid var(--row);vertical-align:top}
+thead td{border-color:var(--line)}
 tbody th,tfoot th{font:inherit;color:inherit;font-weight:500;overflow-wrap:anywhere}
 tfoot td,tfoot th{font-weight:600;border-bottom:0;border-top:1px solid var(--line)}
 tr>:last-child{padding-right:0}
@@ -132,7 +133,7 @@ summary::-webkit-details-marker{display:none}
 .li>summary::before,pre+details>summary::before,.more>summary::before{content:"";width:6px;height:6px;border:solid var(--t3);border-width:1.5px 1.5px 0 0;
 transform:rotate(45deg);margin:0 4px}
 .li[open]>summary::before,.more[open]>summary::before{transform:rotate(135deg)}
-.hd{font-size:11px;font-weight:500;color:var(--t3);padding:8px 0 6px;border-bottom:1px solid var(--line)}
+.hd{overflow-wrap:normal;font-size:11px;font-weight:500;color:var(--t3);padding:8px 0 6px;border-bottom:1px solid var(--line)}
 .fx{grid-template-columns:14px 22px minmax(0,1fr) 66px 44px 56px 190px 114px}
 .fi{grid-template-columns:14px 78px minmax(0,1fr) 66px 52px 44px 40px}
 .ho{grid-template-columns:14px 124px minmax(0,1fr) 130px 96px 40px 190px}
@@ -195,6 +196,8 @@ const charts = `
 .sg.new{color:var(--new);background:var(--new-bg)}.sg.fixed{color:var(--fixed);background:var(--fixed-bg)}
 .in>.vl{display:flex;list-style:none;padding:22px 0 6px;margin:0 0 4px;max-width:none;font-size:11px;color:var(--t3)}
 ol.vl::before{content:none}
+.vl>li,.vl>li::before{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.st tbody th{white-space:nowrap;overflow-wrap:normal}
 .vl>li{position:relative;flex:1;text-align:center;border-top:3px solid var(--k);padding:0 4px;min-width:0}
 .vl>li::before{content:"";display:block;width:2px;height:15px;background:var(--t1);margin:-9px auto 0}
 .vl>li::after{content:"";position:absolute}
@@ -232,27 +235,37 @@ grid-template-columns:72px 1fr;gap:0 8px;align-items:center}.strip>p:first-child
 .in{padding-left:0}.ho dl{grid-template-columns:max-content minmax(0,1fr)}
 .tw thead{display:none}.tw,.tw tbody,.tw tfoot{display:block}.tw tr{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline;
 border-bottom:1px solid var(--row);padding:6px 0}.tw td,.tw tbody th,.tw tfoot th{padding:0;border:0}.tw td:empty{display:none}.tw .wd{flex:1 0 100%}
-.tw .r{text-align:start}
+.tw .r{text-align:start}.tw .n{display:inline-flex;gap:8px}.ft td:last-child::before{content:"fix ";color:var(--t3)}
 .tw [data-u]::after{content:" " attr(data-u);color:var(--t3)}
 th,td{padding-right:8px}.sorts label{line-height:44px}
 .in>.vl{display:block;padding:4px 0}.vl>li,.vl>.fr,.vl>.to{display:flex;gap:8px;align-items:center;max-width:none;text-align:start;border:0;padding:2px 0}
 .vl>li::before,.vl>.fr::before,.vl>.to::before{margin:0 3px;height:9px}.vl>.se>b{position:static}}
 `;
 
+/** Lines of evidence on paper; a longer one says that it is cut. */
+export const paperLines = 6;
+
 /** Paper: exploited entries open, hosts stay a list, heads are repeated, no row breaks. */
 const print = `
-@page{margin:14mm 14mm 16mm}
-@media print{:root{color-scheme:light;--page:#fff;--frame:#fff;--hover:#fff}body{font-size:8.5pt;line-height:1.35}
-.lay{display:block;max-width:none}.toc,.fold,.so,.sorts{display:none}main,footer{padding:0;max-width:none}
-h1{font-size:20pt;line-height:24pt}h2{font-size:12pt;line-height:16pt}h2,h3,.sh,.lb,.hd{break-after:avoid}
-.verdict{font-size:12pt;line-height:16pt;padding:10pt 0 8pt}.strip strong{font-size:20pt;line-height:22pt}
-section{padding-top:14pt}td,tbody th,tfoot th{padding-top:2pt;padding-bottom:2pt}tr,.li>summary,.strip,.part,.vl,dl>div{break-inside:avoid}
-thead{display:table-header-group}.li>summary{padding:3pt 0}.li.ho>summary{padding:1.5pt 0}.li>summary::before{visibility:hidden}
-.hd.fx,.li.fx>summary{grid-template-columns:2px 18px minmax(0,1fr) 58px 36px 44px 160px 92px;gap:0 8px}
-.fx .n{grid-template-columns:repeat(5,32px)}.fx .n:last-child{grid-template-columns:repeat(3,30px)}
-.hd.fi,.li.fi>summary{grid-template-columns:2px 66px minmax(0,1fr) 58px 36px 34px 34px;gap:0 8px}
-.hd.ho,.li.ho>summary{grid-template-columns:2px 104px minmax(0,1fr) 96px 66px 34px 170px;gap:0 8px}.ho .n{grid-template-columns:repeat(5,34px)}
-.in{padding:4pt 0 8pt 14pt}pre{max-height:12lh;overflow:hidden;font-size:7pt;line-height:10pt}code,.a{font-size:7.5pt}
+.po{display:none}
+@page{margin:12mm 13mm 13mm}
+@media print{:root{color-scheme:light;--hover:#fff;--frame:#fff}body{font-size:8pt;line-height:1.3}small{font-size:7.5pt}
+.lay{display:block;max-width:none}.toc,.fold,.so,.sorts{display:none}main,footer{padding:0;max-width:none}.po{display:inline}
+h1{font-size:20pt;line-height:24pt}h2{font-size:12pt;line-height:16pt}h2,h3,.sh,.lb,.hd,.lead,thead{break-after:avoid}
+.verdict{font-size:12pt;line-height:16pt;padding:10pt 0 8pt}.strip strong{font-size:20pt;line-height:22pt}.strip>p{padding:6pt 12px}
+section{padding-top:12pt}.g{padding-top:9pt}.hl,.lead{padding:0}
+th{font-size:7pt;padding:3pt 8px 2pt 0}td,tbody th,tfoot th{padding:1.6pt 8px 1.6pt 0}
+tr,.li>summary,.strip,.part,.vl,.note{break-inside:avoid}
+thead{display:table-header-group}tfoot{display:table-row-group}
+.li>summary{padding:2.4pt 0}.li.ho>summary{padding:1.6pt 0}.li>summary::before,.more>summary::before{display:none}.more>summary{display:inline}
+.hd{font-size:7pt}.hd>:first-child{display:none}.x{font-size:7pt;line-height:10pt;padding:0 4px}
+.n{grid-template-columns:repeat(5,27px)}.n i{font-size:7.5pt}.n i::before{margin-right:2px;scale:.85}
+.hd.fx,.li.fx>summary{grid-template-columns:16px minmax(0,1fr) 54px 30px 40px 135px 81px;gap:0 8px}
+.fx .n:last-child{grid-template-columns:repeat(3,27px)}
+.hd.fi,.li.fi>summary{grid-template-columns:62px minmax(0,1fr) 54px 32px 32px 32px;gap:0 8px}
+.hd.ho,.li.ho>summary{grid-template-columns:104px minmax(0,1fr) 110px 76px 30px 135px;gap:0 8px}
+.in{padding:3pt 0 6pt 16px}.in>p,.in>dl{max-width:none;padding-bottom:2pt}.note{margin:2pt 0 4pt}.in>.vl{font-size:7pt;padding-top:15pt}.vl>.se>b{top:-14pt}
+pre{max-height:calc(${paperLines}lh + 12px);overflow:hidden;font-size:7pt;line-height:9pt;padding:5px 8px;margin-bottom:4pt}code,.a{font-size:7.2pt}
 .kev::details-content{content-visibility:visible;block-size:auto;display:block}
-.li.ho{content-visibility:visible}a{color:inherit}a[href^="https"]{color:var(--link)}}
+.li.ho{content-visibility:visible}a{color:inherit}a[href^="https"]{color:var(--link)}footer{padding-top:6pt;font-size:7pt}}
 `;

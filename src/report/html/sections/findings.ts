@@ -9,6 +9,7 @@ import {
 } from '../../model/report-text.ts';
 import { classCountsText, exploitedHtml, severityLabel } from '../marks.ts';
 import { sectionEnd, sectionStart } from '../page.ts';
+import { paperLines } from '../style.ts';
 import { cellText, code, htmlLines, htmlText, referenceLink } from '../text.ts';
 import { backport, remediation } from './fix-list.ts';
 import { placesList } from './places.ts';
@@ -85,9 +86,11 @@ function referenceList(references: readonly string[]): string {
 function evidenceBlock({ text, length, place, count, match }: KindEvidence): string {
   if (text === '') return '';
   const same = count > 1 ? `, the same ${numberText(count)} times` : '';
+  const lines = text.trimEnd().split(/\r\n|[\r\n]/).length;
+  const paper = lines > paperLines ? `<span class="po">, first lines</span>` : '';
   const left =
     length > text.length ? `<small> … ${numberText(length - text.length)} more characters</small>` : '';
-  return `<p class="lb">Evidence, ${htmlText(endpointText(place.host, place.port))}${same}</p>
+  return `<p class="lb">Evidence, ${htmlText(endpointText(place.host, place.port))}${same}${paper}</p>
 <pre>${markedText(text, match)}${left}</pre>
 `;
 }

@@ -29,7 +29,7 @@ function worstHosts({ worst, withFindings }: HostTotals): string {
   );
   return (
     subheading('Worst hosts', '') +
-    tableStart(['Address', 'Name', '', 'Findings', 'First']) +
+    tableStart(['Address', 'Name', 'Known', 'Findings', 'First']) +
     rows.join('') +
     tableEnd
   );
@@ -44,7 +44,7 @@ function networkTable({ networks, networksLeft }: HostTotals): string {
   const note = networksLeft > 0 ? `${pluralText(networksLeft, 'more network')} in the JSON format` : '';
   return (
     subheading('Networks', note) +
-    tableStart(['Network', 'Hosts|r', 'Findings|r', '']) +
+    tableStart(['Network', 'Hosts|r', 'Findings|r', 'Severity']) +
     rows.join('') +
     tableEnd
   );

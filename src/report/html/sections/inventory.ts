@@ -88,7 +88,7 @@ export function certificatesSection({ certificates, leads }: Report): string {
   const table =
     expiring.length === 0
       ? ''
-      : tableStart(['Until', '', 'Name', 'Issuer', 'Where']) +
+      : tableStart(['Until', 'Expires', 'Name', 'Issuer', 'Where']) +
         expiring.map(certificateRow).join('') +
         tableEnd;
   return (

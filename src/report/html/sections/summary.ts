@@ -134,7 +134,7 @@ function changesPart({ options, kinds }: Report): string {
     changes.itemsLeft > 0
       ? `<p class="lb">${pluralText(changes.itemsLeft, 'more change')} of findings.</p>\n`
       : '';
-  const table = rows === '' ? '' : tableStart(['', 'Finding', 'Where', 'Why']) + rows + tableEnd;
+  const table = rows === '' ? '' : tableStart(['Change', 'Finding', 'Where', 'Why']) + rows + tableEnd;
   return head + table + more + notComparable(changes);
 }
 
