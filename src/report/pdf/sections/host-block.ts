@@ -1,3 +1,4 @@
+import { severities } from '../../../domain/finding.ts';
 import { visibleText } from '../../../domain/text/visible.ts';
 import { oneLine } from '../../model/bounded.ts';
 import type { HostBlock, HostFindingLine, PortLine } from '../../model/report.ts';
@@ -243,15 +244,22 @@ const findingColumns = columns(
 function drawFindings(pages: ReportPages, block: HostBlock): void {
   const { flow } = pages;
   const all = block.findings.length + block.findingsLeft;
-  const shown = block.findings.slice(0, maxFindings);
+  const isCut = all > maxFindings;
+  const shown = isCut ? worstFirst(block.findings).slice(0, maxFindings) : block.findings;
   if (shown.length > 0) {
-    innerHeading(pages, 'Findings', `${shownOf(shown.length, all)}, in order of the fix list`);
+    const order = isCut ? 'worst first' : 'in order of the fix list';
+    innerHeading(pages, 'Findings', `${shownOf(shown.length, all)}, ${order}`);
     const table = new Table(flow, findingColumns);
     for (const line of shown) table.row(findingCells(pages, line));
     table.end();
   }
   if (shown.length < all)
     footnote(flow, moreText(all - shown.length, 'more line of findings', 'more lines of findings'));
+}
+
+/** By severity, each in order of the fix list: what is cut must not be worse than what stands. */
+function worstFirst(findings: readonly HostFindingLine[]): HostFindingLine[] {
+  return severities.flatMap((severity) => findings.filter(({ kind }) => kind.severity === severity));
 }
 
 function findingCells(pages: ReportPages, { kind, action, ports, class: name }: HostFindingLine) {

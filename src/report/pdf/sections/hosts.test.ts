@@ -72,8 +72,12 @@ describe('hosts of a report', () => {
     const [block] = await blocksOf(drawn, scan);
     const headings = textsIn(drawn.sheet, 'P');
     expect(headings).toContain('60 of 100');
-    expect(headings).toContain(`60 of ${block?.findings.length}, in order of the fix list`);
+    expect(headings).toContain(`60 of ${block?.findings.length}, worst first`);
     expect(headings.join(' ')).toContain('40 more services');
+    const worst = block?.findings.filter(({ kind }) => kind.severity === 'critical') ?? [];
+    expect(worst.length).toBeGreaterThan(3);
+    const cells = textsIn(drawn.sheet, 'TD');
+    for (const { kind } of worst) expect(cells).toContain(kind.id);
     expect(headings.join(' ')).toContain(`${(block?.findings.length ?? 0) - 60} more lines of findings`);
   });
 
