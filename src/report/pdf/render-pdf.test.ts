@@ -65,7 +65,7 @@ describe('a PDF report', () => {
 
   it('says on which pages its sections and findings stand', async () => {
     const { pdf, report } = await preset('office');
-    const contents = pdf.pages[1] ?? [];
+    const contents = (pdf.pages[1] ?? []).filter((text) => text.trim() !== '');
     const page = Number(contents[contents.indexOf('Findings') + 2]);
     expect(pdf.pages[page - 1]).toContain('Findings');
     const row = (pdf.pages[page - 1] ?? []).indexOf(report.kinds[0]?.id as string);

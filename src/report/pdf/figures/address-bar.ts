@@ -1,7 +1,7 @@
 import type { FindingClass } from '../../../domain/finding.ts';
 import type { Coverage } from '../../model/report.ts';
 import { numberText } from '../../model/report-text.ts';
-import type { Block, PageFlow } from '../flow/page-flow.ts';
+import type { FlowBlock, PageFlow } from '../flow/page-flow.ts';
 import { contentWidth } from '../paper.ts';
 import { colors, styles } from '../type/styles.ts';
 import { baselineOf, textWidth } from '../type/text-layout.ts';
@@ -21,7 +21,7 @@ interface BarPart {
 }
 
 /** One stacked bar of all addresses with its legend. */
-export function addressBar(flow: PageFlow, addresses: Coverage['addresses']): Block {
+export function addressBar(flow: PageFlow, addresses: Coverage['addresses']): FlowBlock {
   const parts: BarPart[] = [
     { fill: 'certain' as const, count: addresses.responded, word: 'answered' },
     { fill: 'possible' as const, count: addresses.silent, word: 'did not answer' },

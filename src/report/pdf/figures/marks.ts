@@ -136,7 +136,7 @@ export function classCountPieces(
  * The counts that are not zero, worst first. `slots`: each severity has a place of this width, so that columns of
  * numbers arise; without, they follow each other.
  */
-export function severityCounts(
+export function severityCountPieces(
   faces: Typefaces,
   counts: SeverityCounts,
   slot: number | null = null,

@@ -1,7 +1,7 @@
 import type { Severity } from '../../../domain/finding.ts';
 import type { AffectedRange } from '../../model/report.ts';
 import { pluralText } from '../../model/report-text.ts';
-import type { Block, PageFlow } from '../flow/page-flow.ts';
+import type { FlowBlock, PageFlow } from '../flow/page-flow.ts';
 import { contentWidth } from '../paper.ts';
 import { colors, severityColors, styles } from '../type/styles.ts';
 import { baselineOf, type Line, layoutText, plain } from '../type/text-layout.ts';
@@ -42,7 +42,7 @@ export function versionLineText({ from, fixed, seen }: AffectedRange): string {
 }
 
 /** Affected versions as a line, with those that were seen: equal steps, not to scale. */
-export function versionLine(flow: PageFlow, range: AffectedRange, severity: Severity): Block {
+export function versionScale(flow: PageFlow, range: AffectedRange, severity: Severity): FlowBlock {
   return {
     height,
     before: 6,

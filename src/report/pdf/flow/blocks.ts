@@ -2,7 +2,7 @@ import { contentWidth } from '../paper.ts';
 import type { Tag } from '../sheet/sheet.ts';
 import { colors, type Style, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, type Line, layoutText, type Piece, plain } from '../type/text-layout.ts';
-import type { Block, PageFlow } from './page-flow.ts';
+import type { FlowBlock, PageFlow } from './page-flow.ts';
 
 interface ParagraphOptions {
   /** Height of a line; that of the first text without. */
@@ -83,7 +83,7 @@ export function paragraph(flow: PageFlow, pieces: Piece[], options: ParagraphOpt
 }
 
 /** The same as a block that is never parted. */
-export function paragraphBlock(flow: PageFlow, pieces: Piece[], options: ParagraphOptions = {}): Block {
+export function paragraphBlock(flow: PageFlow, pieces: Piece[], options: ParagraphOptions = {}): FlowBlock {
   const laid = layoutParagraph(flow, pieces, options);
   return {
     height: laid.lines.length * laid.line,
@@ -140,15 +140,15 @@ export function footnote(flow: PageFlow, pieces: string | Piece[]): void {
   flow.place(footnoteBlock(flow, pieces));
 }
 
-export function footnoteBlock(flow: PageFlow, pieces: string | Piece[]): Block {
+export function footnoteBlock(flow: PageFlow, pieces: string | Piece[]): FlowBlock {
   const list = typeof pieces === 'string' ? [plain(pieces, styles.label)] : pieces;
   return paragraphBlock(flow, list, { before: 6, after: 4, line: styles.label.line });
 }
 
 /** A remark with a bar at its left. */
-export function remark(flow: PageFlow, pieces: Piece[], options: { keep?: boolean } = {}): void {
+export function sideNotice(flow: PageFlow, pieces: Piece[], options: { keep?: boolean } = {}): void {
   const inner = paragraphBlock(flow, pieces, { indent: 11, width: contentWidth - 22, line: 13 });
-  const block: Block = {
+  const block: FlowBlock = {
     height: inner.height,
     before: 8,
     after: 8,
@@ -192,7 +192,7 @@ export interface Fact {
 const factLine = 12.5;
 
 /** A list of labels and values, in one column. */
-export function facts(flow: PageFlow, list: readonly Fact[]): void {
+export function factList(flow: PageFlow, list: readonly Fact[]): void {
   if (list.length === 0) return;
   const { sheet } = flow;
   for (const [index, fact] of list.entries()) {
@@ -222,7 +222,7 @@ export function keptFact(flow: PageFlow, fact: Fact): void {
 }
 
 /** One item of a list. */
-function factBlock(flow: PageFlow, fact: Fact): Block {
+function factBlock(flow: PageFlow, fact: Fact): FlowBlock {
   const name = fact.label === '' ? [] : [plain(fact.label, styles.cellThird)];
   const label = paragraphBlock(flow, name, {
     line: factLine,

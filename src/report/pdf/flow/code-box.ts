@@ -2,7 +2,7 @@ import { visibleText } from '../../../domain/text/visible.ts';
 import { contentWidth } from '../paper.ts';
 import { colors, styles } from '../type/styles.ts';
 import { baselineOf, textWidth } from '../type/text-layout.ts';
-import type { Block, PageFlow } from './page-flow.ts';
+import type { FlowBlock, PageFlow } from './page-flow.ts';
 
 const paddingX = 9;
 const paddingY = 5.5;
@@ -29,7 +29,7 @@ interface CodeLine {
 const escapes: Record<string, string> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
 
 /** Text of a target in a box: every character visible, line ends too, at most 12 lines. */
-export function codeBox(flow: PageFlow, code: CodeText): Block {
+export function codeBox(flow: PageFlow, code: CodeText): FlowBlock {
   const { face, size, line } = styles.evidence;
   const columnWidth = textWidth(flow.faces, '0', styles.evidence);
   const perLine = Math.floor((contentWidth - 2 * paddingX) / columnWidth);

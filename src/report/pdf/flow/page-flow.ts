@@ -15,7 +15,7 @@ export interface PageEdges {
 }
 
 /** Something that is never parted. `draw` gets its top. */
-export interface Block {
+export interface FlowBlock {
   height: number;
   /** Distance from what stands above, unless it stands at the top of a page. */
   before?: number;
@@ -39,7 +39,7 @@ export class PageFlow {
   #head = '';
   /** Shown at the top of pages that go on with something. */
   #continued: Piece[] | null = null;
-  #kept: Block[] = [];
+  #kept: FlowBlock[] = [];
   #gap = 0;
   /** Top of the first block of the page. */
   #start: number;
@@ -144,12 +144,12 @@ export class PageFlow {
   }
 
   /** The block stays with what comes next. */
-  keep(block: Block): void {
+  keep(block: FlowBlock): void {
     this.#kept.push({ ...block, before: Math.max(block.before ?? 0, this.#gap) });
     this.#gap = 0;
   }
 
-  place(block: Block): void {
+  place(block: FlowBlock): void {
     this.space(block.before ?? 0);
     this.room(block.height);
     block.draw(this.y);
@@ -193,7 +193,7 @@ export class PageFlow {
   }
 }
 
-function heightOf(blocks: Block[], gap: number): number {
+function heightOf(blocks: FlowBlock[], gap: number): number {
   let height = 0;
   let distance = 0;
   for (const block of blocks) {

@@ -7,7 +7,7 @@ import type { ReportPages } from '../report-pages.ts';
 import { colors, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, gap, layoutText, type Piece, plain } from '../type/text-layout.ts';
 import { listedSections, type SectionName, sectionNames } from './listed-sections.ts';
-import { closeSection, openPage, pageLink, sectionAnchor } from './section.ts';
+import { closeSection, openPage, pageNumber, sectionAnchor } from './section.ts';
 
 const headHeight = 17;
 const rowHeight = 21.3;
@@ -53,7 +53,7 @@ function drawEntry(pages: ReportPages, name: SectionName): void {
     plain(note(report), styles.cellThird),
   ];
   const [left] = layoutText(faces, pieces, contentWidth - 60, { maxLines: 1 });
-  const [right] = layoutText(faces, [pageLink(pages, anchor, styles.entryPage)], 60, { maxLines: 1 });
+  const [right] = layoutText(faces, [pageNumber(pages, anchor, styles.entryPage)], 60, { maxLines: 1 });
   flow.place({
     height: rowHeight,
     draw: (y) => {

@@ -11,14 +11,20 @@ import {
   unknownText,
 } from '../../model/report-text.ts';
 import { drawLogo } from '../figures/logo.ts';
-import { classCountPieces, drawCompass, exploitedChip, severityCounts, stateMark } from '../figures/marks.ts';
+import {
+  classCountPieces,
+  drawCompass,
+  exploitedChip,
+  severityCountPieces,
+  stateMark,
+} from '../figures/marks.ts';
 import { banner, partHeading, templateBlock } from '../flow/blocks.ts';
 import { columns, Table } from '../flow/table.ts';
 import { contentWidth } from '../paper.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { colors, type Style, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, gap, layoutText, type Piece, plain, whole } from '../type/text-layout.ts';
-import { pageLink, sectionAnchor, soFar } from './section.ts';
+import { pageNumber, sectionAnchor, soFar } from './section.ts';
 
 /** Distances in points; the origin is the top of the page. */
 const markTop = 44;
@@ -181,7 +187,7 @@ function largeNumbers({ report, flow }: ReportPages): LargeNumber[] {
   return report.headline.map(({ number, label, note, marks }) => {
     if (marks === 'exploited') return { number, label, note: exploitedPieces(report.summary.exploited) };
     if (marks === 'severities')
-      return { number, label, note: severityCounts(flow.faces, report.summary.severities) };
+      return { number, label, note: severityCountPieces(flow.faces, report.summary.severities) };
     return { number, label, note: [plain(note, styles.cellSecond)] };
   });
 }
@@ -205,7 +211,7 @@ function drawDoFirst(pages: ReportPages): void {
   const shown = `${numberText(first.length)} of ${pluralText(report.actions.length, 'action')}${soFar(pages)}, page `;
   partHeading(flow, 'Do first', [
     plain(shown, styles.cellThird),
-    pageLink(pages, sectionAnchor('fixes'), styles.cellThird),
+    pageNumber(pages, sectionAnchor('fixes'), styles.cellThird),
   ]);
   const table = new Table(flow, firstColumns, { headless: true });
   for (const action of first) {
@@ -233,7 +239,7 @@ function drawNotCovered(pages: ReportPages): void {
   const { addresses } = report.coverage;
   partHeading(flow, 'What this does not cover', [
     plain('page ', styles.cellThird),
-    pageLink(pages, sectionAnchor('coverage'), styles.cellThird),
+    pageNumber(pages, sectionAnchor('coverage'), styles.cellThird),
     plain(' has the sums', styles.cellThird),
   ]);
   const rows: [string, string][] = [

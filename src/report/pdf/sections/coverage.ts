@@ -2,7 +2,7 @@ import type { Coverage, Methodology, PortSums, ServiceTotals } from '../../model
 import { endpointText, numberText, pluralText } from '../../model/report-text.ts';
 import { addressBar } from '../figures/address-bar.ts';
 import { stateMark } from '../figures/marks.ts';
-import { banner, footnote, lead, partHeading, remark } from '../flow/blocks.ts';
+import { banner, footnote, lead, partHeading, sideNotice } from '../flow/blocks.ts';
 import { columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
@@ -127,7 +127,7 @@ function drawAllPortsOpen(flow: ReportPages['flow'], { allPortsOpen }: Coverage)
   ]);
   const verb = allPortsOpen.length === 1 ? 'accepts' : 'accept';
   const rest = more > 0 ? ` and ${numberText(more)} more` : '';
-  remark(flow, [
+  sideNotice(flow, [
     ...hosts,
     plain(
       `${rest} ${verb} connections on nearly every port. Something answers for ports that nothing listens on, so open ports there say little.`,

@@ -10,8 +10,8 @@ import {
   unknownText,
 } from '../../model/report-text.ts';
 import { classCountPieces, classPieces, exploitedChip, severityPieces } from '../figures/marks.ts';
-import { versionLine } from '../figures/version-line.ts';
-import { type Fact, facts, footnote, keptFact, paragraphBlock, remark } from '../flow/blocks.ts';
+import { versionScale } from '../figures/version-line.ts';
+import { type Fact, factList, footnote, keptFact, paragraphBlock, sideNotice } from '../flow/blocks.ts';
 import { codeBox } from '../flow/code-box.ts';
 import { type Column, columns, Table } from '../flow/table.ts';
 import { contentWidth } from '../paper.ts';
@@ -32,7 +32,7 @@ const indent = 59.5;
 export function drawFindingEntry(pages: ReportPages, kind: FindingKind): void {
   const { flow } = pages;
   drawHeading(pages, kind);
-  if (kind.versions !== null) flow.keep(versionLine(flow, kind.versions, kind.severity));
+  if (kind.versions !== null) flow.keep(versionScale(flow, kind.versions, kind.severity));
   drawBackportNote(pages, kind);
   if (kind.remediation !== '') {
     keptFact(flow, { label: 'Do', value: [plain(kind.remediation, styles.cell)] });
@@ -42,7 +42,7 @@ export function drawFindingEntry(pages: ReportPages, kind: FindingKind): void {
   if (kind.evidenceLeft > 0) {
     footnote(flow, `${pluralText(kind.evidenceLeft, 'more finding')} with other evidence.`);
   }
-  facts(flow, entryFacts(pages, kind));
+  factList(flow, entryFacts(pages, kind));
   flow.flush();
   flow.setContinued(null);
   flow.space(24);
@@ -109,7 +109,7 @@ function drawBackportNote({ flow }: ReportPages, kind: FindingKind): void {
     plain('May be fixed already. ', colored(styles.bodyStrong, styles.bodySecond.color)),
     plain(`${kind.backportNote} ${share}`, styles.bodySecond),
   ];
-  remark(flow, pieces, { keep: true });
+  sideNotice(flow, pieces, { keep: true });
 }
 
 const placeColumns = columns(

@@ -1,13 +1,13 @@
 import type { FindingKind, Report } from '../../model/report.ts';
 import { cvssText, epssText, numberText, pluralText } from '../../model/report-text.ts';
 import { exploitedChip, severityPieces } from '../figures/marks.ts';
-import { lead, remark } from '../flow/blocks.ts';
+import { lead, sideNotice } from '../flow/blocks.ts';
 import { type Cell, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
 import { plain, textWidth, whole } from '../type/text-layout.ts';
 import { drawFindingEntry, maxPlaces } from './finding-entry.ts';
-import { closeSection, openSection, pageLink } from './section.ts';
+import { closeSection, openSection, pageNumber } from './section.ts';
 
 /** Reports with more kinds or findings have entries for what is critical, high or known to be exploited only. */
 const fullKinds = 60;
@@ -61,7 +61,7 @@ function drawCut(pages: ReportPages, entries: readonly FindingKind[]): void {
     ...(cutPlaces ? [`Up to ${maxPlaces} places stand under each finding.`] : []),
     `All ${pluralText(report.summary.findings, 'finding')} with their evidence:`,
   ];
-  remark(flow, [
+  sideNotice(flow, [
     plain('Cut for paper. ', styles.bodyStrong),
     plain(`${parts.join(' ')} `, styles.bodySecond),
     whole('portolan workspace export', styles.monoBody),
@@ -93,7 +93,7 @@ function indexRow(pages: ReportPages, kind: FindingKind): Cell[] {
     numberText(kind.hosts),
     epssText(kind.epss),
     cvssText(kind.cvss?.score),
-    [pageLink(pages, kind.anchor, styles.number)],
+    [pageNumber(pages, kind.anchor, styles.number)],
   ];
 }
 

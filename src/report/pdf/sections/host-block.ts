@@ -12,8 +12,8 @@ import {
   unknownText,
 } from '../../model/report-text.ts';
 import { classPieces, exploitedChip, severityPieces } from '../figures/marks.ts';
-import { footnote, remark } from '../flow/blocks.ts';
-import type { Block } from '../flow/page-flow.ts';
+import { footnote, sideNotice } from '../flow/blocks.ts';
+import type { FlowBlock } from '../flow/page-flow.ts';
 import { type CellPart, columns, Table } from '../flow/table.ts';
 import { contentWidth } from '../paper.ts';
 import type { ReportPages } from '../report-pages.ts';
@@ -30,7 +30,7 @@ import {
 } from '../type/text-layout.ts';
 import { factPairs, type PairedFact } from './fact-pairs.ts';
 import { hostNamePieces } from './host-name.ts';
-import { pageLink } from './section.ts';
+import { pageNumber } from './section.ts';
 
 /** Services and lines of findings that paper shows of one host. */
 const maxServices = 60;
@@ -54,7 +54,7 @@ export function* drawHostBlock(pages: ReportPages, block: HostBlock): Generator<
   yield;
 }
 
-function headingBlock({ flow }: ReportPages, { host, names, anchor }: HostBlock): Block {
+function headingBlock({ flow }: ReportPages, { host, names, anchor }: HostBlock): FlowBlock {
   const { sheet } = flow;
   const pieces: Piece[] = [whole(host, styles.hostTitle)];
   const [name] = names;
@@ -171,7 +171,7 @@ function drawServices(pages: ReportPages, block: HostBlock): void {
   const shown = block.ports.slice(0, maxServices);
   innerHeading(pages, 'Services', shownOf(shown.length, all));
   if (block.allPortsOpen) {
-    remark(
+    sideNotice(
       flow,
       [
         plain(
@@ -273,7 +273,7 @@ function findingCells(pages: ReportPages, { kind, action, ports, class: name }: 
     classPieces(name),
     cvssText(kind.cvss?.score),
     [{ ...plain(numberText(action), colored(styles.number, accent)), link }],
-    [pageLink(pages, kind.anchor, styles.number)],
+    [pageNumber(pages, kind.anchor, styles.number)],
   ];
 }
 

@@ -3,7 +3,7 @@ import { networkOf } from '../../model/inventory/current-host.ts';
 import type { Action, HostBlock, Report, WorstHost } from '../../model/report.ts';
 import { fixAnchor, hostAnchor, numberText, pluralText, unknownText } from '../../model/report-text.ts';
 import { drawNeutralBar } from '../figures/bars.ts';
-import { exploitedChip, severityCounts } from '../figures/marks.ts';
+import { exploitedChip, severityCountPieces } from '../figures/marks.ts';
 import { footnote, lead, partHeading } from '../flow/blocks.ts';
 import { type Column, cellPadding, columns, type RowOptions, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
@@ -82,7 +82,7 @@ function drawWorst(pages: ReportPages, hasBlocks: boolean): void {
       [addressPiece(pages, host.host, hasBlocks ? hostAnchor(host.host) : null)],
       namePieces(pages, host.name, 196 - address - cellPadding),
       host.exploited ? [exploitedChip(flow.faces)] : '',
-      severityCounts(flow.faces, host.severities, severitySlot),
+      severityCountPieces(flow.faces, host.severities, severitySlot),
       actionPieces(pages, host),
     ]);
   }
@@ -125,7 +125,7 @@ function drawNetworks(pages: ReportPages): void {
       },
       numberText(hosts),
       numberText(findings),
-      severityCounts(flow.faces, severities, networkSlot),
+      severityCountPieces(flow.faces, severities, networkSlot),
     ]);
   }
   const left = (key: 'hosts' | 'findings', sum: number) =>
@@ -146,7 +146,7 @@ function drawNetworks(pages: ReportPages): void {
     '',
     numberText(report.hosts.all),
     numberText(report.summary.findings),
-    severityCounts(flow.faces, report.summary.severities, networkSlot),
+    severityCountPieces(flow.faces, report.summary.severities, networkSlot),
   ]);
 }
 
@@ -215,7 +215,7 @@ function indexCells(
     known(block.kind),
     numberText(block.openPorts),
     hasFindings(block)
-      ? severityCounts(pages.flow.faces, block.severities, severitySlot)
+      ? severityCountPieces(pages.flow.faces, block.severities, severitySlot)
       : [plain('0', styles.cellThird)],
   ];
 }

@@ -1,11 +1,11 @@
 import type { Methodology } from '../../model/report.ts';
 import { numberText, pluralText, secondsText, unknownText } from '../../model/report-text.ts';
-import { paragraph, partHeading, remark, templateBlock } from '../flow/blocks.ts';
+import { paragraph, partHeading, sideNotice, templateBlock } from '../flow/blocks.ts';
 import { columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
 import { plain, whole } from '../type/text-layout.ts';
-import { closeSection, openSection, pageLink, sectionAnchor } from './section.ts';
+import { closeSection, openSection, pageNumber, sectionAnchor } from './section.ts';
 
 /** How the scan was made, so that it can be repeated. */
 export function* drawMethodology(pages: ReportPages): Generator<void> {
@@ -18,9 +18,9 @@ export function* drawMethodology(pages: ReportPages): Generator<void> {
   drawPlugins(pages, methodology);
   yield;
   partHeading(flow, 'What this report cannot say');
-  remark(flow, [
+  sideNotice(flow, [
     plain(`${methodology.limits} (page `, styles.bodySecond),
-    pageLink(pages, sectionAnchor('coverage'), styles.bodySecond),
+    pageNumber(pages, sectionAnchor('coverage'), styles.bodySecond),
     plain(')', styles.bodySecond),
   ]);
   if (methodology.notice !== '') {

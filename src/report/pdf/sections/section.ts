@@ -45,7 +45,7 @@ export function closeSection({ flow }: ReportPages): void {
 }
 
 /** The page of a place, as a link to it. */
-export function pageLink({ flow, accent }: ReportPages, name: string, style: Style): TextPiece {
+export function pageNumber({ flow, accent }: ReportPages, name: string, style: Style): TextPiece {
   const text = flow.places.pageText(name);
   return flow.places.has(name)
     ? { ...plain(text, colored(style, accent)), link: { anchor: name } }

@@ -1,7 +1,7 @@
 import type { ProductLine } from '../../model/report.ts';
 import { listText, numberText, pluralText } from '../../model/report-text.ts';
 import { drawNeutralBar } from '../figures/bars.ts';
-import { severityCounts } from '../figures/marks.ts';
+import { severityCountPieces } from '../figures/marks.ts';
 import { footnote, lead, partHeading } from '../flow/blocks.ts';
 import { columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
@@ -77,7 +77,7 @@ function drawProducts(pages: ReportPages): void {
   partHeading(flow, 'Products and versions', `${count}${soFar(pages)}${order}`);
   const table = new Table(flow, productColumns);
   for (const product of products) {
-    const findings = severityCounts(flow.faces, product.severities, severitySlot);
+    const findings = severityCountPieces(flow.faces, product.severities, severitySlot);
     table.row([
       product.product,
       versionsText(product),

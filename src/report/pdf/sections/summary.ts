@@ -24,7 +24,7 @@ import { type Cell, type Column, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { colors, styles } from '../type/styles.ts';
 import { type FigurePiece, gap, layoutText, type Piece, plain, whole } from '../type/text-layout.ts';
-import { closeSection, openSection, pageLink, partOfText, sectionAnchor, soFar } from './section.ts';
+import { closeSection, openSection, pageNumber, partOfText, sectionAnchor, soFar } from './section.ts';
 
 /** Hosts from which on a report speaks of networks, and shows more actions. */
 const manyHosts = 200;
@@ -175,7 +175,7 @@ function drawFirst(pages: ReportPages): void {
   const shown = shownActions(pages);
   partHeading(flow, 'What first', [
     plain(`${partOfText(shown.length, actions.length, 'action')}${soFar(pages)}; page `, styles.cellThird),
-    pageLink(pages, sectionAnchor('fixes'), styles.cellThird),
+    pageNumber(pages, sectionAnchor('fixes'), styles.cellThird),
     plain(' has all', styles.cellThird),
   ]);
   const table = new Table(flow, firstColumns);
