@@ -5,7 +5,6 @@ import type { ExecContext } from '../../engine/module.ts';
 import type { OptionDefs } from '../../engine/options.ts';
 import type { Paper, ReportFacts } from '../../report/report-facts.ts';
 import type { ReportSource } from '../../report/report-source.ts';
-import { readTemplate } from '../../report/template/read-template.ts';
 import type { ReportTemplate } from '../../report/template/report-template.ts';
 import { type ResultHead, resultHead } from '../../workspace/render/result-head.ts';
 
@@ -58,6 +57,7 @@ export async function reportSource(
 async function templateOf(dir: string | null, name: string): Promise<ReportTemplate | null> {
   if (name === '') return null;
   if (dir === null) throw new Error(`there is no folder for the template "${name}"`);
+  const { readTemplate } = await import('../../report/template/read-template.ts');
   return await readTemplate(dir, name);
 }
 

@@ -3,7 +3,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { featuresOfModules } from '../../domain/license.ts';
 import type { Plan } from '../../engine/graph/plan.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
-import { type License, readLicense } from '../../workspace/license/read-license.ts';
+import type { License } from '../../workspace/license/read-license.ts';
 
 /**
  * A plan in which nodes fail whose module needs a license that is gone since the submission; the scan goes on without
@@ -15,6 +15,7 @@ export async function withLicensedNodes(
 ): Promise<Plan> {
   const names = plan.nodes.map(({ definition }) => definition.name);
   if (!config.license.enforce || featuresOfModules(names).length === 0) return plan;
+  const { readLicense } = await import('../../workspace/license/read-license.ts');
   const license = await readLicense(config);
   const nodes = plan.nodes.map((node) => ({ ...node, definition: licensed(node.definition, license) }));
   return { ...plan, nodes };
