@@ -147,13 +147,12 @@ export class Table {
     this.#begun = true;
     this.#page = sheet.page;
     sheet.open('Table');
-    if (!this.#headless) {
-      sheet.open('THead');
-      sheet.open('TR');
-      this.#drawHead(true);
-      sheet.close();
-      sheet.close();
-    }
+    sheet.open('THead');
+    sheet.open('TR');
+    if (this.#headless) this.#nameColumns();
+    else this.#drawHead(true);
+    sheet.close();
+    sheet.close();
     sheet.open('TBody');
   }
 
@@ -163,6 +162,15 @@ export class Table {
     this.#onPage = 0;
     this.#flow.room(0);
     if (!this.#headless) this.#drawHead(false);
+  }
+
+  /** The heads of a table that shows none. */
+  #nameColumns(): void {
+    const { sheet } = this.#flow;
+    for (const { head, name } of this.#columns) {
+      sheet.open('TH', { scope: 'Column', actual: name ?? (typeof head === 'string' ? head : '') });
+      sheet.close();
+    }
   }
 
   #drawHead(isFirst: boolean): void {

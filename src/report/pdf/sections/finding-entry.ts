@@ -120,6 +120,14 @@ const placeColumns = columns(
   { width: 58, head: 'Class' },
   { width: 139, head: 'For or against', style: styles.reasonSmall, maxLines: 2 },
 );
+/** Where nothing speaks for or against a finding. */
+const briefColumns = columns(
+  { width: 90, head: 'Address' },
+  { width: 180, head: 'Name', maxLines: 1 },
+  { width: 62, head: 'Port' },
+  { width: 108, head: 'Seen', maxLines: 2 },
+  { width: 59, head: 'Class' },
+);
 /** Addresses of IPv6 leave no room for the last column. */
 const wideColumns = columns(
   { width: 140, head: 'Address' },
@@ -133,12 +141,16 @@ function drawPlaces(pages: ReportPages, kind: FindingKind): void {
   const { flow } = pages;
   const shown = kind.places.slice(0, maxPlaces);
   if (shown.length === 0) return;
-  const isWide = shown.some(({ host }) => host.includes(':'));
-  const list: readonly Column[] = isWide ? wideColumns : placeColumns;
+  const list = columnsOf(shown);
   const table = new Table(flow, list);
   for (const place of shown) table.row(placeRow(place).slice(0, list.length));
   const left = kind.counts.all - shown.length;
   table.end(null, left > 0 ? leftPieces(kind, left) : null);
+}
+
+function columnsOf(places: readonly FindingPlace[]): readonly Column[] {
+  if (places.some(({ host }) => host.includes(':'))) return wideColumns;
+  return places.some(({ note }) => note !== '') ? placeColumns : briefColumns;
 }
 
 function placeRow(place: FindingPlace) {

@@ -1,7 +1,7 @@
 import type { FindingKind, Report } from '../../model/report.ts';
 import { cvssText, epssText, numberText, pluralText } from '../../model/report-text.ts';
 import { exploitedChip, severityPieces } from '../figures/marks.ts';
-import { lead, sideNotice } from '../flow/blocks.ts';
+import { lead, partHeading, sideNotice } from '../flow/blocks.ts';
 import { type Cell, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
@@ -30,6 +30,8 @@ export function* drawFindings(pages: ReportPages): Generator<void> {
   }
   table.end();
   yield;
+  if (entries.length > 0)
+    partHeading(flow, 'Details', `${pluralText(entries.length, 'kind')}, most severe first`);
   for (const kind of entries) {
     drawFindingEntry(pages, kind);
     yield;

@@ -7,6 +7,7 @@ import { type Cell, type Column, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { type Style, styles } from '../type/styles.ts';
 import { gap, type Piece, plain, whole } from '../type/text-layout.ts';
+import { entriesOf } from './findings.ts';
 import { closeSection, openSection } from './section.ts';
 
 /** Addresses below an action: whole ones, and their last part where they share the rest. */
@@ -22,9 +23,11 @@ export function* drawFixList(pages: ReportPages): Generator<void> {
   openSection(pages, 'fixes');
   lead(flow, report.leads.fixes);
   const prefix = sharedPrefix(report.actions);
+  const detailed = new Set(entriesOf(report));
   const table = new Table(flow, fixColumns(prefix));
   for (const action of report.actions) {
-    table.row(fixRow(pages, action, prefix), { padding: 5, anchor: action.anchor });
+    const told = action.kinds.some((kind) => detailed.has(kind));
+    table.row(fixRow(pages, action, prefix, told), { padding: 5, anchor: action.anchor });
     yield;
   }
   const { summary } = report;
@@ -67,13 +70,17 @@ function sharedPrefix(actions: readonly Action[]): string | null {
   return shared;
 }
 
-function fixRow(pages: ReportPages, action: Action, prefix: string | null): Cell[] {
+/** @param told whether the findings say what to do; if they have no entry of their own, it stands here */
+function fixRow(pages: ReportPages, action: Action, prefix: string | null, told: boolean): Cell[] {
   return [
     [plain(String(action.rank), styles.cellThird)],
     {
       parts: [
         { pieces: [plain(action.text, styles.action)], line: 12.5, maxLines: 2 },
         { pieces: reasonPieces(pages, action), line: 11.5, maxLines: 3 },
+        ...(told || action.remediation === ''
+          ? []
+          : [{ pieces: [plain(action.remediation, styles.reason)], line: 11, maxLines: 4 }]),
         { pieces: hostPieces(action, prefix), line: 11, maxLines: 3 },
       ],
     },
