@@ -25,6 +25,15 @@ function shortNumber(count: number): string {
   return count < 9.95 ? String(Number(count.toFixed(1))) : String(Math.round(count));
 }
 
+/** Largest count that fits into the usual slot. */
+const usualCount = 99;
+
+/** Class of what holds slots: ` big` if one of the counts needs a wider one. */
+export function slotSize(counts: Iterable<Record<Severity, number>>): string {
+  for (const each of counts) if (severities.some((severity) => each[severity] > usualCount)) return ' big';
+  return '';
+}
+
 /** Counts by severity, each in the slot of its own: columns of counts line up. */
 export function severitySlots(counts: Record<Severity, number>): string {
   const found = severities.filter((severity) => counts[severity] > 0);

@@ -39,7 +39,7 @@ font-variant-ligatures:none}
 h1{font-size:28px;line-height:34px;letter-spacing:-.02em;font-weight:600}
 h2{font-size:16px;line-height:24px;font-weight:600}
 h3{font-size:13px;line-height:18px;font-weight:600;color:var(--t2)}
-h1,td,dd,pre,summary>*{unicode-bidi:plaintext;text-align:start}
+h1,td,dd,pre,summary>*{unicode-bidi:plaintext;text-align:left}
 bdi,i,code{unicode-bidi:isolate}
 small{font-size:12px;color:var(--t3);font-weight:400}
 table{border-collapse:collapse;width:100%}
@@ -82,7 +82,8 @@ border-radius:50%;vertical-align:-.5px;forced-color-adjust:none;print-color-adju
 .L::before{background:linear-gradient(90deg,currentColor 50%,transparent 50%)}
 .n>.C::before{content:""/"certain "}.n>.L::before{content:""/"likely "}.n>.P::before{content:""/"possible "}
 .w,.n i,small i{white-space:nowrap;font-weight:500}.n .C,.n .L,.n .P,small .C,small .L,small .P{font-weight:400}
-.n{display:inline-grid;grid-template-columns:repeat(5,38px);color:var(--t3)}
+.n{display:inline-grid;grid-template-columns:repeat(5,var(--s));color:var(--t3)}
+:root{--s:38px}.big{--s:50px}
 .n>.c,.n>.C{grid-column:1}.n>.h,.n>.L{grid-column:2}.n>.m,.n>.P{grid-column:3}.n>.l{grid-column:4}.n>.i{grid-column:5}
 .x{display:inline-block;background:var(--inverse);color:var(--on-inverse);font-size:11px;line-height:17px;border-radius:4px;padding:0 6px;
 font-weight:500;white-space:nowrap;print-color-adjust:exact;-webkit-print-color-adjust:exact}
@@ -134,15 +135,15 @@ summary::-webkit-details-marker{display:none}
 transform:rotate(45deg);margin:0 4px}
 .li[open]>summary::before,.more[open]>summary::before{transform:rotate(135deg)}
 .hd{overflow-wrap:normal;font-size:11px;font-weight:500;color:var(--t3);padding:8px 0 6px;border-bottom:1px solid var(--line)}
-.fx{grid-template-columns:14px 22px minmax(0,1fr) 66px 44px 56px 190px 114px}
+.fx{grid-template-columns:14px 22px minmax(0,1fr) 66px 44px 56px calc(5*var(--s)) calc(3*var(--s))}
 .fi{grid-template-columns:14px 78px minmax(0,1fr) 66px 52px 44px 40px}
-.ho{grid-template-columns:14px 124px minmax(0,1fr) 130px 96px 40px 190px}
-.fx .n:last-child{grid-template-columns:repeat(3,38px)}
+.ho{grid-template-columns:14px 124px minmax(0,1fr) 130px 96px 40px calc(5*var(--s))}
+.fx .n:last-child{grid-template-columns:repeat(3,var(--s))}
 .fx>summary,.fi>summary,.ho>summary{grid-template-columns:inherit}
 .li.fx,.li.fi,.li.ho{display:block}
-.li.fx>summary{grid-template-columns:14px 22px minmax(0,1fr) 66px 44px 56px 190px 114px}
+.li.fx>summary{grid-template-columns:14px 22px minmax(0,1fr) 66px 44px 56px calc(5*var(--s)) calc(3*var(--s))}
 .li.fi>summary{grid-template-columns:14px 78px minmax(0,1fr) 66px 52px 44px 40px}
-.li.ho>summary{grid-template-columns:14px 124px minmax(0,1fr) 130px 96px 40px 190px;padding:5px 0}
+.li.ho>summary{grid-template-columns:14px 124px minmax(0,1fr) 130px 96px 40px calc(5*var(--s));padding:5px 0}
 .q{display:contents}
 .q u{display:none}
 u{text-decoration:none}
@@ -163,7 +164,7 @@ dt{color:var(--t3)}
 .ho dl{grid-template-columns:max-content minmax(0,1fr) max-content minmax(0,1fr)}
 .li.ho{content-visibility:auto;contain-intrinsic-size:auto 30px}
 .hl{display:flex;flex-direction:column}
-.pt td:last-child>small{display:block}
+.pt td>small{display:block;white-space:normal;overflow-wrap:anywhere}
 .pls,.pt,.ft{table-layout:fixed}
 .pls td:nth-child(3),.pls td:nth-child(5),.pt td:first-child,.ft td:nth-child(4){overflow-wrap:normal;white-space:nowrap}
 .pls th:nth-child(1){width:15%}.pls th:nth-child(2){width:21%}.pls th:nth-child(3){width:9%}.pls th:nth-child(4){width:13%}
@@ -215,8 +216,8 @@ const middle = `
 background:var(--frame);border-bottom:1px solid var(--line)}.fold[open]{position:static}.fold summary{display:flex;justify-content:space-between;gap:12px;
 line-height:44px;padding:0 16px}.fold summary b{font-weight:600;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .fold nav{padding:0 8px 10px}.fold a{line-height:36px}html{scroll-padding-top:60px}main{padding:20px 16px 40px}footer{padding:0 16px 40px}}
-@media screen and (max-width:1179px){.hd.fx,.li.fx>summary{grid-template-columns:14px 22px minmax(0,1fr) 66px 44px 56px 190px}
-.fx .n:last-child{display:none}.hd.fx>:last-child{display:none}.hd.ho,.li.ho>summary{grid-template-columns:14px 124px minmax(0,1fr) 100px 44px 190px}
+@media screen and (max-width:1179px){.hd.fx,.li.fx>summary{grid-template-columns:14px 22px minmax(0,1fr) 66px 44px 56px calc(5*var(--s))}
+.fx .n:last-child{display:none}.hd.fx>:last-child{display:none}.hd.ho,.li.ho>summary{grid-template-columns:14px 124px minmax(0,1fr) 100px 44px calc(5*var(--s))}
 .ho .y{display:none}}
 `;
 
@@ -259,11 +260,10 @@ tr,.li>summary,.strip,.part,.vl,.note{break-inside:avoid}
 thead{display:table-header-group}tfoot{display:table-row-group}
 .li>summary{padding:2.4pt 0}.li.ho>summary{padding:1.6pt 0}.li>summary::before,.more>summary::before{display:none}.more>summary{display:inline}
 .hd{font-size:7pt}.hd>:first-child{display:none}.x{font-size:7pt;line-height:10pt;padding:0 4px}
-.n{grid-template-columns:repeat(5,27px)}.n i{font-size:7.5pt}.n i::before{margin-right:2px;scale:.85}
-.hd.fx,.li.fx>summary{grid-template-columns:16px minmax(0,1fr) 54px 30px 40px 135px 81px;gap:0 8px}
-.fx .n:last-child{grid-template-columns:repeat(3,27px)}
+:root{--s:27px}.big{--s:34px}.n i{font-size:7.5pt}.n i::before{margin-right:2px;scale:.85}
+.hd.fx,.li.fx>summary{grid-template-columns:16px minmax(0,1fr) 54px 30px 40px calc(5*var(--s)) calc(3*var(--s));gap:0 8px}
 .hd.fi,.li.fi>summary{grid-template-columns:62px minmax(0,1fr) 54px 32px 32px 32px;gap:0 8px}
-.hd.ho,.li.ho>summary{grid-template-columns:104px minmax(0,1fr) 110px 76px 30px 135px;gap:0 8px}
+.hd.ho,.li.ho>summary{grid-template-columns:104px minmax(0,1fr) 110px 76px 30px calc(5*var(--s));gap:0 8px}
 .in{padding:3pt 0 6pt 16px}.in>p,.in>dl{max-width:none;padding-bottom:2pt}.note{margin:2pt 0 4pt}.in>.vl{font-size:7pt;padding-top:15pt}.vl>.se>b{top:-14pt}
 pre{max-height:calc(${paperLines}lh + 12px);overflow:hidden;font-size:7pt;line-height:9pt;padding:5px 8px;margin-bottom:4pt}code,.a{font-size:7.2pt}
 .kev::details-content{content-visibility:visible;block-size:auto;display:block}

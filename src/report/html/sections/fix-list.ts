@@ -1,6 +1,6 @@
 import type { Action, FindingKind, Report } from '../../model/report.ts';
 import { numberText, pluralText } from '../../model/report-text.ts';
-import { classSlots, exploitedHtml, severitySlots } from '../marks.ts';
+import { classSlots, exploitedHtml, severitySlots, slotSize } from '../marks.ts';
 import { blockHtml, sectionEnd, sectionStart } from '../page.ts';
 import { cellText, paragraphText } from '../text.ts';
 import { placesTable } from './places.ts';
@@ -9,9 +9,10 @@ import { placesTable } from './places.ts';
 export function* fixList(report: Report): Generator<string> {
   const { actions, leads } = report;
   if (actions.length === 0) return;
-  yield sectionStart('fixes', 'Fix list', leads.fixes) + listHead;
+  const size = slotSize(actions.map(({ severities }) => severities));
+  yield `${sectionStart('fixes', 'Fix list', leads.fixes)}<div class="fl${size}">${listHead}`;
   for (const action of actions) yield actionEntry(action);
-  yield blockHtml(report, 'fixes') + sectionEnd;
+  yield `</div>\n${blockHtml(report, 'fixes')}${sectionEnd}`;
 }
 
 const listHead =

@@ -1,7 +1,7 @@
 import { type Severity, type SeverityCounts, severities } from '../../../domain/finding.ts';
 import type { HostBlock, HostTotals, Report } from '../../model/report.ts';
 import { fixAnchor, numberText, pluralText } from '../../model/report-text.ts';
-import { exploitedHtml, severitySlots } from '../marks.ts';
+import { exploitedHtml, severitySlots, slotSize } from '../marks.ts';
 import { sectionEnd, sectionStart, subheading, tableEnd, tableStart } from '../page.ts';
 import { cellText, code } from '../text.ts';
 import { hostDetail } from './host-detail.ts';
@@ -10,11 +10,15 @@ import { hostLink } from './places.ts';
 /** The worst hosts, and the head of the list of all. */
 export function hostsStart({ hosts, leads }: Report): string {
   const start = sectionStart('hosts', 'Hosts', leads.hosts) + worstHosts(hosts) + networkTable(hosts);
-  return hosts.all === 0 ? start : start + listStart;
+  return hosts.all === 0 ? start : start + listStart(countSize(hosts.worst));
 }
 
 export function hostsEnd({ hosts }: Report): string {
   return (hosts.all === 0 ? '' : '</div>\n') + sectionEnd;
+}
+
+function countSize(lines: readonly { severities: SeverityCounts }[]): string {
+  return slotSize(lines.map(({ severities: counts }) => counts));
 }
 
 /** From here on the list repeats what stands above it. */
@@ -29,7 +33,7 @@ function worstHosts({ worst, withFindings }: HostTotals): string {
   );
   return (
     subheading('Worst hosts', '') +
-    tableStart(['Address', 'Name', 'Known', 'Findings', 'First']) +
+    tableStart(['Address', 'Name', 'Known', 'Findings', 'First'], `tw${countSize(worst)}`) +
     rows.join('') +
     tableEnd
   );
@@ -44,7 +48,7 @@ function networkTable({ networks, networksLeft }: HostTotals): string {
   const note = networksLeft > 0 ? `${pluralText(networksLeft, 'more network')} in the JSON format` : '';
   return (
     subheading('Networks', note) +
-    tableStart(['Network', 'Hosts|r', 'Findings|r', 'Severity']) +
+    tableStart(['Network', 'Hosts|r', 'Findings|r', 'Severity'], `tw${countSize(networks)}`) +
     rows.join('') +
     tableEnd
   );
@@ -58,14 +62,14 @@ const choices = [
 ] as const;
 
 /** The order of the hosts follows from the chosen button by CSS alone; see `.hl`. */
-const listStart = `<div class="g" role="group" aria-label="Order of the hosts">${choices
+const listStart = (size: string) => `<div class="g" role="group" aria-label="Order of the hosts">${choices
   .map(
     ([name], at) => `<input class="so" type="radio" name="by" id="by-${name}"${at === 0 ? ' checked' : ''}>`,
   )
   .join(
     '',
   )}<p class="sorts">Sort by ${choices.map(([name, text]) => `<label for="by-${name}">${text}</label>`).join('')}</p>
-<div class="hl"><div class="hd ho" aria-hidden="true"><span></span><span>Address</span><span>Name</span><span>System</span><span class="y">Kind</span><span class="r">Open</span><span>Findings</span></div>
+<div class="hl${size}"><div class="hd ho" aria-hidden="true"><span></span><span>Address</span><span>Name</span><span>System</span><span class="y">Kind</span><span class="r">Open</span><span>Findings</span></div>
 `;
 
 /** A host of the list, folded. */

@@ -6,7 +6,7 @@ import type {
   ServiceTotals,
 } from '../../model/report.ts';
 import { dateText, endpointText, numberText, pluralText } from '../../model/report-text.ts';
-import { severitySlots } from '../marks.ts';
+import { severitySlots, slotSize } from '../marks.ts';
 import { sectionEnd, sectionStart, subheading, tableEnd, tableStart } from '../page.ts';
 import { cellText } from '../text.ts';
 import { hostLink } from './places.ts';
@@ -53,7 +53,10 @@ function productTable({ products, productsLeft }: ServiceTotals): string {
       : '';
   return (
     subheading('Products and versions', note) +
-    tableStart(['Product', 'Versions seen', 'Hosts|r', 'With findings|r', 'Findings']) +
+    tableStart(
+      ['Product', 'Versions seen', 'Hosts|r', 'With findings|r', 'Findings'],
+      `tw${slotSize(products.map(({ severities }) => severities))}`,
+    ) +
     products.map(productRow).join('') +
     tableEnd
   );

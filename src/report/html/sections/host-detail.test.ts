@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { noFindings } from '../../../domain/finding.ts';
+import type { HostBlock, PortLine } from '../../model/report.ts';
+import { hostDetail } from './host-detail.ts';
+
+const line: PortLine = {
+  anchor: 'h-192.168.1.10-80-tcp',
+  port: 80,
+  protocol: 'tcp',
+  state: 'open',
+  service: 'http',
+  product: 'nginx 1.24.0',
+  confidence: 0.95,
+  cpe: null,
+  said: '',
+  saidLength: 0,
+  tls: '',
+  missing: '',
+  plugins: '',
+};
+
+const block: HostBlock = {
+  anchor: 'h-192.168.1.10',
+  host: '192.168.1.10',
+  names: ['web-1', 'web-2'],
+  system: 'Debian 12',
+  systemConfidence: 0.9,
+  kind: 'server',
+  mac: null,
+  vendor: null,
+  method: 'arp',
+  latencyMs: 0.42,
+  ports: [],
+  portsLeft: 0,
+  openPorts: 1,
+  counts: { open: 1, closed: 9, filtered: 0, notTried: 2, planned: 12 },
+  allPortsOpen: false,
+  findings: [],
+  findingsLeft: 0,
+  severities: noFindings(),
+  exploited: false,
+  position: 0,
+};
+
+const saying = (said: string, more: Partial<PortLine> = {}) =>
+  hostDetail({ ...block, ports: [{ ...line, said, saidLength: said.length, ...more }] });
+
+describe('a host in the HTML report', () => {
+  it('has what is known of it, and no line for what is not', () => {
+    const html = hostDetail(block);
+    expect(html).toContain('<dt>Names<dd>web-1, web-2');
+    expect(html).toContain('<dt>System<dd>Debian 12, confidence 90 %');
+    expect(html).toContain('<dt>Seen by<dd>arp, 0.42 ms');
+    expect(html).toContain('<dt>Ports<dd>1 open, 9 closed, 2 not tried, of 12');
+    expect(html).not.toContain('<dt>MAC');
+    expect(html).toContain('No open port is recorded.');
+  });
+
+  it('shows a short banner of one line as it is, and folds the others behind their first line', () => {
+    expect(saying('SSH-2.0-x')).toContain('<td class="wd"><code>SSH-2.0-x</code></td>');
+    const lines = saying('HTTP/1.1 200 OK\r\nServer: <x>');
+    expect(lines).toContain('<summary><code>HTTP/1.1 200 OK</code> <small>28 characters</small></summary>');
+    expect(lines).toContain('<pre>HTTP/1.1 200 OK\nServer: &lt;x&gt;</pre>');
+    expect(saying('x'.repeat(121))).toContain(`<code>${'x'.repeat(120)}</code> <small>121 characters`);
+  });
+
+  it('cuts a long banner and counts what is missing', () => {
+    const html = saying('x'.repeat(4000), { saidLength: 65_536 });
+    expect(html).toContain(
+      `<pre>${'x'.repeat(4000)}</pre><p class="t3">61,536 more characters in the JSON format.</p>`,
+    );
+    const long = saying('x'.repeat(5000));
+    expect(long).toContain(
+      `<pre>${'x'.repeat(4000)}</pre><p class="t3">1,000 more characters in the JSON format.</p>`,
+    );
+  });
+
+  it('says why a port was not identified, what TLS it has, and which plugin found it', () => {
+    const html = saying('', {
+      tls: 'TLS 1.2',
+      missing: 'timeout',
+      plugins: 'p@1.0.0',
+      state: 'open|filtered',
+    });
+    expect(html).toContain('<small>TLS 1.2<br>not identified: timeout<br>Plugin p@1.0.0</small>');
+    expect(html).toContain('<small>open|filtered</small>');
+  });
+
+  it('warns of a host that accepts connections on every port, and counts what is left out', () => {
+    const html = hostDetail({ ...block, ports: [line], portsLeft: 3, allPortsOpen: true });
+    expect(html).toContain('nearly every port');
+    expect(html).toContain('3 more ports in the JSON format.');
+  });
+});
