@@ -61,5 +61,5 @@ function distanceText(days: number): string {
 
 function wherePieces({ host, port, more }: CertificateLine): Piece[] {
   const where = whole(endpointText(host, port), styles.mono);
-  return more === 0 ? [where] : [where, plain(` and ${numberText(more)} more`, styles.cellSecond)];
+  return more === 0 ? [where] : [where, plain(` and ${numberText(more)} more`, styles.note)];
 }

@@ -97,4 +97,29 @@ describe('coverage of a report', () => {
     });
     expect(textOf(sheet)).not.toContain('Planned');
   });
+
+  it('shows equal gaps once, with the services that have them', async () => {
+    const { sheet } = await drawnSection(drawCoverage, syntheticPresets.one(), {
+      change: ({ coverage }) => {
+        const gap = (host: number, missing: string) =>
+          ({ host: `192.0.2.${host}`, port: 22, protocol: 'tcp', stage: 'banner', missing }) as const;
+        coverage.unfinished = [1, 2, 3].map((host) => gap(host, 'Its end.'));
+        coverage.unfinished.push(gap(4, 'All.'));
+        for (let host = 10; host < 30; host++) coverage.unfinished.push(gap(host, 'All.'));
+      },
+    });
+    const cells = cellsOf(sheet);
+    expect(cells.filter((text) => text === 'Its end.')).toHaveLength(1);
+    expect(cells.filter((text) => text === 'All.')).toHaveLength(1);
+    expect(numbersOf(sheet, 'Its end.', 1)).toEqual([3]);
+    expect(numbersOf(sheet, 'All.', 1)).toEqual([21]);
+    expect(textOf(sheet)).toContain('192.0.2.3:22/tcp');
+    expect(textOf(sheet)).toMatch(/ and 5 more/);
+  });
+
+  it('shows the first warnings and errors, and says how many more there are', async () => {
+    const { sheet } = await drawnSection(drawCoverage, syntheticScan({ hosts: 1, errors: 70 }));
+    expect(cellsOf(sheet).filter((text) => text === 'resolve_failed')).toHaveLength(60);
+    expect(textOf(sheet)).toContain('10 more errors');
+  });
 });

@@ -138,8 +138,8 @@ function drawAllPortsOpen(flow: ReportPages['flow'], { allPortsOpen }: Coverage)
 
 const noteColumns = columns(
   { width: 104, head: 'Code' },
-  { width: 116, head: 'Where' },
-  { width: 279, head: 'What it means for this report' },
+  { width: 116, head: 'Where', maxLines: 4 },
+  { width: 279, head: 'What it means for this report', maxLines: 6 },
 );
 
 interface NoteList {
@@ -148,11 +148,16 @@ interface NoteList {
   one: string;
 }
 
-function drawNotes({ flow }: ReportPages, title: string, { notes, left, one }: NoteList): void {
+/** Warnings, and errors, that paper shows. */
+const maxNotes = 60;
+
+function drawNotes({ flow }: ReportPages, title: string, { notes, left: unread, one }: NoteList): void {
   if (notes.length === 0) return;
-  partHeading(flow, title, pluralText(notes.length + left, one));
+  const all = notes.length + unread;
+  const left = Math.max(unread, all - maxNotes);
+  partHeading(flow, title, pluralText(all, one));
   const table = new Table(flow, noteColumns);
-  for (const { code, where, message } of notes) {
+  for (const { code, where, message } of notes.slice(0, maxNotes)) {
     table.row([[whole(code, styles.monoSmall)], [plain(where, styles.monoSmall)], message]);
   }
   table.end();
@@ -190,11 +195,16 @@ function drawModules({ flow, report }: ReportPages): void {
 }
 
 const unfinishedColumns = columns(
-  { width: 126, head: 'Where' },
-  { width: 74, head: 'Stage', style: styles.cellSecond },
-  { width: 299, head: 'What is missing' },
+  { width: 78, head: 'Stage', style: styles.cellSecond },
+  { width: 170, head: 'What is missing', maxLines: 6 },
+  { width: 44, head: 'Services', align: 'right', style: styles.number },
+  { width: 207, head: 'Where' },
 );
 
+/** Services that are named where the same is missing. */
+const maxPlaces = 16;
+
+/** Equal gaps stand once, with the services that have them. */
 function drawUnfinished({ flow, report }: ReportPages): void {
   const { unfinished, unfinishedLeft } = report.coverage;
   if (unfinished.length === 0) return;
@@ -202,12 +212,40 @@ function drawUnfinished({ flow, report }: ReportPages): void {
   const note = `${numberText(all)} of ${pluralText(report.services.openPorts, 'service')}`;
   partHeading(flow, 'Services that were not read to their end', note);
   const table = new Table(flow, unfinishedColumns);
-  for (const { host, port, protocol, stage, missing } of unfinished) {
-    const where = `${endpointText(host, port)}/${protocol}`;
-    table.row([[whole(where, styles.monoSmall)], stage, missing]);
+  for (const group of groupsOf(unfinished)) {
+    const { stage, missing, places } = group;
+    table.row([stage, missing, numberText(places.length), placePieces(places)]);
   }
   table.end();
   if (unfinishedLeft > 0) {
     footnote(flow, `${pluralText(unfinishedLeft, 'more service')}: all stand in the JSON format.`);
   }
+}
+
+interface UnfinishedGroup {
+  stage: string;
+  missing: string;
+  places: string[];
+}
+
+function groupsOf(unfinished: Coverage['unfinished']): UnfinishedGroup[] {
+  const groups = new Map<string, UnfinishedGroup>();
+  for (const { host, port, protocol, stage, missing } of unfinished) {
+    const key = JSON.stringify([stage, missing]);
+    const group = groups.get(key) ?? { stage, missing, places: [] };
+    group.places.push(`${endpointText(host, port)}/${protocol}`);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function placePieces(places: readonly string[]): Piece[] {
+  const left = places.length - maxPlaces;
+  const shown = places
+    .slice(0, maxPlaces)
+    .flatMap((place, index) => [
+      ...(index > 0 ? [plain(', ', styles.monoSmall)] : []),
+      whole(place, styles.monoSmall),
+    ]);
+  return left > 0 ? [...shown, plain(` and ${numberText(left)} more`, styles.cellSecond)] : shown;
 }
