@@ -1,13 +1,12 @@
 import type { TemplateLogo } from '../../template/report-template.ts';
 import type { Sheet } from '../sheet/sheet.ts';
 
-/** Points that a logo takes at most. */
-const maxWidth = 160;
-const maxHeight = 32;
+/** The box that a logo is fitted into, points. */
+const logoBox = { width: 160, height: 32 };
 
 /** Draws the logo of a template into its box, keeping its proportions. */
 export function drawLogo(sheet: Sheet, logo: TemplateLogo, x: number, y: number): void {
-  const scale = Math.min(maxWidth / logo.width, maxHeight / logo.height);
+  const scale = Math.min(logoBox.width / logo.width, logoBox.height / logo.height);
   const width = logo.width * scale;
   const height = logo.height * scale;
   sheet.open('Figure', { alt: 'Logo', bbox: [x, y, x + width, y + height] });
