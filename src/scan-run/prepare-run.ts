@@ -7,7 +7,6 @@ import type { SavedState } from '../engine/node.ts';
 import type { EarlierRun } from '../engine/run.ts';
 import { rawObstacle } from '../net/packets/linux/rights.ts';
 import { mergedRows } from '../workspace/record/record-reader.ts';
-import { withLicensedNodes } from './plan/licensed-nodes.ts';
 import { planScan } from './plan/plan-scan.ts';
 import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import type { ResultRecorder } from './results/record-results.ts';
@@ -22,6 +21,8 @@ export async function planRun({ input }: RunContext): Promise<Plan> {
   const { request, config, catalogue, part } = input;
   requireRights(request);
   const plan = await planScan(request, config, catalogue, part ? ofWholeScans : []);
+  if (!config.license.enforce) return plan;
+  const { withLicensedNodes } = await import('./plan/licensed-nodes.ts');
   return await withLicensedNodes(plan, config);
 }
 

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { invalidRequest } from '../../domain/errors.ts';
 import { isMissing } from '../../workspace/atomic-file.ts';
 import { isNoPlainFile, isPlainFolder, openPlain } from '../../workspace/plain-file.ts';
-import { PngProblem, readPngLogo } from './png-logo.ts';
 import type { ReportTemplate, TemplateLogo } from './report-template.ts';
-import { readSvgLogo, SvgProblem } from './svg-logo.ts';
 import { maxTemplateBytes, readTemplateForm } from './template-form.ts';
 import { type TemplateProblem, templateRejection } from './template-problem.ts';
 
@@ -53,11 +51,30 @@ async function readLogo(
 ): Promise<TemplateLogo | null> {
   const content = await readLimited(join(place, file), maxLogoBytes).catch(problemOf);
   if (!Buffer.isBuffer(content)) return fail(templateFile, line, `logo ${file} ${content}`);
+  const checked = file.endsWith('.svg') ? await svgLogo(content) : await pngLogo(content);
+  return 'reason' in checked ? fail(file, checked.line, checked.reason) : checked;
+}
+
+/** What is wrong with a logo. */
+type LogoProblem = Pick<TemplateProblem, 'line' | 'reason'>;
+
+/** Readers of logos are loaded for logos only: every scan loads its reporters. */
+async function svgLogo(content: Buffer): Promise<TemplateLogo | LogoProblem> {
+  const { readSvgLogo, SvgProblem } = await import('./svg-logo.ts');
   try {
-    return file.endsWith('.svg') ? readSvgLogo(content.toString('utf8')) : await readPngLogo(content);
+    return readSvgLogo(content.toString('utf8'));
   } catch (error) {
-    if (error instanceof SvgProblem) return fail(file, error.line, error.message);
-    if (error instanceof PngProblem) return fail(file, null, error.message);
+    if (error instanceof SvgProblem) return { line: error.line, reason: error.message };
+    throw error;
+  }
+}
+
+async function pngLogo(content: Buffer): Promise<TemplateLogo | LogoProblem> {
+  const { PngProblem, readPngLogo } = await import('./png-logo.ts');
+  try {
+    return await readPngLogo(content);
+  } catch (error) {
+    if (error instanceof PngProblem) return { line: null, reason: error.message };
     throw error;
   }
 }
