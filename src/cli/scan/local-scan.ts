@@ -7,7 +7,6 @@ import type { Config } from '../../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { ModuleLifecycle, type ScanModules } from '../../engine/lifecycle.ts';
-import { isReportFormat } from '../../report/render-report.ts';
 import { ScanAbort } from '../../scan-run/finalize/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import { type DecidedRequest, decideRequest } from '../../scan-run/plan/decide-request.ts';
@@ -198,13 +197,14 @@ class LocalScan {
     };
   }
 
-  /** Null for a format that is no report. */
+  /** Null without wishes. */
   async #orderReport(scan: Scan): Promise<ReportOrder | null> {
-    if (!isReportFormat(this.#order.output.format)) return null;
+    const wishes = await reportWishes(this.#order);
+    if (Object.keys(wishes).length === 0) return null;
     const { orderReport } = await import('../../actions/results/report-order.ts');
     const { templatesDir } = this.#place.workspace;
     const context = { templatesDir, comparing: () => this.#comparing() };
-    return await orderReport(context, scan, reportWishes(this.#order));
+    return await orderReport(context, scan, wishes);
   }
 
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {

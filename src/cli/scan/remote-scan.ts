@@ -43,7 +43,7 @@ export async function scanOnServer(order: ScanCommand, client: Client): Promise<
   const scan = await follow(client, accepted.scan_id, view);
   noteOutcome(scan, flags.quiet ?? false);
   const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
-  await writeResult(output.file, fetchResult(client, scan, output.format, style, reportWishes(order)));
+  await writeResult(output.file, fetchResult(client, scan, output.format, style, await reportWishes(order)));
   if (!flags.quiet) noteResult(scan, output.file, false);
   if (baseline !== undefined) {
     const { fetchDiff } = await import('./scan-diff.ts');

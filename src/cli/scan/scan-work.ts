@@ -1,4 +1,3 @@
-import { requireReportFlags } from '../results/report-flags.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf, namedClient, requireServer, serverInCharge } from '../session/server-choice.ts';
 import { readConfig } from '../session/session.ts';
@@ -19,7 +18,7 @@ export async function scan(
   if (flags.compareWith !== undefined && !flags.wait)
     throw usage('--compare-with waits for the end of the scan and cannot be combined with --no-wait');
   const submission = await submissionOf(positional, flags);
-  await requireReportFlags(output.format, { template: flags.template, paper: flags.paper });
+  await checkReportFlags(output.format, flags);
   rejectBinary(output.file, output.format);
   if (output.file !== null) await checkOutputFile(output.file);
   const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
@@ -42,6 +41,13 @@ export async function scan(
   if (!flags.wait) throw usage('--no-wait needs a server: pass --server, or start one');
   const { scanHere } = await import('./local-scan.ts');
   return scanHere(order, settings, wiring);
+}
+
+/** @throws PortolanError `usage` for options of reports with another format */
+async function checkReportFlags(format: string, { template, paper }: ScanFlags): Promise<void> {
+  if (template === undefined && paper === undefined) return;
+  const { requireReportFlags } = await import('../results/report-flags.ts');
+  requireReportFlags(format, { template, paper });
 }
 
 async function scanOn(client: Client, order: ScanCommand): Promise<number> {

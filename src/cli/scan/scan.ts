@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander';
 import { severities } from '../../domain/finding.ts';
 import { discoveryProfiles } from '../../domain/scan.ts';
-import { paperOption, templateOption } from '../results/report-flags.ts';
 import { tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
-import { endProcess, outputFormats } from '../terminal/output.ts';
+import { endProcess, outputFormats, paperOption, templateOption } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
 import { addScanControl } from './scan-commands.ts';
 import type { ScanFlags } from './submission.ts';

@@ -94,8 +94,8 @@ describe('reportWishes', () => {
     ['pdf', { template: 'acme', paper: 'letter', against: 'latest' }],
     ['nmap', {}],
     ['text', {}],
-  ] as const)('of the format %s are %j', (format, wishes) => {
+  ] as const)('of the format %s are %j', async (format, wishes) => {
     const asked: ScanFlags = { ...flags, template: 'acme', paper: 'letter', compareWith: 'latest' };
-    expect(reportWishes({ output: { file: null, format }, flags: asked as never })).toEqual(wishes);
+    expect(await reportWishes({ output: { file: null, format }, flags: asked as never })).toEqual(wishes);
   });
 });

@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
 import type { ReportWishes } from '../../actions/results/report-order.ts';
-import { isReportFormat } from '../../report/render-report.ts';
 import type { Paper } from '../../report/report-facts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -74,10 +73,14 @@ export interface ScanCommand {
 }
 
 /** What is wanted of the report that the scan writes; nothing if it writes another format. */
-export function reportWishes({ output, flags }: Pick<ScanCommand, 'output' | 'flags'>): ReportWishes {
-  if (!isReportFormat(output.format)) return {};
+export async function reportWishes({
+  output,
+  flags,
+}: Pick<ScanCommand, 'output' | 'flags'>): Promise<ReportWishes> {
   const { template, paper, compareWith } = flags;
-  return { template, paper, against: compareWith };
+  if ((template ?? paper ?? compareWith) === undefined) return {};
+  const { isReportFormat } = await import('../../report/render-report.ts');
+  return isReportFormat(output.format) ? { template, paper, against: compareWith } : {};
 }
 
 /** Maximum size of a target file, bytes. */

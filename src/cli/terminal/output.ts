@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { Option } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
+import type { Paper } from '../../report/report-facts.ts';
 import { usage } from './failure.ts';
 
 /** Formats of results; `tar.gz` is for `workspace export` alone. */
@@ -42,6 +44,21 @@ const extensions: Record<string, string> = {
   '.tgz': 'tar.gz',
   '.tar.gz': 'tar.gz',
 };
+
+/** `--template` of reports. */
+export function templateOption(): Option {
+  return new Option(
+    '--template <name>',
+    'template of the report, a folder in config/templates of the workspace',
+  );
+}
+
+const papers = ['a4', 'letter'] as const satisfies readonly Paper[];
+
+/** `--paper` of reports. */
+export function paperOption(): Option {
+  return new Option('--paper <size>', 'size of pages: a4 (default), letter').choices(papers);
+}
 
 /**
  * Destination and format of results: `-o` names a file, except that a bare format name is the format; without `--format`

@@ -39,7 +39,7 @@ export async function exportScanCommand(
   const { file, format } = exportOutput(flags);
   const { template, against, paper, fix } = flags;
   const wishes = { template, against, paper, fix };
-  await requireReportFlags(format, wishes);
+  requireReportFlags(format, wishes);
   rejectBinary(file, format);
   if (file !== null) await checkOutputFile(file);
   const style = tableStyle(file === null ? process.stdout : {}, !global.color);

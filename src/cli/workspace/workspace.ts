@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ambiguousMinutes, parseDuration } from '../../domain/time/duration.ts';
-import { paperOption, templateOption } from '../results/report-flags.ts';
 import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { listOrders } from '../terminal/list-order.ts';
+import { paperOption, templateOption } from '../terminal/output.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
 import type { CliWiring } from '../wiring.ts';
 import { addMaintenanceCommands } from './maintenance-commands.ts';

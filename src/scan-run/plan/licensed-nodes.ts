@@ -3,10 +3,10 @@ import { PortolanError } from '../../domain/errors.ts';
 import { featuresOfModules } from '../../domain/license.ts';
 import type { Plan } from '../../engine/graph/plan.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
-import type { License } from '../../workspace/license/read-license.ts';
+import { type License, readLicense } from '../../workspace/license/read-license.ts';
 
 /**
- * A plan in which nodes fail whose module needs a license that is gone since the submission; the scan goes on without
+ * Where licenses are enforced: a plan in which nodes fail whose module needs a license that is gone since the submission; the scan goes on without
  * them.
  */
 export async function withLicensedNodes(
@@ -14,8 +14,7 @@ export async function withLicensedNodes(
   config: Pick<Config, 'license' | 'workspace'>,
 ): Promise<Plan> {
   const names = plan.nodes.map(({ definition }) => definition.name);
-  if (!config.license.enforce || featuresOfModules(names).length === 0) return plan;
-  const { readLicense } = await import('../../workspace/license/read-license.ts');
+  if (featuresOfModules(names).length === 0) return plan;
   const license = await readLicense(config);
   const nodes = plan.nodes.map((node) => ({ ...node, definition: licensed(node.definition, license) }));
   return { ...plan, nodes };
