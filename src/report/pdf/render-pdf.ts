@@ -70,11 +70,18 @@ function pagesOf(
   const date = dateText(facts.completedAt ?? facts.timestamp);
   const state = report.partial === null ? '' : ` · ${report.state}`;
   const flow = new PageFlow(sheet, paperGeometry[options.paper], faces, places, {
-    title: `${report.title} · ${date}${state}`,
+    title: `${shortTitle(report.title)} · ${date}${state}`,
     scan: facts.scan_id,
     footer: options.template?.blocks.footer ?? '',
   });
   return { report, source, flow, accent: options.template?.accent ?? colors.link };
+}
+
+/** Characters of the title at the top of each page: date and state must not be cut. */
+const headTitle = 40;
+
+function shortTitle(title: string): string {
+  return title.length > headTitle ? `${title.slice(0, headTitle).trimEnd()}…` : title;
 }
 
 async function* drawSections(pages: ReportPages): AsyncGenerator<void> {

@@ -74,6 +74,11 @@ export function classPieces(name: FindingClass, style: Style = styles.cellSecond
   return [classMark(name), plain(name, style)];
 }
 
+/** At least the width of the slot; what is wider keeps a distance to the next one. */
+function slotWidth(width: number, slot: number): number {
+  return slot === 0 || width <= slot - 2 ? Math.max(width, slot) : width + 5;
+}
+
 /** A mark and its number, read as `27 high`. Takes `width` at least, so that numbers stand below each other. */
 function countPiece(
   faces: Typefaces,
@@ -84,7 +89,7 @@ function countPiece(
   const { style, markWidth } = options;
   const text = numberText(count);
   return {
-    width: Math.max(options.width, markWidth + textWidth(faces, text, style)),
+    width: slotWidth(markWidth + textWidth(faces, text, style), options.width),
     reading: { text: `${text} ${word}` },
     draw: (sheet, x, baseline) => {
       options.drawMark(sheet, x, baseline);

@@ -1,8 +1,8 @@
 import { contentWidth, type PaperGeometry } from '../paper.ts';
-import type { Sheet } from '../sheet/sheet.ts';
+import { MeasuringSheet, type Sheet } from '../sheet/sheet.ts';
 import { colors, styles } from '../type/styles.ts';
 import { baselineOf, layoutText, type Piece, plain, type Typefaces } from '../type/text-layout.ts';
-import type { Places } from './places.ts';
+import { Places } from './places.ts';
 
 /** What stands at the edges of every page but the cover. */
 export interface PageEdges {
@@ -41,8 +41,9 @@ export class PageFlow {
   #continued: Piece[] | null = null;
   #kept: FlowBlock[] = [];
   #gap = 0;
-  /** Top of the first block of the page. */
+  /** Top of the first block of the page, and where its body ends. */
   #start: number;
+  #bottom: number;
 
   constructor(sheet: Sheet, paper: PaperGeometry, faces: Typefaces, places: Places, edges: PageEdges) {
     this.sheet = sheet;
@@ -52,6 +53,12 @@ export class PageFlow {
     this.#edges = edges;
     this.y = paper.top;
     this.#start = paper.top;
+    this.#bottom = paper.bottom;
+  }
+
+  /** A flow like this one, to see how much room something takes. */
+  trial(): PageFlow {
+    return new PageFlow(new MeasuringSheet(), this.paper, this.faces, new Places(), this.#edges);
   }
 
   get left(): number {
@@ -64,7 +71,7 @@ export class PageFlow {
 
   /** Height that is left on the page below the distance to what stands above. */
   get remaining(): number {
-    return this.paper.bottom - this.y - this.#gap;
+    return this.#bottom - this.y - this.#gap;
   }
 
   get isTop(): boolean {
@@ -76,7 +83,13 @@ export class PageFlow {
     this.sheet.addPage();
     this.y = this.paper.top;
     this.#start = this.y;
+    this.#bottom = this.paper.bottom;
     this.#gap = 0;
+  }
+
+  /** Ends the body of this page higher up, for what stands below. */
+  limitPage(bottom: number): void {
+    this.#bottom = bottom;
   }
 
   /** Sets the running head of the pages to come. */
@@ -177,7 +190,7 @@ export class PageFlow {
 
   #mustBreak(height: number): boolean {
     const used = this.y - this.paper.top;
-    return this.y + height > this.paper.bottom && used >= (this.paper.bottom - this.paper.top) * leastUse;
+    return this.y + height > this.#bottom && used >= (this.#bottom - this.paper.top) * leastUse;
   }
 
   /** Goes over the distance to what stands above, or to a new page. */

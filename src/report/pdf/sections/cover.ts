@@ -23,43 +23,77 @@ import { columns, Table } from '../flow/table.ts';
 import { contentWidth } from '../paper.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { colors, type Style, styles } from '../type/styles.ts';
-import { baselineOf, drawLine, gap, layoutText, type Piece, plain, whole } from '../type/text-layout.ts';
+import {
+  baselineOf,
+  drawLine,
+  gap,
+  type Line,
+  layoutText,
+  type Piece,
+  plain,
+  whole,
+} from '../type/text-layout.ts';
 import { pageNumber, sectionAnchor, soFar } from './section.ts';
 
 /** Distances in points; the origin is the top of the page. */
 const markTop = 44;
-const bodyTop = 150;
 /** From the edge to the end of the facts. */
 const factsEnd = 52;
 const factLine = 14.2;
 const doFirst = 2;
 const verdictWidth = 470;
 
-/** The page that answers how bad, what first and what changed. */
+/** Top of the body, and distances above the banner, above and below the verdict. */
+interface CoverSpacing {
+  top: number;
+  banner: number;
+  verdict: number;
+  numbers: number;
+}
+
+const wide: CoverSpacing = { top: 150, banner: 36, verdict: 51, numbers: 26 };
+const narrow: CoverSpacing = { top: 96, banner: 20, verdict: 24, numbers: 16 };
+
+/** The page that answers how bad, what first and what changed. What does not fit goes on to a second one. */
 export function* drawCover(pages: ReportPages): Generator<void> {
-  const { flow, report } = pages;
+  const { flow } = pages;
+  const spacing = [wide, narrow].find((spacing) => fits(pages, spacing));
   flow.barePage();
   flow.sheet.open('Sect');
   drawTop(pages);
-  flow.y = bodyTop;
+  if (spacing === undefined) drawFacts(pages);
+  drawBody(pages, spacing ?? narrow);
+  if (spacing !== undefined) drawFacts(pages);
+  flow.sheet.close();
+  yield;
+}
+
+function fits(pages: ReportPages, spacing: CoverSpacing): boolean {
+  const flow = pages.flow.trial();
+  flow.barePage();
+  drawBody({ ...pages, flow }, spacing);
+  return flow.sheet.page === 1;
+}
+
+function drawBody(pages: ReportPages, spacing: CoverSpacing): void {
+  const { flow, report } = pages;
+  flow.limitPage(factsTop(pages) - 10);
+  flow.y = spacing.top;
   drawTitle(pages);
   if (report.partial !== null) {
-    flow.advance(0, 36);
+    flow.advance(0, spacing.banner);
     banner(flow, [stateMark(report.facts.status), plain(report.partial, styles.body)]);
-  } else flow.advance(0, 51);
+  } else flow.advance(0, spacing.verdict);
   textBlock(pages, [plain(report.verdict, styles.verdict)], styles.verdict, {
     tag: 'P',
     maxLines: 6,
-    after: 26,
+    after: spacing.numbers,
     width: verdictWidth,
   });
   drawNumbers(pages);
   if (report.actions.length > 0) drawDoFirst(pages);
   else drawNotCovered(pages);
   templateBlock(flow, report.options.template?.blocks.cover);
-  drawFacts(pages);
-  flow.sheet.close();
-  yield;
 }
 
 function drawTop(pages: ReportPages): void {
@@ -139,9 +173,12 @@ interface LargeNumber {
 function drawNumbers(pages: ReportPages): void {
   const { flow } = pages;
   const { sheet } = flow;
-  const numbers = largeNumbers(pages);
-  const height = 98;
   const width = contentWidth / 3;
+  const numbers = largeNumbers(pages).map((number, index) =>
+    layoutNumber(pages, number, width - (index > 0 ? 24 : 8)),
+  );
+  const labelLines = Math.max(...numbers.map(({ label }) => label.length));
+  const height = 98 + (labelLines - 1) * labelLine;
   flow.place({
     height,
     after: 27,
@@ -161,25 +198,46 @@ function drawNumbers(pages: ReportPages): void {
         }
       });
       for (const [index, number] of numbers.entries()) {
-        const x = flow.left + index * width + (index > 0 ? 16 : 0);
-        drawNumber(pages, number, x, y + 14, width - (index > 0 ? 24 : 8));
+        drawNumber(pages, number, flow.left + index * width + (index > 0 ? 16 : 0), y + 14);
       }
     },
   });
 }
 
-function drawNumber({ flow }: ReportPages, number: LargeNumber, x: number, top: number, width: number): void {
-  const { sheet, faces } = flow;
-  const lines: [Piece[], Style, number][] = [
-    [[plain(number.number, styles.large)], styles.large, 0],
-    [[plain(number.label, styles.bodyStrong)], styles.bodyStrong, 39],
-    [number.note, styles.cellSecond, 57],
-  ];
+interface LaidNumber {
+  number: Line[];
+  label: Line[];
+  note: Line[];
+}
+
+function layoutNumber(
+  { flow }: ReportPages,
+  { number, label, note }: LargeNumber,
+  width: number,
+): LaidNumber {
+  return {
+    number: layoutText(flow.faces, [plain(number, styles.large)], width, { maxLines: 1 }),
+    label: layoutText(flow.faces, [plain(label, styles.bodyStrong)], width, { maxLines: 2 }),
+    note: layoutText(flow.faces, note, width, { maxLines: 1 }),
+  };
+}
+
+const labelLine = 12;
+
+function drawNumber(
+  { flow }: ReportPages,
+  { number, label, note }: LaidNumber,
+  x: number,
+  top: number,
+): void {
+  const { sheet } = flow;
   sheet.open('P');
-  for (const [pieces, style, below] of lines) {
-    const [line] = layoutText(faces, pieces, width, { maxLines: 1 });
-    if (line) drawLine(sheet, line, x, top + below + baselineOf(style));
+  for (const line of number) drawLine(sheet, line, x, top + baselineOf(styles.large));
+  for (const [index, line] of label.entries()) {
+    drawLine(sheet, line, x, top + 39 + index * labelLine + baselineOf(styles.bodyStrong));
   }
+  const below = 57 + (label.length - 1) * labelLine;
+  for (const line of note) drawLine(sheet, line, x, top + below + baselineOf(styles.cellSecond));
   sheet.close();
 }
 
@@ -259,13 +317,20 @@ interface CoverFact {
   value: Piece[];
 }
 
+function coverFacts(pages: ReportPages): CoverFact[][] {
+  return [leftFacts(pages), rightFacts(pages)];
+}
+
+function factsTop(pages: ReportPages): number {
+  const height = 8 + Math.max(...coverFacts(pages).map((list) => list.length)) * factLine;
+  return pages.flow.paper.height - factsEnd - height;
+}
+
 function drawFacts(pages: ReportPages): void {
   const { flow } = pages;
-  const lists = [leftFacts(pages), rightFacts(pages)];
-  const height = 8 + Math.max(...lists.map((list) => list.length)) * factLine;
-  const top = flow.paper.height - factsEnd - height;
+  const top = factsTop(pages);
   flow.sheet.artifact(() => flow.sheet.rule(flow.left, top, flow.right, top, colors.headLine, 0.75));
-  for (const [index, list] of lists.entries()) {
+  for (const [index, list] of coverFacts(pages).entries()) {
     const x = flow.left + (index === 0 ? 0 : 305.5);
     const widths = index === 0 ? { label: 60, value: 235 } : { label: 74, value: 119.5 };
     flow.sheet.open('L');
