@@ -116,6 +116,16 @@ describe.runIf(obstacle === null)('the HTML report in Chromium', () => {
     });
   });
 
+  it('draws hosts only when they come into view', async () => {
+    await withPage('office', { viewport: { width: 1280, height: 900 } }, async (page) => {
+      const last = page.locator('details.ho').last();
+      const drawn = () => last.evaluate(isDrawn);
+      await expect.poll(drawn).toBe(false);
+      await last.scrollIntoViewIfNeeded();
+      await expect.poll(drawn).toBe(true);
+    });
+  });
+
   it('sorts its hosts without a script, by mouse and by keys', async () => {
     await withPage('fifty', {}, async (page) => {
       const order = async () => (await page.evaluate(hostPlaces)) as HostPlace[];
@@ -175,6 +185,14 @@ const isInView = (element: unknown): boolean => {
   const { top } = (element as { getBoundingClientRect(): { top: number } }).getBoundingClientRect();
   return top >= 0 && top < 800;
 };
+
+/** Whether the content of a host is laid out: it is skipped while it is out of view. */
+const isDrawn = (host: unknown): boolean =>
+  (host as Drawable).firstElementChild.firstElementChild.checkVisibility({ contentVisibilityAuto: true });
+
+interface Drawable {
+  firstElementChild: { firstElementChild: { checkVisibility(options: object): boolean } };
+}
 
 /** The hosts from top to bottom. */
 const hostPlaces = `[...document.querySelectorAll('details.ho')]

@@ -236,11 +236,12 @@ grid-template-columns:72px 1fr;gap:0 8px;align-items:center}.strip>p:first-child
 .in{padding-left:0}.ho dl{grid-template-columns:max-content minmax(0,1fr)}
 .tw thead{display:none}.tw,.tw tbody,.tw tfoot{display:block}.tw tr{display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline;
 border-bottom:1px solid var(--row);padding:6px 0}.tw td,.tw tbody th,.tw tfoot th{padding:0;border:0}.tw td:empty{display:none}.tw .wd{flex:1 0 100%}
-.tw .r{text-align:start}.tw .n{display:inline-flex;gap:8px}.ft td:last-child::before{content:"fix ";color:var(--t3)}
+.tw .r{text-align:start}.n{flex-wrap:wrap}.tw .n{display:inline-flex;gap:8px}.ft td:last-child::before{content:"fix ";color:var(--t3)}
 .tw [data-u]::after{content:" " attr(data-u);color:var(--t3)}
 th,td{padding-right:8px}.sorts label{line-height:44px}
 .in>.vl{display:block;padding:4px 0}.vl>li,.vl>.fr,.vl>.to{display:flex;gap:8px;align-items:center;max-width:none;text-align:start;border:0;padding:2px 0}
 .vl>li::before,.vl>.fr::before,.vl>.to::before{margin:0 3px;height:9px}.vl>.se>b{position:static}}
+@media screen and (max-width:359px){.how{font-size:11px}.how th{font-size:10px}.how th,.how td{padding-right:5px}}
 `;
 
 /** Lines of evidence on paper; a longer one says that it is cut. */
