@@ -20,5 +20,5 @@ export function webLink({ accent }: ReportPages, reference: string): Piece[] {
 function httpsAddress(reference: string): string | null {
   if (!/^https:\/\//i.test(reference) || reference.length > maxLinkLength) return null;
   const url = URL.parse(reference);
-  return url?.protocol === 'https:' && url.username === '' && url.password === '' ? url.href : null;
+  return url?.username === '' && url.password === '' ? url.href : null;
 }
