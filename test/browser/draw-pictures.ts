@@ -29,7 +29,18 @@ try {
   await photograph(page);
   for (const [name, number] of Object.entries(pages)) {
     const at = String(number);
-    execFileSync('pdftoppm', ['-png', '-r', '80', '-f', at, '-l', at, '-singlefile', pdf, join(folder, name)]);
+    execFileSync('pdftoppm', [
+      '-png',
+      '-r',
+      '80',
+      '-f',
+      at,
+      '-l',
+      at,
+      '-singlefile',
+      pdf,
+      join(folder, name),
+    ]);
   }
   for (const name of [...Object.keys(pages), 'report-light', 'report-dark']) {
     const drawn = join(folder, `${name}.png`);
@@ -40,7 +51,10 @@ try {
 }
 
 async function photograph(file: string): Promise<void> {
-  const browser = await chromium.launch({ executablePath: browserFile, args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await chromium.launch({
+    executablePath: browserFile,
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ colorScheme, viewport: { width: 1280, height: 1100 } });
     await page.goto(pathToFileURL(file).href);
