@@ -163,7 +163,8 @@ export interface Scan {
   pool: string;
   progress: ScanProgress;
   severity_counts: SeverityCounts;
-  error: { code: FailureCode; message: string } | null;
+  /** `by`: ID of the token that canceled it, if one did. */
+  error: { code: FailureCode; message: string; by?: string | undefined } | null;
   warnings: ScanWarning[];
   notifications: NotificationState[];
   stages: StageRecord[];

@@ -58,7 +58,7 @@ function factsOf({ scan, summary }: OpenResults, request: ScanRequest | null): R
     ...resultHead(summary, scan),
     title: scan.name,
     failure: scan.error,
-    canceledBy: null,
+    canceledBy: scan.error?.by === undefined ? null : `token ${scan.error.by}`,
     evaluated: evaluatesVulnerabilities(scan.vuln, scan.warnings),
     startedAt: scan.started_at,
     completedAt: scan.completed_at,

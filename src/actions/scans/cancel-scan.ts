@@ -23,10 +23,15 @@ export interface CancelContext extends EndContext {
 
 /**
  * Ends a waiting or running scan as `failed` with code `canceled`; its results stay.
+ * @param by ID of the token of who cancels it; null = unknown
  * @returns the stored scan
  * @throws PortolanError `not_found`, or `conflict` for a scan that ended otherwise
  */
-export async function cancelScan(context: CancelContext, scanId: string): Promise<Scan> {
+export async function cancelScan(
+  context: CancelContext,
+  scanId: string,
+  by: string | null = null,
+): Promise<Scan> {
   const scan = await showScan(context.store, scanId);
   if (isFinal(scan.status)) return onlyCanceled(scan);
   await rejectForeign(context.store, scanId);
@@ -35,7 +40,15 @@ export async function cancelScan(context: CancelContext, scanId: string): Promis
   // Ends a scan that nobody ran; one that its worker ended stays unchanged.
   const ended = await interruptScan(context, scanId, canceledFailure);
   if (ended === null) throw noSuchScan();
-  return onlyCanceled(ended);
+  return await named(context.store, onlyCanceled(ended), by);
+}
+
+/** Records who canceled a scan that its process has ended. */
+async function named(store: Store, scan: Scan, by: string | null): Promise<Scan> {
+  if (by === null || scan.error === null || scan.error.by !== undefined) return scan;
+  const error = { ...scan.error, by };
+  await store.scans.update(scan.scan_id, { error });
+  return { ...scan, error };
 }
 
 /** A scan run by a command line cannot be controlled from here. @throws PortolanError `conflict` */

@@ -51,6 +51,26 @@ describe('tokens', () => {
     ).toBe(200);
   });
 
+  it('that cancel a scan are named by it and by its report', async () => {
+    const closed = await another({ 'server.api.auth': true }, { working: true });
+    const token = await closed.token('admin');
+    const id = token.split('_')[1] as string;
+    const headers = { authorization: `Bearer ${token}` };
+    const payload = { targets: ['127.0.0.1'], name: 'hang' };
+    const submitted = await closed.app.inject({ method: 'POST', url: '/api/v1/scans', payload, headers });
+    const scanId = submitted.json().data.scan_id;
+    await closed.until(scanId, ({ results }) => results.live_hosts > 0);
+    const canceled = await closed.app.inject({
+      method: 'POST',
+      url: `/api/v1/scans/${scanId}/cancel`,
+      headers,
+    });
+    expect(canceled.json().data.error).toMatchObject({ code: 'canceled', by: id });
+    expect((await closed.store.scans.get(scanId))?.error).toMatchObject({ code: 'canceled', by: id });
+    const url = `/api/v1/workspace/scans/${scanId}/export?format=html`;
+    expect((await closed.app.inject({ url, headers })).body).toContain(`UTC by token ${id} after`);
+  });
+
   const closedRoutes = [
     ['GET', '/api/v1/scans'],
     ['POST', '/api/v1/scans'],

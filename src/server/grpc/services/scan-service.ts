@@ -83,7 +83,8 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
         context.metrics.scanEnded(scan);
         void traceScan({ ...context, store }, scan);
       };
-      const scan = await cancelScan({ ...context, ...call.space, onEnd }, idOf(message, call));
+      const order = { ...context, ...call.space, onEnd };
+      const scan = await cancelScan(order, idOf(message, call), call.token?.id ?? null);
       return messageOf(ScanSchema, scan);
     }),
 

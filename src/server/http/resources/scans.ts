@@ -157,7 +157,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
         void traceScan({ ...context, store }, scan);
       };
       const order = { ...context, ...request.space, onEnd };
-      return envelope(request, await cancelScan(order, request.params.scan_id));
+      return envelope(request, await cancelScan(order, request.params.scan_id, request.tokenId));
     },
   });
 

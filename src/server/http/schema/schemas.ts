@@ -56,6 +56,7 @@ const scanMembers = Type.Object({
     Type.Object({
       code: Type.Enum(Object.keys(failureCodes) as (keyof typeof failureCodes)[]),
       message: Type.String(),
+      by: Type.Optional(Type.String({ description: 'ID of the token that canceled the scan' })),
     }),
   ]),
   warnings: Type.Array(warningSchema),
