@@ -47,10 +47,10 @@ export class Plugin {
   provides() { return ['vulnerabilities']; }
   async execute(ctx, data) {
     for await (const { host, port, protocol } of data.stream('open_ports')) {
-      const { connection } = await ctx.net.connect(host, port);
+      const { connection } = await ctx.net.connect(host, port, { deadlineMs: 60000 });
       if (!connection) continue;
       await connection.write('OPTIONS / HTTP/1.0\\r\\n\\r\\n');
-      const { bytes } = await connection.read({ until: '\\r\\n\\r\\n' });
+      const { bytes } = await connection.read({ until: '\\r\\n\\r\\n', idleMs: 30000 });
       await connection.close();
       const allowed = /^Allow: *(.*\\bPUT\\b.*)$/im.exec(String(bytes))?.[1];
       if (allowed) await data.append('vulnerabilities', {

@@ -116,9 +116,8 @@ describe.concurrent('the module', () => {
 
   it('marks what is not probed again, or in vain', async () => {
     const quick = await listen(respondAfter(slowMs));
-    const late = await listen(respondAfter(lateMs));
     const never = await listen(() => undefined);
-    expect(of(await grab([quick, late], 0), late)).toMatchObject([{ unidentified_reason: 'timeout' }]);
+    expect(of(await grab([quick, never], 0), never)).toMatchObject([{ unidentified_reason: 'timeout' }]);
     expect(of(await grab([quick, never], 1), never)).toMatchObject([{ unidentified_reason: 'timeout' }]);
   });
 });
