@@ -36,22 +36,37 @@ it.skipIf(postgresObstacle() !== null)(
   async () => {
     const postgres = await startPostgres({ fsync: 'off' });
     try {
-      const url = await postgres.database();
-      vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-      // Connect timeouts use the fake clock.
-      const dispatcher = await Dispatcher.start(url, () => undefined);
-      const timers = vi.spyOn(globalThis, 'setTimeout');
-      vi.setSystemTime(Date.now() - 60 * day);
-      // pg-boss runs its supervision.
-      await vi.advanceTimersByTimeAsync(10_500);
-      const waits = timers.mock.calls.map(([, ms = 0]) => ms);
-      vi.useRealTimers();
-      await dispatcher.close();
+      const waits = await waitsAfterClockChange(await postgres.database());
       expect(waits).not.toEqual([]);
       expect(waits.filter((ms) => ms > longestTimer)).toEqual([]);
     } finally {
       await postgres.remove();
     }
   },
-  60_000,
 );
+
+/** The timers of a dispatcher after its host's clock was set back, milliseconds each. */
+async function waitsAfterClockChange(url: string): Promise<number[]> {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  try {
+    // Connect timeouts use the fake clock.
+    const dispatcher = await Dispatcher.start(url, () => undefined);
+    timers.mockClear();
+    vi.setSystemTime(Date.now() - 60 * day);
+    // pg-boss runs its supervision.
+    await vi.advanceTimersByTimeAsync(10_500);
+    const waits = timers.mock.calls.map(([, ms = 0]) => ms);
+    leaveFakeTime();
+    await dispatcher.close();
+    return waits;
+  } finally {
+    leaveFakeTime();
+  }
+
+  /** The spy first: it would put the fake timer back, for every later test of this process. */
+  function leaveFakeTime() {
+    timers.mockRestore();
+    vi.useRealTimers();
+  }
+}

@@ -52,10 +52,13 @@ async function serveOpenssl(certificate: string, ...options: string[]): Promise<
   });
 }
 
+/** For servers that always respond: a busy machine is slow, not wrong. */
+const long = { timeout: '15s' };
+
 describe.skipIf(!hasOpenssl)('servers of OpenSSL', { concurrent: true }, () => {
   it('finds every suite of every version, as OpenSSL lists them', async () => {
     const everything = 'ALL:COMPLEMENTOFALL:!PSK:!SRP:!GOST:!aECDSA:!aDSS:@SECLEVEL=0';
-    const facts = await tlsFactsOf(await serveOpenssl('rsa', '-cipher', everything));
+    const facts = await tlsFactsOf(await serveOpenssl('rsa', '-cipher', everything), long);
     expect(facts.versions).toEqual(['TLSv1.0', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3']);
     expect(facts).toMatchObject({ survey: 'complete', secure_renegotiation: true, fallback_scsv: true });
     const listed = execFileSync('openssl', ['ciphers', '-stdname', '-tls1_2', '-s', everything])
@@ -70,7 +73,7 @@ describe.skipIf(!hasOpenssl)('servers of OpenSSL', { concurrent: true }, () => {
 
   it('one version with one suite costs few handshakes', async () => {
     const port = await serveOpenssl('short', '-tls1', '-cipher', 'AES128-SHA:@SECLEVEL=0');
-    const { tls } = await grabTls(port);
+    const { tls } = await grabTls(port, long);
     expect(tls?.survey?.accepted).toEqual([
       { version: 'TLSv1.0', suites: ['TLS_RSA_WITH_AES_128_CBC_SHA'], order: null },
     ]);
@@ -82,25 +85,31 @@ describe.skipIf(!hasOpenssl)('servers of OpenSSL', { concurrent: true }, () => {
     ['client', []],
   ])('reports that the %s decides between suites', async (order, options) => {
     const suites = 'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384';
-    const facts = await tlsFactsOf(await serveOpenssl('rsa', '-tls1_2', '-cipher', suites, ...options));
+    const facts = await tlsFactsOf(await serveOpenssl('rsa', '-tls1_2', '-cipher', suites, ...options), long);
     expect(facts.accepted).toMatchObject([{ version: 'TLSv1.2', order }]);
   });
 
   it('finds the groups of TLS 1.2 and 1.3 and the protocols inside', async () => {
     const options = ['-groups', 'P-384:X25519:P-521', '-alpn', 'h2,http/1.1'];
-    const facts = await tlsFactsOf(await serveOpenssl('rsa', ...options));
+    const facts = await tlsFactsOf(await serveOpenssl('rsa', ...options), long);
     expect(new Set(facts.groups)).toEqual(new Set(['secp384r1', 'x25519', 'secp521r1']));
     expect(new Set(facts.alpn_protocols)).toEqual(new Set(['h2', 'http/1.1']));
   });
 
   it('finds the curves of a server that has an ECDSA certificate alone', async () => {
-    const facts = await tlsFactsOf(await serveOpenssl('ec', '-tls1_2', '-groups', 'P-256:X25519:P-521'));
+    const facts = await tlsFactsOf(
+      await serveOpenssl('ec', '-tls1_2', '-groups', 'P-256:X25519:P-521'),
+      long,
+    );
     expect(new Set(facts.groups)).toEqual(new Set(['secp256r1', 'x25519', 'secp521r1']));
   });
 
   it('sees the certificate for the other kind of key too', async () => {
     const second = ['-dcert', join(folder, 'ec.crt'), '-dkey', join(folder, 'ec.key')];
-    const facts = await tlsFactsOf(await serveOpenssl('short', ...second, '-cipher', 'DEFAULT:@SECLEVEL=0'));
+    const facts = await tlsFactsOf(
+      await serveOpenssl('short', ...second, '-cipher', 'DEFAULT:@SECLEVEL=0'),
+      long,
+    );
     const keys = [facts.certificate, ...(facts.other_certificates ?? [])].map((each) =>
       each && 'key' in each ? each.key : null,
     );

@@ -1,0 +1,62 @@
+import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
+import type { ApiError } from './api-error.ts';
+import type { Data, GetParams, PathWith } from './api-types.ts';
+import { type RequestParams, requestData } from './request.ts';
+
+export interface GetOptions {
+  /** False = no request yet. */
+  enabled?: boolean;
+  /** Milliseconds between repeated requests, for what has no events. */
+  every?: number;
+  /** While other parameters load, the former data stays. */
+  keep?: boolean;
+}
+
+export interface Got<T> {
+  data: T | undefined;
+  error: ApiError | null;
+  /** Nothing to show yet. */
+  isPending: boolean;
+  isFetching: boolean;
+  /** `data` is that of former parameters. */
+  isFormer: boolean;
+  refetch(): void;
+}
+
+/** The data of a GET, cached and kept current by events. */
+export function useGet<P extends PathWith<'get'>>(
+  path: P,
+  params: GetParams<P>,
+  { enabled = true, every, keep = false }: GetOptions = {},
+): Got<Data<P>> {
+  const query = useQuery<Data<P>, ApiError>({
+    queryKey: getKey(path, params as RequestParams),
+    queryFn: ({ signal }) => fetchGet(path, params, signal),
+    enabled,
+    refetchInterval: every ?? false,
+    placeholderData: keep ? keepPreviousData : undefined,
+  });
+  return {
+    data: query.data,
+    error: query.error,
+    isPending: query.isPending,
+    isFetching: query.isFetching,
+    isFormer: query.isPlaceholderData,
+    refetch: () => void query.refetch(),
+  };
+}
+
+/** The data of a GET. @throws ApiError */
+export function fetchGet<P extends PathWith<'get'>>(
+  path: P,
+  params: GetParams<P>,
+  signal?: AbortSignal,
+): Promise<Data<P>> {
+  return requestData<Data<P>>('GET', path, params as RequestParams, signal);
+}
+
+/** Key of a GET in the cache: path first, so that all requests of a path can be invalidated. */
+export function getKey(path: string, { path: places = {}, query = {} }: RequestParams = {}): QueryKey {
+  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  return [path, places, Object.fromEntries(set)];
+}

@@ -1,0 +1,156 @@
+import { Dialog } from '@base-ui/react/dialog';
+import { type KeyboardEvent, useDeferredValue, useId, useState } from 'react';
+import { useGet } from '../../api/use-get.ts';
+import { Icon, type IconName } from '../../components/icons/icon.tsx';
+import { useGo } from '../../url/link.tsx';
+import { useSetSearch } from '../../url/use-search-param.ts';
+import { pages } from '../pages.ts';
+import { chooseTheme } from '../theme.ts';
+
+interface Entry {
+  id: string;
+  group: 'Filter' | 'Scans' | 'Actions' | 'Pages';
+  icon: IconName;
+  label: string;
+  note?: string;
+  run: () => void;
+}
+
+/** Reaches every page, scan and action by a few letters. */
+export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-scrim" />
+        <Dialog.Popup
+          aria-label="Search or run"
+          className="fixed top-[10vh] left-1/2 z-40 w-[min(600px,calc(100vw-32px))] -translate-x-1/2 overflow-hidden rounded-l bg-surface-overlay shadow-overlay"
+        >
+          <Search onClose={onClose} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function Search({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const listId = useId();
+  const entries = useEntries(text);
+  const current = entries[Math.min(at, entries.length - 1)];
+  const run = (entry: Entry | undefined) => {
+    if (!entry) return;
+    onClose();
+    entry.run();
+  };
+  const press = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) setAt((at + step + entries.length) % Math.max(1, entries.length));
+    else if (event.key === 'Enter') run(current);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <>
+      <div className="flex items-center gap-2 border-b border-line px-4">
+        <Icon name="search" />
+        <input
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={listId}
+          aria-activedescendant={current && `${listId}-${current.id}`}
+          aria-label="Search pages, scans and actions"
+          className="h-12 grow bg-transparent text-size-14 outline-none"
+          placeholder="Page, scan, action or a filter such as port:443"
+          value={text}
+          onChange={({ target }) => {
+            setText(target.value);
+            setAt(0);
+          }}
+          onKeyDown={press}
+        />
+      </div>
+      <div id={listId} role="listbox" aria-label="Matches" className="max-h-[50vh] overflow-y-auto p-2">
+        {entries.map((entry, index) => (
+          <div
+            key={entry.id}
+            id={`${listId}-${entry.id}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={entry === current}
+            className={`flex min-h-9 cursor-pointer items-center gap-2 rounded-m px-2 ${
+              entry === current ? 'bg-accent-soft' : ''
+            }`}
+            onMouseMove={() => setAt(index)}
+            onClick={() => run(entry)}
+            onKeyDown={press}
+          >
+            <span className="text-text-3">
+              <Icon name={entry.icon} />
+            </span>
+            <bdi className="truncate">{entry.label}</bdi>
+            {entry.note && <span className="truncate text-size-12 text-text-3">{entry.note}</span>}
+            <span className="ml-auto text-size-11 text-text-3">{entry.group}</span>
+          </div>
+        ))}
+        {entries.length === 0 && <p className="px-2 py-4 text-text-3">Nothing has this name.</p>}
+      </div>
+    </>
+  );
+}
+
+const shownScans = 6;
+
+function useEntries(text: string): Entry[] {
+  const go = useGo();
+  const setSearch = useSetSearch();
+  const wanted = useDeferredValue(text.trim());
+  const { data } = useGet(
+    '/api/v1/scans',
+    { query: { limit: shownScans, ...(wanted !== '' && { q: wanted }) } },
+    { keep: true },
+  );
+  const scans: Entry[] = (data?.scans ?? []).map(({ scan_id, name, targets, status }) => ({
+    id: scan_id,
+    group: 'Scans',
+    icon: 'scan',
+    label: name ?? targets.join(', '),
+    note: `${status} · ${scan_id}`,
+    run: () => go(`/scans/${scan_id}`),
+  }));
+  const actions: Entry[] = [
+    { id: 'new', group: 'Actions', icon: 'plus', label: 'New scan', run: () => go('/scans/new') },
+    { id: 'light', group: 'Actions', icon: 'sun', label: 'Light colors', run: () => chooseTheme('light') },
+    { id: 'dark', group: 'Actions', icon: 'sun', label: 'Dark colors', run: () => chooseTheme('dark') },
+  ];
+  const ofPages = pages.flatMap((page): Entry[] =>
+    page.group
+      ? [
+          {
+            id: page.path,
+            group: 'Pages',
+            icon: page.icon as IconName,
+            label: page.title,
+            run: () => go(page.path),
+          },
+        ]
+      : [],
+  );
+  const hasTable = document.querySelector('[data-filter]') !== null;
+  const filter: Entry[] =
+    hasTable && wanted !== ''
+      ? [
+          {
+            id: 'filter',
+            group: 'Filter',
+            icon: 'filter',
+            label: `Filter this table: ${wanted}`,
+            run: () => setSearch({ q: wanted }),
+          },
+        ]
+      : [];
+  const lower = wanted.toLowerCase();
+  const named = [...actions, ...ofPages].filter(({ label }) => label.toLowerCase().includes(lower));
+  return [...scans, ...named, ...filter];
+}

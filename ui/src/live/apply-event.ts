@@ -1,0 +1,58 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { getKey } from '../api/use-get.ts';
+import type { LiveEvent } from './live.ts';
+
+interface ScanList {
+  scans: { scan_id: string }[];
+}
+
+/** What changes with the status of a scan. */
+const ofAllScans = ['/api/v1/scans', '/api/v1/dashboard', '/api/v1/workspace/info'];
+const ofScan = [
+  '/api/v1/scans/{scan_id}',
+  '/api/v1/scans/{scan_id}/records',
+  '/api/v1/scans/{scan_id}/facets',
+  '/api/v1/scans/{scan_id}/fixes',
+  '/api/v1/scans/{scan_id}/coverage',
+];
+
+/** What is outdated by an event of the service, by path of the API. */
+const outdatedBy: Record<string, readonly string[]> = {
+  job: ['/api/v1/jobs', '/api/v1/jobs/{job_id}'],
+  alert: ['/api/v1/alerts'],
+  health: ['/api/v1/health', '/api/v1/workers'],
+  scan_deleted: ofAllScans,
+};
+
+/** Brings the cached data up to date. Lists are changed in place: rows must not move under the reader. */
+export function applyEvent(cache: QueryClient, { event, data }: LiveEvent): void {
+  if (event === 'reset') void cache.invalidateQueries();
+  if (event === 'scan') applyScan(cache, data);
+  for (const path of outdatedBy[event] ?? []) void cache.invalidateQueries({ queryKey: [path] });
+}
+
+/** The last known status of each scan that an event named. */
+const statusOf = new Map<string, unknown>();
+
+function applyScan(cache: QueryClient, scan: Record<string, unknown>): void {
+  const scanId = String(scan['scan_id']);
+  // The event has few targets; the detail has all.
+  cache.setQueryData(
+    getKey('/api/v1/scans/{scan_id}', { path: { scan_id: scanId } }),
+    (old: { targets?: unknown } | undefined) => old && { ...old, ...scan, targets: old.targets },
+  );
+  changeInLists(cache, scanId, scan);
+  const before = statusOf.get(scanId);
+  statusOf.set(scanId, scan['status']);
+  if (before === scan['status']) return;
+  for (const path of ofScan) void cache.invalidateQueries({ queryKey: [path, { scan_id: scanId }] });
+  for (const path of ofAllScans) void cache.invalidateQueries({ queryKey: [path] });
+}
+
+function changeInLists(cache: QueryClient, scanId: string, scan: Record<string, unknown>): void {
+  cache.setQueriesData<ScanList>({ queryKey: ['/api/v1/scans'] }, (list) => {
+    if (!list?.scans.some(({ scan_id }) => scan_id === scanId)) return list;
+    const scans = list.scans.map((each) => (each.scan_id === scanId ? { ...each, ...scan } : each));
+    return { ...list, scans };
+  });
+}

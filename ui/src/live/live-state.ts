@@ -1,0 +1,45 @@
+/** What a tab knows about its stream. */
+export interface LiveState {
+  /** `refused`: the server has as many streams as it allows; `paused`: by the reader. */
+  state: 'connecting' | 'live' | 'reconnecting' | 'offline' | 'refused' | 'paused';
+  /** When this state began, by the browser's clock, milliseconds. */
+  since: number;
+  /** Last byte from the server, by the browser's clock; null before the first. */
+  lastByteAt: number | null;
+  lastEventId: string | null;
+  /** Server's clock minus the browser's, milliseconds. */
+  clockOffset: number;
+  /** Events that came late, after the last lost connection. */
+  missed: number;
+  /** The server is shutting down: scans that continue at its next start. */
+  draining: { saved: number } | null;
+}
+
+export const firstState: LiveState = {
+  state: 'connecting',
+  since: 0,
+  lastByteAt: null,
+  lastEventId: null,
+  clockOffset: 0,
+  missed: 0,
+  draining: null,
+};
+
+/** What the holder of a stream sends to its tabs. */
+export type LiveMessage =
+  | { kind: 'state'; state: LiveState }
+  | { kind: 'event'; event: string; id: string | null; data: string }
+  | { kind: 'rejected' };
+
+/** What a tab sends to the holder of its stream. */
+export type TabMessage =
+  | { kind: 'join'; tab: string; access: StreamAccess; scans: readonly string[] }
+  | { kind: 'still-here'; tab: string }
+  | { kind: 'leave'; tab: string };
+
+/** How to open the stream. */
+export interface StreamAccess {
+  /** URL of the stream without its search. */
+  url: string;
+  headers: Record<string, string>;
+}

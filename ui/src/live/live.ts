@@ -1,0 +1,121 @@
+import { useEffect, useSyncExternalStore } from 'react';
+import { accessHeaders } from '../api/credentials.ts';
+import { tokenRejected } from '../session/session.ts';
+import { apiPath } from '../url/paths.ts';
+import { firstState, type LiveMessage, type LiveState } from './live-state.ts';
+import { type Channel, openChannel } from './open-channel.ts';
+
+/** An event of the service or of a scan, its data parsed. */
+export interface LiveEvent {
+  event: string;
+  data: Record<string, unknown>;
+}
+
+const stillHereMs = 30_000;
+/** Names this tab at the holder of the stream. */
+const tab = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join('');
+
+let state: LiveState = firstState;
+let isPaused = false;
+let channel: Channel | null = null;
+const stateListeners = new Set<() => void>();
+const eventListeners = new Set<(event: LiveEvent) => void>();
+/** Pages that show each scan. */
+const followed = new Map<string, number>();
+
+/** Opens the stream of this tab; again after another token. */
+export function startLive(): void {
+  if (channel === null) {
+    channel = openChannel(receive);
+    setInterval(() => channel?.send({ kind: 'still-here', tab }), stillHereMs);
+    addEventListener('pagehide', () => channel?.send({ kind: 'leave', tab }));
+    addEventListener('pageshow', ({ persisted }) => persisted && join());
+  }
+  join();
+}
+
+export function stopLive(): void {
+  channel?.send({ kind: 'leave', tab });
+  change({ ...firstState, since: Date.now() });
+}
+
+/** Stops and resumes showing changes; the stream stays open, so nothing is lost. */
+export function pauseLive(paused: boolean): void {
+  isPaused = paused;
+  change(state);
+  if (!paused) for (const listener of eventListeners) listener({ event: 'reset', data: {} });
+}
+
+export function useLive(): LiveState {
+  return useSyncExternalStore(subscribe, shownState);
+}
+
+/** The server's time, milliseconds since 1970: the browser's clock may be wrong. */
+export function serverNow(): number {
+  return Date.now() + state.clockOffset;
+}
+
+/** Calls back for each event, of the service and of followed scans. */
+export function onLiveEvent(listener: (event: LiveEvent) => void): () => void {
+  eventListeners.add(listener);
+  return () => eventListeners.delete(listener);
+}
+
+/** Receives the records of a scan while the page is open. */
+export function useFollowedScan(scanId: string): void {
+  useEffect(() => {
+    followed.set(scanId, (followed.get(scanId) ?? 0) + 1);
+    join();
+    return () => {
+      const left = (followed.get(scanId) ?? 1) - 1;
+      if (left > 0) followed.set(scanId, left);
+      else followed.delete(scanId);
+      join();
+    };
+  }, [scanId]);
+}
+
+/** Calls back for each event of a scan, and follows it. */
+export function useScanEvents(scanId: string, onEvent: (event: LiveEvent) => void): void {
+  useFollowedScan(scanId);
+  useEffect(
+    () => onLiveEvent((event) => event.data['scan_id'] === scanId && onEvent(event)),
+    [scanId, onEvent],
+  );
+}
+
+let shown: LiveState = firstState;
+let shownOf: { state: LiveState; isPaused: boolean } = { state, isPaused };
+
+function shownState(): LiveState {
+  if (shownOf.state !== state || shownOf.isPaused !== isPaused) {
+    shownOf = { state, isPaused };
+    shown = isPaused && state.state === 'live' ? { ...state, state: 'paused' } : state;
+  }
+  return shown;
+}
+
+function join(): void {
+  const url = `${apiPath}/api/v1/events`;
+  const access = { url, headers: accessHeaders() };
+  channel?.send({ kind: 'join', tab, access, scans: [...followed.keys()] });
+}
+
+function receive(message: LiveMessage): void {
+  if (message.kind === 'rejected') tokenRejected();
+  else if (message.kind === 'state') change(message.state);
+  else if (!isPaused) {
+    const event = { event: message.event, data: JSON.parse(message.data) as Record<string, unknown> };
+    for (const listener of eventListeners) listener(event);
+  }
+}
+
+function change(next: LiveState): void {
+  state = next === state ? { ...next } : next;
+  for (const listener of stateListeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  stateListeners.add(listener);
+  return () => stateListeners.delete(listener);
+}

@@ -1,0 +1,91 @@
+import { Field } from '../../components/controls/field.tsx';
+import { Segmented } from '../../components/controls/segmented.tsx';
+import { Select } from '../../components/controls/select.tsx';
+import { Switch } from '../../components/controls/switch.tsx';
+import { TextInput } from '../../components/controls/text-input.tsx';
+import { submissionOf, targetsIn, useDraft } from './draft.ts';
+import { StepFoot } from './step-foot.tsx';
+import { usePlan } from './use-plan.ts';
+
+const scanTypes = [
+  { value: 'auto', label: 'Automatic' },
+  { value: 'syn', label: 'SYN' },
+  { value: 'connect', label: 'Connect' },
+  { value: 'udp', label: 'UDP' },
+] as const;
+
+const severities = [
+  { value: '', label: 'All findings' },
+  { value: 'critical', label: 'Critical' },
+  { value: 'high', label: 'High and above' },
+  { value: 'medium', label: 'Medium and above' },
+  { value: 'low', label: 'Low and above' },
+] as const;
+
+/** What differs from the profile. Everything may stay as it is. */
+export default function OptionsStep() {
+  const [draft, change] = useDraft();
+  const { error } = usePlan(targetsIn(draft.targets).length === 0 ? null : submissionOf(draft));
+  return (
+    <>
+      <div className="flex max-w-[680px] flex-col gap-5">
+        <Field
+          label="Ports"
+          optional
+          hint="Empty: those of the profile. Else for example 22,80,8000-8100 or top-100."
+          error={error?.reasonOf('ports')}
+        >
+          <TextInput value={draft.ports} onChange={(ports) => change({ ports })} mono />
+        </Field>
+        <Field
+          label="Packets per second"
+          optional
+          hint="Empty: the configured rate."
+          error={error?.reasonOf('rate')}
+        >
+          <TextInput
+            value={draft.rate}
+            onChange={(rate) => change({ rate: rate.replace(/\D/g, '') })}
+            mono
+            inputMode="numeric"
+          />
+        </Field>
+        <Field label="Scan type" error={error?.reasonOf('options.scan_type')}>
+          <Segmented
+            options={scanTypes}
+            value={draft.scanType}
+            onChange={(scanType) => change({ scanType })}
+          />
+        </Field>
+        <Field
+          label="Longest duration"
+          optional
+          hint="For example 1h30m."
+          error={error?.reasonOf('options.max_duration')}
+        >
+          <TextInput value={draft.maxDuration} onChange={(maxDuration) => change({ maxDuration })} mono />
+        </Field>
+        <Field label="Report">
+          <Select
+            options={severities}
+            value={draft.minSeverity === 'info' ? '' : draft.minSeverity}
+            onChange={(minSeverity) => change({ minSeverity })}
+          />
+        </Field>
+        <Switch
+          checked={!draft.discover}
+          onChange={(all) => change({ discover: !all })}
+          label="Treat every target as up"
+          hint="Tries ports also where no host responds. Slower; finds hosts that block probes."
+        />
+        <Switch
+          checked={draft.intrusive}
+          onChange={(intrusive) => change({ intrusive })}
+          label="Intrusive checks"
+          hint="Checks that can disrupt a service. Only with the owner's consent."
+        />
+      </div>
+      <StepFoot at={2} />
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+import { useGet } from '../../api/use-get.ts';
+import { Switch } from '../../components/controls/switch.tsx';
+import { Boundary } from '../../components/states/boundary.tsx';
+import { useDraft } from './draft.ts';
+import { StepFoot } from './step-foot.tsx';
+
+/** How deep a scan looks. */
+export default function ProfileStep() {
+  const [draft, change] = useDraft();
+  const got = useGet('/api/v1/profiles', {});
+  return (
+    <>
+      <div className="flex max-w-[680px] flex-col gap-5">
+        <Boundary got={got} rows={5}>
+          {({ profiles }) => (
+            <fieldset className="flex flex-col">
+              <legend className="pb-2 font-medium">Profile</legend>
+              <Choice
+                name=""
+                description="What the server's configuration names, usually standard"
+                isChosen={draft.profile === ''}
+                onChoose={() => change({ profile: '' })}
+              />
+              {profiles.map(({ name, description }) => (
+                <Choice
+                  key={name}
+                  name={name}
+                  description={description}
+                  isChosen={draft.profile === name}
+                  onChoose={() => change({ profile: name })}
+                />
+              ))}
+            </fieldset>
+          )}
+        </Boundary>
+        <Switch
+          checked={draft.vuln}
+          onChange={(vuln) => change({ vuln })}
+          label="Evaluate vulnerabilities"
+          hint="Compares products and versions with the vulnerability data, and checks configurations."
+        />
+      </div>
+      <StepFoot at={1} />
+    </>
+  );
+}
+
+interface ChoiceProps {
+  name: string;
+  description: string;
+  isChosen: boolean;
+  onChoose: () => void;
+}
+
+function Choice({ name, description, isChosen, onChoose }: ChoiceProps) {
+  return (
+    <label
+      className={`flex min-h-11 cursor-pointer items-center gap-3 border-line-subtle border-b px-2 py-2 hover:bg-surface-2 ${isChosen ? 'bg-accent-soft' : ''}`}
+    >
+      <input type="radio" name="profile" className="accent-accent" checked={isChosen} onChange={onChoose} />
+      <span className="w-32 shrink-0 font-medium">{name === '' ? 'Default' : name}</span>
+      <span className="text-text-2">{description}</span>
+    </label>
+  );
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react';
+import { LinkButton } from '../../components/controls/link-button.tsx';
+import { steps } from './page.tsx';
+
+/** Back, next, and what stands beside them. */
+export function StepFoot({ at, children }: { at: number; children?: ReactNode }) {
+  const [before, after] = [steps[at - 1], steps[at + 1]];
+  return (
+    <div className="mt-8 flex flex-wrap items-center gap-2 border-line border-t py-3">
+      {before && (
+        <LinkButton to={before.path} variant="ghost">
+          Back
+        </LinkButton>
+      )}
+      <span className="grow" />
+      {children}
+      {after && (
+        <LinkButton to={after.path} variant="primary" icon="arrow">
+          {after.label}
+        </LinkButton>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+import { useMemo } from 'react';
+import { ClassMark } from '../../components/marks/class-mark.tsx';
+import { Exploited } from '../../components/marks/exploited.tsx';
+import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { Failure } from '../../components/states/failure.tsx';
+import { DataTable } from '../../components/table/data-table.tsx';
+import type { Column } from '../../components/table/table-props.ts';
+import { useRecordRows } from '../../components/table/use-record-rows.ts';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { cvss, hundredths } from '../../format/numbers.ts';
+import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
+import { RecordDrawer } from './drawer/record-drawer.tsx';
+import { EmptyRecords } from './empty-records.tsx';
+import type { FindingRecord } from './record-types.ts';
+import { portText } from './result-rows.ts';
+import { TableFrame } from './table-frame.tsx';
+import { useScan } from './use-scan.ts';
+import { useWaitingRows } from './use-waiting-rows.ts';
+
+/** One row per finding, the worst first. */
+export default function FindingsTab() {
+  const { data: scan, scanId } = useScan();
+  const [q] = useSearchParam('q');
+  const [sort, setSort] = useSearchParam('sort', '-severity');
+  const [open] = useSearchParam('open');
+  const setSearch = useSetSearch();
+  const findings = useRecordRows<FindingRecord>(scanId, { type: 'vulnerability', q, sort });
+  const waiting = useWaitingRows(scan, 'finding', findings.refresh);
+  const columns = useMemo(findingColumns, []);
+  if (!scan) return null;
+  if (findings.error && findings.error.reasonOf('q') === null)
+    return <Failure error={findings.error} retry={findings.refresh} />;
+  return (
+    <TableFrame
+      scan={scan}
+      of="findings"
+      matches={findings.matches}
+      problem={findings.error?.reasonOf('q') ?? null}
+      waiting={waiting}
+      facets={['severity', 'class', 'kev', 'product', 'port', 'host']}
+    >
+      <DataTable<FindingRecord>
+        label="Findings"
+        columns={columns}
+        rowAt={findings.rowAt}
+        total={findings.total}
+        rowKey={keyOf}
+        sort={sort}
+        onSort={setSort}
+        openKey={open}
+        onOpen={(row) => setSearch({ open: keyOf(row) })}
+        phoneRow={phoneRow}
+        isPending={findings.isPending}
+        empty={<EmptyRecords scan={scan} of="findings" q={q} />}
+      />
+      <RecordDrawer scanId={scanId} openKey={open} onClose={() => setSearch({ open: null })} />
+    </TableFrame>
+  );
+}
+
+function keyOf(record: FindingRecord): string {
+  return `finding ${record.host} ${portText(record)} ${record.vulnerability.id}`;
+}
+
+function findingColumns(): Column<FindingRecord>[] {
+  return [
+    {
+      id: 'severity',
+      head: 'Severity',
+      width: 88,
+      priority: 0,
+      sort: 'severity',
+      descendingFirst: true,
+      cell: ({ vulnerability }) => <SeverityMark severity={vulnerability.severity} />,
+    },
+    { id: 'title', head: 'Finding', width: 220, grow: 2, priority: 0, sort: 'title', cell: titleCell },
+    {
+      id: 'host',
+      head: 'Host',
+      width: 130,
+      grow: 1,
+      priority: 1,
+      sort: 'host',
+      cell: ({ host }) => <TargetText text={host} mono cut="middle" max={39} />,
+    },
+    {
+      id: 'port',
+      head: 'Port',
+      width: 84,
+      priority: 7,
+      sort: 'port',
+      cell: (row) => <span className="mono">{portText(row)}</span>,
+    },
+    {
+      id: 'class',
+      head: 'Class',
+      width: 84,
+      priority: 2,
+      sort: 'class',
+      cell: ({ vulnerability }) => (vulnerability.class ? <ClassMark value={vulnerability.class} /> : '–'),
+    },
+    {
+      id: 'cvss',
+      head: 'CVSS',
+      width: 52,
+      align: 'right',
+      priority: 3,
+      sort: 'cvss',
+      descendingFirst: true,
+      cell: ({ vulnerability }) => cvss(vulnerability.cvss?.score),
+    },
+    {
+      id: 'epss',
+      head: 'EPSS',
+      width: 52,
+      align: 'right',
+      priority: 4,
+      sort: 'epss',
+      descendingFirst: true,
+      cell: ({ vulnerability }) => hundredths(vulnerability.epss?.score),
+    },
+    {
+      id: 'seen',
+      head: 'Seen',
+      width: 110,
+      priority: 6,
+      cell: ({ vulnerability }) => <TargetText text={vulnerability.detected ?? '–'} max={40} />,
+    },
+  ];
+}
+
+function titleCell({ vulnerability: { id, title, kev } }: FindingRecord) {
+  return (
+    <span className="flex min-w-0 items-center gap-2">
+      <span className="truncate">
+        <TargetText text={id} mono /> <TargetText text={title} />
+      </span>
+      {kev && <Exploited />}
+    </span>
+  );
+}
+
+function phoneRow(row: FindingRecord) {
+  const { vulnerability } = row;
+  return (
+    <div className="flex flex-col">
+      <span className="flex min-w-0 items-center gap-2">
+        <SeverityMark severity={vulnerability.severity} bare />
+        <span className="truncate">
+          <TargetText text={vulnerability.title} />
+        </span>
+        {vulnerability.kev && <Exploited />}
+      </span>
+      <span className="mono truncate text-text-2">
+        {row.host} {portText(row)}
+      </span>
+    </div>
+  );
+}

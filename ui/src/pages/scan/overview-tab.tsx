@@ -1,0 +1,251 @@
+import type { Data } from '../../api/api-types.ts';
+import { type Got, useGet } from '../../api/use-get.ts';
+import { KeyValues } from '../../components/layout/key-values.tsx';
+import { Note } from '../../components/layout/note.tsx';
+import { Section } from '../../components/layout/section.tsx';
+import { Strip } from '../../components/layout/strip.tsx';
+import { ClassMark } from '../../components/marks/class-mark.tsx';
+import { Exploited } from '../../components/marks/exploited.tsx';
+import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { StateMark } from '../../components/marks/state-mark.tsx';
+import { Empty } from '../../components/states/empty.tsx';
+import { Mono } from '../../components/text/mono.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { count } from '../../format/numbers.ts';
+import { plural } from '../../format/words.ts';
+import { Link } from '../../url/link.tsx';
+import { searchText } from '../../url/search-text.ts';
+import { hasEnded, type Scan, useScan } from './use-scan.ts';
+
+const severities = ['critical', 'high', 'medium', 'low', 'info'] as const;
+
+/** What a reader needs first: how bad, what to do, what was covered. */
+export default function OverviewTab() {
+  const { data: scan, scanId } = useScan();
+  const facets = useGet('/api/v1/scans/{scan_id}/facets', {
+    path: { scan_id: scanId },
+    query: { fields: 'class,service', limit: 8 },
+  });
+  if (!scan) return null;
+  if (hasEnded(scan) && scan.results.live_hosts === 0) return <NothingFound scan={scan} />;
+  return (
+    <>
+      <div className="grid gap-x-8 border-line border-b desk:grid-cols-[auto_minmax(0,1fr)]">
+        <Strip
+          label="Findings by severity"
+          numbers={severities.map((severity) => ({
+            key: severity,
+            label: (
+              <Link to={`/scans/${scanId}/findings${searchText({ q: `severity:${severity}` })}`}>
+                <SeverityMark severity={severity} />
+              </Link>
+            ),
+            value: count(scan.severity_counts[severity]),
+          }))}
+        />
+        <HowSure facets={facets} />
+      </div>
+      <div className="grid gap-x-8 pt-6 desk:grid-cols-[minmax(0,1fr)_264px]">
+        <div className="flex min-w-0 flex-col gap-8">
+          <FixFirst scanId={scanId} />
+          <Services facets={facets} scan={scan} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-8 max-desk:pt-8">
+          <CoverageSummary scanId={scanId} />
+          <Warnings scan={scan} />
+          <Notifications scan={scan} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function NothingFound({ scan }: { scan: Scan }) {
+  return (
+    <Empty
+      title="No host responded"
+      text="The scan tried every target and got no response. Hosts may block probes: a scan without discovery treats every target as up."
+      action={
+        <Link to={`/scans/new${searchText({ from: scan.scan_id, discover: 'no' })}`}>
+          Run again without discovery
+        </Link>
+      }
+    />
+  );
+}
+
+type Facets = Data<'/api/v1/scans/{scan_id}/facets'>;
+
+function valuesOf(facets: Facets | undefined, field: string) {
+  return facets?.facets.find((facet) => facet.field === field)?.values ?? [];
+}
+
+function HowSure({ facets: { data } }: { facets: Got<Facets> }) {
+  const values = valuesOf(data, 'class');
+  const all = values.reduce((sum, { count: number }) => sum + number, 0);
+  if (all === 0) return null;
+  const of = (name: string) => values.find(({ value }) => value === name)?.count ?? 0;
+  const parts = [
+    { name: 'certain', look: 'bg-text-2' },
+    { name: 'likely', look: 'bg-chart-2' },
+    { name: 'possible', look: 'border border-text-2' },
+  ] as const;
+  return (
+    <div className="flex flex-col justify-center gap-2 py-3 desk:border-line desk:border-l desk:pl-6">
+      <h2 className="font-normal text-size-12 text-text-2">How sure</h2>
+      <div className="flex h-2 gap-0.5" aria-hidden="true">
+        {parts.map(({ name, look }) =>
+          of(name) > 0 ? (
+            <div key={name} className={`min-w-1 rounded-s ${look}`} style={{ flexGrow: of(name) }} />
+          ) : null,
+        )}
+      </div>
+      <p className="flex flex-wrap gap-4 text-size-12">
+        {parts.map(({ name }) => (
+          <span key={name} className="flex items-center gap-1">
+            {count(of(name))} <ClassMark value={name} />
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+function FixFirst({ scanId }: { scanId: string }) {
+  const { data } = useGet('/api/v1/scans/{scan_id}/fixes', {
+    path: { scan_id: scanId },
+    query: { limit: 3 },
+  });
+  if (!data || data.total === 0) return null;
+  return (
+    <Section
+      title="Fix first"
+      note={`${plural(data.total, 'action')} in the fix list`}
+      link={{ label: 'Fix list', to: `/scans/${scanId}/fixes` }}
+    >
+      <ul>
+        {data.fixes.map((fix) => (
+          <li key={fix.key} className="flex min-h-12 items-center gap-3 border-line-subtle border-b py-1">
+            <SeverityMark severity={fix.severity} bare />
+            <div className="min-w-0 grow">
+              <Link to={`/scans/${scanId}/fixes${searchText({ open: fix.key })}`} className="text-text-1">
+                <TargetText text={fix.text} />
+              </Link>
+              <div className="text-size-12 text-text-2">
+                <TargetText text={fix.reason} />
+              </div>
+            </div>
+            {fix.exploited > 0 && <Exploited />}
+            <span className="whitespace-nowrap text-right max-tablet:hidden">
+              {plural(fix.hosts, 'host')}
+            </span>
+            <span className="w-24 whitespace-nowrap text-right max-tablet:hidden">
+              {plural(fix.findings, 'finding')}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Services({ facets: { data }, scan }: { facets: Got<Facets>; scan: Scan }) {
+  const values = valuesOf(data, 'service');
+  if (values.length === 0) return null;
+  const most = Math.max(...values.map(({ count: number }) => number));
+  return (
+    <Section
+      title="Services"
+      note={`${count(scan.results.open_ports)} on ${plural(scan.results.live_hosts, 'host')}`}
+      link={{ label: 'All services', to: `/scans/${scan.scan_id}/services` }}
+    >
+      <ul className="pt-2">
+        {values.map(({ value, count: number }) => (
+          <li key={value} className="grid h-6 grid-cols-[96px_minmax(0,1fr)_48px] items-center gap-3">
+            <Link
+              to={`/scans/${scan.scan_id}/services${searchText({ q: value === 'none' ? 'service:none' : `service:"${value}"` })}`}
+              className="truncate text-text-1"
+            >
+              <bdi>{value === 'none' ? 'not recognized' : value}</bdi>
+            </Link>
+            <div
+              className="h-2 rounded-s bg-line-strong"
+              style={{ width: `${Math.max(1, (number / most) * 100)}%` }}
+              aria-hidden="true"
+            />
+            <span className="text-right">{count(number)}</span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function CoverageSummary({ scanId }: { scanId: string }) {
+  const { data } = useGet('/api/v1/scans/{scan_id}/coverage', { path: { scan_id: scanId } });
+  if (!data) return null;
+  return (
+    <Section title="Coverage" link={{ label: 'Details', to: `/scans/${scanId}/coverage` }}>
+      <KeyValues rows={coverageRows(data)} />
+    </Section>
+  );
+}
+
+/** The numbers of the coverage, in the order of a scan. */
+export function coverageRows(coverage: Data<'/api/v1/scans/{scan_id}/coverage'>) {
+  return Object.entries(coverage)
+    .filter((entry): entry is [string, number] => typeof entry[1] === 'number')
+    .map(([name, value]) => ({ key: name, label: wordsOf(name), value: count(value) }));
+}
+
+function wordsOf(name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
+}
+
+function Warnings({ scan: { warnings, error } }: { scan: Scan }) {
+  if (warnings.length === 0 && error === null) return null;
+  return (
+    <Section title="Warnings" note={warnings.length > 0 ? count(warnings.length) : undefined}>
+      <ul className="flex flex-col gap-2 pt-2">
+        {error !== null && error.code !== 'canceled' && (
+          <li>
+            <Note tone="problem" title={`The scan failed: ${error.code}`}>
+              <TargetText text={error.message} wrap />
+            </Note>
+          </li>
+        )}
+        {warnings.slice(0, 20).map(({ code, message }, index) => (
+          <li key={`${code}-${index}`}>
+            <Note tone="warning">
+              <TargetText text={message} wrap />
+            </Note>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Notifications({ scan: { notifications } }: { scan: Scan }) {
+  if (notifications.length === 0) return null;
+  const states = {
+    delivered: 'completed',
+    failed: 'failed',
+    pending: 'pending',
+    skipped: 'skipped',
+  } as const;
+  return (
+    <Section title="Notifications">
+      <ul>
+        {notifications.map(({ channel, status, error }) => (
+          <li key={channel} className="flex items-center gap-2 border-line-subtle border-b py-2">
+            <StateMark state={states[status as keyof typeof states] ?? 'pending'} word={status} />
+            <Mono>{channel}</Mono>
+            {error !== null && <TargetText text={error} />}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

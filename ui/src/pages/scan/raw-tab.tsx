@@ -1,0 +1,39 @@
+import { download } from '../../api/download.ts';
+import { Button } from '../../components/controls/button.tsx';
+import { toast } from '../../components/controls/toasts.tsx';
+import { CopyButton } from '../../components/text/copy-button.tsx';
+import { useScan } from './use-scan.ts';
+
+/** The detail as the API sends it, and the whole result to save. */
+export default function RawTab() {
+  const { data: scan, scanId } = useScan();
+  if (!scan) return null;
+  const text = JSON.stringify(scan, null, 2);
+  const save = (format: string) =>
+    void download(`/api/v1/scans/${scanId}/results?format=${format}`).catch((error: Error) =>
+      toast(error.message),
+    );
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <p className="text-text-2">The detail of this scan. Results are larger: save them as a file.</p>
+        <span className="grow" />
+        <CopyButton text={text} label="Copy the detail" />
+        <Button icon="download" onClick={() => save('json')}>
+          Results as JSON
+        </Button>
+        <Button icon="download" onClick={() => save('jsonl')}>
+          JSON Lines
+        </Button>
+      </div>
+      <pre
+        className="mono max-h-[70vh] overflow-auto rounded-m border border-line bg-code-bg p-3"
+        // Scrolls by keyboard.
+        tabIndex={0}
+        aria-label="Detail as JSON"
+      >
+        {text}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,131 @@
+import { useMemo } from 'react';
+import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
+import { Failure } from '../../components/states/failure.tsx';
+import { DataTable } from '../../components/table/data-table.tsx';
+import type { Column } from '../../components/table/table-props.ts';
+import { useRecordRows } from '../../components/table/use-record-rows.ts';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
+import { RecordDrawer } from './drawer/record-drawer.tsx';
+import { EmptyRecords } from './empty-records.tsx';
+import { ProductName } from './hosts-tab.tsx';
+import type { PortRecord } from './record-types.ts';
+import { portText } from './result-rows.ts';
+import { TableFrame } from './table-frame.tsx';
+import { useScan } from './use-scan.ts';
+import { useWaitingRows } from './use-waiting-rows.ts';
+
+/** One row per open port. */
+export default function ServicesTab() {
+  const { data: scan, scanId } = useScan();
+  const [q] = useSearchParam('q');
+  const [sort, setSort] = useSearchParam('sort', 'host');
+  const [open] = useSearchParam('open');
+  const setSearch = useSetSearch();
+  const ports = useRecordRows<PortRecord>(scanId, { type: 'port', q, sort });
+  const waiting = useWaitingRows(scan, 'port', ports.refresh);
+  const columns = useMemo(portColumns, []);
+  if (!scan) return null;
+  if (ports.error && ports.error.reasonOf('q') === null)
+    return <Failure error={ports.error} retry={ports.refresh} />;
+  return (
+    <TableFrame
+      scan={scan}
+      of="services"
+      matches={ports.matches}
+      problem={ports.error?.reasonOf('q') ?? null}
+      waiting={waiting}
+      facets={['service', 'port', 'product', 'version', 'state', 'severity']}
+    >
+      <DataTable<PortRecord>
+        label="Services"
+        columns={columns}
+        rowAt={ports.rowAt}
+        total={ports.total}
+        rowKey={keyOf}
+        sort={sort}
+        onSort={setSort}
+        openKey={open}
+        onOpen={(row) => setSearch({ open: keyOf(row) })}
+        phoneRow={(row) => (
+          <div className="flex flex-col">
+            <span className="flex justify-between gap-2">
+              <span className="mono truncate">{row.host}</span>
+              <span className="mono">{portText(row)}</span>
+            </span>
+            <span className="truncate text-size-12 text-text-2">
+              <ProductName record={row} />
+            </span>
+          </div>
+        )}
+        isPending={ports.isPending}
+        empty={<EmptyRecords scan={scan} of="services" q={q} />}
+      />
+      <RecordDrawer scanId={scanId} openKey={open} onClose={() => setSearch({ open: null })} />
+    </TableFrame>
+  );
+}
+
+function keyOf(record: PortRecord): string {
+  return `port ${record.host} ${portText(record)}`;
+}
+
+function portColumns(): Column<PortRecord>[] {
+  return [
+    {
+      id: 'host',
+      head: 'Address',
+      width: 130,
+      priority: 0,
+      sort: 'host',
+      cell: ({ host }) => <TargetText text={host} mono cut="middle" max={39} />,
+    },
+    {
+      id: 'port',
+      head: 'Port',
+      width: 84,
+      priority: 0,
+      sort: 'port',
+      cell: (row) => <span className="mono">{portText(row)}</span>,
+    },
+    {
+      id: 'service',
+      head: 'Service',
+      width: 90,
+      priority: 3,
+      sort: 'service',
+      cell: ({ service }) => <TargetText text={service?.name ?? '–'} />,
+    },
+    {
+      id: 'product',
+      head: 'Product',
+      width: 160,
+      grow: 1,
+      priority: 1,
+      sort: 'product',
+      cell: (row) => <ProductName record={row} />,
+    },
+    {
+      id: 'banner',
+      head: 'Banner',
+      width: 160,
+      grow: 2,
+      priority: 5,
+      cell: ({ banner }) => (
+        <span className="text-text-2">
+          <TargetText text={banner ?? '–'} mono max={120} />
+        </span>
+      ),
+    },
+    { id: 'state', head: 'State', width: 70, priority: 6, sort: 'state', cell: ({ state }) => state },
+    {
+      id: 'findings',
+      head: 'Findings',
+      width: 180,
+      priority: 2,
+      sort: 'findings',
+      descendingFirst: true,
+      cell: ({ totals }) => (totals ? <SeverityCounts counts={totals.severity_counts} slots /> : '–'),
+    },
+  ];
+}

@@ -1,0 +1,117 @@
+import type { ReactNode } from 'react';
+import { fetchGet } from '../../api/use-get.ts';
+import { Button } from '../../components/controls/button.tsx';
+import { Facets } from '../../components/query/facets.tsx';
+import { QueryBar } from '../../components/query/query-bar.tsx';
+import type { Suggestion } from '../../components/query/query-props.ts';
+import type { Matches } from '../../components/table/table-props.ts';
+import { count } from '../../format/numbers.ts';
+import { plural } from '../../format/words.ts';
+import { useSearchParam } from '../../url/use-search-param.ts';
+import type { Scan } from './use-scan.ts';
+
+interface TableFrameProps {
+  scan: Scan;
+  /** What the table lists. */
+  of: 'hosts' | 'services' | 'findings';
+  matches: Matches | undefined;
+  problem: string | null;
+  /** New rows wait behind a button. */
+  waiting: { count: number; show: () => void } | null;
+  facets: readonly string[];
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** Filter, count of hits, facets, and the table. */
+export function TableFrame({
+  scan,
+  of,
+  matches,
+  problem,
+  waiting,
+  facets,
+  actions,
+  children,
+}: TableFrameProps) {
+  const [q, setQ] = useSearchParam('q');
+  return (
+    <>
+      <div className="flex flex-wrap items-start gap-2">
+        <div className="min-w-0 grow basis-80">
+          <QueryBar
+            value={q}
+            onChange={(text) => setQ(text)}
+            suggest={(field, text, signal) => suggestions(scan.scan_id, field, text, signal)}
+            label={`Filter ${of}`}
+            problem={problem}
+          />
+        </div>
+        {waiting !== null && waiting.count > 0 && (
+          <Button icon="up" onClick={waiting.show}>
+            Show {plural(waiting.count, `new ${of.slice(0, -1)}`)}
+          </Button>
+        )}
+        {actions}
+      </div>
+      <p className="py-2 text-size-12" role="status">
+        <Hits scan={scan} of={of} matches={matches} isFiltered={q !== ''} />
+      </p>
+      <div className="grid gap-6 desk:grid-cols-[var(--facets)_minmax(0,1fr)]">
+        <div className="max-desk:hidden">
+          <Facets
+            scanId={scan.scan_id}
+            q={q}
+            onChange={(text) => setQ(text)}
+            fields={facets}
+            revision={scan.status}
+          />
+        </div>
+        <div className="min-w-0">{children}</div>
+      </div>
+    </>
+  );
+}
+
+function Hits({
+  scan: { results },
+  of,
+  matches,
+  isFiltered,
+}: Pick<TableFrameProps, 'scan' | 'of' | 'matches'> & { isFiltered: boolean }) {
+  const all = { hosts: results.live_hosts, services: results.open_ports, findings: results.vulnerabilities };
+  if (!isFiltered || !matches) return <>{plural(all[of], of.slice(0, -1))}</>;
+  const found = { hosts: matches.hosts, services: matches.ports, findings: matches.findings };
+  const parts = (['hosts', 'services', 'findings'] as const).map((each) => ({
+    each,
+    text: `${count(found[each])} of ${count(all[each])} ${each}`,
+  }));
+  return (
+    <>
+      <strong className="font-semibold">{parts.find(({ each }) => each === of)?.text}</strong>
+      <span className="text-text-2">
+        {parts.filter(({ each }) => each !== of).map(({ text }) => `, ${text}`)}
+      </span>
+    </>
+  );
+}
+
+/** Values of a field with their counts, from the facets of the whole scan. */
+async function suggestions(
+  scanId: string,
+  field: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Suggestion[]> {
+  const path = { scan_id: scanId };
+  const { facets } = await fetchGet(
+    '/api/v1/scans/{scan_id}/facets',
+    { path, query: { fields: field, limit: 100 } },
+    signal,
+  );
+  const wanted = text.toLowerCase();
+  return (facets[0]?.values ?? [])
+    .filter(({ value }) => value.toLowerCase().includes(wanted))
+    .slice(0, 12)
+    .map(({ value, count: number }) => ({ value, count: number }));
+}

@@ -1,0 +1,50 @@
+import { useParams } from '@tanstack/react-router';
+import type { Data } from '../../api/api-types.ts';
+import { type Got, useGet } from '../../api/use-get.ts';
+
+export type Scan = Data<'/api/v1/scans/{scan_id}'>;
+export type Stage = Scan['stages'][number];
+
+/** The scan of the URL, kept current by events. */
+export function useScan(): Got<Scan> & { scanId: string } {
+  const scanId = useScanId();
+  return { ...useGet('/api/v1/scans/{scan_id}', { path: { scan_id: scanId } }), scanId };
+}
+
+export function useScanId(): string {
+  const { scanId = '' } = useParams({ strict: false }) as { scanId?: string };
+  return scanId;
+}
+
+/** The state as readers know it: canceled is a failure by choice, interrupted is running that nobody runs. */
+export type ShownState =
+  | 'pending'
+  | 'running'
+  | 'paused'
+  | 'interrupted'
+  | 'completed'
+  | 'failed'
+  | 'canceled';
+
+export function shownState({
+  status,
+  progress,
+  error,
+}: Pick<Scan, 'status' | 'progress' | 'error'>): ShownState {
+  if (status === 'failed') return error?.code === 'canceled' ? 'canceled' : 'failed';
+  if (status !== 'running') return status;
+  if (progress.paused) return 'paused';
+  return progress.interrupted ? 'interrupted' : 'running';
+}
+
+export function hasEnded({ status }: Pick<Scan, 'status'>): boolean {
+  return status === 'completed' || status === 'failed';
+}
+
+/** Name, else targets, as a title. */
+export function scanTitle({ name, targets }: Pick<Scan, 'name' | 'targets'>): string {
+  if (name !== null && name !== '') return name;
+  const [first = '', second, ...more] = targets;
+  if (second === undefined) return first;
+  return more.length === 0 ? `${first}, ${second}` : `${first}, ${second} and ${more.length} more`;
+}
