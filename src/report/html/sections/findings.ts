@@ -15,9 +15,6 @@ import { backport, remediation } from './fix-list.ts';
 import { placesList } from './places.ts';
 import { versionLine } from './version-line.ts';
 
-/** Maximum number of references shown of a finding. */
-const maxReferences = 20;
-
 /** Equal findings once each, with what shows them and where. */
 export function* findingsSection(report: Report): Generator<string> {
   const { kinds, leads } = report;
@@ -77,10 +74,7 @@ function factLine(kind: FindingKind): string {
 
 function referenceList(references: readonly string[]): string {
   if (references.length === 0) return '';
-  const links = references.slice(0, maxReferences).map(referenceLink);
-  const left = references.length - links.length;
-  if (left > 0) links.push(`${pluralText(left, 'more reference')} in the JSON format`);
-  return `<p>${links.join('<br>')}</p>`;
+  return `<p>${references.map(referenceLink).join('<br>')}</p>`;
 }
 
 function evidenceBlock({ text, length, place, count, match }: KindEvidence): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { noFindings } from '../../../domain/finding.ts';
-import type { HostBlock, PortLine } from '../../model/report.ts';
+import type { FindingKind, HostBlock, PortLine } from '../../model/report.ts';
 import { hostDetail } from './host-detail.ts';
 
 const line: PortLine = {
@@ -69,10 +69,6 @@ describe('a host in the HTML report', () => {
     expect(html).toContain(
       `<pre>${'x'.repeat(4000)}</pre><p class="t3">61,536 more characters in the JSON format.</p>`,
     );
-    const long = saying('x'.repeat(5000));
-    expect(long).toContain(
-      `<pre>${'x'.repeat(4000)}</pre><p class="t3">1,000 more characters in the JSON format.</p>`,
-    );
   });
 
   it('says why a port was not identified, what TLS it has, and which plugin found it', () => {
@@ -84,6 +80,13 @@ describe('a host in the HTML report', () => {
     });
     expect(html).toContain('<small>TLS 1.2<br>not identified: timeout<br>Plugin p@1.0.0</small>');
     expect(html).toContain('<small>open|filtered</small>');
+  });
+
+  it('leads from a finding to the fix for this host, where other hosts have another one', () => {
+    const kind = { severity: 'high', anchor: 'f-CVE-1', id: 'CVE-1', title: 'x', action: 1 } as FindingKind;
+    const html = hostDetail({ ...block, findings: [{ kind, action: 2, ports: ['80/tcp'], class: 'likely' }] });
+    expect(html).toContain('<a href="#fix-2">2</a>');
+    expect(html).not.toContain('fix-1');
   });
 
   it('warns of a host that accepts connections on every port, and counts what is left out', () => {

@@ -91,20 +91,17 @@ function portNotes({ tls, missing, plugins }: PortLine): string {
 
 /** A banner of one line up to this length stands in the table, longer ones are folded, characters. */
 const shortBanner = 120;
-/** Characters of a folded banner; the JSON format has all of it. */
-const maxFoldedLength = 4000;
 
 /** What the port said: a short line as it is, more of it folded behind its first line. */
 function saidPart({ said, saidLength }: PortLine): string {
   const text = said.trimEnd();
   if (text === '') return '';
-  const shown = text.slice(0, maxFoldedLength).toWellFormed();
-  const line = shown.split(/\r\n|[\r\n]/, 1)[0] as string;
-  if (line === shown && shown.length <= shortBanner && saidLength <= said.length) return code(shown);
+  const line = text.split(/\r\n|[\r\n]/, 1)[0] as string;
+  const left = saidLength - said.length;
+  if (line === text && text.length <= shortBanner && left <= 0) return code(text);
   const first = line.slice(0, shortBanner).toWellFormed();
-  const left = saidLength - (shown.length === text.length ? said.length : shown.length);
   const more = left > 0 ? `<p class="t3">${numberText(left)} more characters in the JSON format.</p>` : '';
-  return `<details class="more"><summary>${code(first)} <small>${pluralText(saidLength, 'character')}</small></summary><pre>${htmlLines(shown)}</pre>${more}</details>`;
+  return `<details class="more"><summary>${code(first)} <small>${pluralText(saidLength, 'character')}</small></summary><pre>${htmlLines(text)}</pre>${more}</details>`;
 }
 
 function findingTable({ findings, findingsLeft }: HostBlock): string {
@@ -121,8 +118,8 @@ function findingTable({ findings, findingsLeft }: HostBlock): string {
   );
 }
 
-function findingRow({ kind, ports, class: sure }: HostFindingLine): string {
-  return `<tr>${kindCells(kind)}<td class="a">${cellText(ports.join(', '))}</td><td class="${classLetter[sure]}">${sure}</td><td class="r"><a href="#${fixAnchor(kind.action)}">${kind.action}</a></td></tr>\n`;
+function findingRow({ kind, action, ports, class: sure }: HostFindingLine): string {
+  return `<tr>${kindCells(kind)}<td class="a">${cellText(ports.join(', '))}</td><td class="${classLetter[sure]}">${sure}</td><td class="r"><a href="#${fixAnchor(action)}">${action}</a></td></tr>\n`;
 }
 
 /** The cells that are the same on every host. */
