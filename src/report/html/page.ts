@@ -2,7 +2,7 @@ import { generator } from '../../workspace/render/generator.ts';
 import type { Report } from '../model/report.ts';
 import { dateTimeText, numberText, timeSpanText } from '../model/report-text.ts';
 import type { ReportTemplate, TemplateBlock } from '../template/report-template.ts';
-import { readableAccent } from './accent.ts';
+import { accentOnDark } from './accent.ts';
 import { logoHtml } from './logo.ts';
 import { pagePolicy } from './policy.ts';
 import { pageStyle } from './style.ts';
@@ -22,7 +22,8 @@ export interface ContentsEntry {
 export function pageStart(report: Report, contents: readonly ContentsEntry[]): string {
   const { template } = report.options;
   const title = cellText(report.title);
-  const accent = template?.accent ? readableAccent(template.accent) : null;
+  const light = template?.accent ?? null;
+  const accent = light === null ? null : { light, dark: accentOnDark(light) };
   return `<!doctype html>
 <html lang="en-US">
 <head>

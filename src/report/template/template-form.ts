@@ -3,6 +3,7 @@ import { nearest } from '../../domain/text/nearest.ts';
 import { visibleLines } from '../../domain/text/visible.ts';
 import { SafeYaml } from '../../engine/graph/safe-yaml.ts';
 import { shapeProblem } from '../../knowledge/rules/yaml-shape.ts';
+import { contrastRatio, partsOfColor, readableContrast } from './contrast.ts';
 import { type ReportTemplate, type TemplateBlock, templateBlocks } from './report-template.ts';
 import type { TemplateProblem } from './template-problem.ts';
 
@@ -14,11 +15,10 @@ const maxTitleLength = 120;
 const maxMarkLength = 40;
 /** Longest text block, characters: about half a page. */
 const maxBlockLength = 2000;
-/** Lowest contrast of text on white (WCAG 2.2, AA). */
-const leastContrast = 4.5;
 
 const logoName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const hexColor = /^#[0-9a-f]{6}$/i;
+const white = [255, 255, 255];
 
 const keys = ['title', 'mark', 'accent', 'logo', 'blocks'] as const;
 type Key = (typeof keys)[number];
@@ -116,11 +116,11 @@ class FormReader {
       this.#issue(node, 'accent must be a color as "#rrggbb", in quotes');
       return null;
     }
-    const contrast = contrastToWhite(text);
-    if (contrast >= leastContrast) return text.toLowerCase();
+    const contrast = contrastRatio(partsOfColor(text), white);
+    if (contrast >= readableContrast) return text.toLowerCase();
     this.#issue(
       node,
-      `accent ${text} is too light to read on white: its contrast is ${contrast.toFixed(1)}, it needs ${leastContrast}`,
+      `accent ${text} is too light to read on white: its contrast is ${contrast.toFixed(1)}, it needs ${readableContrast}`,
     );
     return null;
   }
@@ -157,13 +157,4 @@ function unknownKey(path: string, name: string | null, known: readonly string[])
   return similar === null
     ? `unknown key ${shown}; known are ${known.join(', ')}`
     : `unknown key ${shown}; did you mean "${path}${similar}"?`;
-}
-
-/** Contrast ratio of a color to white (WCAG 2.2), 1 to 21. */
-function contrastToWhite(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05);
 }
