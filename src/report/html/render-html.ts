@@ -23,34 +23,24 @@ export async function* renderHtml(source: ReportSource): AsyncGenerator<string> 
 }
 
 async function* page(source: ReportSource): AsyncGenerator<string> {
-  // Opened before the first pass ends: a scan deleted meanwhile is still read to its end.
-  const withFindings = await begin(source.rows());
-  const others = await begin(source.rows());
-  try {
-    const report = await buildReport(source.facts, source.options, source.rows());
-    yield pageStart(report, contentsOf(report)) + summarySection(report);
-    yield* fixList(report);
-    yield* findingsSection(report);
-    yield* hostsSection(report, [withFindings, others]);
-    yield servicesSection(report) +
-      certificatesSection(report) +
-      complianceSection(report) +
-      extrasSection(report);
-    yield coverageSection(report) + methodologySection(report) + pageEnd(report);
-  } finally {
-    await Promise.all([withFindings.return?.(), others.return?.()]);
-  }
+  const report = await buildReport(source.facts, source.options, source.rows());
+  yield pageStart(report, contentsOf(report)) + summarySection(report);
+  yield* fixList(report);
+  yield* findingsSection(report);
+  yield* hostsSection(report, source);
+  yield servicesSection(report) +
+    certificatesSection(report) +
+    complianceSection(report) +
+    extrasSection(report);
+  yield coverageSection(report) + methodologySection(report) + pageEnd(report);
 }
 
 /** Hosts with findings in address order, then those without. */
-async function* hostsSection(
-  report: Report,
-  [first, second]: readonly [AsyncIterable<ResultRow>, AsyncIterable<ResultRow>],
-): AsyncGenerator<string> {
+async function* hostsSection(report: Report, source: ReportSource): AsyncGenerator<string> {
   yield hostsStart(report);
   const { all, withFindings } = report.hosts;
-  if (withFindings > 0) yield* hostEntries(report, first, true);
-  if (withFindings < all) yield* hostEntries(report, second, false);
+  if (withFindings > 0) yield* hostEntries(report, source.rows(), true);
+  if (withFindings < all) yield* hostEntries(report, source.rows(), false);
   yield hostsEnd(report);
 }
 
@@ -90,20 +80,4 @@ function contentsOf(report: Report): ContentsEntry[] {
     { id: 'methodology', name: 'Methodology', count: null, shown: true },
   ];
   return entries.filter(({ shown }) => shown);
-}
-
-/** The same rows, with the first one prefetched. */
-async function begin(rows: AsyncIterable<ResultRow>): Promise<AsyncIterableIterator<ResultRow>> {
-  const iterator = rows[Symbol.asyncIterator]();
-  let first: IteratorResult<ResultRow> | null = await iterator.next();
-  const begun: AsyncIterableIterator<ResultRow> = {
-    [Symbol.asyncIterator]: () => begun,
-    next: async () => {
-      const ready = first;
-      first = null;
-      return ready ?? (await iterator.next());
-    },
-    return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
-  };
-  return begun;
 }
