@@ -2,6 +2,11 @@ export const severities = ['critical', 'high', 'medium', 'low', 'info'] as const
 export type Severity = (typeof severities)[number];
 export type SeverityCounts = Record<Severity, number>;
 
+/** An invalid severity, as rows of older versions or of plugins may have one, counts as the lowest. */
+export function knownSeverity(severity: Severity): Severity {
+  return severities.includes(severity) ? severity : 'info';
+}
+
 export function noFindings(): SeverityCounts {
   return { critical: 0, high: 0, medium: 0, low: 0, info: 0 };
 }

@@ -1,4 +1,4 @@
-import { type Finding, noFindings, type Severity, severities } from '../../domain/finding.ts';
+import { type Finding, knownSeverity, noFindings, severities } from '../../domain/finding.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { parseCpe } from '../../knowledge/products/cpe.ts';
 import type { ChangeItem, ReportChanges } from '../../report/model/changes.ts';
@@ -28,7 +28,8 @@ export async function reportChanges(
   const balance = noFindings();
   for (const sign of ['new', 'fixed'] as const) {
     const list = sign === 'new' ? 'vulnerabilities.new' : 'vulnerabilities.resolved';
-    for await (const listed of comparison.list(list)) {
+    for await (const found of comparison.list(list)) {
+      const listed = withKnownSeverity(found);
       counts[sign] += 1;
       balance[listed.vulnerability.severity] += sign === 'new' ? 1 : -1;
       worst.add({ sign, listed });
@@ -49,6 +50,14 @@ export async function reportChanges(
     itemsLeft: counts.new + counts.fixed - chosen.length,
     notComparable: await notComparable(comparison),
   };
+}
+
+function withKnownSeverity(listed: ListedFinding): ListedFinding {
+  const { vulnerability } = listed;
+  const severity = knownSeverity(vulnerability.severity);
+  return severity === vulnerability.severity
+    ? listed
+    : { ...listed, vulnerability: { ...vulnerability, severity } };
 }
 
 interface FindingChange {
@@ -73,7 +82,7 @@ class WorstChanges {
 }
 
 function rankOf({ listed }: FindingChange): number {
-  return severities.indexOf(listed.vulnerability.severity satisfies Severity);
+  return severities.indexOf(listed.vulnerability.severity);
 }
 
 type Place = Pick<ListedFinding, 'host' | 'port' | 'protocol'>;

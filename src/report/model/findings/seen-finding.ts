@@ -3,8 +3,8 @@ import {
   classOf,
   type FindingAction,
   type FindingClass,
+  knownSeverity,
   type Severity,
-  severities,
 } from '../../../domain/finding.ts';
 import type { Protocol } from '../../../domain/host.ts';
 import { producersOf } from '../../../domain/producer.ts';
@@ -49,7 +49,7 @@ export function readFinding(row: VulnerabilityRow, product: string | null): Seen
   return {
     id: shortId(textOf(vulnerability.id)),
     title: textOf(vulnerability.title) || textOf(vulnerability.id),
-    severity: severityOf(vulnerability.severity),
+    severity: knownSeverity(vulnerability.severity),
     class: classOf(vulnerability),
     exploited: vulnerability.kev === true,
     epss: scoreOf(epss?.score),
@@ -72,11 +72,6 @@ export function readFinding(row: VulnerabilityRow, product: string | null): Seen
     protocol,
     product,
   };
-}
-
-/** An invalid severity counts as the lowest, as in the other formats for people. */
-function severityOf(severity: Severity): Severity {
-  return severities.includes(severity) ? severity : 'info';
 }
 
 /** The ID of a finding as it stands in the report. */
