@@ -27,7 +27,7 @@ const plainOrder: ReportOrder = { template: null, paper: 'a4', fix: null, change
 export interface ReportExport {
   format: ReportFormat;
   order?: ReportOrder | undefined;
-  /** Renders elsewhere than in this process. */
+  /** Renders in another thread; absent = in this one. */
   renderer?: ReportRenderer | undefined;
 }
 

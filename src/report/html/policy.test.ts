@@ -3,7 +3,7 @@ import { pagePolicy, reportPolicy } from './policy.ts';
 
 const template = { name: 'x', title: null, mark: null, blocks: {}, logo: null, accent: null };
 
-it('a page allows no images unless its template has one, and never scripts or anything from elsewhere', () => {
+it('a page allows no images unless its template has one, and never scripts or anything from other addresses', () => {
   const strict = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
   expect(pagePolicy(null)).toBe(strict);
   expect(pagePolicy(template)).toBe(strict);

@@ -245,7 +245,7 @@ describe('HTML report', () => {
     expect(page).toContain('--link:#336699');
   });
 
-  it('forbids scripts, images and everything from elsewhere', async () => {
+  it('forbids scripts, images and everything from other addresses', async () => {
     const page = await render([]);
     expect(page).toContain(
       `http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; base-uri &#39;none&#39;; form-action &#39;none&#39;"`,
@@ -286,31 +286,25 @@ describe('HTML report', () => {
     expectLinked(page);
   });
 
-  it('is still whole when the record is gone after the first reading', async () => {
-    const rows = [host, port(22), finding(22, 'CVE-1'), { ...host, host: '192.168.1.11' }];
-    let readings = 0;
-    const source = { ...reportOfRows([]), rows: () => stream(readings++ < 3 ? rows : []) };
-    const page = await text(renderHtml(source));
-    expect(readings).toBe(3);
-    expect(page).toContain('id="h-192.168.1.11"');
-    expectLinked(page);
-  });
-
-  it('ends all readings when its reader goes away', async () => {
+  it('ends its reading when its reader goes away', async () => {
     let open = 0;
     let begun = 0;
     async function* rows() {
       open += 1;
       begun += 1;
       try {
-        for (let number = 1; number < 60_000; number++) yield port(number, { banner: 'x'.repeat(100) });
+        for (let number = 1; number < 5000; number++)
+          yield port(22, { host: `10.0.${number >> 8}.${number & 255}`, banner: 'x'.repeat(100) });
       } finally {
         open -= 1;
       }
     }
-    let pieces = 0;
-    for await (const _piece of renderHtml({ ...reportOfRows([]), rows })) if (++pieces === 2) break;
-    expect([begun, open]).toEqual([3, 0]);
+    let openBefore = 0;
+    for await (const _piece of renderHtml({ ...reportOfRows([]), rows })) {
+      openBefore = open;
+      if (begun === 2) break;
+    }
+    expect([begun, openBefore, open]).toEqual([2, 1, 0]);
   });
 
   it.each(hostile)('T-018 T-020 shows %j of a target as text', async (said) => {

@@ -11,7 +11,7 @@ import { SeenVersions } from './seen-versions.ts';
 
 /** Kinds of findings of one severity: a flood of harmless ones leaves room for the others. */
 const maxKinds = 4000;
-/** Kinds beyond the maximum that are told apart when they are counted. */
+/** Kinds beyond the maximum that are counted separately. */
 const maxCountedKinds = 100_000;
 /** Places of one kind, and of all kinds. */
 const maxKindPlaces = 500;

@@ -2,7 +2,7 @@ import type { PortRow } from '../../../domain/result.ts';
 import { BestItems, BoundedMap, hashOf, oneLine, textOrder } from '../bounded.ts';
 import type { CertificateLine, CertificateTotals } from '../report.ts';
 
-/** Certificates that are told apart; further ones count once per port. */
+/** Certificates that are distinguished; further ones count once per port. */
 const maxCertificates = 50_000;
 /** Certificates of the report. */
 const maxExpiring = 100;

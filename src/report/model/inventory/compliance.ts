@@ -7,7 +7,7 @@ const maxFrameworks = 50;
 const maxControls = 500;
 /** Failed hosts that are named of one control. */
 const maxFailed = 50;
-/** Hosts of one control that are told apart if they fail in several ways. */
+/** Hosts of one control that are counted separately if they fail in several ways. */
 const maxFailedHosts = 20_000;
 /** Longest title, reason or description, characters. */
 const maxTextLength = 300;

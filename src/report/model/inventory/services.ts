@@ -10,7 +10,7 @@ const maxServices = 12;
 /** Products that are counted by name, and those of the report. */
 const maxCountedProducts = 5000;
 const maxProducts = 60;
-/** Products beyond the maximum that are told apart when they are counted. */
+/** Products beyond the maximum that are counted separately. */
 const maxOtherProducts = 100_000;
 /** Versions of a product that are counted, and those of the report. */
 const maxCountedVersions = 100;
