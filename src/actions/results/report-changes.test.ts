@@ -68,7 +68,10 @@ describe('the changes of a report', () => {
   it('count a finding with an invalid severity, as an older row may have one, as info', async () => {
     const odd = finding('10.0.0.1', 80, 'odd', 'urgent' as Severity);
     const worse = finding('10.0.0.1', 80, 'worse', 'low');
-    const { balance, items } = await reportChanges(compared({ 'vulnerabilities.new': [odd, worse] }), earlier);
+    const { balance, items } = await reportChanges(
+      compared({ 'vulnerabilities.new': [odd, worse] }),
+      earlier,
+    );
     expect(balance).toEqual({ critical: 0, high: 0, medium: 0, low: 1, info: 1 });
     expect(items.map(({ id, severity }) => [id, severity])).toEqual([
       ['worse', 'low'],

@@ -6,7 +6,8 @@ import { cellText, code } from '../text.ts';
 /** Evaluated frameworks; nothing if none was. */
 export function complianceSection({ compliance }: Report): string {
   if (compliance.length === 0) return '';
-  const note = 'only what is visible from the network; a control that passes here may fail in an audit of the host';
+  const note =
+    'only what is visible from the network; a control that passes here may fail in an audit of the host';
   return sectionStart('compliance', 'Compliance', note) + compliance.map(frameworkPart).join('') + sectionEnd;
 }
 

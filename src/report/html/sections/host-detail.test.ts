@@ -84,7 +84,10 @@ describe('a host in the HTML report', () => {
 
   it('leads from a finding to the fix for this host, where other hosts have another one', () => {
     const kind = { severity: 'high', anchor: 'f-CVE-1', id: 'CVE-1', title: 'x', action: 1 } as FindingKind;
-    const html = hostDetail({ ...block, findings: [{ kind, action: 2, ports: ['80/tcp'], class: 'likely' }] });
+    const html = hostDetail({
+      ...block,
+      findings: [{ kind, action: 2, ports: ['80/tcp'], class: 'likely' }],
+    });
     expect(html).toContain('<a href="#fix-2">2</a>');
     expect(html).not.toContain('fix-1');
   });
