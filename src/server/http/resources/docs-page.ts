@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { App } from '../app-type.ts';
 import { pageHeaders } from '../page-headers.ts';
+import { docsStyle } from './docs-style.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -17,6 +18,7 @@ const page = `<!doctype html>
 <link rel="stylesheet" href="docs/page.css">
 </head>
 <body>
+<main>
 <form id="login" hidden>
 <h1>Portolan API</h1>
 <p>The description of this API needs a token, as the API does. It stays in this page and is gone when the page is closed.</p>
@@ -28,6 +30,7 @@ const page = `<!doctype html>
 </form>
 <p id="problem" role="alert"></p>
 <div id="reference"></div>
+</main>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/page.js"></script>
 </body>
@@ -36,9 +39,23 @@ const page = `<!doctype html>
 
 /** The token exists only in the memory of the page. */
 const script = `'use strict';
+const dark = matchMedia('(prefers-color-scheme: dark)');
 const login = document.getElementById('login');
+const reference = document.getElementById('reference');
 const problem = document.getElementById('problem');
 let token = '';
+
+/** The library knows its dark theme by this class. */
+function showTheme() {
+  document.documentElement.classList.toggle('dark-mode', dark.matches);
+}
+
+/** The library leaves its fields for bodies without a name. */
+function nameFields() {
+  for (const field of reference.querySelectorAll('textarea:not([aria-label])')) {
+    field.setAttribute('aria-label', 'Request body');
+  }
+}
 
 function authorized(request) {
   if (token !== '') request.headers = { ...request.headers, Authorization: 'Bearer ' + token };
@@ -47,16 +64,17 @@ function authorized(request) {
 
 async function show() {
   const response = await fetch('openapi.json', authorized({ cache: 'no-store' }));
-  const answer = await response.json();
-  problem.textContent = response.ok || (response.status === 401 && token === '') ? '' : answer.error.message;
+  const description = await response.json();
+  problem.textContent = response.ok || (response.status === 401 && token === '') ? '' : description.error.message;
   login.hidden = response.ok;
   if (!response.ok) return;
   SwaggerUIBundle({
     dom_id: '#reference',
-    spec: answer,
+    spec: description,
     presets: [SwaggerUIBundle.presets.apis],
     layout: 'BaseLayout',
     validatorUrl: null,
+    syntaxHighlight: { theme: 'obsidian' },
     requestInterceptor: authorized,
   });
 }
@@ -67,37 +85,15 @@ function start() {
   });
 }
 
+new MutationObserver(nameFields).observe(reference, { childList: true, subtree: true });
+dark.addEventListener('change', showTheme);
+showTheme();
 login.addEventListener('submit', (event) => {
   event.preventDefault();
   token = document.getElementById('token').value.trim();
   start();
 });
 start();
-`;
-
-const style = `
-:root { color-scheme: light dark; --ink: #1b2330; --page: #fff; --line: #b9c1cc; --link: #0b57b8; --on-link: #fff; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6eaf0; --page: #12161d; --line: #4a5566; --link: #7db4ff; --on-link: #12161d; --bad: #ff938b; }
-}
-body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-#login { max-width: 34rem; margin: 12vh auto 0; padding: 0 1.25rem; }
-#login h1 { margin: 0; font-size: 1.6rem; }
-#login label { display: block; margin-top: 1.5rem; font-weight: 600; }
-#login input { box-sizing: border-box; width: 100%; margin: .35rem 0 .8rem; padding: .6rem .7rem; border: 1px solid var(--line);
-  border-radius: 8px; background: transparent; color: inherit; font: inherit; }
-#login button { padding: .55rem 1.4rem; border: 0; border-radius: 8px; background: var(--link); color: var(--on-link);
-  font: inherit; font-weight: 600; cursor: pointer; }
-#login :is(input, button):focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-#login code { display: block; overflow-x: auto; white-space: nowrap; font-size: .85rem; }
-#problem { max-width: 34rem; margin: 1rem auto; padding: 0 1.25rem; color: var(--bad); }
-#problem:empty { display: none; }
-/* The library assumes a white background. */
-#reference:not(:empty) { background: #fff; color-scheme: light; }
-@media (max-width: 40rem) {
-  #reference .opblock-summary { flex-wrap: wrap; }
-  #reference .opblock-summary-path { max-width: 100%; }
-}
 `;
 
 const libraryFiles = [
@@ -136,7 +132,7 @@ export function docsPageRoutes(app: App): void {
     url: '/api/v1/docs/page.css',
     config,
     schema,
-    handler: async (_request, reply) => reply.type('text/css; charset=utf-8').send(style),
+    handler: async (_request, reply) => reply.type('text/css; charset=utf-8').send(docsStyle),
   });
   for (const { url, type, file } of libraryFiles) {
     app.route({
