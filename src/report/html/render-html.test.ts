@@ -11,7 +11,6 @@ import {
   hostileRows,
   plugin,
   port,
-  stream,
   text,
 } from '../../../test/result-rows.ts';
 import type { ErrorRow, ResultRow } from '../../domain/result.ts';

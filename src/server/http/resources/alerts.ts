@@ -6,22 +6,25 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
-const alertSchema = Type.Object({
-  name: Type.String(),
-  state: Type.Enum([...alertStates], { description: 'pending: holds, but not yet for long enough' }),
-  since: Type.Unsafe<string | null>({
-    ...nullableText,
-    description: 'time of entering the state; null before the first evaluation',
-  }),
-  condition: Type.String(),
-  for_seconds: Type.Number({ description: 'how long the condition must hold before the alert fires' }),
-  action: Type.String(),
-  message: Type.String(),
-  error: Type.Unsafe<string | null>({
-    ...nullableText,
-    description: 'why the condition cannot be evaluated',
-  }),
-});
+const alertSchema = Type.Object(
+  {
+    name: Type.String(),
+    state: Type.Enum([...alertStates], { description: 'pending: holds, but not yet for long enough' }),
+    since: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'time of entering the state; null before the first evaluation',
+    }),
+    condition: Type.String(),
+    for_seconds: Type.Number({ description: 'how long the condition must hold before the alert fires' }),
+    action: Type.String(),
+    message: Type.String(),
+    error: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'why the condition cannot be evaluated',
+    }),
+  },
+  { title: 'Alert' },
+);
 
 const valueSchema = (description: string) =>
   Type.Unsafe<number | null>({ type: ['number', 'null'], description });

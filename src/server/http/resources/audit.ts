@@ -31,7 +31,11 @@ const listSchema = Type.Object({
   audit: Type.Array(
     Type.Object(
       { timestamp: Type.String(), event: Type.String(), outcome: Type.String() },
-      { additionalProperties: true, description: 'as in the log, with prev_hash and hash' },
+      {
+        title: 'AuditRecord',
+        additionalProperties: true,
+        description: 'as in the log, with prev_hash and hash',
+      },
     ),
   ),
   ...pageMembers,

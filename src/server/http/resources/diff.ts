@@ -8,6 +8,7 @@ import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedFolder } from '../pinned-folder.ts';
 import { enveloped, metaOf } from '../schema/envelope.ts';
+import { findingSchema } from '../schema/record-schema.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 
 const diffQuery = Type.Object({
@@ -26,56 +27,61 @@ const portState = {
   product: nullableText,
   version: nullableText,
 };
-const listedPort = Type.Object({ host, port, protocol, ...portState });
-const listedFinding = Type.Object({
-  host,
-  port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-  protocol: nullableText,
-  vulnerability: Type.Object({}, { additionalProperties: true }),
-});
+const stateSchema = Type.Object(portState, { title: 'PortState' });
+const listedPort = Type.Object({ host, port, protocol, ...portState }, { title: 'ListedPort' });
+const listedFinding = Type.Object(
+  {
+    host,
+    port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    protocol: nullableText,
+    vulnerability: findingSchema,
+  },
+  { title: 'ListedFinding' },
+);
 
-const diffSchema = Type.Object({
-  scan_id: Type.String(),
-  against: Type.String(),
-  hosts: Type.Object({
-    added: Type.Array(host),
-    removed: Type.Array(host),
-    moved: Type.Optional(
-      Type.Array(
-        Type.Object({
-          before: host,
-          after: host,
-          by: Type.Array(Type.Object({ kind: Type.String(), value: Type.String() })),
-        }),
-        {
-          description: 'removed hosts found again under an added address, with their ports and findings',
-        },
+const diffSchema = Type.Object(
+  {
+    scan_id: Type.String(),
+    against: Type.String(),
+    hosts: Type.Object({
+      added: Type.Array(host),
+      removed: Type.Array(host),
+      moved: Type.Optional(
+        Type.Array(
+          Type.Object({
+            before: host,
+            after: host,
+            by: Type.Array(Type.Object({ kind: Type.String(), value: Type.String() })),
+          }),
+          {
+            description: 'removed hosts found again under an added address, with their ports and findings',
+          },
+        ),
       ),
-    ),
-  }),
-  ports: Type.Object({
-    added: Type.Array(listedPort),
-    removed: Type.Array(listedPort),
-    changed: Type.Array(
-      Type.Object({ host, port, protocol, before: Type.Object(portState), after: Type.Object(portState) }),
-    ),
-  }),
-  vulnerabilities: Type.Object({
-    new: Type.Array(listedFinding),
-    resolved: Type.Array(listedFinding),
-    unchanged_count: countSchema,
-  }),
-  not_comparable: Type.Array(
-    Type.Object({
-      host,
-      port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-      protocol: nullableText,
-      reason: Type.Enum(['out_of_scope', 'partial', 'port_not_planned', 'not_evaluated', 'record_damaged']),
-      missing_in: Type.String({ description: 'the scan that could not find it' }),
     }),
-    { description: 'items of one scan that the other could not find; without a port, a whole host' },
-  ),
-});
+    ports: Type.Object({
+      added: Type.Array(listedPort),
+      removed: Type.Array(listedPort),
+      changed: Type.Array(Type.Object({ host, port, protocol, before: stateSchema, after: stateSchema })),
+    }),
+    vulnerabilities: Type.Object({
+      new: Type.Array(listedFinding),
+      resolved: Type.Array(listedFinding),
+      unchanged_count: countSchema,
+    }),
+    not_comparable: Type.Array(
+      Type.Object({
+        host,
+        port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+        protocol: nullableText,
+        reason: Type.Enum(['out_of_scope', 'partial', 'port_not_planned', 'not_evaluated', 'record_damaged']),
+        missing_in: Type.String({ description: 'the scan that could not find it' }),
+      }),
+      { description: 'items of one scan that the other could not find; without a port, a whole host' },
+    ),
+  },
+  { title: 'ScanDiff' },
+);
 
 export function diffRoutes(app: App, context: RouteContext): void {
   app.route({

@@ -6,11 +6,14 @@ import type { App } from '../app-type.ts';
 import { enveloped, metaOf } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
-const aliveSchema = Type.Object({
-  status: Type.Literal('healthy'),
-  data: Type.Object({ status: Type.Literal('healthy') }),
-  meta: Type.Object({ timestamp: Type.String() }),
-});
+const aliveSchema = Type.Object(
+  {
+    status: Type.Literal('healthy'),
+    data: Type.Object({ status: Type.Literal('healthy') }),
+    meta: Type.Object({ timestamp: Type.String() }),
+  },
+  { title: 'Liveness' },
+);
 
 const count = Type.Integer({ minimum: 0 });
 const healthMembers = {
@@ -36,7 +39,8 @@ const healthMembers = {
     }),
   ),
 };
-const healthSchema = Type.Object({ ...healthMembers, ...enveloped(Type.Object(healthMembers)).properties });
+const health = Type.Object(healthMembers, { title: 'Health' });
+const healthSchema = Type.Object({ ...healthMembers, ...enveloped(health).properties });
 
 /** Probes for load balancers and supervisors: no dependencies, no token. */
 export function livenessRoutes(app: App, context: RouteContext): void {

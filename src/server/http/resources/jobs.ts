@@ -20,55 +20,64 @@ import { submissionHeaders } from './scans.ts';
 
 const jobIdParams = Type.Object({ job_id: Type.String() });
 
-export const jobBody = Type.Object({
-  type: Type.Enum([...jobTypes]),
-  params: submissionSchema,
-  schedule: Type.Optional(
-    Type.String({
-      maxLength: maxScheduleLength,
-      description:
-        'cron expression with five fields, or @hourly, @daily, @weekly, @monthly, @yearly; absent = one run now. ' +
-        'Times are in queue.timezone.',
-    }),
-  ),
-  pool: Type.Optional(Type.String({ minLength: 1 })),
-  name: Type.Optional(Type.String({ maxLength: maxNameLength })),
-});
+export const jobBody = Type.Object(
+  {
+    type: Type.Enum([...jobTypes]),
+    params: submissionSchema,
+    schedule: Type.Optional(
+      Type.String({
+        maxLength: maxScheduleLength,
+        description:
+          'cron expression with five fields, or @hourly, @daily, @weekly, @monthly, @yearly; absent = one run now. ' +
+          'Times are in queue.timezone.',
+      }),
+    ),
+    pool: Type.Optional(Type.String({ minLength: 1 })),
+    name: Type.Optional(Type.String({ maxLength: maxNameLength })),
+  },
+  { title: 'JobRequest' },
+);
 
 const time = Type.String({ format: 'date-time' });
 
 const jobSchema = Type.Unsafe<Job>(
-  Type.Object({
-    job_id: Type.String(),
-    type: Type.Enum([...jobTypes]),
-    params: Type.Object({}, { additionalProperties: true, description: 'the scan request of its runs' }),
-    schedule: nullableText,
-    pool: Type.String(),
-    name: nullableText,
-    status: Type.Enum([...jobStatuses]),
-    last_status: nullableText,
-    progress: Type.Number({ minimum: 0, maximum: 100 }),
-    scan_id: nullableText,
-    run_count: countSchema,
-    last_run_at: nullableText,
-    next_run_at: nullableText,
-    next_runs: Type.Array(time, { description: 'the next three run times' }),
-    runs: Type.Array(
-      Type.Object({
-        scan_id: nullableText,
-        status: Type.Enum([...scanStatuses]),
-        started_at: nullableText,
-        completed_at: nullableText,
-      }),
-      { description: 'the last 20, newest first' },
-    ),
-    created_at: time,
-    started_at: nullableText,
-    completed_at: nullableText,
-    error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String() })]),
-    warnings: Type.Optional(Type.Array(warningSchema, { description: 'why its run is delayed' })),
-    created_by: nullableText,
-  }),
+  Type.Object(
+    {
+      job_id: Type.String(),
+      type: Type.Enum([...jobTypes]),
+      params: Type.Object({}, { additionalProperties: true, description: 'the scan request of its runs' }),
+      schedule: nullableText,
+      pool: Type.String(),
+      name: nullableText,
+      status: Type.Enum([...jobStatuses]),
+      last_status: nullableText,
+      progress: Type.Number({ minimum: 0, maximum: 100 }),
+      scan_id: nullableText,
+      run_count: countSchema,
+      last_run_at: nullableText,
+      next_run_at: nullableText,
+      next_runs: Type.Array(time, { description: 'the next three run times' }),
+      runs: Type.Array(
+        Type.Object(
+          {
+            scan_id: nullableText,
+            status: Type.Enum([...scanStatuses]),
+            started_at: nullableText,
+            completed_at: nullableText,
+          },
+          { title: 'JobRun' },
+        ),
+        { description: 'the last 20, newest first' },
+      ),
+      created_at: time,
+      started_at: nullableText,
+      completed_at: nullableText,
+      error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String() })]),
+      warnings: Type.Optional(Type.Array(warningSchema, { description: 'why its run is delayed' })),
+      created_by: nullableText,
+    },
+    { title: 'Job' },
+  ),
 );
 
 export const jobListQuery = Type.Object({

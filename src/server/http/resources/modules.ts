@@ -3,16 +3,19 @@ import type { Installed } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 
-const moduleSchema = Type.Object({
-  name: Type.String(),
-  type: Type.String(),
-  description: Type.String(),
-  version: Type.String(),
-  source: Type.String(),
-  requires: Type.Array(Type.String()),
-  provides: Type.Array(Type.String()),
-  config_schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the options' }),
-});
+const moduleSchema = Type.Object(
+  {
+    name: Type.String(),
+    type: Type.String(),
+    description: Type.String(),
+    version: Type.String(),
+    source: Type.String(),
+    requires: Type.Array(Type.String()),
+    provides: Type.Array(Type.String()),
+    config_schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the options' }),
+  },
+  { title: 'Module' },
+);
 
 export function moduleRoutes(app: App, installed: Pick<Installed, 'modules'>): void {
   app.route({

@@ -10,16 +10,19 @@ const testRequest = Type.Object({
   channel: Type.String({ minLength: 1, maxLength: maxChannelLength, description: 'e.g. `slack://security`' }),
 });
 
-const testSchema = Type.Object({
-  channel: Type.String(),
-  status: Type.Enum(['delivered', 'skipped', 'failed'], {
-    description: 'skipped: the channel is not configured',
-  }),
-  reason: Type.Unsafe<string | null>({
-    ...nullableText,
-    description: 'why it was skipped or failed; or that some of several recipients were rejected',
-  }),
-});
+const testSchema = Type.Object(
+  {
+    channel: Type.String(),
+    status: Type.Enum(['delivered', 'skipped', 'failed'], {
+      description: 'skipped: the channel is not configured',
+    }),
+    reason: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'why it was skipped or failed; or that some of several recipients were rejected',
+    }),
+  },
+  { title: 'ChannelTest' },
+);
 
 export function notificationRoutes(app: App, { config, closing }: RouteContext): void {
   app.route({

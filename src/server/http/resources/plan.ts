@@ -9,35 +9,41 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
 
-const previewMembers = Type.Object({
-  graph: Type.String(),
-  profile: Type.String(),
-  vuln: Type.Boolean(),
-  targets: Type.Array(Type.String()),
-  addresses: Type.Number({
-    minimum: 0,
-    description: 'addresses to scan after exclusions and scope, not counting host names',
-  }),
-  hostnames: countSchema,
-  excluded: Type.Number({ minimum: 0, description: 'addresses removed by exclusions, blocklist and scope' }),
-  ports: Type.Object({ tcp: countSchema, udp: countSchema }),
-  rate: Type.Integer({ minimum: 1, description: 'packets per second' }),
-  packets_estimate: Type.Number({ minimum: 0, description: 'upper bound, for discovery and ports' }),
-  duration_estimate_seconds: Type.Number({
-    minimum: 0,
-    description: 'upper bound for these packets, without any response',
-  }),
-  nodes: Type.Array(
-    Type.Object({
-      instance_id: Type.String(),
-      module_type: Type.String(),
-      depends_on: Type.Array(Type.String()),
-      skipped: nullableText,
-      options: Type.Object({}, { additionalProperties: true }),
+const previewMembers = Type.Object(
+  {
+    graph: Type.String(),
+    profile: Type.String(),
+    vuln: Type.Boolean(),
+    targets: Type.Array(Type.String()),
+    addresses: Type.Number({
+      minimum: 0,
+      description: 'addresses to scan after exclusions and scope, not counting host names',
     }),
-  ),
-  warnings: Type.Array(warningSchema),
-});
+    hostnames: countSchema,
+    excluded: Type.Number({
+      minimum: 0,
+      description: 'addresses removed by exclusions, blocklist and scope',
+    }),
+    ports: Type.Object({ tcp: countSchema, udp: countSchema }),
+    rate: Type.Integer({ minimum: 1, description: 'packets per second' }),
+    packets_estimate: Type.Number({ minimum: 0, description: 'upper bound, for discovery and ports' }),
+    duration_estimate_seconds: Type.Number({
+      minimum: 0,
+      description: 'upper bound for these packets, without any response',
+    }),
+    nodes: Type.Array(
+      Type.Object({
+        instance_id: Type.String(),
+        module_type: Type.String(),
+        depends_on: Type.Array(Type.String()),
+        skipped: nullableText,
+        options: Type.Object({}, { additionalProperties: true }),
+      }),
+    ),
+    warnings: Type.Array(warningSchema),
+  },
+  { title: 'ScanPlan' },
+);
 
 /** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
 const previewSchema = Type.Unsafe<ScanPreview>(previewMembers);

@@ -5,18 +5,21 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
-const pluginSchema = Type.Object({
-  name: Type.String(),
-  kind: Type.Union([Type.Enum([...pluginKinds]), Type.Null()], {
-    description: 'null if the package is damaged',
-  }),
-  version: nullableText,
-  path: nullableText,
-  sha256: nullableText,
-  signature: Type.Object({ state: Type.String(), publisher: nullableText, fingerprint: nullableText }),
-  loaded: Type.Boolean(),
-  error: nullableText,
-});
+const pluginSchema = Type.Object(
+  {
+    name: Type.String(),
+    kind: Type.Union([Type.Enum([...pluginKinds]), Type.Null()], {
+      description: 'null if the package is damaged',
+    }),
+    version: nullableText,
+    path: nullableText,
+    sha256: nullableText,
+    signature: Type.Object({ state: Type.String(), publisher: nullableText, fingerprint: nullableText }),
+    loaded: Type.Boolean(),
+    error: nullableText,
+  },
+  { title: 'Plugin' },
+);
 
 export function pluginRoutes(app: App, { plugins }: RouteContext): void {
   app.route({

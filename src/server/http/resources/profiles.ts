@@ -3,8 +3,8 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 
 const described = { name: Type.String(), description: Type.String(), source: Type.String() };
-const profileSchema = Type.Object({ ...described, aliases: Type.Array(Type.String()) });
-const dagSchema = Type.Object({ ...described, nodes: Type.Integer() });
+const profileSchema = Type.Object({ ...described, aliases: Type.Array(Type.String()) }, { title: 'Profile' });
+const dagSchema = Type.Object({ ...described, nodes: Type.Integer() }, { title: 'Graph' });
 
 export function profileRoutes(app: App): void {
   app.route({

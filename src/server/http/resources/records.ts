@@ -7,21 +7,14 @@ import type { App } from '../app-type.ts';
 import { pinnedFolder } from '../pinned-folder.ts';
 import { enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
-import { scanIdParams } from '../schema/schemas.ts';
+import { recordSchema } from '../schema/record-schema.ts';
+import { scanIdParams, warningSchema } from '../schema/schemas.ts';
 
 const recordMembers = Type.Object({
-  records: Type.Array(
-    Type.Object(
-      {
-        type: Type.Enum(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error']),
-        timestamp: Type.String(),
-      },
-      { additionalProperties: true, description: 'as in the JSON Lines of the results' },
-    ),
-  ),
+  records: Type.Array(recordSchema),
   ...pageMembers,
   partial: Type.Boolean({ description: 'the records are incomplete' }),
-  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+  warnings: Type.Array(warningSchema, {
     description: '`record_damaged`: rows were lost',
   }),
 });

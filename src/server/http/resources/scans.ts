@@ -47,11 +47,14 @@ const listSchema = Type.Object({
   ...pageMembers,
 });
 
-const acceptedSchema = Type.Object({
-  scan_id: Type.String(),
-  status: Type.Literal('queued'),
-  created_at: Type.String({ format: 'date-time' }),
-});
+const acceptedSchema = Type.Object(
+  {
+    scan_id: Type.String(),
+    status: Type.Literal('queued'),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'AcceptedScan' },
+);
 
 export function scanRoutes(app: App, context: RouteContext): void {
   const { workers } = context;

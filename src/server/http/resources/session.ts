@@ -3,13 +3,16 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
-const sessionSchema = Type.Object({
-  token_id: nullableText,
-  name: nullableText,
-  scopes: Type.Array(Type.String()),
-  tenant: nullableText,
-  expires_at: nullableText,
-});
+const sessionSchema = Type.Object(
+  {
+    token_id: nullableText,
+    name: nullableText,
+    scopes: Type.Array(Type.String()),
+    tenant: nullableText,
+    expires_at: nullableText,
+  },
+  { title: 'Session' },
+);
 
 /** Without tokens, everybody has all scopes. */
 const everybody = { token_id: null, name: null, scopes: ['admin'], tenant: null, expires_at: null };

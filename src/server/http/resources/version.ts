@@ -4,13 +4,16 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
-const versionSchema = Type.Object({
-  version: Type.String(),
-  commit: nullableText,
-  built_at: nullableText,
-  node: Type.String(),
-  api: Type.Literal('v1'),
-});
+const versionSchema = Type.Object(
+  {
+    version: Type.String(),
+    commit: nullableText,
+    built_at: nullableText,
+    node: Type.String(),
+    api: Type.Literal('v1'),
+  },
+  { title: 'Version' },
+);
 
 export function versionRoutes(app: App, { version }: RouteContext): void {
   app.route({

@@ -6,16 +6,19 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, nullableText } from '../schema/schemas.ts';
 
-const vulndbSchema = Type.Object({
-  catalogue_version: Type.String({ description: 'of the imported data, else of the builtin catalog' }),
-  cve_count: countSchema,
-  kev_count: countSchema,
-  epss_count: countSchema,
-  fix_count: countSchema,
-  synced_at: nullableText,
-  sources: Type.Array(Type.String()),
-  notices: Type.Array(Type.String(), { description: 'notices to display with the data' }),
-});
+const vulndbSchema = Type.Object(
+  {
+    catalogue_version: Type.String({ description: 'of the imported data, else of the builtin catalog' }),
+    cve_count: countSchema,
+    kev_count: countSchema,
+    epss_count: countSchema,
+    fix_count: countSchema,
+    synced_at: nullableText,
+    sources: Type.Array(Type.String()),
+    notices: Type.Array(Type.String(), { description: 'notices to display with the data' }),
+  },
+  { title: 'VulnerabilityData' },
+);
 
 export function vulndbRoutes(app: App, { config }: Pick<RouteContext, 'config'>): void {
   app.route({

@@ -15,48 +15,58 @@ import { exportFiles } from '../schema/result-schema.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 import { sendScanFile } from './results.ts';
 
-const infoSchema = Type.Object({
-  path: Type.String(),
-  size_bytes: Type.Integer(),
-  scan_count: Type.Integer(),
-  oldest_scan: nullableText,
-  newest_scan: nullableText,
-});
+const infoSchema = Type.Object(
+  {
+    path: Type.String(),
+    size_bytes: Type.Integer(),
+    scan_count: Type.Integer(),
+    oldest_scan: nullableText,
+    newest_scan: nullableText,
+  },
+  { title: 'WorkspaceInfo' },
+);
 
-export const garbageRequest = Type.Object({
-  older_than: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      description: 'only scans older than this, e.g. `30d`; units ms, s, h, d, w, mo (30 days), y (365 days)',
-    }),
-  ),
-  keep_last: Type.Optional(Type.Integer({ minimum: 0, description: 'keep this many of the newest scans' })),
-  dry_run: Type.Optional(
-    Type.Boolean({ default: false, description: 'report what would be deleted, without deleting' }),
-  ),
-});
+export const garbageRequest = Type.Object(
+  {
+    older_than: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description:
+          'only scans older than this, e.g. `30d`; units ms, s, h, d, w, mo (30 days), y (365 days)',
+      }),
+    ),
+    keep_last: Type.Optional(Type.Integer({ minimum: 0, description: 'keep this many of the newest scans' })),
+    dry_run: Type.Optional(
+      Type.Boolean({ default: false, description: 'report what would be deleted, without deleting' }),
+    ),
+  },
+  { title: 'GarbageRequest' },
+);
 
 const nullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0 });
 
-const garbageMembers = Type.Object({
-  dry_run: Type.Boolean(),
-  deleted_count: countSchema,
-  deleted_scans: Type.Array(Type.String()),
-  freed_bytes: countSchema,
-  kept_count: countSchema,
-  errors: Type.Array(Type.Object({ scan_id: Type.String(), message: Type.String() })),
-  policy: Type.Object({
-    older_than: nullableText,
-    keep_last: nullableCount,
-    retention: Type.Optional(
-      Type.Object(
-        { max_age: nullableText, max_scans: nullableCount, min_free_space: nullableCount },
-        { description: 'the configured retention, if it was applied; sizes in bytes' },
+const garbageMembers = Type.Object(
+  {
+    dry_run: Type.Boolean(),
+    deleted_count: countSchema,
+    deleted_scans: Type.Array(Type.String()),
+    freed_bytes: countSchema,
+    kept_count: countSchema,
+    errors: Type.Array(Type.Object({ scan_id: Type.String(), message: Type.String() })),
+    policy: Type.Object({
+      older_than: nullableText,
+      keep_last: nullableCount,
+      retention: Type.Optional(
+        Type.Object(
+          { max_age: nullableText, max_scans: nullableCount, min_free_space: nullableCount },
+          { description: 'the configured retention, if it was applied; sizes in bytes' },
+        ),
       ),
-    ),
-  }),
-});
+    }),
+  },
+  { title: 'GarbageReport' },
+);
 
 /** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
 const garbageReport = Type.Unsafe<GarbageReport>(garbageMembers);

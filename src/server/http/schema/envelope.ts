@@ -1,11 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 
-const metaSchema = Type.Object({
-  timestamp: Type.String({ format: 'date-time' }),
-  request_id: Type.Optional(Type.String()),
-  warnings: Type.Optional(Type.Array(Type.String())),
-});
+const metaSchema = Type.Object(
+  {
+    timestamp: Type.String({ format: 'date-time' }),
+    request_id: Type.Optional(Type.String()),
+    warnings: Type.Optional(Type.Array(Type.String())),
+  },
+  { title: 'Meta' },
+);
 
 /** The success envelope around the schema of `data`. */
 export function enveloped<T extends TSchema>(data: T) {

@@ -5,7 +5,17 @@ import { Type } from 'typebox';
 import { type ErrorCode, errorCatalog } from '../../../domain/errors.ts';
 import type { ServerContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
+import type { ApiDocument } from './document/api-document.ts';
+import { completeDocument } from './document/complete-document.ts';
+import { errorMark } from './document/error-responses.ts';
 import { nameOfOperation, operationGroups } from './operation-names.ts';
+
+const openapiSchema = {
+  type: 'object',
+  description: 'OpenAPI 3.1',
+  additionalProperties: true,
+  examples: [{ openapi: '3.1.0' }],
+};
 
 export function openapiRoutes(app: App): void {
   let document: string | null = null;
@@ -16,7 +26,7 @@ export function openapiRoutes(app: App): void {
     schema: {
       summary: 'OpenAPI description',
       // An object for clients; sent as the cached text.
-      response: { 200: Type.Unsafe<string>({ type: 'object', description: 'OpenAPI 3.1' }) },
+      response: { 200: Type.Unsafe<string>(openapiSchema) },
     },
     handler: async (_request, reply) => {
       document ??= JSON.stringify(app.swagger());
@@ -37,8 +47,9 @@ export function openapiOptions({ version, config }: ServerContext): SwaggerOptio
         description: overview,
         version: version.version,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+        contact: { name: 'the operator of this server' },
       },
-      ...(public_url !== null && { servers: [{ url: public_url }] }),
+      servers: [{ url: public_url ?? '/' }],
       tags: Object.entries(operationGroups).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
@@ -50,6 +61,10 @@ export function openapiOptions({ version, config }: ServerContext): SwaggerOptio
     },
     // Not in the schemas of the routes: errors have their own serializer and need no compilation.
     transform: ({ schema, url, route }) => ({ schema: described(schema ?? {}, route), url }),
+    transformObject: (generated) =>
+      'openapiObject' in generated
+        ? (completeDocument(generated.openapiObject as ApiDocument) as typeof generated.openapiObject)
+        : generated.swaggerObject,
   };
 }
 
@@ -64,18 +79,27 @@ const tokenAdvice =
   'A token from `portolan server token create`. Required unless the server listens only on loopback, or ' +
   '`server.api.auth` is false.';
 
-/** Adds operation id, group and errors to the schema of a route. */
+/** Adds operation id, group, required scopes and errors to the schema of a route. */
 function described(schema: FastifySchema, route: RouteOptions): FastifySchema {
   const name = nameOfOperation([route.method].flat()[0] ?? '', route.url);
+  const texts = [schema.description, accessText(route)].filter((text) => text !== undefined);
   return {
     ...(name && { operationId: name.operationId, tags: [name.group] }),
     ...withErrors(schema, route),
+    description: texts.join(' '),
   };
+}
+
+function accessText({ config }: RouteOptions): string {
+  const access = config?.access ?? 'any';
+  if (access === 'open') return 'Needs no token.';
+  if (access === 'any') return 'Any valid token will do.';
+  return `Needs the scope ${access.map((scope) => `\`${scope}\``).join(' or ')}.`;
 }
 
 function withErrors(schema: FastifySchema, route: RouteOptions): FastifySchema {
   const byStatus = Object.groupBy(errorsOf(route), (code) => errorCatalog[code].status ?? 500);
-  const refusals = Object.entries(byStatus).map(([status, codes]) => [status, errorResponse(codes ?? [])]);
+  const refusals = Object.entries(byStatus).map(([status, codes]) => [status, errorMark(codes ?? [])]);
   const responses = Object.entries((schema.response ?? {}) as Record<string, object>);
   const successes = responses.map(([status, response]) => [
     status,
@@ -107,26 +131,4 @@ function errorsOf({ method, schema, config }: RouteOptions): ErrorCode[] {
 
 function when(applies: boolean, ...codes: ErrorCode[]): ErrorCode[] {
   return applies ? codes : [];
-}
-
-/** The error object of every 4xx and 5xx response. */
-function errorResponse(codes: ErrorCode[]) {
-  const error = Type.Object({
-    code: Type.Enum(codes),
-    message: Type.String({ description: 'human-readable message' }),
-    details: Type.Object(
-      { request_id: Type.Optional(Type.String({ description: 'as in X-Request-Id' })), ...problemsOf(codes) },
-      { additionalProperties: true },
-    ),
-  });
-  const description = codes.map((code) => `${code}: ${errorCatalog[code].meaning}`).join(' ');
-  return Type.Object({ error }, { additionalProperties: true, description });
-}
-
-/** Additional details of errors that have some. */
-function problemsOf(codes: ErrorCode[]) {
-  const problem = Type.Object({ field: Type.String(), reason: Type.String() });
-  return codes.includes('invalid_request')
-    ? { fields: Type.Optional(Type.Array(problem, { description: 'every problem of the request' })) }
-    : {};
 }

@@ -6,40 +6,37 @@ import type { ListedScan } from '../../../store/scans/scan-list.ts';
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
 export const countSchema = Type.Integer({ minimum: 0 });
-export const severityCounts = Type.Object({
-  critical: countSchema,
-  high: countSchema,
-  medium: countSchema,
-  low: countSchema,
-  info: countSchema,
-});
-export const warningSchema = Type.Object({
-  code: Type.String(),
-  message: Type.String(),
-  node: Type.Optional(Type.String()),
-  target: Type.Optional(Type.String()),
-});
+export const severityCounts = Type.Object(
+  {
+    critical: countSchema,
+    high: countSchema,
+    medium: countSchema,
+    low: countSchema,
+    info: countSchema,
+  },
+  { title: 'SeverityCounts' },
+);
+export const warningSchema = Type.Object(
+  {
+    code: Type.String(),
+    message: Type.String(),
+    node: Type.Optional(Type.String()),
+    target: Type.Optional(Type.String()),
+  },
+  { title: 'Warning' },
+);
+/** Ports by outcome. */
+export const portCounts = Type.Object(
+  { open: countSchema, closed: countSchema, filtered: countSchema, not_tried: countSchema },
+  { title: 'PortCounts' },
+);
 
 export const scanIdParams = Type.Object({
   scan_id: Type.String({ description: 'id of a scan, e.g. `20261006-143022-a1b2c3`' }),
 });
 
-/** The detail of a scan; list items have the same fields. */
-const scanMembers = Type.Object({
-  scan_id: Type.String(),
-  status: Type.Enum([...scanStatuses]),
-  targets: Type.Array(Type.String()),
-  targets_total: Type.Optional(countSchema),
-  started_at: nullableText,
-  completed_at: nullableText,
-  results: Type.Object({ live_hosts: countSchema, open_ports: countSchema, vulnerabilities: countSchema }),
-  created_at: Type.String({ format: 'date-time' }),
-  profile: Type.String(),
-  vuln: Type.Boolean(),
-  name: nullableText,
-  tags: Type.Array(Type.String()),
-  pool: Type.String(),
-  progress: Type.Object({
+const progressSchema = Type.Object(
+  {
     percent: Type.Number({ minimum: 0, maximum: 100 }),
     phase: Type.String(),
     hosts_done: Type.Number(),
@@ -49,52 +46,72 @@ const scanMembers = Type.Object({
     eta_seconds: nullableNumber,
     resumes: countSchema,
     shards: Type.Object({ total: countSchema, done: countSchema, running: countSchema }),
-  }),
-  severity_counts: severityCounts,
-  error: Type.Union([
-    Type.Null(),
-    Type.Object({
-      code: Type.Enum(Object.keys(failureCodes) as (keyof typeof failureCodes)[]),
-      message: Type.String(),
-      by: Type.Optional(Type.String({ description: 'ID of the token that canceled the scan' })),
-    }),
-  ]),
-  warnings: Type.Array(warningSchema),
-  notifications: Type.Array(
-    Type.Object({
-      channel: Type.String(),
-      status: Type.String(),
-      attempts: countSchema,
-      error: nullableText,
-    }),
-  ),
-  stages: Type.Array(
-    Type.Object({
-      instance_id: Type.String(),
-      module_type: Type.String(),
-      version: Type.Optional(Type.String({ description: 'of the module; absent in older scans' })),
-      status: Type.Enum(['pending', 'running', 'completed', 'failed', 'skipped']),
-      started_at: nullableText,
-      completed_at: nullableText,
-      items_in: countSchema,
-      items_out: countSchema,
-      error: nullableText,
-      coverage: Type.Optional(
-        Type.Object({
-          open: countSchema,
-          closed: countSchema,
-          filtered: countSchema,
-          not_tried: countSchema,
-        }),
-      ),
-      method: Type.Optional(
-        Type.String({
-          description: 'how packets were sent: raw frames, raw packets, connections ..., and why',
-        }),
-      ),
-    }),
-  ),
-});
+  },
+  { title: 'ScanProgress' },
+);
+
+const stageSchema = Type.Object(
+  {
+    instance_id: Type.String(),
+    module_type: Type.String(),
+    version: Type.Optional(Type.String({ description: 'of the module; absent in older scans' })),
+    status: Type.Enum(['pending', 'running', 'completed', 'failed', 'skipped']),
+    started_at: nullableText,
+    completed_at: nullableText,
+    items_in: countSchema,
+    items_out: countSchema,
+    error: nullableText,
+    coverage: Type.Optional(portCounts),
+    method: Type.Optional(
+      Type.String({
+        description: 'how packets were sent: raw frames, raw packets, connections ..., and why',
+      }),
+    ),
+  },
+  { title: 'Stage' },
+);
+
+const failureSchema = Type.Object(
+  {
+    code: Type.Enum(Object.keys(failureCodes) as (keyof typeof failureCodes)[]),
+    message: Type.String(),
+    by: Type.Optional(Type.String({ description: 'ID of the token that canceled the scan' })),
+  },
+  { title: 'ScanFailure' },
+);
+
+/** The detail of a scan; list items have the same fields. */
+const scanMembers = Type.Object(
+  {
+    scan_id: Type.String(),
+    status: Type.Enum([...scanStatuses]),
+    targets: Type.Array(Type.String()),
+    targets_total: Type.Optional(countSchema),
+    started_at: nullableText,
+    completed_at: nullableText,
+    results: Type.Object({ live_hosts: countSchema, open_ports: countSchema, vulnerabilities: countSchema }),
+    created_at: Type.String({ format: 'date-time' }),
+    profile: Type.String(),
+    vuln: Type.Boolean(),
+    name: nullableText,
+    tags: Type.Array(Type.String()),
+    pool: Type.String(),
+    progress: progressSchema,
+    severity_counts: severityCounts,
+    error: Type.Union([Type.Null(), failureSchema]),
+    warnings: Type.Array(warningSchema),
+    notifications: Type.Array(
+      Type.Object({
+        channel: Type.String(),
+        status: Type.String(),
+        attempts: countSchema,
+        error: nullableText,
+      }),
+    ),
+    stages: Type.Array(stageSchema),
+  },
+  { title: 'Scan' },
+);
 
 /** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
 export const scanSchema = Type.Unsafe<ListedScan>(scanMembers);
@@ -203,6 +220,7 @@ export const submissionSchema = Type.Object(
     ),
   },
   {
+    title: 'ScanRequest',
     examples: [
       {
         targets: ['192.0.2.10', '192.0.2.64/28'],
