@@ -1,0 +1,13 @@
+import { useLive } from '../../live/live.ts';
+import { useCan } from '../../session/session.ts';
+
+/**
+ * Why an action cannot be done now, for `disabledReason`: no connection to the server, or a missing scope.
+ * @param scopes any one of them is enough
+ */
+export function useLack(...scopes: string[]): string | null {
+  const { state } = useLive();
+  const may = useCan(...scopes);
+  if (!may) return `Needs the scope ${scopes.join(' or ')}`;
+  return state === 'offline' ? 'No connection to the server' : null;
+}

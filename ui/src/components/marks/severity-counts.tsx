@@ -1,0 +1,37 @@
+import type { ReactNode } from 'react';
+import { count } from '../../format/numbers.ts';
+import { type Severity, severities, severityWord } from '../../format/words.ts';
+import { SeverityMark } from './severity-mark.tsx';
+
+export interface SeverityCountsProps {
+  /** Numbers of findings; those that are absent or 0 are not drawn. */
+  counts: Partial<Record<Severity, number>>;
+  /** Every severity in a slot of its own, so that the counts of several rows line up. Pixels; `true` is 36. */
+  slots?: boolean | 36 | 42;
+}
+
+/** Counts per severity, the worst first. */
+export function SeverityCounts({ counts, slots }: SeverityCountsProps): ReactNode {
+  const present = severities.filter((severity) => (counts[severity] ?? 0) > 0);
+  const spoken = present
+    .map((severity) => `${count(counts[severity] ?? 0)} ${severityWord(severity)}`)
+    .join(', ');
+  const width = slots === 42 ? 'grid-cols-[repeat(5,42px)]' : 'grid-cols-[repeat(5,36px)]';
+  return (
+    <span className={slots ? `inline-grid items-center ${width}` : 'inline-flex items-center gap-2.5'}>
+      <span className="sr-only">{spoken === '' ? 'no findings' : spoken}</span>
+      {(slots ? severities : present).map((severity) => (
+        <span key={severity} aria-hidden title={`${count(counts[severity] ?? 0)} ${severityWord(severity)}`}>
+          {present.includes(severity) ? (
+            <SeverityMark severity={severity} count={counts[severity] ?? 0} short />
+          ) : null}
+        </span>
+      ))}
+      {slots || present.length > 0 ? null : (
+        <span aria-hidden className="text-text-3">
+          0
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,231 @@
+import { type ReactNode, useState } from 'react';
+import type { Data } from '../../api/api-types.ts';
+import { useGet } from '../../api/use-get.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/controls/button.tsx';
+import { Checkbox } from '../../components/controls/checkbox.tsx';
+import { ConfirmDialog } from '../../components/controls/confirm-dialog.tsx';
+import { toast } from '../../components/controls/toasts.tsx';
+import { useLack } from '../../components/controls/use-lack.ts';
+import { StateMark } from '../../components/marks/state-mark.tsx';
+import { Tag } from '../../components/marks/tag.tsx';
+import { Boundary } from '../../components/states/boundary.tsx';
+import { Empty } from '../../components/states/empty.tsx';
+import { DataTable } from '../../components/table/data-table.tsx';
+import type { Column } from '../../components/table/table-props.ts';
+import { Mono } from '../../components/text/mono.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { TimeText } from '../../components/text/time-text.tsx';
+import { plural } from '../../format/words.ts';
+import { signOut, useSession } from '../../session/session.ts';
+import { useSearchParam } from '../../url/use-search-param.ts';
+import { NewToken } from './new-token.tsx';
+
+type Token = Data<'/api/v1/tokens'>['tokens'][number];
+
+/** Who may use the API, and for how long. */
+export default function TokensTab(): ReactNode {
+  const got = useGet('/api/v1/tokens', {});
+  const [isCreating, setCreating] = useState(false);
+  const lack = useLack('admin');
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 basis-80 text-text-2">
+          A token is a secret that programs and people send with each request. The server stores only its
+          digest.
+        </p>
+        <Button icon="plus" variant="primary" disabledReason={lack} onClick={() => setCreating(true)}>
+          New token
+        </Button>
+      </div>
+      <Boundary got={got} what="The tokens" doing="see tokens" rows={4} rowHeight={36}>
+        {({ tokens }) => <Tokens tokens={tokens} />}
+      </Boundary>
+      {isCreating ? <NewToken onClose={() => setCreating(false)} /> : null}
+    </div>
+  );
+}
+
+function Tokens({ tokens }: { tokens: readonly Token[] }): ReactNode {
+  const { tokenId } = useSession();
+  const [all, setAll] = useSearchParam('all');
+  const [revoking, setRevoking] = useState<Token | null>(null);
+  const active = tokens.filter(({ state }) => state === 'active');
+  const shown = all === 'true' ? tokens : active;
+  const ended = tokens.length - active.length;
+  return (
+    <>
+      {ended === 0 ? null : (
+        <Checkbox
+          label={`Show ${plural(ended, 'token')} that expired or were revoked`}
+          checked={all === 'true'}
+          onChange={(on) => setAll(on ? 'true' : null)}
+        />
+      )}
+      <DataTable
+        label="Tokens"
+        columns={columnsOf(tokenId, setRevoking)}
+        rows={shown}
+        rowKey={({ token_id }) => token_id}
+        dense={false}
+        phoneRow={(token) => (
+          <PhoneToken token={token} isOwn={token.token_id === tokenId} onRevoke={setRevoking} />
+        )}
+        empty={
+          <Empty
+            icon="key"
+            title="No tokens"
+            text="Without a token only the command line of this machine can use the API."
+          />
+        }
+      />
+      {revoking === null ? null : (
+        <RevokeToken
+          token={revoking}
+          isOwn={revoking.token_id === tokenId}
+          onClose={() => setRevoking(null)}
+        />
+      )}
+    </>
+  );
+}
+
+function columnsOf(ownId: string | null, revoke: (token: Token) => void): Column<Token>[] {
+  return [
+    {
+      id: 'name',
+      head: 'Name',
+      width: 160,
+      grow: 2,
+      priority: 0,
+      cell: (token) => <Name token={token} isOwn={token.token_id === ownId} />,
+    },
+    { id: 'state', head: 'State', width: 96, priority: 2, cell: ({ state }) => <TokenState state={state} /> },
+    {
+      id: 'scopes',
+      head: 'Scopes',
+      width: 200,
+      grow: 3,
+      priority: 1,
+      cell: ({ scopes }) => scopes.join(', '),
+    },
+    { id: 'tenant', head: 'Tenant', width: 88, priority: 5, cell: ({ tenant }) => tenant ?? <None /> },
+    {
+      id: 'created',
+      head: 'Created',
+      width: 96,
+      priority: 6,
+      cell: ({ created_at }) => <TimeText at={created_at} relative />,
+    },
+    {
+      id: 'expires',
+      head: 'Expires',
+      width: 104,
+      priority: 3,
+      cell: ({ expires_at }) => (expires_at === null ? 'never' : <TimeText at={expires_at} relative />),
+    },
+    {
+      id: 'used',
+      head: 'Last used',
+      width: 96,
+      priority: 4,
+      cell: ({ last_used_at }) =>
+        last_used_at === null ? (
+          <span className="text-text-3">never</span>
+        ) : (
+          <TimeText at={last_used_at} relative />
+        ),
+    },
+    {
+      id: 'actions',
+      head: '',
+      title: 'Actions',
+      width: 84,
+      align: 'right',
+      priority: 0,
+      cell: (token) => <Revoke token={token} onRevoke={revoke} />,
+    },
+  ];
+}
+
+function Name({ token, isOwn }: { token: Token; isOwn: boolean }): ReactNode {
+  return (
+    <span className="inline-flex min-w-0 max-w-full items-center gap-2">
+      <span className="truncate font-medium">
+        <TargetText text={token.name} />
+      </span>
+      <Mono className="text-text-3">{token.token_id}</Mono>
+      {isOwn ? <Tag>this token</Tag> : null}
+    </span>
+  );
+}
+
+function PhoneToken(props: { token: Token; isOwn: boolean; onRevoke: (token: Token) => void }): ReactNode {
+  const { token, isOwn, onRevoke } = props;
+  return (
+    <div className="flex items-center gap-2">
+      <div className="min-w-0 flex-1">
+        <Name token={token} isOwn={isOwn} />
+        <div className="truncate text-size-12 text-text-3">{token.scopes.join(', ')}</div>
+      </div>
+      <Revoke token={token} onRevoke={onRevoke} />
+    </div>
+  );
+}
+
+function Revoke({ token, onRevoke }: { token: Token; onRevoke: (token: Token) => void }): ReactNode {
+  const lack = useLack('admin');
+  if (token.state !== 'active') return null;
+  return (
+    <Button
+      size="small"
+      variant="ghost"
+      disabledReason={lack}
+      aria-description={`token ${token.name}`}
+      onClick={() => onRevoke(token)}
+    >
+      Revoke…
+    </Button>
+  );
+}
+
+function TokenState({ state }: { state: Token['state'] }): ReactNode {
+  if (state === 'active') return <StateMark state="completed" word="Active" />;
+  return <StateMark state="canceled" word={state === 'expired' ? 'Expired' : 'Revoked'} />;
+}
+
+function None(): ReactNode {
+  return <span className="text-text-3">–</span>;
+}
+
+function RevokeToken({
+  token,
+  isOwn,
+  onClose,
+}: {
+  token: Token;
+  isOwn: boolean;
+  onClose: () => void;
+}): ReactNode {
+  const { send } = useSend('delete', '/api/v1/tokens/{token_id}', { invalidates: ['/api/v1/tokens'] });
+  const revoke = async () => {
+    await send({ path: { token_id: token.token_id } });
+    if (isOwn) signOut('You revoked this token.');
+    else toast(`Token ${token.name} revoked. The server rejects it within 2 s.`);
+  };
+  return (
+    <ConfirmDialog
+      title={`Revoke token ${token.name}?`}
+      goes={
+        isOwn
+          ? 'This is the token of this page: you are signed out at once.'
+          : 'Programs and people that use it are rejected within 2 s.'
+      }
+      stays="Scans and jobs that it started go on."
+      verb="Revoke token"
+      onConfirm={revoke}
+      onClose={onClose}
+    />
+  );
+}
