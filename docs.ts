@@ -14,6 +14,7 @@ import {
   isReloadable,
 } from './src/config/schema.ts';
 import { errorCatalog } from './src/domain/errors.ts';
+import { queryFieldNames, queryFields, type TextMatch } from './src/domain/query/query-fields.ts';
 import { failureCodes } from './src/domain/scan.ts';
 import { formatDuration } from './src/domain/time/duration.ts';
 import { checkFamilies } from './src/knowledge/checks/all.ts';
@@ -39,6 +40,7 @@ export function renderPages(): Map<string, string> {
     ['docs/errors.md', errorsPage()],
     ['docs/config.md', configPage()],
     ['docs/checks.md', checksPage()],
+    ['docs/queries.md', queriesPage()],
     ['docs/rules.md', rulesPage()],
     ['docs/monitoring.md', withMetrics(readFileSync(monitoringPage, 'utf8'))],
     ['config.example.yaml', renderExample()],
@@ -125,6 +127,24 @@ function rulesPage(): string {
   const withFields = between(page, 'fields', table(['Field', 'Type', 'Meaning', 'Operators'], fields));
   return between(withFields, 'shipped', table(['Id', 'Severity', 'Finding', 'What to do'], rules));
 }
+
+/** Written by hand, with the table of fields. */
+function queriesPage(): string {
+  const page = readFileSync(join(import.meta.dirname, 'docs/queries.md'), 'utf8');
+  const fields = queryFieldNames.map((name) => {
+    const { kind, match, record, aliases, values, help } = queryFields[name];
+    const isText = kind === 'text' || kind === 'state';
+    return [
+      [name, ...aliases].map(mono).join(', '),
+      isText ? `text, ${matchTexts[match]}` : kind,
+      record === 'vulnerability' ? 'finding' : record === 'tuple' ? 'each' : record,
+      values.length === 0 ? help : `${help}: ${values.map(mono).join(', ')}`,
+    ];
+  });
+  return between(page, 'fields', table(['Field', 'Values', 'Of', 'Meaning'], fields));
+}
+
+const matchTexts: Record<TextMatch, string> = { whole: 'whole', words: 'words', part: 'any part' };
 
 /** A page with other text between its two marks. */
 function between(page: string, mark: string, text: string): string {

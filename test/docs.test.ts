@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { renderPages } from '../docs.ts';
+import { parseQuery } from '../src/domain/query/parse-query.ts';
 import { root } from './program.ts';
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -53,6 +54,27 @@ describe.each(['docs/architecture.md', 'docs/internals.md'])('%s', (page) => {
     const bases = ['src', '', 'docs', ...layers];
     const missing = paths.filter((path) => !bases.some((base) => existsSync(join(root, base, path))));
     expect(missing).toEqual([]);
+  });
+});
+
+describe('docs/queries.md', () => {
+  const blocks = [...read('docs/queries.md').matchAll(/^```\n([^`]*?)^```$/gm)].map(([, text = '']) =>
+    text.trimEnd().split('\n'),
+  );
+
+  it.each(blocks[0] ?? [])('has the example %s', (example) => {
+    expect(parseQuery(example)).not.toBeNull();
+  });
+
+  it('has errors as they are', () => {
+    const messages = ['port:443 sevrity:high', 'port>1000', 'severity:critcal'].map((text) => {
+      try {
+        return String(parseQuery(text));
+      } catch (error) {
+        return (error as Error).message;
+      }
+    });
+    expect(read('docs/queries.md')).toContain(messages.join('\n'));
   });
 });
 

@@ -157,6 +157,10 @@ describe('T-022: a hostile record', () => {
     ['workspace show', ['workspace', 'show', newer]],
     ['workspace show as JSON', ['workspace', 'show', newer, '--format', 'json']],
     ['workspace show with results', ['workspace', 'show', newer, '--show-results']],
+    ...['text', 'json', 'jsonl', 'csv'].map((format): [string, string[]] => [
+      `matches of a query as ${format}`,
+      ['workspace', 'show', newer, '--query', 'MARK or port:*', '--format', format],
+    ]),
     ...exports.map((format): [string, string[]] => [
       `workspace export as ${format}`,
       ['workspace', 'export', newer, '--format', format],

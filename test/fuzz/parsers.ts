@@ -15,7 +15,7 @@ import { serviceOf, wantsTls } from '../../src/knowledge/probes/first-bytes.ts';
 import { probeForGreeting, probes, probesAfter } from '../../src/knowledge/probes/probes.ts';
 import { webProbes } from '../../src/knowledge/probes/web.ts';
 import { parseCpe } from '../../src/knowledge/products/cpe.ts';
-import { compareVersions, type VersionScheme } from '../../src/knowledge/products/versions.ts';
+import { compareVersions, type VersionScheme } from '../../src/domain/version-order.ts';
 import * as announcement from '../../src/knowledge/protocols/announcement.ts';
 import { parseBinaryService, parseDatagramService } from '../../src/knowledge/protocols/binary-service.ts';
 import { parseClassicService } from '../../src/knowledge/protocols/classic-service.ts';
@@ -922,7 +922,7 @@ export const parsers: readonly FuzzedParser[] = [
   {
     name: 'versions and names',
     covers: [
-      'knowledge/products/versions.ts',
+      'domain/version-order.ts',
       'knowledge/products/cpe.ts',
       'knowledge/vulndb/cvss.ts',
       'knowledge/hosts/system-rules.ts',

@@ -4,9 +4,9 @@ import { wholeNumber } from './globals.ts';
 /** Maximum number of items in one response of a server. */
 const maxListed = 1000;
 
-/** `--format` of single objects. */
-export function formatOption(): Option {
-  return new Option('--format <format>', 'output format').choices(['text', 'json']).default('text');
+/** `--format` of single objects. @param more further formats of the command */
+export function formatOption(more: readonly string[] = []): Option {
+  return new Option('--format <format>', 'output format').choices(['text', 'json', ...more]).default('text');
 }
 
 /** `--format` of a list. */

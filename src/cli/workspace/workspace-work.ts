@@ -15,6 +15,7 @@ import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { type Session, withStore } from '../session/session.ts';
 import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { printableJson } from '../terminal/printable.ts';
@@ -83,10 +84,17 @@ function rowOf(scan: ListedScan, csv: boolean): string[] {
 
 export interface ShowFlags extends ServerFlags {
   showResults?: boolean;
+  query?: string;
   format: string;
 }
 
 export async function showWorkspaceScan(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
+  if (flags.query !== undefined) {
+    const { showMatches } = await import('./show-matches.ts');
+    return await showMatches(id, { ...flags, query: flags.query }, global);
+  }
+  if (flags.format === 'jsonl' || flags.format === 'csv')
+    throw usage(`--format ${flags.format} needs --query; the whole scan is in "workspace export"`);
   const client = await namedClient(flags, global);
   if (client) return await showRemote(id, flags, client, global);
   await withStore(global, async (session) => {

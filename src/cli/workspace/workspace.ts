@@ -55,7 +55,8 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .description('show one scan')
     .argument('<id>', 'scan id')
     .option('--show-results', 'include its results')
-    .addOption(formatOption())
+    .option('--query <text>', "only the results that match, e.g. 'port:443 severity:>=high'")
+    .addOption(formatOption(['jsonl', 'csv']))
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { addressFamily } from './address-family.ts';
 
 export type Family = 4 | 6;
 
@@ -26,7 +26,7 @@ export const addressBits = { 4: 32, 6: 128 } as const;
 /** `::ffff:0:0/96` (RFC 4291 section 2.5.5.2): other spellings of the IPv4 addresses. */
 export const ipv4Mapped = { first: 0xffff_0000_0000n, last: 0xffff_ffff_ffffn } as const;
 
-/** Linux interface names have at most 15 bytes; `net.isIP` accepts these letters in a zone, and the colon. */
+/** Linux interface names have at most 15 bytes; `addressFamily` accepts these letters in a zone, and the colon. */
 const zonePattern = /^[0-9A-Za-z.-]{1,15}$/;
 
 /**
@@ -36,7 +36,7 @@ const zonePattern = /^[0-9A-Za-z.-]{1,15}$/;
  * @returns null for everything that is not an address
  */
 export function parseAddress(text: string): Address | null {
-  const family = isIP(text);
+  const family = addressFamily(text);
   if (family === 4) return { family: 4, value: BigInt(ipv4Value(text)), zone: null };
   if (family === 6) return parseIpv6(text);
   return null;
@@ -170,5 +170,8 @@ function compare<T extends bigint | string>(a: T, b: T): number {
 
 /** The 4 or 16 bytes of an address, network order. */
 export function addressBytes({ family, value }: Address): Uint8Array {
-  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
+  const hex = value.toString(16).padStart(family === 4 ? 8 : 32, '0');
+  return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
+    Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16),
+  );
 }

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { parseCpe } from '../products/cpe.ts';
-import { schemeOf } from '../products/versions.ts';
+import { schemeOf } from '../../domain/version-order.ts';
 import { parseHttp } from '../protocols/http.ts';
 import { serverBytes } from '../protocols/probe-session.ts';
 import type { ObservedFact } from './predicate.ts';

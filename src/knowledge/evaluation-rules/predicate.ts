@@ -1,5 +1,5 @@
 import { visibleText } from '../../domain/text/visible.ts';
-import { compareVersions, type VersionScheme } from '../products/versions.ts';
+import { compareVersions, type VersionScheme } from '../../domain/version-order.ts';
 import { compileMatcher } from '../rules/matcher.ts';
 import { ruleField } from './fields.ts';
 import type { RuleCondition, RuleOperator, RuleScalar, RuleValue } from './rule.ts';

@@ -1,6 +1,6 @@
 import { type Cpe, parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
-import { schemeOf, type VersionScheme } from '../products/versions.ts';
+import { schemeOf, type VersionScheme } from '../../domain/version-order.ts';
 
 /** The known facts of an operating system. */
 export interface KnownSystem {

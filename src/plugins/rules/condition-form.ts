@@ -6,7 +6,7 @@ import {
   ruleFields,
 } from '../../knowledge/evaluation-rules/fields.ts';
 import { type RuleOperator, type RuleScalar, ruleOperators } from '../../knowledge/evaluation-rules/rule.ts';
-import { compareVersions } from '../../knowledge/products/versions.ts';
+import { compareVersions } from '../../domain/version-order.ts';
 import { compileMatcher } from '../../knowledge/rules/matcher.ts';
 import { patternSize } from '../../knowledge/rules/pattern-size.ts';
 

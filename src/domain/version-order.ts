@@ -35,6 +35,9 @@ export function schemeOf(vendor: string, product: string): VersionScheme {
 /** Maximum length of a version, characters; a longer text is not a version. */
 const longestVersion = 1024;
 
+/** Most digits of a number in a version that has a key. */
+const longestNumber = 60;
+
 /** Compares two versions of one product. Within a scheme the order of all readable versions is total. */
 export function compareVersions(a: string, b: string, scheme: VersionScheme = 'dotted'): VersionOrder {
   if (a.length > longestVersion || b.length > longestVersion) return null;
@@ -53,6 +56,35 @@ const comparators: Record<VersionScheme, (a: string, b: string) => VersionOrder>
   rpm: compareRpm,
 };
 
+/** Schemes whose order is the order of `versionKey`. */
+export type KeyedVersionScheme = 'dotted' | 'openssh' | 'mariadb' | 'date';
+
+const keyParsers: Record<KeyedVersionScheme, (text: string) => Part[] | null> = {
+  dotted: parseDotted,
+  openssh: parseOpenssh,
+  mariadb: (text) => parseDotted(plainMariadb(text)),
+  date: parseDate,
+};
+
+/**
+ * A text of ASCII characters; its order by bytes is the order of `compareVersions`, and equal keys are equal versions.
+ * @returns null for what is not a version of the scheme, and for longer numbers
+ */
+export function versionKey(text: string, scheme: KeyedVersionScheme): string | null {
+  if (text.length > longestVersion) return null;
+  const parts = keyParsers[scheme](text);
+  if (parts === null || parts.some(({ rank, text: digits }) => rank === numberRank && digits.length > longestNumber))
+    return null;
+  return [...parts, end].map(partKey).join('');
+}
+
+/** A letter for the rank; digits follow their number, words end with a character before every letter. */
+function partKey({ rank, text }: Part): string {
+  const letter = String.fromCharCode(rankZero + rank);
+  if (rank === numberRank) return `${letter}${String.fromCharCode(lengthZero + text.length)}${text}`;
+  return rank === wordRank ? `${letter}${text} ` : letter;
+}
+
 // --- sequences of parts ---------------------------------------------------------------------------------------
 
 /**
@@ -70,6 +102,9 @@ const caretRank = 1;
 const wordRank = 2;
 const numberRank = 3;
 const laterWordRank = 4;
+/** Characters of keys: the rank 0, and the length 0. */
+const rankZero = 0x68;
+const lengthZero = 0x40;
 
 function numberPart(digits: string): Part {
   return { rank: numberRank, text: withoutZeros(digits) };

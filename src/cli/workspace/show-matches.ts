@@ -1,0 +1,126 @@
+import { matchingRows, noMatches, type QueryMatches, type RecordCounts } from '../../actions/results/match-records.ts';
+import { showScan } from '../../actions/scans/show-scan.ts';
+import { parseQuery } from '../../domain/query/parse-query.ts';
+import type { Query } from '../../domain/query/query.ts';
+import { QueryProblem } from '../../domain/query/query-problem.ts';
+import type { ResultRow } from '../../domain/result.ts';
+import { openResults, recordDamaged } from '../../scan-run/results/open-results.ts';
+import { completeRow, jsonText, rowLine } from '../../workspace/record/row-line.ts';
+import { renderCsv } from '../../workspace/render/csv.ts';
+import { damageNote } from '../results/damage-warning.ts';
+import { makeSafe } from '../results/local-result.ts';
+import { readRows, scanPath } from '../results/remote-result.ts';
+import { renderTable, tableStyle } from '../results/result-table.ts';
+import type { Client } from '../session/client.ts';
+import { namedClient } from '../session/server-choice.ts';
+import { withStore } from '../session/session.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { note, writeResult } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { formatCount } from '../terminal/progress-bar.ts';
+import { localFolder } from './local-folder.ts';
+import type { ShowFlags } from './workspace-work.ts';
+
+type MatchFlags = ShowFlags & { query: string };
+
+/** Prints the results of a scan that match a query. @throws PortolanError `usage` for a text that is no query */
+export async function showMatches(id: string, flags: MatchFlags, global: GlobalFlags): Promise<number> {
+  const query = readQuery(flags.query);
+  const print = async (rows: AsyncIterable<ResultRow>) =>
+    await writeResult(null, renderMatches({ id, text: flags.query, query, rows }, flags.format, global));
+  const client = await namedClient(flags, global);
+  if (client) await print(withoutDamage(await remoteRows(client, id), id));
+  else
+    await withStore(global, async (session) => {
+      const scan = await showScan(session.store, id);
+      const results = await openResults(scan, await localFolder(session, id), damageNote(session.store));
+      try {
+        await print(results.rows());
+      } finally {
+        await results.close();
+      }
+    });
+  return 0;
+}
+
+function readQuery(text: string): Query | null {
+  try {
+    return parseQuery(text);
+  } catch (error) {
+    if (error instanceof QueryProblem) throw usage(`--query: ${error.message}`);
+    throw error;
+  }
+}
+
+async function remoteRows(client: Client, id: string): Promise<AsyncIterable<ResultRow>> {
+  return readRows(await client.download(`${scanPath(id)}/results?format=jsonl`));
+}
+
+/** The rows; a server reports a damaged record in a row, here it is a warning as for a local one. */
+async function* withoutDamage(rows: AsyncIterable<ResultRow>, id: string): AsyncGenerator<ResultRow> {
+  for await (const row of rows) {
+    if (row.type !== 'error' || row.code !== recordDamaged) yield row;
+    else note(`warning: ${id}: ${printable(row.message)}`);
+  }
+}
+
+interface MatchRequest {
+  id: string;
+  /** The query as written. */
+  text: string;
+  query: Query | null;
+  rows: AsyncIterable<ResultRow>;
+}
+
+async function* renderMatches(
+  request: MatchRequest,
+  format: string,
+  global: GlobalFlags,
+): AsyncIterable<string> {
+  const counted = noMatches();
+  const rows = matchingRows(request.rows, request.query, counted);
+  switch (format) {
+    case 'json':
+      return yield* makeSafe('json', jsonOf(request, rows, counted));
+    case 'jsonl':
+      return yield* makeSafe('jsonl', linesOf(rows));
+    case 'csv':
+      return yield* makeSafe('csv', renderCsv(rows));
+    default:
+      yield* renderTable(rows, null, tableStyle(process.stdout, !global.color));
+      yield `${counted.matches.hosts === 0 ? '' : '\n'}${countsText(counted)}\n`;
+  }
+}
+
+/** One object; a record per line, and the counts at the end, known only then. */
+async function* jsonOf(
+  { id, text }: MatchRequest,
+  rows: AsyncIterable<ResultRow>,
+  counted: QueryMatches,
+): AsyncGenerator<string> {
+  yield `{"scan_id":${jsonText(id)},"query":${jsonText(text)},"records":[`;
+  let separator = '\n';
+  for await (const row of rows) {
+    yield `${separator}${rowText(row)}`;
+    separator = ',\n';
+  }
+  yield `\n],"matches":${jsonText(counted.matches)},"totals":${jsonText(counted.totals)}}\n`;
+}
+
+async function* linesOf(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
+  for await (const row of rows) yield `${rowText(row)}\n`;
+}
+
+function rowText(row: ResultRow): string {
+  return rowLine(row.type === 'summary' ? row : completeRow(row));
+}
+
+/** `12 of 38 hosts, 14 of 121 ports, 46 of 87 findings match` */
+function countsText({ matches, totals }: QueryMatches): string {
+  const names: Record<keyof RecordCounts, string> = { hosts: 'host', ports: 'port', findings: 'finding' };
+  const parts = Object.entries(names).map(
+    ([key, name]) => `${matches[key as keyof RecordCounts]} of ${formatCount(totals[key as keyof RecordCounts], name)}`,
+  );
+  return `${parts.join(', ')} match`;
+}
