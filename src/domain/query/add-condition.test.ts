@@ -9,7 +9,7 @@ import {
   removeTerm,
   valueState,
 } from './add-condition.ts';
-import { queryText } from './fixtures/query-texts.ts';
+import { queryText } from '../../../test/query-texts.ts';
 import { parseQuery } from './parse-query.ts';
 import { QueryProblem } from './query-problem.ts';
 

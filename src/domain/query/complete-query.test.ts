@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyCompletion, completeQuery, type QueryCompletion, suggestionsFor } from './complete-query.ts';
-import { queryish } from './fixtures/query-texts.ts';
+import { queryish } from '../../../test/query-texts.ts';
 
 /** Completion at the `|` in a text. */
 function at(marked: string): QueryCompletion | null {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryText } from './fixtures/query-texts.ts';
+import { queryText } from '../../../test/query-texts.ts';
 import { emptyRow, type IndexedRow } from './indexed-row.ts';
 import { matchQuery, valueSatisfies } from './match-query.ts';
 import { parseQuery } from './parse-query.ts';

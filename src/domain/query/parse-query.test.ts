@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryText, queryish } from './fixtures/query-texts.ts';
+import { queryText, queryish } from '../../../test/query-texts.ts';
 import { formatQuery } from './format-query.ts';
 import { parseQuery } from './parse-query.ts';
 import type { Query } from './query.ts';

@@ -2,7 +2,7 @@ import { parseAddress } from '../targets/address.ts';
 import { nearest } from '../text/nearest.ts';
 import type { Query, QueryCondition, QueryGroup, QueryText } from './query.ts';
 import { type ConditionOperator, queryFieldOf, queryFieldWords } from './query-fields.ts';
-import { QueryProblem, shown } from './query-problem.ts';
+import { excerptOf, QueryProblem } from './query-problem.ts';
 import { closingQuote, type QueryToken, queryTokens, unquoted } from './query-tokens.ts';
 import { readValues } from './query-values.ts';
 
@@ -86,7 +86,7 @@ class QueryParser {
   #missing(from: number, to: number): QueryProblem {
     const before = this.#tokens[this.#next - 1];
     const what = before === undefined ? null : this.#text.slice(before.from, before.to);
-    const reason = what === null ? 'a condition must come first' : `a condition is missing behind ${shown(what)}`;
+    const reason = what === null ? 'a condition must come first' : `a condition is missing behind ${excerptOf(what)}`;
     return new QueryProblem(reason, from, to);
   }
 
@@ -187,7 +187,7 @@ function group(kind: QueryGroup['kind'], read: readonly Query[]): Query {
 function unknownField(word: string, from: number): QueryProblem {
   const guess = nearest(word.toLowerCase(), queryFieldWords);
   const hint = guess === null ? 'quote a text that contains a colon' : `did you mean \`${guess}\`?`;
-  return new QueryProblem(`unknown field ${shown(word)}; ${hint}`, from, from + word.length);
+  return new QueryProblem(`unknown field ${excerptOf(word)}; ${hint}`, from, from + word.length);
 }
 
 /** @throws QueryProblem for words that mean a condition in other languages */
@@ -196,11 +196,11 @@ function rejectMistake(raw: string, from: number, to: number): void {
   const field = compared?.[1] === undefined ? null : queryFieldOf(compared[1]);
   if (compared && field)
     throw new QueryProblem(
-      `did you mean ${shown(`${field.name}:${compared[2] === '=' ? '' : compared[2]}${compared[3]}`)}?`,
+      `did you mean ${excerptOf(`${field.name}:${compared[2] === '=' ? '' : compared[2]}${compared[3]}`)}?`,
       from,
       to,
     );
   const negated = /^[-!]([a-z_]+):/i.exec(raw);
   if (negated?.[1] !== undefined && queryFieldOf(negated[1]) !== null)
-    throw new QueryProblem(`write ${shown(`not ${raw.slice(1)}`)}`, from, to);
+    throw new QueryProblem(`write ${excerptOf(`not ${raw.slice(1)}`)}`, from, to);
 }

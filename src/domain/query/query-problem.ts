@@ -13,9 +13,9 @@ export class QueryProblem extends Error {
 }
 
 /** Longest text of a query that a message repeats, characters. */
-const maxShown = 40;
+const maxExcerpt = 40;
 
 /** A text of a query as messages repeat it. */
-export function shown(text: string): string {
-  return `\`${text.length > maxShown ? `${text.slice(0, maxShown).toWellFormed()}…` : text}\``;
+export function excerptOf(text: string): string {
+  return `\`${text.length > maxExcerpt ? `${text.slice(0, maxShown).toWellFormed()}…` : text}\``;
 }

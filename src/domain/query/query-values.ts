@@ -3,7 +3,7 @@ import { nearest } from '../text/nearest.ts';
 import { addressKeyOf, isVersion } from './compare-values.ts';
 import type { QueryValue } from './query.ts';
 import { type ConditionOperator, isOrdered, type QueryField } from './query-fields.ts';
-import { QueryProblem, shown } from './query-problem.ts';
+import { excerptOf, QueryProblem } from './query-problem.ts';
 import { closingQuote, unquoted } from './query-tokens.ts';
 
 /** A value as it is written. */
@@ -112,7 +112,7 @@ function typedValue(written: WrittenValue, field: QueryField, isEquality: boolea
       return { kind: 'text', text, match: field.match };
     case 'version':
       if (isEquality || isVersion(text)) return { kind: 'version', text };
-      throw problem(`${shown(text)} is not a version`);
+      throw problem(`${excerptOf(text)} is not a version`);
     case 'port':
     case 'number':
       return numbers(written, field, isEquality);
@@ -123,7 +123,7 @@ function typedValue(written: WrittenValue, field: QueryField, isEquality: boolea
     case 'time': {
       const time = timeValue(text);
       if (time) return time;
-      throw problem(`${shown(text)} is not a time; write \`2026-11-23\` or \`2026-11-23T14:30\` (UTC)`);
+      throw problem(`${excerptOf(text)} is not a time; write \`2026-11-23\` or \`2026-11-23T14:30\` (UTC)`);
     }
     default:
       return wordValue(written, field);
@@ -141,7 +141,7 @@ function numbers({ text, from, to }: WrittenValue, field: QueryField, isEquality
   const isValid = match !== null && first <= last && !(isPort && last > lastPort);
   if (!isValid)
     throw new QueryProblem(
-      `${shown(text)} is not a ${isPort ? 'port (0 to 65535)' : 'number'} or range such as ${isPort ? '`8000-8100`' : '`7-8.9`'}`,
+      `${excerptOf(text)} is not a ${isPort ? 'port (0 to 65535)' : 'number'} or range such as ${isPort ? '`8000-8100`' : '`7-8.9`'}`,
       from,
       to,
     );
@@ -160,7 +160,7 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 function booleanValue({ text, from, to }: WrittenValue, field: QueryField): QueryValue {
   const value = booleans.get(text.toLowerCase());
   if (value === undefined)
-    throw new QueryProblem(`\`${field.name}\` is \`true\`, \`false\` or \`none\`, not ${shown(text)}`, from, to);
+    throw new QueryProblem(`\`${field.name}\` is \`true\`, \`false\` or \`none\`, not ${excerptOf(text)}`, from, to);
   return { kind: 'boolean', value };
 }
 
@@ -173,7 +173,7 @@ function wordValue({ text, from, to }: WrittenValue, { name, values }: QueryFiel
   if (values.includes(word)) return { kind: 'word', word };
   const guess = nearest(word, values);
   const hint = guess === null ? `one of ${values.join(', ')}` : `did you mean \`${guess}\`?`;
-  throw new QueryProblem(`${shown(text)} is not a ${name}; ${hint}`, from, to);
+  throw new QueryProblem(`${excerptOf(text)} is not a ${name}; ${hint}`, from, to);
 }
 
 // --- addresses ------------------------------------------------------------------------------------------------
@@ -181,12 +181,12 @@ function wordValue({ text, from, to }: WrittenValue, { name, values }: QueryFiel
 function addressValue({ text, from, to }: WrittenValue, isEquality: boolean): QueryValue {
   const address = parseAddress(text);
   if (address !== null) return singleAddress(address, isEquality);
-  if (!isEquality) throw new QueryProblem(`${shown(text)} is not an address`, from, to);
+  if (!isEquality) throw new QueryProblem(`${excerptOf(text)} is not an address`, from, to);
   const range = text.includes('/') ? networkRange(text) : addressRange(text);
   if (range !== null) return range;
   // No host name has only digits and dots, or a slash.
   if (/^[\d.]+$|\//.test(text))
-    throw new QueryProblem(`${shown(text)} is not an address, CIDR block, range or name`, from, to);
+    throw new QueryProblem(`${excerptOf(text)} is not an address, CIDR block, range or name`, from, to);
   return { kind: 'text', text, match: 'whole' };
 }
 
