@@ -137,6 +137,18 @@ describe('the layout', () => {
     expect(openers.map((file) => relative(src, file))).toEqual([]);
   });
 
+  it('keeps the query language fit for browsers', () => {
+    const queries = files.filter(
+      (file) => dirname(relative(src, file)) === 'domain/query' && !file.endsWith('.test.ts'),
+    );
+    // Flattens rows of the record, for the server.
+    const reached = new Set(queries.filter((file) => basename(file) !== 'index-rows.ts'));
+    for (const file of reached) for (const target of importsOf(file)) reached.add(target);
+    expect(reached.size).toBeGreaterThan(12);
+    const bound = [...reached].filter((file) => /\bBuffer\b|['"]node:/.test(readFileSync(file, 'utf8')));
+    expect(bound.map((file) => relative(src, file))).toEqual([]);
+  });
+
   it('calls foreign functions in three files only', () => {
     const callers = files.filter((file) => /['"]koffi['"]/.test(readFileSync(file, 'utf8')));
     expect(callers.map((file) => relative(src, file)).sort()).toEqual([
