@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareVersions, type KeyedVersionScheme, schemeOf, type VersionScheme, versionKey } from './version-order.ts';
+import {
+  compareVersions,
+  type KeyedVersionScheme,
+  schemeOf,
+  type VersionScheme,
+  versionKey,
+} from './version-order.ts';
 
 const symbols = { [-1]: '<', 0: '=', 1: '>' } as const;
 
@@ -257,27 +263,32 @@ describe.each(Object.keys(pieces) as VersionScheme[])('%s is an order', (scheme)
   });
 });
 
-describe.each(['dotted', 'openssh', 'mariadb', 'date'] satisfies KeyedVersionScheme[])('keys of %s', (scheme) => {
-  const versions = versionsOf(scheme);
+describe.each(['dotted', 'openssh', 'mariadb', 'date'] satisfies KeyedVersionScheme[])(
+  'keys of %s',
+  (scheme) => {
+    const versions = versionsOf(scheme);
 
-  test('are in the order of the versions', () => {
-    fc.assert(
-      fc.property(versions, versions, (a, b) => {
-        const order = compareVersions(a, b, scheme);
-        const [left, right] = [versionKey(a, scheme), versionKey(b, scheme)];
-        expect(left === null || right === null ? null : left < right ? -1 : Number(left > right)).toBe(order);
-      }),
-      { numRuns: 3000 },
-    );
-  });
+    test('are in the order of the versions', () => {
+      fc.assert(
+        fc.property(versions, versions, (a, b) => {
+          const order = compareVersions(a, b, scheme);
+          const [left, right] = [versionKey(a, scheme), versionKey(b, scheme)];
+          expect(left === null || right === null ? null : left < right ? -1 : Number(left > right)).toBe(
+            order,
+          );
+        }),
+        { numRuns: 3000 },
+      );
+    });
 
-  test('are ASCII, and null for what is no version', () => {
-    fc.assert(
-      fc.property(fc.oneof(versions, fc.string()), (text) => {
-        expect(versionKey(text, scheme) ?? '').toMatch(/^[ -~]*$/);
-        expect(versionKey(text, scheme) === null).toBe(compareVersions(text, text, scheme) === null);
-      }),
-    );
-    expect(versionKey('1'.repeat(61), scheme)).toBeNull();
-  });
-});
+    test('are ASCII, and null for what is no version', () => {
+      fc.assert(
+        fc.property(fc.oneof(versions, fc.string()), (text) => {
+          expect(versionKey(text, scheme) ?? '').toMatch(/^[ -~]*$/);
+          expect(versionKey(text, scheme) === null).toBe(compareVersions(text, text, scheme) === null);
+        }),
+      );
+      expect(versionKey('1'.repeat(61), scheme)).toBeNull();
+    });
+  },
+);

@@ -73,7 +73,10 @@ const keyParsers: Record<KeyedVersionScheme, (text: string) => Part[] | null> = 
 export function versionKey(text: string, scheme: KeyedVersionScheme): string | null {
   if (text.length > longestVersion) return null;
   const parts = keyParsers[scheme](text);
-  if (parts === null || parts.some(({ rank, text: digits }) => rank === numberRank && digits.length > longestNumber))
+  if (
+    parts === null ||
+    parts.some(({ rank, text: digits }) => rank === numberRank && digits.length > longestNumber)
+  )
     return null;
   return [...parts, end].map(partKey).join('');
 }

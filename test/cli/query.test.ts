@@ -81,14 +81,22 @@ describe.each([
 
   it('says that nothing matches', async () => {
     const { code, stdout } = await show('product:apache');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '0 of 1 host, 0 of 2 ports, 0 of 2 findings match\n' });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '0 of 1 host, 0 of 2 ports, 0 of 2 findings match\n',
+    });
   });
 
   it('writes JSON', async () => {
     const { stdout } = await show('version:<1.25 class:likely', '--format', 'json');
     const { records, matches, totals, ...rest } = JSON.parse(stdout);
     expect(rest).toEqual({ scan_id, query: 'version:<1.25 class:likely' });
-    expect(records.map((row: ResultRow) => row.type)).toEqual(['host', 'port', 'vulnerability', 'vulnerability']);
+    expect(records.map((row: ResultRow) => row.type)).toEqual([
+      'host',
+      'port',
+      'vulnerability',
+      'vulnerability',
+    ]);
     expect(matches).toEqual({ hosts: 1, ports: 1, findings: 2 });
     expect(totals).toEqual({ hosts: 1, ports: 2, findings: 2 });
   });

@@ -36,7 +36,16 @@ describe('matchingRows', () => {
   });
 
   it.each([
-    ['severity:high', ['c 192.168.1.10 80 cis 4.1', 'h 192.168.1.10', 'p 192.168.1.10 443 tcp', 'v 192.168.1.10 443 tcp a', 'v 192.168.1.10   c']],
+    [
+      'severity:high',
+      [
+        'c 192.168.1.10 80 cis 4.1',
+        'h 192.168.1.10',
+        'p 192.168.1.10 443 tcp',
+        'v 192.168.1.10 443 tcp a',
+        'v 192.168.1.10   c',
+      ],
+    ],
     ['host:192.168.1.11', ['h 192.168.1.11', 'p 192.168.1.11 443 tcp']],
     ['port:22 severity:none', ['h 192.168.1.10', 'p 192.168.1.10 22 tcp']],
     ['port:23', []],
@@ -47,7 +56,9 @@ describe('matchingRows', () => {
   });
 
   it('finds ports without a host row', async () => {
-    const matches = await Array.fromAsync(matchingRows(stream([port(22)]), parseQuery('port:22'), noMatches()));
+    const matches = await Array.fromAsync(
+      matchingRows(stream([port(22)]), parseQuery('port:22'), noMatches()),
+    );
     expect(matches).toEqual([port(22)]);
   });
 });

@@ -1,4 +1,9 @@
-import { matchingRows, noMatches, type QueryMatches, type RecordCounts } from '../../actions/results/match-records.ts';
+import {
+  matchingRows,
+  noMatches,
+  type QueryMatches,
+  type RecordCounts,
+} from '../../actions/results/match-records.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import { parseQuery } from '../../domain/query/parse-query.ts';
 import type { Query } from '../../domain/query/query.ts';
@@ -120,7 +125,8 @@ function rowText(row: ResultRow): string {
 function countsText({ matches, totals }: QueryMatches): string {
   const names: Record<keyof RecordCounts, string> = { hosts: 'host', ports: 'port', findings: 'finding' };
   const parts = Object.entries(names).map(
-    ([key, name]) => `${matches[key as keyof RecordCounts]} of ${formatCount(totals[key as keyof RecordCounts], name)}`,
+    ([key, name]) =>
+      `${matches[key as keyof RecordCounts]} of ${formatCount(totals[key as keyof RecordCounts], name)}`,
   );
   return `${parts.join(', ')} match`;
 }

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { queryText } from '../../../test/query-texts.ts';
 import {
   addCondition,
   conditionText,
@@ -9,7 +10,6 @@ import {
   removeTerm,
   valueState,
 } from './add-condition.ts';
-import { queryText } from '../../../test/query-texts.ts';
 import { parseQuery } from './parse-query.ts';
 import { QueryProblem } from './query-problem.ts';
 
@@ -79,7 +79,12 @@ describe('removeCondition', () => {
 describe('queryTermsOf', () => {
   it('has the text of every term, and its condition', () => {
     const terms = queryTermsOf('port:443 and not product:"Apache httpd" (a or b) nginx');
-    expect(terms.map(({ text }) => text)).toEqual(['port:443', 'not product:"Apache httpd"', '(a or b)', 'nginx']);
+    expect(terms.map(({ text }) => text)).toEqual([
+      'port:443',
+      'not product:"Apache httpd"',
+      '(a or b)',
+      'nginx',
+    ]);
     expect(terms.map(({ condition, negated }) => [condition?.field, negated])).toEqual([
       ['port', false],
       ['product', true],
@@ -117,7 +122,9 @@ describe('edits of any query', () => {
         const excluded = excludeCondition(text, port(number));
         expect(valueState(excluded, 'port', number)).not.toBe('included');
         const added = addCondition(excluded, port(number));
-        expect(queryTermsOf(added).some(({ condition, negated }) => condition?.field === 'port' && !negated)).toBe(true);
+        expect(
+          queryTermsOf(added).some(({ condition, negated }) => condition?.field === 'port' && !negated),
+        ).toBe(true);
         const removed = removeCondition(added, port(number));
         expect(removeCondition(removed, port(number))).toBe(removed);
       }),

@@ -62,9 +62,7 @@ export function valueState(
     .map(topConditionOf)
     .filter((top) => top?.condition.field === field)
     .filter((top) => top !== null);
-  const failed = conditions.find(
-    ({ condition, negated }) => valueSatisfies(condition, value) === negated,
-  );
+  const failed = conditions.find(({ condition, negated }) => valueSatisfies(condition, value) === negated);
   if (failed) return failed.negated ? 'excluded' : 'outside';
   // `not port:22` alone does not include the other ports.
   return conditions.some(({ negated }) => !negated) ? 'included' : null;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyCompletion, completeQuery, type QueryCompletion, suggestionsFor } from './complete-query.ts';
 import { queryish } from '../../../test/query-texts.ts';
+import { applyCompletion, completeQuery, type QueryCompletion, suggestionsFor } from './complete-query.ts';
 
 /** Completion at the `|` in a text. */
 function at(marked: string): QueryCompletion | null {
@@ -21,8 +21,14 @@ describe('completeQuery', () => {
     ['severity:>=hi|', { kind: 'value', field: 'severity', typed: 'hi', taken: [], from: 11, to: 13 }],
     ['severity:high,c|', { kind: 'value', field: 'severity', typed: 'c', taken: ['high'], from: 14, to: 15 }],
     ['port:22,|,80 x', { kind: 'value', field: 'port', typed: '', taken: ['22', '80'], from: 8, to: 8 }],
-    ['product:"Apache ht|', { kind: 'value', field: 'product', typed: 'Apache ht', taken: [], from: 8, to: 18 }],
-    ['product:"a,b",n|gin', { kind: 'value', field: 'product', typed: 'n', taken: ['a,b'], from: 14, to: 18 }],
+    [
+      'product:"Apache ht|',
+      { kind: 'value', field: 'product', typed: 'Apache ht', taken: [], from: 8, to: 18 },
+    ],
+    [
+      'product:"a,b",n|gin',
+      { kind: 'value', field: 'product', typed: 'n', taken: ['a,b'], from: 14, to: 18 },
+    ],
     ['name:*exa|', { kind: 'value', field: 'name', typed: 'exa', taken: [], from: 5, to: 9 }],
     ['exploited:t|', { kind: 'value', field: 'kev', typed: 't', taken: [], from: 10, to: 11 }],
   ] as const)('%s', (marked, expected) => expect(at(marked)).toEqual(expected));
@@ -54,7 +60,8 @@ describe('completeQuery', () => {
 });
 
 describe('suggestionsFor', () => {
-  const inserts = (marked: string) => suggestionsFor(at(marked) as QueryCompletion).map(({ insert }) => insert);
+  const inserts = (marked: string) =>
+    suggestionsFor(at(marked) as QueryCompletion).map(({ insert }) => insert);
 
   it('names fields that begin so, then aliases, then others', () => {
     expect(inserts('pro|')).toEqual(['protocol:', 'product:']);
@@ -65,14 +72,34 @@ describe('suggestionsFor', () => {
 
   it('names values of closed fields that are not taken, and operators', () => {
     expect(inserts('severity:critical,|')).toEqual(['high', 'medium', 'low', 'info', 'none']);
-    expect(inserts('severity:|')).toEqual(['critical', 'high', 'medium', 'low', 'info', 'none', '>', '>=', '<', '<=']);
+    expect(inserts('severity:|')).toEqual([
+      'critical',
+      'high',
+      'medium',
+      'low',
+      'info',
+      'none',
+      '>',
+      '>=',
+      '<',
+      '<=',
+    ]);
     expect(inserts('state:o|')).toEqual(['open', 'open|filtered']);
     expect(inserts('product:|')).toEqual(['none']);
   });
 
   it('a choice replaces what was typed', () => {
-    expect(applyCompletion('sev x', at('sev| x') as QueryCompletion, 'severity:')).toEqual({ text: 'severity: x', cursor: 9 });
-    expect(applyCompletion('severity:h', at('severity:h|') as QueryCompletion, 'high')).toEqual({ text: 'severity:high ', cursor: 14 });
-    expect(applyCompletion('cvss:', at('cvss:|') as QueryCompletion, '>=')).toEqual({ text: 'cvss:>=', cursor: 7 });
+    expect(applyCompletion('sev x', at('sev| x') as QueryCompletion, 'severity:')).toEqual({
+      text: 'severity: x',
+      cursor: 9,
+    });
+    expect(applyCompletion('severity:h', at('severity:h|') as QueryCompletion, 'high')).toEqual({
+      text: 'severity:high ',
+      cursor: 14,
+    });
+    expect(applyCompletion('cvss:', at('cvss:|') as QueryCompletion, '>=')).toEqual({
+      text: 'cvss:>=',
+      cursor: 7,
+    });
   });
 });

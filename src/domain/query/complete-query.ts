@@ -38,7 +38,12 @@ export function completeQuery(text: string, cursor: number): QueryCompletion | n
   const colon = word === undefined ? null : token.from + word.length;
   const field = word === undefined ? null : queryFieldOf(word);
   if (field === null || colon === null || at <= colon)
-    return { kind: 'field', typed: text.slice(token.from, colon === null ? at : Math.min(at, colon)), from: token.from, to: colon === null ? token.to : colon + 1 };
+    return {
+      kind: 'field',
+      typed: text.slice(token.from, colon === null ? at : Math.min(at, colon)),
+      from: token.from,
+      to: colon === null ? token.to : colon + 1,
+    };
   return valueCompletion(text, at, token, field, colon + 1);
 }
 
@@ -105,7 +110,10 @@ export function suggestionsFor(completion: QueryCompletion): QuerySuggestion[] {
   const { field, taken, kind } = completion;
   const values = [...queryFields[field].values, 'none']
     .filter((value) => value.startsWith(typed) && !taken.includes(value))
-    .map((value) => ({ insert: value === 'none' ? value : formatText(value), help: valueHelp(field, value) }));
+    .map((value) => ({
+      insert: value === 'none' ? value : formatText(value),
+      help: valueHelp(field, value),
+    }));
   return kind === 'operator' ? [...values, ...operatorSuggestions] : values;
 }
 

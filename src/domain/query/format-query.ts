@@ -60,10 +60,7 @@ function formatValue(value: QueryValue, field: QueryField): string {
   }
 }
 
-function wildcardText(
-  { text, match }: Extract<QueryValue, { kind: 'text' }>,
-  field: QueryField,
-): string {
+function wildcardText({ text, match }: Extract<QueryValue, { kind: 'text' }>, field: QueryField): string {
   const plain = formatText(text);
   if (match === 'start') return `${plain}*`;
   if (match === 'end') return `*${plain}`;

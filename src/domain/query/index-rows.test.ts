@@ -36,7 +36,14 @@ describe('indexedRows', () => {
         vendor: 'VMware',
       },
       port(443, {
-        service: { name: 'ssh', product: 'OpenSSH', vendor: 'OpenBSD', version: '9.2p1', cpe: 'cpe:2.3:a:openbsd:openssh:9.2:p1', confidence: 1 },
+        service: {
+          name: 'ssh',
+          product: 'OpenSSH',
+          vendor: 'OpenBSD',
+          version: '9.2p1',
+          cpe: 'cpe:2.3:a:openbsd:openssh:9.2:p1',
+          confidence: 1,
+        },
         banner: 'x'.repeat(10_000),
         tls: {
           version: 'TLSv1.3',
@@ -47,7 +54,10 @@ describe('indexedRows', () => {
         },
         attributes: { http: { title: 'T' } },
       }),
-      { ...finding(443, 'x', 'low', { action: { key: 'k', text: 'Do', update: false }, kev: true }), producer: plugin },
+      {
+        ...finding(443, 'x', 'low', { action: { key: 'k', text: 'Do', update: false }, kev: true }),
+        producer: plugin,
+      },
     );
     expect(row).toMatchObject({
       host: host.host,
@@ -76,7 +86,15 @@ describe('indexedRows', () => {
 
 describe('indexedRemainder', () => {
   it('has other rows as tuples of their own', () => {
-    expect(indexedRemainder(compliance('4.1'))).toMatchObject({ id: 'cis 4.1', severity: 'medium', type: ['compliance'] });
-    expect(indexedRemainder(extra('k', { a: 'v' }))).toMatchObject({ id: 'k', banner: '{"a":"v"}', type: ['extra'] });
+    expect(indexedRemainder(compliance('4.1'))).toMatchObject({
+      id: 'cis 4.1',
+      severity: 'medium',
+      type: ['compliance'],
+    });
+    expect(indexedRemainder(extra('k', { a: 'v' }))).toMatchObject({
+      id: 'k',
+      banner: '{"a":"v"}',
+      type: ['extra'],
+    });
   });
 });

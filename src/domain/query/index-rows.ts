@@ -107,7 +107,13 @@ export function indexedRemainder(row: ComplianceRow | ExtraRow | ErrorRow): Inde
         plugin: texts(producersOf(row).map(({ name }) => name)),
       };
     case 'error':
-      return { ...common, host: text(row.target), id: row.code, finding: text(row.message), plugin: texts([row.node]) };
+      return {
+        ...common,
+        host: text(row.target),
+        id: row.code,
+        finding: text(row.message),
+        plugin: texts([row.node]),
+      };
   }
 }
 

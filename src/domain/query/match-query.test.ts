@@ -40,7 +40,8 @@ const row: IndexedRow = {
   type: ['host', 'port', 'vulnerability'],
 };
 
-const matches = (text: string, more: Partial<IndexedRow> = {}) => matchQuery(parseQuery(text), { ...row, ...more });
+const matches = (text: string, more: Partial<IndexedRow> = {}) =>
+  matchQuery(parseQuery(text), { ...row, ...more });
 
 describe('matchQuery', () => {
   it.each([
@@ -127,10 +128,11 @@ describe('matchQuery', () => {
     'port:443 product:nginx',
   ])('%s does not match', (text) => expect(matches(text)).toBe(false));
 
-  it.each(['port:none severity:none product:none name:none kev:none', 'not product:* not port:443', 'not kev:true'])(
-    '%s matches a tuple of nothing',
-    (text) => expect(matchQuery(parseQuery(text), emptyRow)).toBe(true),
-  );
+  it.each([
+    'port:none severity:none product:none name:none kev:none',
+    'not product:* not port:443',
+    'not kev:true',
+  ])('%s matches a tuple of nothing', (text) => expect(matchQuery(parseQuery(text), emptyRow)).toBe(true));
 
   it.each(['port:>=0', 'severity:<=critical', 'version:>0', 'host:*', 'seen:<2999-01-01', 'kev:false'])(
     '%s does not match a tuple of nothing',
@@ -140,8 +142,12 @@ describe('matchQuery', () => {
   it('compares versions by the scheme of the product', () => {
     expect(matches('version:<9.2p1', { version: '9.2' })).toBe(true);
     expect(matches('version:9.2p1', { version: '9.2', version_scheme: 'openssh' })).toBe(true);
-    expect(matches('version:<10.6', { version: '5.5.5-10.5.1-MariaDB', version_scheme: 'mariadb' })).toBe(true);
-    expect(matches('version:>=2024-01-01', { version: 'RELEASE.2024-01-16T16-07-38Z', version_scheme: 'date' })).toBe(true);
+    expect(matches('version:<10.6', { version: '5.5.5-10.5.1-MariaDB', version_scheme: 'mariadb' })).toBe(
+      true,
+    );
+    expect(
+      matches('version:>=2024-01-01', { version: 'RELEASE.2024-01-16T16-07-38Z', version_scheme: 'date' }),
+    ).toBe(true);
     expect(matches('version:release-x', { version: 'Release-X' })).toBe(true);
     expect(matches('version:>1 or version:<1', { version: 'Release-X' })).toBe(false);
   });

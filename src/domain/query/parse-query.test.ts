@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryText, queryish } from '../../../test/query-texts.ts';
+import { queryish, queryText } from '../../../test/query-texts.ts';
 import { formatQuery } from './format-query.ts';
 import { parseQuery } from './parse-query.ts';
 import type { Query } from './query.ts';
@@ -74,7 +74,20 @@ describe('parseQuery', () => {
       to: 32,
       terms: [
         { from: 0, to: 7 },
-        { kind: 'not', from: 9, to: 32, term: { kind: 'or', from: 13, to: 32, terms: [{ from: 14, to: 22 }, { from: 26, to: 31 }] } },
+        {
+          kind: 'not',
+          from: 9,
+          to: 32,
+          term: {
+            kind: 'or',
+            from: 13,
+            to: 32,
+            terms: [
+              { from: 14, to: 22 },
+              { from: 26, to: 31 },
+            ],
+          },
+        },
       ],
     });
   });
@@ -104,7 +117,12 @@ describe('parseQuery', () => {
     ['host:10.0.0.256', 'column 6: `10.0.0.256` is not an address, CIDR block, range or name', 5, 15],
     ['host:>web', 'column 7: `web` is not an address', 6, 9],
     ['version:>=new', 'column 11: `new` is not a version', 10, 13],
-    ['seen:2026-02-30', 'column 6: `2026-02-30` is not a time; write `2026-11-23` or `2026-11-23T14:30` (UTC)', 5, 15],
+    [
+      'seen:2026-02-30',
+      'column 6: `2026-02-30` is not a time; write `2026-11-23` or `2026-11-23T14:30` (UTC)',
+      5,
+      15,
+    ],
     ['product:>nginx', 'column 9: `product` has no order; quote a value that begins with `>`', 8, 9],
     ['port:>1,2', 'column 7: `>` takes one value', 6, 9],
     ['port:>none', 'column 7: `none` does not fit `>`', 6, 10],
@@ -137,13 +155,19 @@ describe('parseQuery', () => {
     ['"a\nb"', 'column 3: a line break or tab within quotes', 2, 5],
   ])('rejects %j', (text, message, from, to) => {
     const problem = problemOf(text);
-    expect({ message: problem?.message, from: problem?.from, to: problem?.to }).toEqual({ message, from, to });
+    expect({ message: problem?.message, from: problem?.from, to: problem?.to }).toEqual({
+      message,
+      from,
+      to,
+    });
   });
 
   it('rejects what is too long, too deep or too much', () => {
     expect(problemOf('a'.repeat(2001))?.message).toMatch('at most 2000 characters');
     expect(problemOf(`port:${Array.from({ length: 64 }, (_, port) => port).join(',')}`)).toBeNull();
-    expect(problemOf(`x port:${Array.from({ length: 64 }, (_, port) => port).join(',')}`)?.message).toMatch('more than 64');
+    expect(problemOf(`x port:${Array.from({ length: 64 }, (_, port) => port).join(',')}`)?.message).toMatch(
+      'more than 64',
+    );
     expect(problemOf(`${'('.repeat(16)}a${')'.repeat(16)}`)).toBeNull();
     expect(problemOf(`${'('.repeat(17)}a${')'.repeat(17)}`)?.message).toMatch('more than 16 levels');
     expect(problemOf(`${'not '.repeat(17)}a`)?.message).toMatch('more than 16 levels');
@@ -191,12 +215,26 @@ describe('parseQuery', () => {
   });
 
   // With quadratic time, each of these would take minutes.
-  it.each(['(', ')', '"', '\\', '"\\', '*', ',', ':', 'a:', 'not ', '>', '"a"', 'port:', 'a,', '\ud800', 'é'])(
-    'splits a million characters of %j',
-    (piece) => {
-      const text = piece.repeat(1_000_000 / piece.length);
-      expect(queryTokens(text).at(-1)?.to).toBe(text.trimEnd().length);
-      expect(problemOf(text)?.from).toBe(2000);
-    },
-  );
+  it.each([
+    '(',
+    ')',
+    '"',
+    '\\',
+    '"\\',
+    '*',
+    ',',
+    ':',
+    'a:',
+    'not ',
+    '>',
+    '"a"',
+    'port:',
+    'a,',
+    '\ud800',
+    'é',
+  ])('splits a million characters of %j', (piece) => {
+    const text = piece.repeat(1_000_000 / piece.length);
+    expect(queryTokens(text).at(-1)?.to).toBe(text.trimEnd().length);
+    expect(problemOf(text)?.from).toBe(2000);
+  });
 });

@@ -86,7 +86,8 @@ class QueryParser {
   #missing(from: number, to: number): QueryProblem {
     const before = this.#tokens[this.#next - 1];
     const what = before === undefined ? null : this.#text.slice(before.from, before.to);
-    const reason = what === null ? 'a condition must come first' : `a condition is missing behind ${excerptOf(what)}`;
+    const reason =
+      what === null ? 'a condition must come first' : `a condition is missing behind ${excerptOf(what)}`;
     return new QueryProblem(reason, from, to);
   }
 

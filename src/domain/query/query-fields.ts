@@ -101,7 +101,12 @@ const entries: Record<FieldName, Entry> = {
   vendor: { kind: 'text', record: 'port', match: 'words', help: 'Vendor of the product' },
   version: { kind: 'version', record: 'port', help: 'Version of the product; compared as versions' },
   cpe: { kind: 'text', record: 'port', match: 'part', help: 'CPE name of the product' },
-  banner: { kind: 'text', record: 'port', match: 'part', help: 'What the service sent, its first 4,096 characters' },
+  banner: {
+    kind: 'text',
+    record: 'port',
+    match: 'part',
+    help: 'What the service sent, its first 4,096 characters',
+  },
   title: { kind: 'text', record: 'port', match: 'part', help: 'Title of the web page' },
   os: {
     kind: 'text',
@@ -134,7 +139,12 @@ const entries: Record<FieldName, Entry> = {
   },
   id: { kind: 'text', record: 'vulnerability', aliases: ['cve'], help: 'ID of the finding: `CVE-2024-6387`' },
   finding: { kind: 'text', record: 'vulnerability', match: 'part', help: 'Title of the finding' },
-  severity: { kind: 'severity', record: 'vulnerability', values: severities, help: 'Severity of the finding' },
+  severity: {
+    kind: 'severity',
+    record: 'vulnerability',
+    values: severities,
+    help: 'Severity of the finding',
+  },
   class: {
     kind: 'class',
     record: 'vulnerability',

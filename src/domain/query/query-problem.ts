@@ -17,5 +17,5 @@ const maxExcerpt = 40;
 
 /** A text of a query as messages repeat it. */
 export function excerptOf(text: string): string {
-  return `\`${text.length > maxExcerpt ? `${text.slice(0, maxShown).toWellFormed()}…` : text}\``;
+  return `\`${text.length > maxExcerpt ? `${text.slice(0, maxExcerpt).toWellFormed()}…` : text}\``;
 }

@@ -42,11 +42,14 @@ function splitValues(source: string, from: number, to: number, field: QueryField
   for (let at = from; ; ) {
     const value = writtenValue(source, at, to);
     if (value.text === '' && !(value.startStar && !value.endStar && !value.quoted))
-      throw new QueryProblem(`\`${field.name}\` needs a value directly behind the colon`, value.from, value.to);
+      throw new QueryProblem(
+        `\`${field.name}\` needs a value directly behind the colon`,
+        value.from,
+        value.to,
+      );
     values.push(value);
     if (value.to >= to) return values;
-    if (source[value.to] !== ',')
-      throw new QueryProblem('a blank or a comma is missing here', value.to, to);
+    if (source[value.to] !== ',') throw new QueryProblem('a blank or a comma is missing here', value.to, to);
     at = value.to + 1;
   }
 }
@@ -73,7 +76,11 @@ function bareValue(source: string, from: number, start: number, to: number): Wri
   const endStar = end > start && source[end - 1] === '*';
   const text = source.slice(start, endStar ? end - 1 : end);
   if (text.includes('*'))
-    throw new QueryProblem('`*` stands at the start or the end of a value; quote it as a character', from, end);
+    throw new QueryProblem(
+      '`*` stands at the start or the end of a value; quote it as a character',
+      from,
+      end,
+    );
   return { text, quoted: false, startStar: start > from, endStar, from, to: end };
 }
 
@@ -134,7 +141,9 @@ const lastPort = 65_535;
 
 function numbers({ text, from, to }: WrittenValue, field: QueryField, isEquality: boolean): QueryValue {
   const isPort = field.kind === 'port';
-  const pattern = isPort ? /^(\d{1,5})(?:-(\d{1,5}))?$/ : /^(\d{1,9}(?:\.\d{1,6})?)(?:-(\d{1,9}(?:\.\d{1,6})?))?$/;
+  const pattern = isPort
+    ? /^(\d{1,5})(?:-(\d{1,5}))?$/
+    : /^(\d{1,9}(?:\.\d{1,6})?)(?:-(\d{1,9}(?:\.\d{1,6})?))?$/;
   const match = pattern.exec(text);
   const first = Number(match?.[1]);
   const last = Number(match?.[2] ?? match?.[1]);
@@ -160,7 +169,11 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 function booleanValue({ text, from, to }: WrittenValue, field: QueryField): QueryValue {
   const value = booleans.get(text.toLowerCase());
   if (value === undefined)
-    throw new QueryProblem(`\`${field.name}\` is \`true\`, \`false\` or \`none\`, not ${excerptOf(text)}`, from, to);
+    throw new QueryProblem(
+      `\`${field.name}\` is \`true\`, \`false\` or \`none\`, not ${excerptOf(text)}`,
+      from,
+      to,
+    );
   return { kind: 'boolean', value };
 }
 
@@ -217,7 +230,8 @@ function addressRange(text: string): QueryValue | null {
   if (first === null || first.zone !== null) return null;
   const end = text.slice(dash + 1);
   const last = /^\d{1,3}$/.test(end) ? withLastOctet(first, Number(end)) : parseAddress(end);
-  if (last === null || last.zone !== null || last.family !== first.family || last.value < first.value) return null;
+  if (last === null || last.zone !== null || last.family !== first.family || last.value < first.value)
+    return null;
   return {
     kind: 'addresses',
     text: `${formatAddress(first)}-${formatAddress(last)}`,

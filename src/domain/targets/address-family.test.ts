@@ -6,7 +6,24 @@ import { addressFamily } from './address-family.ts';
 /** Pieces of addresses in any order: most texts are nearly an address. */
 const nearlyAddress = fc
   .array(
-    fc.constantFrom('0', '1', '9', '25', '255', '256', 'f', 'ffff', 'fffff', 'DB8', ':', '::', '.', '%', 'eth0', '-'),
+    fc.constantFrom(
+      '0',
+      '1',
+      '9',
+      '25',
+      '255',
+      '256',
+      'f',
+      'ffff',
+      'fffff',
+      'DB8',
+      ':',
+      '::',
+      '.',
+      '%',
+      'eth0',
+      '-',
+    ),
     { maxLength: 20 },
   )
   .map((pieces) => pieces.join(''));

@@ -1,6 +1,6 @@
+import { compareVersions, type VersionOrder } from '../../domain/version-order.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
-import { compareVersions, type VersionOrder } from '../../domain/version-order.ts';
 import type { CveSource, DistroFix } from './cve-record.ts';
 import type { KnownSystem } from './known-product.ts';
 import { isVendorBuilt, packagesOf, releaseByVersion } from './packages.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseCpe } from '../products/cpe.ts';
 import { compareVersions, schemeOf } from '../../domain/version-order.ts';
+import { parseCpe } from '../products/cpe.ts';
 import { knownExploited } from './builtin/known-exploited.ts';
 import { builtinCves, builtinEntries, builtinRemedy } from './builtin.ts';
 import type { CpeMatch } from './cve-record.ts';

@@ -1,6 +1,6 @@
+import { schemeOf, type VersionScheme } from '../../domain/version-order.ts';
 import { type Cpe, parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
-import { schemeOf, type VersionScheme } from '../../domain/version-order.ts';
 
 /** The known facts of an operating system. */
 export interface KnownSystem {

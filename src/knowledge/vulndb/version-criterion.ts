@@ -1,5 +1,5 @@
-import { type Cpe, parseCpe } from '../products/cpe.ts';
 import { compareVersions, type VersionOrder, type VersionScheme } from '../../domain/version-order.ts';
+import { type Cpe, parseCpe } from '../products/cpe.ts';
 import type { CpeMatch } from './cve-record.ts';
 import { type Comparable, isLogical, joinUpdate, type Subject } from './known-product.ts';
 import { no, type ReasonedTruth, ruledOut, type Truth, versionUnknown, yes } from './truth.ts';

@@ -1,4 +1,5 @@
 import { nearest } from '../../domain/text/nearest.ts';
+import { compareVersions } from '../../domain/version-order.ts';
 import {
   type FieldType,
   operatorsOf,
@@ -6,7 +7,6 @@ import {
   ruleFields,
 } from '../../knowledge/evaluation-rules/fields.ts';
 import { type RuleOperator, type RuleScalar, ruleOperators } from '../../knowledge/evaluation-rules/rule.ts';
-import { compareVersions } from '../../domain/version-order.ts';
 import { compileMatcher } from '../../knowledge/rules/matcher.ts';
 import { patternSize } from '../../knowledge/rules/pattern-size.ts';
 

@@ -1,5 +1,5 @@
-import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import { compareVersions, schemeOf, type VersionScheme } from '../../../domain/version-order.ts';
+import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import { BoundedMap, shortenedText, textOrder } from '../bounded.ts';
 import type { AffectedRange } from '../report.ts';
 import type { SeenFinding } from './seen-finding.ts';
