@@ -18,6 +18,7 @@ import { readRows, scanPath } from '../results/remote-result.ts';
 import { renderTable, tableStyle } from '../results/result-table.ts';
 import type { Client } from '../session/client.ts';
 import { namedClient } from '../session/server-choice.ts';
+import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -25,9 +26,11 @@ import { note, writeResult } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 import { localFolder } from './local-folder.ts';
-import type { ShowFlags } from './workspace-work.ts';
 
-type MatchFlags = ShowFlags & { query: string };
+export interface MatchFlags extends ServerFlags {
+  query: string;
+  format: string;
+}
 
 /** Prints the results of a scan that match a query. @throws PortolanError `usage` for a text that is no query */
 export async function showMatches(id: string, flags: MatchFlags, global: GlobalFlags): Promise<number> {

@@ -84,15 +84,10 @@ function rowOf(scan: ListedScan, csv: boolean): string[] {
 
 export interface ShowFlags extends ServerFlags {
   showResults?: boolean;
-  query?: string;
   format: string;
 }
 
 export async function showWorkspaceScan(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
-  if (flags.query !== undefined) {
-    const { showMatches } = await import('./show-matches.ts');
-    return await showMatches(id, { ...flags, query: flags.query }, global);
-  }
   if (flags.format === 'jsonl' || flags.format === 'csv')
     throw usage(`--format ${flags.format} needs --query; the whole scan is in "workspace export"`);
   const client = await namedClient(flags, global);

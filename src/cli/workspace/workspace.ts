@@ -8,6 +8,7 @@ import { paperOption, templateOption } from '../terminal/output.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
 import type { CliWiring } from '../wiring.ts';
 import { addMaintenanceCommands } from './maintenance-commands.ts';
+import type { MatchFlags } from './show-matches.ts';
 import type { ExportFlags } from './workspace-export.ts';
 import type { GarbageFlags } from './workspace-gc.ts';
 import type { ScanListFlags } from './workspace-list.ts';
@@ -60,7 +61,12 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .addOption(serverOption())
     .addOption(tokenOption())
     .action(
-      guarded(async (id: string, flags: ShowFlags, command: Command) => {
+      guarded(async (id: string, flags: ShowFlags & Partial<MatchFlags>, command: Command) => {
+        const { query } = flags;
+        if (query !== undefined) {
+          const { showMatches } = await import('./show-matches.ts');
+          return showMatches(id, { ...flags, query }, globalFlags(command));
+        }
         const { showWorkspaceScan } = await import('./workspace-work.ts');
         return showWorkspaceScan(id, flags, globalFlags(command));
       }),

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryText } from '../../../test/query-texts.ts';
+import { anyUnits, queryText } from '../../../test/query-texts.ts';
 import {
   addCondition,
   conditionText,
@@ -23,6 +23,8 @@ describe('addCondition', () => {
     ['a or b', '(a or b) port:443'],
     ['(a or b)', '(a or b) port:443'],
     ['(a) or (b)', '((a) or (b)) port:443'],
+    ['((a or b)) or c', '(((a or b)) or c) port:443'],
+    ['((a or b) or c)', '((a or b) or c) port:443'],
     ['port:80', 'port:80,443'],
     ['port:443', 'port:443'],
     ['a  and PORT:80 b', 'a port:80,443 b'],
@@ -47,7 +49,7 @@ describe('addCondition', () => {
 
   it('makes a query of every text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (value) => {
+      fc.property(anyUnits, (value) => {
         expect(parseQuery(conditionText(product(value)))?.kind).toBe('condition');
       }),
     );

@@ -4,6 +4,7 @@ import { parseQuery } from './parse-query.ts';
 import type { Query, QueryCondition, QueryValue } from './query.ts';
 import type { ConditionOperator, FieldName } from './query-fields.ts';
 import { type TopCondition, topConditionOf, topTerms } from './query-terms.ts';
+import { queryTokens } from './query-tokens.ts';
 
 /** A condition on one value, as a click on a facet or a table cell means it. */
 export interface SingleCondition {
@@ -74,7 +75,7 @@ const maxValueText = 200;
 /** The text of a condition on one value. A value that no query can contain is cut, with a wildcard. */
 export function conditionText({ field, value, operator = ':' }: SingleCondition): string {
   const prefix = `${field}:${operator === ':' ? '' : operator}`;
-  if (value === null) return `${prefix}none`;
+  if (value === null || value === '') return `${prefix}none`;
   if (typeof value !== 'string') return prefix + String(value);
   const writable = writableText(value);
   if (writable === value) return prefix + formatText(value);
@@ -98,13 +99,19 @@ function partsOf(text: string): TermPart[] {
   const query = parseQuery(text);
   return topTerms(query).map((term) => {
     const source = text.slice(term.from, term.to);
-    return { text: needsParentheses(term) ? `(${source})` : source, query: term };
+    const isBare = term.kind === 'or' && !isEnclosed(source);
+    return { text: isBare ? `(${source})` : source, query: term };
   });
 }
 
-/** A group without parentheses of its own begins where its first term does. */
-function needsParentheses(term: Query): boolean {
-  return term.kind === 'or' && term.terms[0]?.from === term.from;
+/** Whether one pair of parentheses encloses a whole text. */
+function isEnclosed(text: string): boolean {
+  const tokens = queryTokens(text);
+  let depth = 0;
+  return tokens.every(({ kind }, index) => {
+    if (kind !== 'run') depth += kind === 'open' ? 1 : -1;
+    return depth > 0 || index === tokens.length - 1;
+  });
 }
 
 function joined(parts: readonly TermPart[]): string {

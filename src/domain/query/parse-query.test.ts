@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryish, queryText } from '../../../test/query-texts.ts';
+import { anyUnits, queryish, queryText } from '../../../test/query-texts.ts';
 import { formatQuery } from './format-query.ts';
 import { parseQuery } from './parse-query.ts';
 import type { Query } from './query.ts';
@@ -180,7 +180,7 @@ describe('parseQuery', () => {
 
   it('throws nothing but a problem within the text', () => {
     fc.assert(
-      fc.property(fc.oneof(queryish, fc.string({ unit: 'binary' }), fc.string()), (text) => {
+      fc.property(fc.oneof(queryish, anyUnits, fc.string()), (text) => {
         const problem = problemOf(text);
         if (problem === null) return;
         expect(problem.from).toBeGreaterThanOrEqual(0);
