@@ -116,9 +116,11 @@ function isEnclosed(text: string): boolean {
 
 function joined(parts: readonly TermPart[]): string {
   const [only] = parts;
+  if (only?.query.kind !== 'or' || parts.length > 1) return parts.map(({ text }) => text).join(' ');
   // Parentheses around the whole query say nothing.
-  if (only?.query.kind === 'or' && parts.length === 1) return only.text.slice(1, -1).trim();
-  return parts.map(({ text }) => text).join(' ');
+  let { text } = only;
+  while (isEnclosed(text)) text = text.slice(1, -1).trim();
+  return text;
 }
 
 function readCondition(wanted: SingleCondition): QueryCondition {
