@@ -1,0 +1,32 @@
+/** Words of a facet: its head, and what stands for rows that have no value. */
+interface FacetWords {
+  head: string;
+  none: string;
+}
+
+const words: Readonly<Record<string, FacetWords>> = {
+  severity: { head: 'Severity', none: 'no severity' },
+  port: { head: 'Port', none: 'no port' },
+  product: { head: 'Product', none: 'no product' },
+  service: { head: 'Service', none: 'no service' },
+  state: { head: 'State', none: 'no state' },
+  os: { head: 'System', none: 'not known' },
+  device: { head: 'Device', none: 'not known' },
+  class: { head: 'How sure', none: 'no class' },
+  kev: { head: 'Exploited', none: 'not known' },
+  host: { head: 'Host', none: 'no host' },
+  plugin: { head: 'Found by', none: 'not known' },
+  protocol: { head: 'Protocol', none: 'no protocol' },
+};
+
+/** Head of a facet. */
+export function facetHead(field: string): string {
+  return words[field]?.head ?? field;
+}
+
+/** A value in words. @param value as in the query, `none` for absent */
+export function facetValueText(field: string, value: string): string {
+  if (value === 'none') return words[field]?.none ?? 'none';
+  if (field === 'kev') return value === 'true' ? 'yes' : 'no';
+  return value;
+}

@@ -1,0 +1,155 @@
+import { type MouseEvent, type ReactNode, useState } from 'react';
+import { count, shortCount } from '../../format/numbers.ts';
+import { isSeverity } from '../../format/words.ts';
+import { Button } from '../controls/button.tsx';
+import { Dialog } from '../controls/dialog.tsx';
+import { SeverityMark } from '../marks/severity-mark.tsx';
+import { useIsPhone } from '../table/use-is-phone.ts';
+import { facetHead, facetValueText } from './facet-words.ts';
+import { clickValue, excludeValue, valueState } from './query-edit.ts';
+import type { FacetsProps } from './query-props.ts';
+import { type Facet, type FacetValue, useFacets } from './use-facets.ts';
+
+const usualFields = ['severity', 'port', 'product', 'kev', 'os', 'device'];
+/** Values per field, at first and after "more". */
+const fewValues = 6;
+const manyValues = 100;
+
+/**
+ * Values of fields with their counts. A click adds a value to the query or takes it back, Alt-click excludes it. A
+ * sheet behind a button on phones.
+ */
+export function Facets(props: FacetsProps): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const isPhone = useIsPhone();
+  if (!isPhone) return <FacetList {...props} />;
+  return (
+    <>
+      <Button icon="filter" size="touch" onClick={() => setOpen(true)}>
+        Filter by value
+      </Button>
+      {isOpen && (
+        <Dialog title="Filter by value" onClose={() => setOpen(false)}>
+          <FacetList {...props} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function FacetList({ scanId, q, onChange, fields = usualFields, revision }: FacetsProps): ReactNode {
+  const { facets, error } = useFacets(scanId, q, { fields, limit: fewValues, revision });
+  if (error !== null) {
+    return <p className="text-size-12 text-text-2">The values cannot be counted now: {error.message}</p>;
+  }
+  return (
+    <div className="flex flex-col gap-4" role="group" aria-label="Values to filter by">
+      {facets === undefined
+        ? fields.map((field) => <FacetHead key={field} field={field} />)
+        : facets
+            .filter(({ values }) => values.length > 0)
+            .map((facet) => (
+              <FacetView
+                key={facet.field}
+                facet={facet}
+                scanId={scanId}
+                q={q}
+                onChange={onChange}
+                revision={revision}
+              />
+            ))}
+    </div>
+  );
+}
+
+function FacetHead({ field }: { field: string }): ReactNode {
+  return <h3 className="pb-1 text-size-12 font-normal text-text-2">{facetHead(field)}</h3>;
+}
+
+function FacetView({
+  facet,
+  scanId,
+  q,
+  onChange,
+  revision,
+}: Omit<FacetsProps, 'fields'> & { facet: Facet }): ReactNode {
+  const [isLong, setLong] = useState(false);
+  const long = useFacets(scanId, q, { fields: [facet.field], limit: manyValues, revision, enabled: isLong });
+  const { values, more } =
+    (isLong ? long.facets?.find(({ field }) => field === facet.field) : undefined) ?? facet;
+  const most = Math.max(1, ...values.map((each) => each.count));
+  return (
+    <section>
+      <FacetHead field={facet.field} />
+      <ul className="m-0 list-none p-0">
+        {values.map((each) => (
+          <li key={each.value}>
+            <ValueRow field={facet.field} {...each} share={each.count / most} q={q} onChange={onChange} />
+          </li>
+        ))}
+      </ul>
+      {(more > 0 || isLong) && (
+        <button
+          type="button"
+          className="min-h-6 px-1.5 text-size-12 text-accent-text hover:underline max-tablet:min-h-11"
+          aria-expanded={isLong}
+          onClick={() => setLong(!isLong)}
+        >
+          {isLong ? 'Fewer' : more > 1 ? `${count(more)} more` : 'More'}
+          <span className="sr-only"> values of {facetHead(facet.field)}</span>
+        </button>
+      )}
+    </section>
+  );
+}
+
+interface ValueProps extends FacetValue {
+  field: string;
+  /** Of the longest bar. */
+  share: number;
+  q: string;
+  onChange(q: string): void;
+}
+
+function ValueRow({ field, value, count: number, share, q, onChange }: ValueProps): ReactNode {
+  const state = valueState(q, field, value);
+  const press = (event: MouseEvent) =>
+    onChange(event.altKey ? excludeValue(q, field, value) : clickValue(q, field, value));
+  const text = facetValueText(field, value);
+  const look = state === 'added' ? 'bg-accent-soft' : 'hover:bg-surface-2';
+  return (
+    <button
+      type="button"
+      aria-pressed={state === 'added'}
+      title={`${text}: ${count(number)}. Alt-click excludes`}
+      aria-label={`${text}, ${count(number)}${state === 'excluded' ? ', excluded' : ''}`}
+      className={`relative flex h-6 w-full items-center justify-between gap-2 px-1.5 text-left text-size-12 max-tablet:h-11 ${look}`}
+      onClick={press}
+      onKeyDown={(event) => {
+        // Alt and Enter do not click in every browser.
+        if (!event.altKey || event.key !== 'Enter') return;
+        event.preventDefault();
+        onChange(excludeValue(q, field, value));
+      }}
+    >
+      <span
+        className={`min-w-0 truncate ${state === 'excluded' ? 'text-text-3 line-through' : 'text-text-1'}`}
+      >
+        {field === 'severity' && isSeverity(value) ? <SeverityMark severity={value} /> : <bdi>{text}</bdi>}
+      </span>
+      <span className={state === 'excluded' ? 'text-text-3 line-through' : 'text-text-2'}>
+        {shortNumber(number)}
+      </span>
+      <span
+        aria-hidden
+        className={`absolute bottom-0 left-0 h-0.5 ${state === 'added' ? 'bg-accent' : 'bg-line'}`}
+        style={{ width: `${Math.max(share * 100, number > 0 ? 1 : 0)}%` }}
+      />
+    </button>
+  );
+}
+
+/** In full up to five digits. */
+function shortNumber(number: number): string {
+  return number < 100_000 ? count(number) : shortCount(number);
+}

@@ -1,0 +1,99 @@
+import { Menu } from '@base-ui/react/menu';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import { useSearchParam } from '../../url/use-search-param.ts';
+import { toast } from '../controls/toasts.tsx';
+import { Icon, type IconName } from '../icons/icon.tsx';
+import { copyText } from '../text/copy-text.ts';
+import { TargetText } from '../text/target-text.tsx';
+import { facetHead, facetValueText } from './facet-words.ts';
+import { clickValue, excludeValue, none, valueState } from './query-edit.ts';
+import type { ValueMenuProps } from './query-props.ts';
+
+/**
+ * A value that can be added to the filter, excluded from it, or copied. Tables hold hundreds of them: the menu
+ * itself exists only while it is open.
+ */
+export function ValueMenu({ field, value, param = 'q', children }: ValueMenuProps): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        className="max-w-full truncate rounded-s text-left decoration-text-3 decoration-dotted underline-offset-2 hover:underline"
+        onClick={() => setOpen(true)}
+      >
+        {children ?? <TargetText text={facetValueText(field, value)} />}
+      </button>
+      {isOpen && (
+        <OpenMenu field={field} value={value} param={param} anchor={button} onClose={() => setOpen(false)} />
+      )}
+    </>
+  );
+}
+
+interface OpenProps {
+  field: string;
+  value: string;
+  param: string;
+  anchor: RefObject<HTMLButtonElement | null>;
+  onClose(): void;
+}
+
+function OpenMenu({ field, value, param, anchor, onClose }: OpenProps): ReactNode {
+  const [q, setQ] = useSearchParam(param);
+  const state = valueState(q, field, value);
+  const shown = facetValueText(field, value);
+  const copy = () => {
+    copyText(value).then(
+      () => toast('Copied'),
+      () => toast('The browser did not allow copying', { tone: 'problem' }),
+    );
+  };
+  return (
+    <Menu.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
+      <Menu.Portal>
+        <Menu.Positioner
+          anchor={anchor}
+          align="start"
+          sideOffset={4}
+          collisionPadding={8}
+          className="z-(--z-overlay) outline-none"
+        >
+          <Menu.Popup
+            aria-label={`${facetHead(field)} ${shown}`}
+            finalFocus={anchor}
+            className="min-w-44 rounded-l bg-surface-overlay p-1 shadow-overlay outline-none forced-colors:border"
+          >
+            <Item
+              icon="filter"
+              label={state === 'added' ? 'Remove from the filter' : 'Only this value'}
+              onSelect={() => setQ(clickValue(q, field, value))}
+            />
+            <Item
+              icon="x"
+              label={state === 'excluded' ? 'Exclude no more' : 'Exclude this value'}
+              onSelect={() => setQ(excludeValue(q, field, value))}
+            />
+            {value !== none && <Item icon="copy" label="Copy" onSelect={copy} />}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+function Item({ icon, label, onSelect }: { icon: IconName; label: string; onSelect(): void }): ReactNode {
+  return (
+    <Menu.Item
+      className="flex min-h-(--row-dense) cursor-default items-center gap-2 rounded-m px-2 py-1 text-text-2 outline-none data-highlighted:bg-surface-2 data-highlighted:text-text-1 forced-colors:data-highlighted:outline-2 pointer-coarse:min-h-(--row-touch)"
+      onClick={onSelect}
+    >
+      <Icon name={icon} />
+      {label}
+    </Menu.Item>
+  );
+}
