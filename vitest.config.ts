@@ -46,6 +46,14 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'ui',
+          include: ['ui/src/**/*.test.ts'],
+          setupFiles: ['test/unit-guard.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'integration',
           setupFiles: ['test/foreign-connections.ts'],
           include: [`src/${integration}`, 'test/**/*.test.ts'],
@@ -61,7 +69,14 @@ export default defineConfig({
           setupFiles: ['test/foreign-connections.ts'],
         },
       },
-      { extends: true, test: { name: 'browser', include: ['test/browser/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          globalSetup: ['test/browser/ui/build-once.ts'],
+        },
+      },
     ],
   },
 });

@@ -186,7 +186,7 @@ describe('the tests', () => {
     { ...(distributed.test as Tier), name: 'distributed' },
   ];
   const root = dirname(src);
-  const tests = [...sourceFiles(), ...sourceFiles(join(root, 'test'))]
+  const tests = [...sourceFiles(), ...sourceFiles(join(root, 'ui/src')), ...sourceFiles(join(root, 'test'))]
     .map((file) => relative(root, file))
     .filter((file) => file.endsWith('.test.ts'));
   const matches = (patterns: string[] | undefined, file: string) =>
@@ -206,7 +206,7 @@ describe('the tests', () => {
     expect([...used].sort()).toEqual(all.map(({ name }) => String(name)).sort());
   });
 
-  it('lie in src/ and test/ only, where the tiers look for them', () => {
+  it('lie in src/, ui/src/ and test/ only, where the tiers look for them', () => {
     const elsewhere = ['bench', 'bin', 'packaging', 'profiles'].flatMap((folder) =>
       sourceFiles(join(root, folder)).filter((file) => /\.(?:test|spec)\.ts$/.test(file)),
     );

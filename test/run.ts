@@ -63,15 +63,20 @@ const shownFiles = 12;
 const checks: Step[] = [
   { name: 'node', run: checkNode },
   { name: 'tsc', run: () => check('tsc', ['--noEmit'], 120) },
+  { name: 'tsc ui', run: () => check('tsc', ['--noEmit', '-p', 'ui/tsconfig.json'], 120) },
+  { name: 'tsc ui tests', run: () => check('tsc', ['--noEmit', '-p', 'ui/tsconfig.test.json'], 120) },
   { name: 'oxlint', run: () => check('oxlint', [], 60) },
   { name: 'biome', run: () => check('biome', ['check', '.'], 60) },
   { name: 'knip', run: () => check('knip', [], 120) },
 ];
-const unit: Step = { name: 'unit', run: () => vitest(['run', '--project', 'unit'], 300) };
+const unit: Step = { name: 'unit', run: () => vitest(['run', '--project', 'unit', '--project', 'ui'], 300) };
 /** In one run, so that no processor waits for the last unit test. */
 const rootless: Step = {
   name: 'tests',
-  run: () => vitest(['run', '--project', 'unit', '--project', 'integration'], isLongRun ? 3600 : 2400),
+  run: () => {
+    const projects = ['unit', 'ui', 'integration'].flatMap((name) => ['--project', name]);
+    return vitest(['run', ...projects], isLongRun ? 3600 : 2400);
+  },
 };
 const tiers: Record<string, Step[]> = {
   check: [...checks, unit],
@@ -80,7 +85,7 @@ const tiers: Record<string, Step[]> = {
     { name: 'root', run: () => inNamespaces(() => vitest(['run', '--project', 'root'], 400)) },
     { name: 'lab', run: () => inNamespaces(runLab) },
   ],
-  browser: [{ name: 'browser', run: () => vitest(['run', '--project', 'browser'], 200) }],
+  browser: [{ name: 'browser', run: () => vitest(['run', '--project', 'browser'], 3600) }],
 };
 
 /** The command that runs now; it leads a process group of its own, so that it ends with all that it started. */
@@ -120,7 +125,7 @@ async function runAll(steps: Step[]): Promise<Tally> {
 function line(name: string, { passed, failed, skipped }: Tally, seconds: number): string {
   const word = failed > 0 ? 'FAIL' : passed > 0 ? 'ok  ' : 'skip';
   const counts = passed + failed > 1 ? `  ${passed} passed, ${failed} failed, ${skipped} skipped` : '';
-  return `${word} ${name.padEnd(7)} ${seconds.toFixed(1).padStart(6)} s${counts}`;
+  return `${word} ${name.padEnd(12)} ${seconds.toFixed(1).padStart(6)} s${counts}`;
 }
 
 function success(...notes: string[]): Outcome {

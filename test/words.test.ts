@@ -85,10 +85,10 @@ const allowed: Record<string, string> = {
 const untouched = ['src/server/shards/', 'src/worker/', 'src/server/results/', 'src/queue/'];
 const untouchedFiles = ['src/server/http/home-forward.ts', 'src/server/grpc/home-call.ts'];
 
-const files = execFileSync('git', ['ls-files', 'src', 'test', 'bench'], { cwd: root, encoding: 'utf8' })
+const files = execFileSync('git', ['ls-files', 'src', 'test', 'bench', 'ui'], { cwd: root, encoding: 'utf8' })
   .trim()
   .split('\n')
-  .filter((file) => file.endsWith('.ts') && !file.includes('/gen/'))
+  .filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !file.includes('/gen/'))
   .filter((file) => !untouched.some((folder) => file.startsWith(folder)) && !untouchedFiles.includes(file));
 
 function wordsOf(name: string): string[] {
@@ -115,7 +115,9 @@ const matches = (file: string, pattern: RegExp) =>
 
 describe('the words of the glossary hold in', () => {
   it('file names', () => {
-    expect(wrong(files.map((file) => ({ name: basename(file, '.ts'), where: file })))).toEqual([]);
+    expect(
+      wrong(files.map((file) => ({ name: basename(file).replace(/\.tsx?$/, ''), where: file }))),
+    ).toEqual([]);
   });
 
   it('exported names', () => {
