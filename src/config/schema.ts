@@ -276,7 +276,7 @@ export const configKeys = [
     path: 'server.ui.enabled',
     type: 'bool',
     default: true,
-    description: 'Serve the Web UI; this build serves only the files of server.ui.static_dir.',
+    description: 'Serve the Web UI, and lead from / to it.',
   },
   {
     path: 'server.ui.path',
@@ -291,7 +291,7 @@ export const configKeys = [
     type: 'path',
     default: '',
     description:
-      'Directory with the files of the UI, served without authentication; symbolic links that lead out of it are not followed. Not set = no UI.',
+      'Directory with the files of another UI, served without authentication; symbolic links that lead out of it are not followed. Not set = the Web UI of Portolan.',
   },
   {
     path: 'server.tls.enabled',

@@ -18,5 +18,7 @@ export function announce(log: ServerLog, { config, warnings, version }: Announce
   if (outside && !requiresTokens(config) && config.server.allow_insecure) {
     log.warn('server.allow_insecure is set: every client that reaches this address can start scans');
   }
-  log.info({ url, version, auth: requiresTokens(config) }, 'portolan serves');
+  const { enabled, path } = config.server.ui;
+  const ui = enabled ? { ui: `${url}${path}/` } : {};
+  log.info({ url, ...ui, version, auth: requiresTokens(config) }, 'portolan serves');
 }

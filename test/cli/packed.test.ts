@@ -57,6 +57,16 @@ describe.runIf(wanted)('the packed program', () => {
     expect(readdirSync(join(app, 'dist/cli')).filter((name) => name.includes('.test.'))).toEqual([]);
   });
 
+  it('holds the built Web UI, compressed, and no sources of it', () => {
+    const app = join(folder, 'app/node_modules/portolan');
+    expect(existsSync(join(app, 'dist/ui/index.html'))).toBe(true);
+    const assets = readdirSync(join(app, 'dist/ui/assets'));
+    for (const ending of ['.js', '.js.br', '.js.gz', '.css', '.css.br'])
+      expect(assets.filter((name) => name.endsWith(ending))).not.toEqual([]);
+    expect(assets.filter((name) => name.endsWith('.map'))).toEqual([]);
+    expect(existsSync(join(app, 'ui'))).toBe(false);
+  });
+
   it('runs on the Node.js of its own, whatever started it', async () => {
     const ended = await run(installed, ['version'], { env });
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: '' });

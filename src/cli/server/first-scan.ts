@@ -25,11 +25,15 @@ export async function runFirstScan(
 ): Promise<void> {
   const token = await firstToken(config);
   const client = new Client({ url: server.url, token });
+  const ui = uiAddress(server.url, config);
+  if (ui !== null) note(`Web UI   ${ui}/`);
   note(`Portolan serves ${server.url}; scanning this machine (${firstTarget}) with the standard profile`);
+  let shown = ui;
   const view = openView({ ...global, progress: true });
   try {
     const submission = { targets: [firstTarget], profile: 'standard', name: 'first scan' };
     const { scan_id } = await client.call<{ scan_id: string }>('POST', '/api/v1/scans', submission);
+    if (ui !== null) shown = `${ui}/scans/${scan_id}`;
     const scan = await awaitScan(client, scan_id, view, signal);
     view.end();
     noteOutcome(scan, global.quiet ?? false);
@@ -37,7 +41,7 @@ export async function runFirstScan(
   } finally {
     view.end();
   }
-  print(nextSteps(server.url, token));
+  print(nextSteps(server.url, token, shown));
 }
 
 /**
@@ -56,9 +60,16 @@ async function firstToken(config: Config): Promise<string | null> {
   }
 }
 
-function nextSteps(url: string, token: string | null): string {
+/** Without a slash at its end; null when the server serves no UI. */
+function uiAddress(url: string, { server }: Config): string | null {
+  return server.ui.enabled ? `${url}${server.ui.path}` : null;
+}
+
+/** @param page of the scan in the Web UI; null without one */
+function nextSteps(url: string, token: string | null, page: string | null): string {
   const header = token === null ? '' : `    -H 'Authorization: Bearer ${token}' \\\n`;
-  return `
+  const seen = page === null ? '' : `\nThis scan in the Web UI   ${page}\n`;
+  return `${seen}
 Scan something else${token === null ? '' : ' (the token is valid for 24 hours)'}:
 
   curl -X POST ${url}/api/v1/scans \\

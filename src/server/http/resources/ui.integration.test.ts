@@ -97,7 +97,7 @@ describe('server.ui.static_dir', () => {
       expect([path, status, text.includes('the UI')]).toEqual([path, 200, true]);
     }
     expect((await request('/ui/missing.js')).status).toBe(404);
-    for (const path of ['/', '/api/v1/nothing', '/health/nothing', '/metrics/nothing', '/uix', '/scans']) {
+    for (const path of ['/api/v1/nothing', '/health/nothing', '/metrics/nothing', '/uix', '/scans']) {
       const { status, text } = await request(path);
       expect([path, status, text.includes('the UI')]).toEqual([path, 401, false]);
     }
@@ -147,15 +147,10 @@ describe('server.ui.static_dir', () => {
     expect([response.statusCode, response.json().error.code]).toEqual([403, 'forbidden_origin']);
   });
 
-  it('is 404 without a folder, and no path at all when the UI is off', async () => {
-    const bare = await openService({ 'server.api.auth': true });
+  it('is no path at all when the UI is off', async () => {
     const off = await openService({ 'server.ui.enabled': false, 'server.ui.static_dir': folder });
-    const status = async (one: Service, path: string) => (await one.app.inject({ url: path })).statusCode;
-    expect([await status(bare, '/ui'), await status(bare, '/ui/'), await status(bare, '/ui/x.js')]).toEqual([
-      404, 404, 404,
-    ]);
-    expect([await status(off, '/ui'), await status(off, '/ui/')]).toEqual([404, 404]);
-    await bare.close();
+    const status = async (path: string) => (await off.app.inject({ url: path })).statusCode;
+    expect([await status('/ui'), await status('/ui/'), await status('/')]).toEqual([404, 404, 404]);
     await off.close();
   });
 
@@ -168,6 +163,23 @@ describe('server.ui.static_dir', () => {
     expect((await other.app.inject({ url: '/console/v2/scans' })).body).toContain('the UI');
     expect((await other.app.inject({ url: '/ui/' })).statusCode).toBe(404);
     await other.close();
+  });
+
+  it('is where the root of the server leads', async () => {
+    const { text, status } = await request('/');
+    expect([status, /^location: (.*)\r$/im.exec(text)?.[1]]).toEqual([302, '/ui/']);
+    const behind = await openService({
+      'server.public_url': 'https://scanner.example.net/portolan',
+      'server.ui.path': '/console',
+    });
+    const headers = { host: 'scanner.example.net' };
+    const moved = await behind.app.inject({ url: '/', headers });
+    expect([moved.statusCode, moved.headers.location]).toEqual([
+      302,
+      'https://scanner.example.net/portolan/console/',
+    ]);
+    expect((await behind.app.inject({ url: '/', headers: { host: 'evil.example' } })).statusCode).toBe(403);
+    await behind.close();
   });
 });
 

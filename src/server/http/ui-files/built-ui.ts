@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { pageHeaders } from '../page-headers.ts';
+import { acceptedEncodings, type Encoding, encodings } from './accepted-encoding.ts';
+import { findFile, indexName, isPagePath, noSuchFile } from './find-file.ts';
+import { type Notice, noticeHeaders, noticePage } from './notice-page.ts';
+import { type PublicPaths, startPage } from './start-page.ts';
+
+const { 'content-type': _ofPages, ...fileHeaders } = pageHeaders;
+
+/** Vite puts a hash of its content into the name of each of these. */
+const hashedFolder = 'assets/';
+const cached = 'public, max-age=31536000, immutable';
+
+const notBuilt: Notice = {
+  status: 503,
+  title: 'The Web UI is not built',
+  paragraphs: [
+    'The server runs, but this checkout has no pages yet: <code>npm ci</code> makes them unless it is called with ' +
+      '<code>--ignore-scripts</code> or <code>--omit</code>. Build them, then load this page again:',
+    'The server need not be restarted. Its API works without the pages.',
+  ],
+  commands: ['npm ci', 'npm run build:ui'],
+};
+
+interface Page {
+  text: string;
+  tag: string;
+  /** Time of the file's last change, milliseconds. */
+  changedAt: number;
+}
+
+/** The UI of this package: the folder that its build leaves in dist/. */
+export class BuiltUi {
+  readonly #folder: string;
+  readonly #paths: PublicPaths;
+  #page: Page | null = null;
+
+  constructor(folder: string, paths: PublicPaths) {
+    this.#folder = folder;
+    this.#paths = paths;
+  }
+
+  /** @param segments of the path below that of the UI. @throws PortolanError `not_found` */
+  async send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    segments: readonly string[],
+  ): Promise<FastifyReply> {
+    // A build replaces the folder while the server runs.
+    const root = await realpath(this.#folder).catch(() => null);
+    const file = root && (await findFile(root, segments));
+    if (root === null || file === null) {
+      if (isPagePath(segments)) return sendNotice(reply, notBuilt);
+      throw noSuchFile();
+    }
+    if (file === indexName) return await this.#sendPage(request, reply, root);
+    return await sendAsset(request, reply, root, file);
+  }
+
+  async #sendPage(request: FastifyRequest, reply: FastifyReply, root: string): Promise<FastifyReply> {
+    const { text, tag } = await this.#readPage(join(root, indexName));
+    reply.headers(pageHeaders).header('cache-control', 'no-cache').header('etag', tag);
+    return matches(request.headers['if-none-match'], tag) ? reply.code(304).send() : reply.send(text);
+  }
+
+  async #readPage(file: string): Promise<Page> {
+    const { mtimeMs: changedAt } = await stat(file);
+    if (this.#page?.changedAt === changedAt) return this.#page;
+    const text = startPage(await readFile(file, 'utf8'), this.#paths);
+    const hash = createHash('sha256').update(text).digest('base64url');
+    this.#page = { text, tag: `"${hash.slice(0, 22)}"`, changedAt };
+    return this.#page;
+  }
+}
+
+export function sendNotice(reply: FastifyReply, notice: Notice): FastifyReply {
+  return reply.code(notice.status).headers(noticeHeaders).send(noticePage(notice));
+}
+
+/** Compressed at the build, so that no request costs time of the processor. */
+async function sendAsset(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  root: string,
+  file: string,
+): Promise<FastifyReply> {
+  const encoding = await bestEncoding(request, root, file);
+  const ending = encoding === null ? '' : encodings[encoding];
+  reply
+    .headers(fileHeaders)
+    .header('cache-control', file.startsWith(hashedFolder) ? cached : 'no-cache')
+    .header('vary', 'accept-encoding')
+    .type(typeOf(file));
+  if (encoding !== null) reply.header('content-encoding', encoding);
+  const options = { cacheControl: false, acceptRanges: false, index: false as const, contentType: false };
+  return reply.sendFile(`${file}${ending}`, root, options);
+}
+
+async function bestEncoding(request: FastifyRequest, root: string, file: string): Promise<Encoding | null> {
+  for (const encoding of acceptedEncodings(request.headers['accept-encoding'])) {
+    if (await findFile(root, `${file}${encodings[encoding]}`.split('/'))) return encoding;
+  }
+  return null;
+}
+
+const types: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  json: 'application/json; charset=utf-8',
+  png: 'image/png',
+  txt: 'text/plain; charset=utf-8',
+};
+
+function typeOf(file: string): string {
+  return types[file.slice(file.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+}
+
+/** @param header `If-None-Match` (RFC 9110, 13.1.2) */
+function matches(header: string | undefined, tag: string): boolean {
+  return (header ?? '').split(',').some((part) => ['*', tag, `W/${tag}`].includes(part.trim()));
+}

@@ -1,0 +1,50 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root } from '../../program.ts';
+
+/** What the table of pages in ui/src/app/pages.ts says of each. */
+interface Route {
+  path: string;
+  title: string;
+  load: () => Promise<unknown>;
+  tabs?: readonly Route[];
+}
+
+const pagesFolder = join(root, 'ui/src/pages');
+// By a name that the compiler of the tests does not follow: it knows no browser.
+const table = join(root, 'ui/src/app/pages.ts');
+const { pages } = (await import(/* @vite-ignore */ table)) as { pages: readonly Route[] };
+const routes = pages.flatMap((page) => [page, ...(page.tabs ?? [])]);
+const folders = existsSync(pagesFolder)
+  ? readdirSync(pagesFolder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    )
+  : [];
+
+function testOf(folder: string): string {
+  return join(import.meta.dirname, `${folder}.test.ts`);
+}
+
+function pathsIn(folder: string): string[] {
+  const file = testOf(folder);
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return [...text.matchAll(/['"`](\/[^'"`\s]*)['"`]/g)].map(([, path = '']) => path);
+}
+
+describe('the pages of the UI', () => {
+  it.each(folders)('%s has a test of its own', (folder) => {
+    expect(existsSync(testOf(folder)), `${testOf(folder)} is missing`).toBe(true);
+  });
+
+  it.each(routes.map(({ path }) => path))('the route %s is named by a test', (path) => {
+    const tested = folders.flatMap(pathsIn);
+    expect(tested, `no test of a page names '${path}'`).toContain(path);
+  });
+
+  it('have each a path and a title of their own', () => {
+    const paths = routes.map(({ path }) => path);
+    expect(paths).toEqual([...new Set(paths)]);
+    expect(routes.filter(({ title }) => title.trim() === '')).toEqual([]);
+  });
+});

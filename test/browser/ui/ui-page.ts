@@ -1,0 +1,278 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { browserFile, browserObstacle } from '../chromium.ts';
+import type { UiService } from './ui-service.ts';
+
+/** How a reader sees the pages. */
+export interface Look {
+  /** CSS pixels. */
+  width: 390 | 1280 | 1920;
+  theme: 'light' | 'dark';
+}
+
+const widths = [390, 1280, 1920] as const;
+const themes = ['light', 'dark'] as const;
+/** For `it.each`: every page is right in each of them. */
+export const looks: readonly Look[] = widths.flatMap((width) => themes.map((theme) => ({ width, theme })));
+export const usualLook: Look = { width: 1280, theme: 'light' };
+
+/** Folder for the pictures of `picture()`; without it none are made. */
+const pictures = process.env['PORTOLAN_UI_PICTURES'];
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+/** Where the pages hold the token of their tab. */
+const tokenKey = 'portolan.token';
+/** Presses of Tab until something that should be reached counts as unreachable. */
+const mostTabs = 120;
+
+/** Why these tests cannot run here. Say so, and fail in CI: `describe.runIf(canRun('shell'))`. */
+export function canRun(file: string): boolean {
+  const obstacle = browserObstacle();
+  if (obstacle === null) return true;
+  if (process.env['CI'] === 'true') throw new Error(obstacle);
+  console.log(`skipped: test/browser/ui/${file}.test.ts: ${obstacle}`);
+  return false;
+}
+
+export interface OpenOptions extends Partial<Look> {
+  /** The tab has this token, as if its reader had signed in. */
+  token?: string;
+  /** Seconds by which the clock of the browser is wrong. */
+  clockOffset?: number;
+  /** In place of an empty browser: another tab of the same one. */
+  besides?: UiPage;
+}
+
+/** Chromium, with a profile of its own for each page that is not opened beside another one. */
+export class UiBrowser {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async launch(): Promise<UiBrowser> {
+    // Its own sandbox cannot be built by root.
+    const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+    const args = [...sandbox, '--disable-gpu'];
+    return new UiBrowser(await chromium.launch({ executablePath: browserFile, args }));
+  }
+
+  /** @param path of a page below that of the UI, `/scans?q=berlin` */
+  async open(service: UiService, path: string, options: OpenOptions = {}): Promise<UiPage> {
+    const { width = usualLook.width, theme = usualLook.theme, token, clockOffset = 0, besides } = options;
+    const context =
+      besides?.context ??
+      (await this.#browser.newContext({
+        viewport: { width, height: 900 },
+        colorScheme: theme,
+        reducedMotion: 'reduce',
+        locale: 'en-US',
+        timezoneId: 'UTC',
+      }));
+    const page = await context.newPage();
+    if (clockOffset !== 0) await page.clock.setSystemTime(Date.now() + clockOffset * 1000);
+    const ui = await UiPage.watch(page, service, { width, theme });
+    if (token !== undefined) await page.addInitScript(giveToken(token));
+    await ui.goto(path);
+    return ui;
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+/** Once: who signs out stays signed out. */
+function giveToken(token: string): string {
+  const [key, value] = [tokenKey, token].map((text) => JSON.stringify(text));
+  return `if (!sessionStorage.getItem('test.given')) {
+    sessionStorage.setItem('test.given', '1');
+    sessionStorage.setItem(${key}, ${value});
+  }`;
+}
+
+/** A page of the UI, and everything that is wrong with it. */
+export class UiPage {
+  readonly page: Page;
+  readonly look: Look;
+  readonly #service: UiService;
+  #complaints: string[] = [];
+  #allowsPointer = true;
+
+  private constructor(page: Page, service: UiService, look: Look) {
+    this.page = page;
+    this.#service = service;
+    this.look = look;
+  }
+
+  /** Collects what the browser complains about, from the first request on. */
+  static async watch(page: Page, service: UiService, look: Look): Promise<UiPage> {
+    const ui = new UiPage(page, service, look);
+    page.on('console', (message) => ui.#complain(`console ${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => ui.#complain(`error: ${error.stack ?? error.message}`));
+    page.on('dialog', (dialog) => {
+      ui.#complain(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => ui.#checkOrigin(request.url()));
+    page.on('websocket', (socket) => ui.#checkOrigin(socket.url()));
+    await page.exposeFunction('complainAboutPolicy', (text: string) => ui.#complain(`policy: ${text}`));
+    await page.exposeFunction('complainAboutPointer', (text: string) => {
+      if (!ui.#allowsPointer) ui.#complain(`pointer: ${text}`);
+    });
+    await page.addInitScript(listeners);
+    return ui;
+  }
+
+  get context(): BrowserContext {
+    return this.page.context();
+  }
+
+  /** Path and search of the page below that of the UI. */
+  get path(): string {
+    const { pathname, search } = new URL(this.page.url());
+    return pathname.replace(/^\/ui/, '') + search;
+  }
+
+  /** Loads a page and waits for its heading. */
+  async goto(path: string): Promise<void> {
+    await this.page.goto(this.#service.page(path));
+    await this.page.locator('h1').first().waitFor();
+  }
+
+  async close(): Promise<void> {
+    await this.page.close();
+    if (this.context.pages().length === 0) await this.context.close();
+  }
+
+  /**
+   * Nothing was wrong since the last call: no console message of any kind, no report of the content security policy, no
+   * uncaught error, no request to another origin.
+   * @param except complaints that the test provoked
+   */
+  async expectClean(...except: RegExp[]): Promise<void> {
+    // Whatever the page has said by now has arrived when this has.
+    await this.page.evaluate('0');
+    const found = this.#complaints.splice(0);
+    expect(found.filter((text) => !except.some((pattern) => pattern.test(text)))).toEqual([]);
+  }
+
+  /** Also what axe finds, and a page that is wider than the window. */
+  async expectGood(...except: RegExp[]): Promise<void> {
+    await this.expectAccessible();
+    expect(await this.page.evaluate('document.documentElement.scrollWidth')).toBe(this.look.width);
+    await this.expectClean(...except);
+  }
+
+  async expectAccessible(): Promise<void> {
+    // The protocol of the debugger runs scripts that the policy of the page forbids.
+    await this.page.evaluate(axe);
+    expect(await this.page.evaluate(runAxe)).toEqual([]);
+  }
+
+  /** From now on everything is done by keys: a press of the mouse fails `expectClean`. */
+  keyboardOnly(): void {
+    this.#allowsPointer = false;
+  }
+
+  async press(...keys: string[]): Promise<void> {
+    for (const key of keys) await this.page.keyboard.press(key);
+  }
+
+  async type(text: string): Promise<void> {
+    await this.page.keyboard.type(text);
+  }
+
+  /**
+   * Presses Tab until something has the focus, and checks that the focus can be seen there.
+   * @param backward with Shift
+   */
+  async tabTo(target: Locator, { backward = false } = {}): Promise<void> {
+    const passed: string[] = [];
+    for (let tabs = 0; tabs < mostTabs; tabs++) {
+      if (await target.evaluate(hasFocus)) return await this.expectFocusShown();
+      await this.press(backward ? 'Shift+Tab' : 'Tab');
+      passed.push(await this.focused());
+    }
+    throw new Error(`Tab does not reach ${target}. It passed:\n${passed.join('\n')}`);
+  }
+
+  /** Reaches something by Tab and activates it. */
+  async choose(target: Locator, key: 'Enter' | 'Space' = 'Enter'): Promise<void> {
+    await this.tabTo(target);
+    await this.press(key);
+  }
+
+  /** What has the focus, `button "New scan"`. */
+  async focused(): Promise<string> {
+    return (await this.page.evaluate(describeFocus)) as string;
+  }
+
+  /** What has the focus has an outline, an own or that of the part of the page around it. */
+  async expectFocusShown(): Promise<void> {
+    const shown = await this.page.evaluate(isFocusShown);
+    expect([await this.focused(), shown]).toEqual([expect.any(String), true]);
+  }
+
+  /** Keeps a screenshot in the folder of PORTOLAN_UI_PICTURES, if it is set. */
+  async picture(name: string, { fullPage = true } = {}): Promise<void> {
+    if (pictures === undefined) return;
+    const path = join(pictures, `${name}-${this.look.width}-${this.look.theme}.png`);
+    // Otherwise Playwright adds a style element, which the policy of the page forbids.
+    await this.page.screenshot({ path, fullPage, caret: 'initial', animations: 'allow' });
+  }
+
+  #complain(text: string): void {
+    this.#complaints.push(text.slice(0, 2000));
+  }
+
+  #checkOrigin(url: string): void {
+    const { protocol, origin } = new URL(url);
+    if (['data:', 'blob:', 'about:'].includes(protocol) || origin === this.#service.url) return;
+    this.#complain(`request to ${url}`);
+  }
+}
+
+const listeners = `
+addEventListener('securitypolicyviolation', (event) => {
+  complainAboutPolicy([event.effectiveDirective, event.blockedURI, event.sourceFile, event.lineNumber, event.sample].join(' '));
+}, true);
+addEventListener('pointerdown', (event) => {
+  if (event.isTrusted) complainAboutPointer(String(event.target?.outerHTML).slice(0, 200));
+}, true);
+`;
+
+const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+  violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) =>
+    html.slice(0, 200) + ' (' + failureSummary.slice(0, 200) + ')').join(' | ')))`;
+
+/** An element that the focus is in counts too: the cell of a row, the field of a label. */
+const hasFocus = (element: unknown): boolean => {
+  const { ownerDocument, contains } = element as FocusedElement;
+  return contains.call(element, ownerDocument.activeElement);
+};
+
+interface FocusedElement {
+  ownerDocument: { activeElement: unknown };
+  contains(other: unknown): boolean;
+}
+
+const describeFocus = `(() => {
+  const element = document.activeElement;
+  if (!element || element === document.body) return 'nothing';
+  const role = element.getAttribute('role') ?? element.tagName.toLowerCase();
+  const name = element.getAttribute('aria-label') ?? element.textContent ?? '';
+  return role + ' "' + name.trim().replace(/\\s+/g, ' ').slice(0, 60) + '"';
+})()`;
+
+const isFocusShown = `(() => {
+  for (let element = document.activeElement; element && element !== document.body; element = element.parentElement) {
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+    if (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2) return true;
+    if (element.matches(':focus-within') && /inset|0px 0px 0px [2-9]px/.test(boxShadow)) return true;
+  }
+  return false;
+})()`;
