@@ -12,7 +12,7 @@ import { pageHeaders } from '../page-headers.ts';
 import { pathOf } from '../routes.ts';
 import { BuiltUi, sendNotice } from '../ui-files/built-ui.ts';
 import { findFile, holds, isPagePath, noSuchFile, segmentsOf } from '../ui-files/find-file.ts';
-import type { Notice } from '../ui-files/notice-page.ts';
+import type { PageNotice } from '../ui-files/notice-page.ts';
 import { publicPaths } from '../ui-files/start-page.ts';
 
 const { 'content-type': _ofPages, ...fileHeaders } = pageHeaders;
@@ -20,7 +20,7 @@ const { 'content-type': _ofPages, ...fileHeaders } = pageHeaders;
 /** Left by the build, at the same depth below src/ and, compiled, below dist/. */
 const builtFolder = fileURLToPath(new URL('../../../../dist/ui', import.meta.url));
 
-const withoutLicense: Notice = {
+const withoutLicense: PageNotice = {
   status: 403,
   title: 'The Web UI needs a license',
   paragraphs: [
@@ -31,7 +31,7 @@ const withoutLicense: Notice = {
   commands: ['portolan license show'],
 };
 
-const withoutApi: Notice = {
+const withoutApi: PageNotice = {
   status: 503,
   title: 'The Web UI needs the REST API',
   paragraphs: [

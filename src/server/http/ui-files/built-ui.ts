@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageHeaders } from '../page-headers.ts';
 import { acceptedEncodings, type Encoding, encodings } from './accepted-encoding.ts';
 import { findFile, indexName, isPagePath, noSuchFile } from './find-file.ts';
-import { type Notice, noticeHeaders, noticePage } from './notice-page.ts';
+import { noticeHeaders, noticePage, type PageNotice } from './notice-page.ts';
 import { type PublicPaths, startPage } from './start-page.ts';
 
 const { 'content-type': _ofPages, ...fileHeaders } = pageHeaders;
@@ -14,7 +14,7 @@ const { 'content-type': _ofPages, ...fileHeaders } = pageHeaders;
 const hashedFolder = 'assets/';
 const cached = 'public, max-age=31536000, immutable';
 
-const notBuilt: Notice = {
+const notBuilt: PageNotice = {
   status: 503,
   title: 'The Web UI is not built',
   paragraphs: [
@@ -76,7 +76,7 @@ export class BuiltUi {
   }
 }
 
-export function sendNotice(reply: FastifyReply, notice: Notice): FastifyReply {
+export function sendNotice(reply: FastifyReply, notice: PageNotice): FastifyReply {
   return reply.code(notice.status).headers(noticeHeaders).send(noticePage(notice));
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { pageHeaders } from '../page-headers.ts';
 
 /** Why there is no UI to show, and what to do about it. */
-export interface Notice {
+export interface PageNotice {
   status: number;
   title: string;
   paragraphs: string[];
@@ -38,7 +38,7 @@ export const noticeHeaders = {
 } as const;
 
 /** A page that needs no other file. Its texts are the program's own: nothing of a request stands in it. */
-export function noticePage({ title, paragraphs, commands = [] }: Notice): string {
+export function noticePage({ title, paragraphs, commands = [] }: PageNotice): string {
   const text = paragraphs.map((paragraph) => `<p>${paragraph}</p>`);
   const code = commands.length === 0 ? [] : [`<pre tabindex="0">${commands.join('\n')}</pre>`];
   return `<!doctype html>

@@ -20,7 +20,7 @@ import { useCan } from '../../session/session.ts';
 import { Link } from '../../url/link.tsx';
 import { usePageTitle } from '../../url/page-title.ts';
 import { searchText } from '../../url/search-text.ts';
-import { jobTitle } from '../jobs/page.tsx';
+import { jobTitle } from '../jobs/job.ts';
 
 type Job = Data<'/api/v1/jobs/{job_id}'>;
 

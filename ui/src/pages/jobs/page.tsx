@@ -1,5 +1,4 @@
 import { type ReactNode, useMemo } from 'react';
-import type { Data } from '../../api/api-types.ts';
 import { useGet } from '../../api/use-get.ts';
 import { LinkButton } from '../../components/controls/link-button.tsx';
 import { Select } from '../../components/controls/select.tsx';
@@ -15,10 +14,9 @@ import { TimeText } from '../../components/text/time-text.tsx';
 import { plural } from '../../format/words.ts';
 import { useGo } from '../../url/link.tsx';
 import { useSearchParam } from '../../url/use-search-param.ts';
+import { type Job, jobTitle } from './job.ts';
 import { NextDay } from './next-day.tsx';
 import { RunBars } from './run-bars.tsx';
-
-export type Job = Data<'/api/v1/jobs'>['jobs'][number];
 
 const statuses = [
   { value: '', label: 'All states' },
@@ -87,12 +85,6 @@ function summary(jobs: readonly Job[], total: number): string {
   const scheduled = jobs.filter(({ schedule, status }) => schedule !== null && status !== 'canceled').length;
   const running = jobs.filter(({ status }) => status === 'running').length;
   return `${plural(total, 'job')}, ${running} running, ${scheduled} scheduled.`;
-}
-
-export function jobTitle({ name, params, job_id: jobId }: Pick<Job, 'name' | 'params' | 'job_id'>): string {
-  if (name !== null && name !== '') return name;
-  const { targets } = params as { targets?: string[] };
-  return targets?.slice(0, 3).join(', ') ?? jobId;
 }
 
 function jobColumns(): Column<Job>[] {

@@ -1,4 +1,4 @@
-import type { Job } from './page.tsx';
+import type { Job } from './job.ts';
 
 /** The last runs, oldest first: height and shape say the outcome, not color alone. */
 export function RunBars({ runs }: { runs: Job['runs'] }) {
