@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import type { Choice } from './complete-query.ts';
+import type { Choice } from './query-choices.ts';
 
 interface Props {
   id: string;
@@ -25,9 +25,9 @@ export function ChoiceList({ id, choices, marked, onChoose }: Props): ReactNode 
       // The field keeps the focus.
       onMouseDown={(event) => event.preventDefault()}
     >
-      {choices.map(({ text, shown, note }, index) => (
+      {choices.map(({ insert, shown, note }, index) => (
         <li
-          key={text}
+          key={insert}
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === marked}

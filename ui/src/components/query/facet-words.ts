@@ -1,3 +1,5 @@
+import type { FieldValue } from './query-edit.ts';
+
 /** Words of a facet: its head, and what stands for rows that have no value. */
 interface FacetWords {
   head: string;
@@ -24,9 +26,9 @@ export function facetHead(field: string): string {
   return words[field]?.head ?? field;
 }
 
-/** A value in words. @param value as in the query, `none` for absent */
-export function facetValueText(field: string, value: string): string {
-  if (value === 'none') return words[field]?.none ?? 'none';
-  if (field === 'kev') return value === 'true' ? 'yes' : 'no';
-  return value;
+/** A value in words. */
+export function facetValueText(field: string, value: FieldValue): string {
+  if (value === null || value === '') return words[field]?.none ?? 'none';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return String(value);
 }

@@ -6,7 +6,7 @@ import { Dialog } from '../controls/dialog.tsx';
 import { SeverityMark } from '../marks/severity-mark.tsx';
 import { useIsPhone } from '../table/use-is-phone.ts';
 import { facetHead, facetValueText } from './facet-words.ts';
-import { clickValue, excludeValue, valueState } from './query-edit.ts';
+import { clickValue, excludeValue, markOf } from './query-edit.ts';
 import type { FacetsProps } from './query-props.ts';
 import { type Facet, type FacetValue, useFacets } from './use-facets.ts';
 
@@ -83,7 +83,7 @@ function FacetView({
       <FacetHead field={facet.field} />
       <ul className="m-0 list-none p-0">
         {values.map((each) => (
-          <li key={each.value}>
+          <li key={String(each.value)}>
             <ValueRow field={facet.field} {...each} share={each.count / most} q={q} onChange={onChange} />
           </li>
         ))}
@@ -112,7 +112,7 @@ interface ValueProps extends FacetValue {
 }
 
 function ValueRow({ field, value, count: number, share, q, onChange }: ValueProps): ReactNode {
-  const state = valueState(q, field, value);
+  const state = markOf(q, field, value);
   const press = (event: MouseEvent) =>
     onChange(event.altKey ? excludeValue(q, field, value) : clickValue(q, field, value));
   const text = facetValueText(field, value);
@@ -135,7 +135,11 @@ function ValueRow({ field, value, count: number, share, q, onChange }: ValueProp
       <span
         className={`min-w-0 truncate ${state === 'excluded' ? 'text-text-3 line-through' : 'text-text-1'}`}
       >
-        {field === 'severity' && isSeverity(value) ? <SeverityMark severity={value} /> : <bdi>{text}</bdi>}
+        {field === 'severity' && typeof value === 'string' && isSeverity(value) ? (
+          <SeverityMark severity={value} />
+        ) : (
+          <bdi>{text}</bdi>
+        )}
       </span>
       <span className={state === 'excluded' ? 'text-text-3 line-through' : 'text-text-2'}>
         {shortNumber(number)}

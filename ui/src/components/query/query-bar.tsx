@@ -1,7 +1,7 @@
 import { type FocusEvent, type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { applyCompletion, completeQuery } from '../../../../src/domain/query/complete-query.ts';
 import { Icon } from '../icons/icon.tsx';
 import { ChoiceList } from './choice-list.tsx';
-import { type Completion, completionAt, withChoice } from './complete-query.ts';
 import { ChipView } from './query-chip.tsx';
 import { type Chip, joinChips, readChips } from './query-edit.ts';
 import { QueryProblemText } from './query-problem-text.tsx';
@@ -43,7 +43,7 @@ export function QueryBar({
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
 
-  const completion = isOpen ? completionAt(draft.text, Math.min(cursor, draft.text.length)) : null;
+  const completion = isOpen ? completeQuery(draft.text, cursor) : null;
   const choices = useChoices(completion, suggest);
   const hasList = isOpen && choices.length > 0;
 
@@ -76,7 +76,7 @@ export function QueryBar({
   const choose = (index: number) => {
     const choice = choices[index];
     if (choice === undefined || completion === null) return;
-    const next = withChoice(draft.text, completion as Completion, choice);
+    const next = applyCompletion(draft.text, completion, choice.insert);
     if (choice.isComplete) commit(next.text);
     else type(next.text, next.cursor);
     input.current?.focus();

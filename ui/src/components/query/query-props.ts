@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { FieldValue } from './query-edit.ts';
 
 /** A value that completion offers. */
 export interface Suggestion {
@@ -34,8 +35,8 @@ export interface FacetsProps {
 export interface ValueMenuProps {
   /** A field of the query language. */
   field: string;
-  /** As the query language writes it, without quotes. */
-  value: string;
+  /** Of a result; null stands for rows without one. */
+  value: FieldValue;
   /** Search parameter that holds the query. */
   param?: string;
   /** What is shown; absent = the value. */

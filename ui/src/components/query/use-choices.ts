@@ -1,24 +1,19 @@
 import { useEffect, useRef, useState } from 'react';
-import { type Choice, type Completion, fieldChoices, knownValues, valueChoices } from './complete-query.ts';
+import type { QueryCompletion } from '../../../../src/domain/query/complete-query.ts';
+import { type Choice, choicesOf } from './query-choices.ts';
 import type { QueryBarProps, Suggestion } from './query-props.ts';
 
 /** Values are asked for when nothing was typed for so long, milliseconds. */
 const pauseMs = 120;
 
-interface Loaded {
-  field: string;
-  word: string;
-  values: readonly Suggestion[];
-}
-
-/** Choices at the cursor: fields and words of the language at once, values of the data when they are loaded. */
+/** Choices at the cursor: what the language knows at once, values of the data when they are loaded. */
 export function useChoices(
-  completion: Completion | null,
+  completion: QueryCompletion | null,
   suggest: QueryBarProps['suggest'],
 ): readonly Choice[] {
-  const [loaded, setLoaded] = useState<Loaded | null>(null);
-  const field = completion?.kind === 'value' ? completion.field : null;
-  const word = completion?.word ?? '';
+  const [loaded, setLoaded] = useState<{ field: string; values: readonly Suggestion[] } | null>(null);
+  const field = completion === null || completion.kind === 'field' ? null : completion.field;
+  const typed = completion?.typed ?? '';
   // Often another function each time that the page is drawn, which is no reason to ask again.
   const source = useRef(suggest);
   source.current = suggest;
@@ -27,8 +22,8 @@ export function useChoices(
     if (field === null) return;
     const request = new AbortController();
     const timer = setTimeout(() => {
-      source.current?.(field, word, request.signal).then(
-        (values) => setLoaded({ field, word, values }),
+      source.current?.(field, typed, request.signal).then(
+        (values) => setLoaded({ field, values }),
         // Without suggestions the field works all the same.
         () => undefined,
       );
@@ -37,16 +32,9 @@ export function useChoices(
       clearTimeout(timer);
       request.abort();
     };
-  }, [field, word]);
+  }, [field, typed]);
 
   if (completion === null) return [];
-  if (field === null) return fieldChoices(word);
-  // Those of the word before stay until the new ones are there: the list does not blink.
-  const found = loaded?.field === field ? loaded.values.filter(({ value }) => fits(value, word)) : [];
-  const known = knownValues(field, word).filter(({ value }) => !found.some((each) => each.value === value));
-  return valueChoices([...found, ...known]);
-}
-
-function fits(value: string, word: string): boolean {
-  return value.toLowerCase().includes(word.toLowerCase());
+  // Those of the text before stay until the new ones are there: the list does not blink.
+  return choicesOf(completion, loaded !== null && loaded.field === field ? loaded.values : []);
 }

@@ -2,11 +2,11 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ApiError } from '../../api/api-error.ts';
 import { requestData } from '../../api/request.ts';
 import type { Matches } from '../table/table-props.ts';
-import { none } from './query-edit.ts';
+import type { FieldValue } from './query-edit.ts';
 
 export interface FacetValue {
-  /** As in the query; `none` for rows without one. */
-  value: string;
+  /** Null for rows without one. */
+  value: FieldValue;
   count: number;
 }
 
@@ -20,7 +20,7 @@ export interface Facet {
 interface FacetList {
   facets: readonly {
     field: string;
-    values: readonly { value: unknown; count: number }[];
+    values: readonly FacetValue[];
     more: number | boolean;
   }[];
   matches: Matches;
@@ -63,9 +63,5 @@ function fetchFacets(
 }
 
 function readFacet({ field, values, more }: FacetList['facets'][number]): Facet {
-  return {
-    field,
-    values: values.map(({ value, count }) => ({ value: value === null ? none : String(value), count })),
-    more: Number(more),
-  };
+  return { field, values, more: Number(more) };
 }

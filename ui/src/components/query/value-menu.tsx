@@ -6,7 +6,7 @@ import { Icon, type IconName } from '../icons/icon.tsx';
 import { copyText } from '../text/copy-text.ts';
 import { TargetText } from '../text/target-text.tsx';
 import { facetHead, facetValueText } from './facet-words.ts';
-import { clickValue, excludeValue, none, valueState } from './query-edit.ts';
+import { clickValue, excludeValue, type FieldValue, markOf } from './query-edit.ts';
 import type { ValueMenuProps } from './query-props.ts';
 
 /**
@@ -37,7 +37,7 @@ export function ValueMenu({ field, value, param = 'q', children }: ValueMenuProp
 
 interface OpenProps {
   field: string;
-  value: string;
+  value: FieldValue;
   param: string;
   anchor: RefObject<HTMLButtonElement | null>;
   onClose(): void;
@@ -45,10 +45,10 @@ interface OpenProps {
 
 function OpenMenu({ field, value, param, anchor, onClose }: OpenProps): ReactNode {
   const [q, setQ] = useSearchParam(param);
-  const state = valueState(q, field, value);
+  const state = markOf(q, field, value);
   const shown = facetValueText(field, value);
   const copy = () => {
-    copyText(value).then(
+    copyText(String(value)).then(
       () => toast('Copied'),
       () => toast('The browser did not allow copying', { tone: 'problem' }),
     );
@@ -78,7 +78,7 @@ function OpenMenu({ field, value, param, anchor, onClose }: OpenProps): ReactNod
               label={state === 'excluded' ? 'Exclude no more' : 'Exclude this value'}
               onSelect={() => setQ(excludeValue(q, field, value))}
             />
-            {value !== none && <Item icon="copy" label="Copy" onSelect={copy} />}
+            {value !== null && <Item icon="copy" label="Copy" onSelect={copy} />}
           </Menu.Popup>
         </Menu.Positioner>
       </Menu.Portal>
