@@ -141,21 +141,37 @@ function PhonePage(props: DrawerProps): ReactNode {
   );
 }
 
-function Head({ title, eyebrow, marks, position, onNext, onPrevious, onClose }: DrawerProps): ReactNode {
+function Head(props: DrawerProps): ReactNode {
+  const { title, eyebrow, marks } = props;
+  const name = (
+    <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2.5 gap-y-1 pt-0.5">
+      {title}
+      {marks}
+    </div>
+  );
+  return (
+    <div className="border-line border-b px-4 py-3 tablet:px-6">
+      <div className="flex items-start gap-2">
+        {eyebrow === undefined ? (
+          name
+        ) : (
+          <div className="min-w-0 flex-1 pt-1.5 text-size-12 text-text-2 [overflow-wrap:anywhere] [&_time]:whitespace-normal">
+            {eyebrow}
+          </div>
+        )}
+        <Moves {...props} />
+      </div>
+      {eyebrow === undefined ? null : name}
+    </div>
+  );
+}
+
+function Moves({ position, onNext, onPrevious, onClose }: DrawerProps): ReactNode {
   const moves = onNext !== undefined || onPrevious !== undefined || position !== undefined;
   return (
-    <div className="flex items-start gap-2 border-line border-b px-4 py-3 tablet:px-6">
-      <div className="min-w-0 flex-1">
-        {eyebrow === undefined ? null : (
-          <div className="mb-1 text-size-12 text-text-2 [overflow-wrap:anywhere]">{eyebrow}</div>
-        )}
-        <div className="flex min-w-0 flex-wrap items-center gap-x-2.5 gap-y-1">
-          {title}
-          {marks}
-        </div>
-      </div>
+    <div className="-mr-2 flex flex-none items-center gap-1">
       {position === undefined ? null : (
-        <span className="whitespace-nowrap pt-[5px] text-size-12 text-text-3">{position}</span>
+        <span className="whitespace-nowrap pr-1 text-size-12 text-text-3">{position}</span>
       )}
       {moves ? (
         <>

@@ -24,12 +24,12 @@ export function Strip({ numbers, label, size = 'large' }: StripProps): ReactNode
   return (
     <div role="group" aria-label={label}>
       <dl
-        className={`grid border-line border-y tablet:flex tablet:flex-wrap ${size === 'large' ? 'grid-cols-2' : 'grid-cols-3'}`}
+        className={`grid overflow-hidden border-line border-y tablet:flex tablet:flex-wrap ${size === 'large' ? 'grid-cols-2' : 'grid-cols-3'}`}
       >
         {numbers.map(({ label: name, value, beside, note, key }, index) => (
           <div
             key={key ?? (typeof name === 'string' ? name : index)}
-            className="flex min-w-0 flex-col gap-0.5 border-line-subtle py-3 pr-4 tablet:border-line tablet:border-l tablet:px-4 tablet:first:border-l-0 tablet:first:pl-0"
+            className="flex min-w-0 flex-col gap-0.5 border-line-subtle py-3 pr-4 tablet:-ml-px tablet:border-line tablet:border-l tablet:px-4 tablet:first:ml-0 tablet:first:border-l-0 tablet:first:pl-0"
           >
             <dt className="text-size-12 text-text-3">{name}</dt>
             <dd className="flex items-baseline gap-1.5">

@@ -27,7 +27,7 @@ export function ClassMark({ value }: ClassMarkProps): ReactNode {
       <svg viewBox="0 0 10 10" width={10} height={10} className="flex-none" aria-hidden>
         {Object.hasOwn(dots, value) ? dots[value as FindingClass] : ring}
       </svg>
-      {value}
+      <span className="self-baseline">{value}</span>
     </span>
   );
 }

@@ -62,8 +62,10 @@ export function SeverityMark({ severity, count: number, short, chip, bare }: Sev
       <svg viewBox="0 0 12 12" width={12} height={12} className={`flex-none ${mark}`} aria-hidden>
         {glyphs[severity]}
       </svg>
-      {hidden ? <span className="sr-only">{word}</span> : word}
-      {number === undefined ? null : <span>{short ? shortCount(number) : count(number)}</span>}
+      <span className={hidden ? 'sr-only' : 'self-baseline'}>{word}</span>
+      {number === undefined ? null : (
+        <span className="self-baseline">{short ? shortCount(number) : count(number)}</span>
+      )}
     </span>
   );
 }

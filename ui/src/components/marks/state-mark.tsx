@@ -24,7 +24,10 @@ const looks: Record<State, { icon: IconName; color: string }> = {
   skipped: { icon: 'state-skipped', color: 'text-state-pending' },
 };
 
-/** Icon and word of a state. The mark of what runs turns, but not with reduced motion. */
+/**
+ * Icon and word of a state. The mark of what runs turns, but not with reduced motion. The word gives the baseline: that of
+ * the icon would raise the mark beside other text.
+ */
 export function StateMark({ state, by, word, bare }: StateMarkProps): ReactNode {
   const { icon, color } = looks[state];
   const text = word ?? capitalized(state);
@@ -35,8 +38,10 @@ export function StateMark({ state, by, word, bare }: StateMarkProps): ReactNode 
       title={bare ? text : undefined}
     >
       <Icon name={icon} className={spin} />
-      <span className={bare ? 'sr-only' : ''}>{text}</span>
-      {by === undefined || bare ? null : <span className="font-normal text-text-3">by {by}</span>}
+      <span className={bare ? 'sr-only' : 'self-baseline'}>{text}</span>
+      {by === undefined || bare ? null : (
+        <span className="self-baseline font-normal text-text-3">by {by}</span>
+      )}
     </span>
   );
 }

@@ -31,7 +31,7 @@ export function TargetText({ text, cut = 'end', max = shownAtOnce, mono, wrap }:
   const title = shown === visible ? undefined : visible;
   return (
     <>
-      <bdi dir="auto" className={look} title={title}>
+      <bdi dir="auto" className={`relative ${look}`} title={title}>
         {shown === visible || long ? (
           shown
         ) : (

@@ -5,7 +5,6 @@ import { Drawer } from '../../components/controls/drawer.tsx';
 import { KeyValues } from '../../components/layout/key-values.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Section } from '../../components/layout/section.tsx';
-import { Strip } from '../../components/layout/strip.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
 import { Empty } from '../../components/states/empty.tsx';
@@ -71,8 +70,18 @@ function Rules({ data: { alerts, values } }: { data: Alerts }): ReactNode {
           />
         }
       />
-      <Section title="Values now" note="of the whole service">
-        <Strip label="Values that rules can use" size="normal" numbers={shownValues(values)} />
+      <Section title="Values now" note="of the whole service, for conditions" className="max-w-(--reading)">
+        <KeyValues
+          rows={shownValues(values).map(({ name, label, value }) => ({
+            key: name,
+            label: (
+              <>
+                {label} <Mono className="max-tablet:hidden">{name}</Mono>
+              </>
+            ),
+            value,
+          }))}
+        />
       </Section>
       {open === undefined ? null : (
         <RuleDrawer
@@ -88,7 +97,7 @@ function Rules({ data: { alerts, values } }: { data: Alerts }): ReactNode {
 }
 
 const columns: readonly Column<Rule>[] = [
-  { id: 'state', head: 'State', width: 108, priority: 0, cell: (rule) => <RuleState rule={rule} /> },
+  { id: 'state', head: 'State', width: 132, priority: 0, cell: (rule) => <RuleState rule={rule} /> },
   {
     id: 'name',
     head: 'Alert',

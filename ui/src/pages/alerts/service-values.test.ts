@@ -8,7 +8,7 @@ it('gives values their words and units', () => {
     free_space_mb: 1000,
     oldest_queued_seconds: 0,
   });
-  expect(shown.map(({ key, value }) => [key, value])).toEqual([
+  expect(shown.map(({ name, value }) => [name, value])).toEqual([
     ['error_rate', '99 %'],
     ['queue_length', '1,200'],
     ['oldest_queued_seconds', '0 s'],
@@ -21,5 +21,5 @@ it('an unknown value is no zero', () => {
 });
 
 it('shows values that it does not know', () => {
-  expect(shownValues({ load: 3 })).toEqual([{ key: 'load', label: 'load', value: '3', note: 'load' }]);
+  expect(shownValues({ load: 3 })).toEqual([{ name: 'load', label: 'load', value: '3' }]);
 });

@@ -2,10 +2,9 @@ import { duration } from '../../format/durations.ts';
 import { absent, bytes, count, sharePercent } from '../../format/numbers.ts';
 
 interface ShownValue {
-  key: string;
+  name: string;
   label: string;
   value: string;
-  note: string;
 }
 
 type Values = Readonly<Record<string, number | null | undefined>>;
@@ -33,6 +32,6 @@ export function shownValues(values: Values): ShownValue[] {
     ...others.map((name) => [name, name, String] as const),
   ].map(([name, label, write]) => {
     const value = values[name];
-    return { key: name, label, value: typeof value === 'number' ? write(value) : absent, note: name };
+    return { name, label, value: typeof value === 'number' ? write(value) : absent };
   });
 }

@@ -72,7 +72,7 @@ function NothingRecorded(): ReactNode {
 }
 
 const columns: readonly Column<AuditRecord>[] = [
-  { id: 'time', head: 'Time', width: 156, priority: 0, cell: ({ timestamp }) => <TimeText at={timestamp} /> },
+  { id: 'time', head: 'Time', width: 176, priority: 0, cell: ({ timestamp }) => <TimeText at={timestamp} /> },
   { id: 'outcome', head: 'Outcome', width: 92, priority: 1, cell: (record) => <Outcome record={record} /> },
   {
     id: 'actor',
@@ -109,13 +109,13 @@ const columns: readonly Column<AuditRecord>[] = [
     id: 'ip',
     head: 'From',
     title: 'Address of the client',
-    width: 112,
+    width: 128,
     priority: 4,
     cell: ({ request }) =>
       request === null ? (
         <span className="text-text-3">–</span>
       ) : (
-        <TargetText text={request.ip} cut="middle" max={24} mono />
+        <TargetText text={request.ip} cut="middle" max={16} mono />
       ),
   },
 ];

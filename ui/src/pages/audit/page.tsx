@@ -63,11 +63,11 @@ function Filters(): ReactNode {
       <div className="tablet:w-36">
         <Select label="Outcome" value={outcome} onChange={setOutcome} options={outcomeOptions} />
       </div>
-      <div className="tablet:w-36">
+      <div className="max-tablet:col-span-2 tablet:w-36">
         <Select label="Period" value={since} onChange={setSince} options={periodOptions} />
       </div>
-      <TextFilter name="actor" label="Actor" placeholder="Actor: id, name or type" />
-      <TextFilter name="resource" label="Resource" placeholder="Resource, scan:20261006-…" />
+      <TextFilter name="actor" label="Actor" placeholder="Id, name or type of an actor" />
+      <TextFilter name="resource" label="Resource" placeholder="Resource, scan:…" />
       {isActive ? (
         <Button
           variant="ghost"
@@ -93,7 +93,7 @@ function TextFilter({
 }): ReactNode {
   const [text, setText] = useSearchParam(name);
   return (
-    <div className="min-w-0 tablet:w-52">
+    <div className="min-w-0 max-tablet:col-span-2 tablet:w-52">
       <TextInput
         type="search"
         label={label}

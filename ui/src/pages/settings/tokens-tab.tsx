@@ -65,7 +65,7 @@ function Tokens({ tokens }: { tokens: readonly Token[] }): ReactNode {
       )}
       <DataTable
         label="Tokens"
-        columns={columnsOf(tokenId, setRevoking)}
+        columns={columnsOf(tokenId, setRevoking).filter(({ id }) => id !== 'state' || all === 'true')}
         rows={shown}
         rowKey={({ token_id }) => token_id}
         dense={false}
@@ -96,7 +96,7 @@ function columnsOf(ownId: string | null, revoke: (token: Token) => void): Column
     {
       id: 'name',
       head: 'Name',
-      width: 160,
+      width: 220,
       grow: 2,
       priority: 0,
       cell: (token) => <Name token={token} isOwn={token.token_id === ownId} />,
@@ -106,7 +106,7 @@ function columnsOf(ownId: string | null, revoke: (token: Token) => void): Column
       id: 'scopes',
       head: 'Scopes',
       width: 200,
-      grow: 3,
+      grow: 2,
       priority: 1,
       cell: ({ scopes }) => scopes.join(', '),
     },
@@ -121,7 +121,7 @@ function columnsOf(ownId: string | null, revoke: (token: Token) => void): Column
     {
       id: 'expires',
       head: 'Expires',
-      width: 104,
+      width: 160,
       priority: 3,
       cell: ({ expires_at }) => (expires_at === null ? 'never' : <TimeText at={expires_at} relative />),
     },
@@ -139,8 +139,7 @@ function columnsOf(ownId: string | null, revoke: (token: Token) => void): Column
     },
     {
       id: 'actions',
-      head: '',
-      title: 'Actions',
+      head: 'Actions',
       width: 84,
       align: 'right',
       priority: 0,
