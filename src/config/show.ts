@@ -12,20 +12,51 @@ export interface ShownSetting {
   origin: string;
 }
 
+/** A setting with what is known of its key. */
+export interface DescribedSetting extends ShownSetting {
+  default: ConfigValue;
+  /** Whether its value is, or contains, a secret. */
+  secret: boolean;
+  description: string;
+}
+
+/** Stands for secrets at the command line. */
 const hidden = '(hidden)';
+/** Stands for secrets in the API. */
+const masked = '••••';
 const keysByPath = new Map<string, ConfigKey>(configKeys.map((key) => [key.path, key]));
 
 /** Every effective setting, in the order of `configKeys`; secrets are hidden. */
-export function showSettings({ config, origins }: LoadedConfig): ShownSetting[] {
+export function showSettings(
+  { config, origins }: Pick<LoadedConfig, 'config' | 'origins'>,
+  mask = hidden,
+): ShownSetting[] {
   return configPaths(config).map((path) => {
     const value = valueAt(config, path);
     const key = keysByPath.get(path);
     return {
       key: path,
-      value: key ? writtenValue(key, value) : value,
+      value: key ? writtenValue(key, value, mask) : value,
       origin: origins.get(path) ?? 'default',
     };
   });
+}
+
+/** The same with default, description and whether it is secret. */
+export function describeSettings(loaded: Pick<LoadedConfig, 'config' | 'origins'>): DescribedSetting[] {
+  return showSettings(loaded, masked).map((setting) => {
+    const key = keysByPath.get(setting.key);
+    return {
+      ...setting,
+      default: key ? ((key.default ?? null) as ConfigValue) : null,
+      secret: key ? isSecret(key) : false,
+      description: key?.description ?? 'Default of an option of a module.',
+    };
+  });
+}
+
+function isSecret({ secret = false, members = {} }: Pick<Shown, 'secret' | 'members'>): boolean {
+  return secret || Object.values(members).some(isSecret);
 }
 
 /** Properties of a key or member that decide how it is shown. */
@@ -36,23 +67,23 @@ interface Shown {
 }
 
 /** The value as written in a file. */
-export function writtenValue(form: Shown, value: ConfigValue): ConfigValue {
+export function writtenValue(form: Shown, value: ConfigValue, mask = hidden): ConfigValue {
   if (value === null) return null;
   const { members } = form;
-  if (form.secret) return isMap(value) ? eachValue(value, () => hidden) : hidden;
+  if (form.secret) return isMap(value) ? eachValue(value, () => mask) : mask;
   if (form.type === 'duration') return formatDuration(Number(value));
   if (form.type === 'size') return formatByteSize(Number(value));
-  if (form.type === 'url') return withoutPassword(String(value));
+  if (form.type === 'url') return withoutPassword(String(value), mask);
   if (!members) return value;
-  const entry = (given: ConfigValue) => writtenEntry(members, given);
+  const entry = (given: ConfigValue) => writtenEntry(members, given, mask);
   if (form.type === 'group') return entry(value);
   return Array.isArray(value) ? value.map(entry) : eachValue(value, entry);
 }
 
-function writtenEntry(members: Members, entry: ConfigValue): ConfigValue {
+function writtenEntry(members: Members, entry: ConfigValue, mask: string): ConfigValue {
   return eachValue(entry, (value, name) => {
     const member = members[name];
-    return member ? writtenValue(member, value) : value;
+    return member ? writtenValue(member, value, mask) : value;
   });
 }
 
@@ -61,10 +92,10 @@ function eachValue(map: ConfigValue, show: (value: ConfigValue, name: string) =>
   return Object.fromEntries(values.map(([name, value]) => [name, show(value, name)]));
 }
 
-function withoutPassword(text: string): string {
+function withoutPassword(text: string, mask: string): string {
   const url = URL.parse(text);
   if (!url || (url.username === '' && url.password === '')) return text;
   url.username = '';
   url.password = '';
-  return url.href.replace('://', `://${hidden}@`);
+  return url.href.replace('://', `://${mask}@`);
 }

@@ -22,6 +22,9 @@ export interface ModuleInfo {
 
 /** Graphs and profiles in force: those of the service, and the additional ones of tenants. */
 export interface Libraries {
+  builtin: GraphLibrary;
+  /** Of the process that reads the folders: it decides where those of its user are. */
+  env: NodeJS.ProcessEnv;
   service: GraphLibrary;
   tenants: ReadonlyMap<string, GraphLibrary>;
 }
@@ -43,6 +46,8 @@ export class Installed {
   registry: Registry;
   libraries: Libraries;
   plugins: readonly LoadedPlugin[];
+  /** Changes of files run one after another. */
+  #changing: Promise<unknown> = Promise.resolve();
 
   constructor({ registry, libraries, plugins }: InForce, license: License) {
     this.registry = registry;
@@ -56,6 +61,32 @@ export class Installed {
     this.registry = registry;
     this.libraries = libraries;
     this.plugins = plugins;
+  }
+
+  /**
+   * Changes files of graphs or profiles, then puts the files of all folders in force.
+   * @throws what `work` throws
+   */
+  change<T>(config: Config, work: () => Promise<T>): Promise<T> {
+    const run = this.#changing.then(async () => {
+      const result = await work();
+      await this.#readFolders(config);
+      return result;
+    });
+    this.#changing = run.catch(() => undefined);
+    return run;
+  }
+
+  /** Puts the files of the folders in force: those that were changed while others were read. */
+  readFolders(config: Config): Promise<void> {
+    return this.change(config, async () => undefined);
+  }
+
+  async #readFolders(config: Config): Promise<void> {
+    const { registry, libraries } = this;
+    const read = await readLibraries(libraries.builtin, registry, config, libraries, libraries.env);
+    // A reload has read them meanwhile, with its modules.
+    if (this.registry === registry) this.libraries = read;
   }
 
   /** With the current limits. */
@@ -104,7 +135,7 @@ export async function readLibraries(
     const old = before?.tenants.get(tenant) ?? null;
     tenants.set(tenant, await service.withInstalled(tenantFolders(dir as string, tenant), registry, old));
   }
-  return { service, tenants };
+  return { builtin, env, service, tenants };
 }
 
 /** Rejected files, deduplicated. */

@@ -32,6 +32,7 @@ export interface ReloadObserver {
  */
 export class Settings {
   readonly #config: Config;
+  readonly #origins: Map<string, string>;
   readonly #read: (() => Promise<LoadedConfig>) | null;
   readonly #log: ServerLog;
   readonly #steps = new Map<string, ReloadStep>();
@@ -41,17 +42,23 @@ export class Settings {
 
   /** @param read reads the settings from their source; null if there is none */
   constructor(
-    { config }: Pick<LoadedConfig, 'config'>,
+    { config, origins }: Pick<LoadedConfig, 'config' | 'origins'>,
     read: (() => Promise<LoadedConfig>) | null,
     log: ServerLog,
   ) {
     this.#config = config;
+    this.#origins = new Map(origins);
     this.#read = read;
     this.#log = log;
   }
 
   get config(): Config {
     return this.#config;
+  }
+
+  /** Where the values in force come from, as in `LoadedConfig`. */
+  get origins(): Map<string, string> {
+    return this.#origins;
   }
 
   /** @param name of the part, for the log */
@@ -80,7 +87,7 @@ export class Settings {
 
   async #tryReload(): Promise<ReloadReport> {
     if (!this.#read) return refused(['this server has no configuration to reload']);
-    const { config: read, warnings, alertFiles } = await this.#read();
+    const { config: read, origins, warnings, alertFiles } = await this.#read();
     const different = configPaths(this.#config, read).filter(
       (path) => JSON.stringify(valueAt(this.#config, path)) !== JSON.stringify(valueAt(read, path)),
     );
@@ -88,7 +95,10 @@ export class Settings {
     const next = structuredClone(this.#config);
     for (const path of changed) setValueAt(next, path, valueAt(read, path));
     const commits = await this.#prepare(next, new Set(changed), alertFiles);
-    for (const path of changed) setValueAt(this.#config, path, valueAt(read, path));
+    for (const path of changed) {
+      setValueAt(this.#config, path, valueAt(read, path));
+      this.#origins.set(path, origins.get(path) ?? 'default');
+    }
     const files = commits.flatMap((commit) => commit() ?? []);
     const waiting = different.filter((path) => !isReloadable(path));
     const inForce = [...new Set([...changed, ...files])];

@@ -200,6 +200,15 @@ export class ShardTable {
     return result.numUpdatedRows > 0n;
   }
 
+  /** Which worker runs a shard of which scan. */
+  async running(): Promise<{ scanId: string; worker: string | null }[]> {
+    return await this.#db
+      .selectFrom('shards')
+      .select(['scan_id as scanId', 'worker'])
+      .where('state', '=', 'running')
+      .execute();
+  }
+
   /** Running shards of workers with this id prefix. */
   async heldBy(prefix: string): Promise<(LeasedShard & { pool: string })[]> {
     const rows = await this.#db

@@ -1,21 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { type FieldProblem, invalidRequest } from '../../domain/errors.ts';
+import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { tenantPattern } from '../../domain/tenant.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import { tokenDigest, tokenScopes } from './verify-token.ts';
+import { allows, type TokenScope, tokenDigest, tokenScopes } from './verify-token.ts';
 
 export interface TokenRequest {
   name: string;
   scopes: string[];
   /** Duration text such as `90d`; null = the token never expires. */
   expiry: string | null;
+  /** What the client calls `expiry`, for problems. */
+  expiryField?: string;
   /** The only tenant of the token; null = none. */
   tenant?: string | null;
   /** The existing tenants. */
   tenants?: { enabled: boolean; tenants: readonly string[] };
+  /** The token of the client, whose rights the new one must not exceed; null or absent = no limit. */
+  grantor?: Pick<TokenRecord, 'scopes' | 'tenant'> | null;
 }
 
 export interface CreatedToken {
@@ -29,13 +33,17 @@ const idLength = 6;
 const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const secretBytes = 32;
 
-/** Creates a token; only its digest is stored. @throws PortolanError `invalid_request` */
+/**
+ * Creates a token; only its digest is stored.
+ * @throws PortolanError `invalid_request`; `insufficient_scope`, `tenant_forbidden` for more rights than the client's
+ */
 export async function createToken(
   store: Store,
   order: TokenRequest,
   now = new Date(),
 ): Promise<CreatedToken> {
   const expiresAt = checkOrder(order, now);
+  checkGrant(order);
   const id = await freeId(store);
   const token = mintToken(id);
   const record: TokenRecord = {
@@ -57,12 +65,12 @@ export async function createToken(
 
 function remarks({ tenants }: TokenRequest, { expires_at, tenant, scopes }: TokenRecord): string[] {
   const found: string[] = [];
-  if (expires_at === null) found.push('the token never expires; use --expiry 90d to limit it');
+  if (expires_at === null) found.push('the token never expires; set an expiry such as 90d to limit it');
   if (tenant !== null && !tenants?.enabled) {
     found.push('multi_tenant.enabled is not set: a token limited to a tenant cannot read any scan');
   }
   if (tenant === null && tenants?.enabled && !scopes.includes('admin')) {
-    found.push('a token without --tenant and without the scope admin cannot read the scans of any tenant');
+    found.push('a token without a tenant and without the scope admin cannot read the scans of any tenant');
   }
   return found;
 }
@@ -87,12 +95,24 @@ function checkOrder(order: TokenRequest, now: Date): string | null {
   if (tenantProblem) fields.push({ field: 'tenant', reason: tenantProblem });
   const lifetime = order.expiry === null ? null : parseDuration(order.expiry);
   if (order.expiry !== null && (lifetime === null || lifetime <= 0)) {
-    fields.push({ field: 'expiry', reason: 'must be a duration such as 90d or 12h' });
+    fields.push({ field: order.expiryField ?? 'expiry', reason: 'must be a duration such as 90d or 12h' });
   }
   if (fields.length > 0) {
     throw invalidRequest(fields.map(({ field, reason }) => `${field} ${reason}`).join('; '), fields);
   }
   return lifetime === null ? null : new Date(now.getTime() + lifetime).toISOString();
+}
+
+function checkGrant({ scopes, tenant = null, grantor = null }: TokenRequest): void {
+  if (grantor === null) return;
+  if (grantor.tenant !== null && tenant !== grantor.tenant) {
+    const text = "The new token would not be limited to the tenant of the client's token.";
+    throw new PortolanError('tenant_forbidden', text);
+  }
+  const wider = scopes.filter((scope) => !allows(grantor.scopes, [scope as TokenScope]));
+  if (wider.length === 0) return;
+  const text = `The client's token lacks the scope ${wider.join(', ')}, so it cannot grant it.`;
+  throw new PortolanError('insufficient_scope', text, { required_scopes: wider });
 }
 
 /** Why a token cannot be limited to the tenant, or null. */

@@ -18,6 +18,11 @@ const reasonTexts: Record<Blindness, string> = {
   record_damaged: 'lost from the damaged results of',
 };
 
+/** `not reached in this scan`. @param isThis whether the later of two scans could not find an item */
+export function blindnessText(reason: Blindness, isThis: boolean): string {
+  return `${reasonTexts[reason]} ${isThis ? 'this scan' : 'the earlier scan'}`;
+}
+
 /** The changes between two scans as a report has them: of limited size, whatever the size of the comparison is. */
 export async function reportChanges(
   comparison: Comparison,
@@ -173,7 +178,7 @@ async function count(items: AsyncIterable<unknown> | Iterable<unknown>): Promise
 async function notComparable(comparison: Comparison): Promise<ReportChanges['notComparable']> {
   const found = new Map<string, { reason: string; count: number; example: string }>();
   for await (const { reason, host, port, protocol, missing_in } of comparison.list('not_comparable')) {
-    const text = `${reasonTexts[reason]} ${missing_in === comparison.scan_id ? 'this scan' : 'the earlier scan'}`;
+    const text = blindnessText(reason, missing_in === comparison.scan_id);
     const entry = found.get(text) ?? {
       reason: text,
       count: 0,

@@ -1,7 +1,10 @@
 import type { FieldProblem } from '../../domain/errors.ts';
 import { type ScanStatus, scanStatuses } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ListedScan, ScanFilter, ScanPage } from '../../store/scans/scan-list.ts';
+import type { ListedScan } from '../../store/scans/listed-scans.ts';
+import { type ScanFilter, type ScanSort, scanSorts } from '../../store/scans/scan-filter.ts';
+import type { ScanPage } from '../../store/scans/scan-list.ts';
+import { readScanSort } from '../../store/scans/sorted-scans.ts';
 import { type ListPage, type PageQuery, readPage, readSince, rejectProblems } from '../paging/list-page.ts';
 import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
 
@@ -9,15 +12,19 @@ import { itemsPerTurn, nextTurn, oneByOne } from '../paging/work-turns.ts';
 export interface ListQuery extends PageQuery {
   status?: string | undefined;
   since?: string | undefined;
+  until?: string | undefined;
   tag?: string | undefined;
+  profile?: string | undefined;
   q?: string | undefined;
+  /** One of `scanSorts`, after `-` for descending. */
+  sort?: string | undefined;
 }
 
 export interface ScanList extends ListPage {
   scans: ListedScan[];
 }
 
-/** Scans, newest first. @throws PortolanError `invalid_request` with every bad parameter */
+/** Scans, newest first by default. @throws PortolanError `invalid_request` with every bad parameter */
 export async function listScans(store: Store, query: ListQuery): Promise<ScanList> {
   const filter = readFilter(query);
   const { limit, offset } = filter;
@@ -48,15 +55,29 @@ function readFilter(query: ListQuery): ScanFilter {
   const problems: FieldProblem[] = [];
   const status = readStatus(query.status, problems);
   const since = readSince(query.since, problems);
+  const until = readSince(query.until, problems, 'until');
+  const sort = readSort(query.sort, problems);
   const page = readPage(query, problems);
   rejectProblems(problems);
   return {
     ...page,
     ...(status && { status }),
     ...(since && { since }),
+    ...(until && { until }),
+    ...(sort && { sort }),
     ...(query.tag !== undefined && { tag: query.tag }),
+    ...(query.profile !== undefined && { profile: query.profile }),
     ...(query.q !== undefined && { q: query.q }),
   };
+}
+
+function readSort(given: string | undefined, problems: FieldProblem[]): ScanSort | null {
+  if (given === undefined) return null;
+  const sort = readScanSort(given);
+  if (sort === null) {
+    problems.push({ field: 'sort', reason: `must be one of ${scanSorts.join(', ')}, after - for descending` });
+  }
+  return sort;
 }
 
 function readStatus(given: string | undefined, problems: FieldProblem[]): ScanStatus | null {

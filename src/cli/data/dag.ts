@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { CheckedGraph } from '../../actions/graphs/check-graph.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Graph, GraphIssue } from '../../engine/graph/graph.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
@@ -60,25 +61,15 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     );
 }
 
-interface CheckedFile {
-  graph: Graph;
-  errors: GraphIssue[];
-  warnings: GraphIssue[];
-}
-
 /** @throws PortolanError when the file cannot be read */
-async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): Promise<CheckedFile> {
+async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): Promise<CheckedGraph> {
   const { config } = await readConfigQuietly(global);
-  const [text, { loadGraph }, { validateGraph }, registry] = await Promise.all([
+  const [text, { checkGraph }, registry] = await Promise.all([
     readGraphText(file),
-    import('../../engine/graph/graph.ts'),
-    import('../../engine/graph/validate.ts'),
+    import('../../actions/graphs/check-graph.ts'),
     loadInstalledRegistry(wiring, config),
   ]);
-  const { graph, issues } = loadGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''));
-  // References between nodes cannot be checked while the file is malformed.
-  if (issues.length > 0) return { graph, errors: issues, warnings: [] };
-  return { graph, ...validateGraph(graph, registry) };
+  return checkGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''), registry);
 }
 
 async function readGraphText(file: string): Promise<string> {
@@ -163,11 +154,15 @@ async function show(file: string, format: string, global: GlobalFlags, wiring: C
 }
 
 /** A name without a slash or an extension can be an installed graph. */
-async function findGraph(file: string, global: GlobalFlags, wiring: CliWiring): Promise<CheckedFile> {
+async function findGraph(
+  file: string,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<Pick<CheckedGraph, 'graph' | 'errors'>> {
   if (/^[\w-]+$/.test(file)) {
     const { library } = await loadInstalled(wiring, global);
     const installed = library.get(file);
-    if (installed) return { graph: installed.graph, errors: [], warnings: [] };
+    if (installed) return { graph: installed.graph, errors: [] };
   }
   return checkFile(file, global, wiring);
 }

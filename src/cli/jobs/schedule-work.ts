@@ -1,7 +1,9 @@
 import type { JobList } from '../../actions/jobs/list-jobs.ts';
+import { timesFrom } from '../../actions/jobs/preview-schedule.ts';
 import { readTyped } from '../../config/value.ts';
 import type { Job } from '../../domain/job.ts';
 import { CronSchedule, scheduleProblem } from '../../domain/time/cron.ts';
+import { cronWords } from '../../domain/time/cron-words.ts';
 import { freezeTimePattern, freezeTimeProblem } from '../../domain/time/scan-calendar.ts';
 import { instantsOf, WallClock } from '../../domain/time/wall-clock.ts';
 import type { Client } from '../session/client.ts';
@@ -90,9 +92,13 @@ export async function showNext(
     utc: time.toISOString(),
   }));
   if (flags.format === 'json') {
-    print(printableJson({ schedule: expression, zone, from: new Date(from).toISOString(), times }));
+    const inWords = { in_words: cronWords(expression) };
+    print(printableJson({ schedule: expression, zone, ...inWords, from: new Date(from).toISOString(), times }));
   } else if (times.length === 0) note('the schedule never fires before the year 10000');
-  else print(timesText(times, zone));
+  else {
+    note(`${cronWords(expression)} (${zone})`);
+    print(timesText(times, zone));
+  }
   return 0;
 }
 
@@ -113,17 +119,6 @@ function readFrom(text: string, clock: WallClock): number {
   const from = Math.min(...instantsOf(text, clock, 0));
   if (from >= 0) return from;
   throw usage(`--from: "${text}" is before 1970`);
-}
-
-/** The first run times from `from` on, inclusive. */
-function timesFrom(schedule: CronSchedule, from: number, count: number): Date[] {
-  const times: Date[] = [];
-  let time = schedule.after(new Date(from - 1));
-  while (time !== null && times.length < count) {
-    times.push(time);
-    time = schedule.after(time);
-  }
-  return times;
 }
 
 function timesText(times: readonly { local: string; utc: string }[], zone: string): string {

@@ -1,5 +1,5 @@
 import { type ListQuery, listScans, type ScanList } from '../../actions/scans/list-scans.ts';
-import type { ListedScan } from '../../store/scans/scan-list.ts';
+import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';

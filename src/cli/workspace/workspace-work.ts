@@ -4,7 +4,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { EmbeddedQueue } from '../../queue/embedded.ts';
 import { liveCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
-import type { ListedScan } from '../../store/scans/scan-list.ts';
+import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
 import { fetchResult, scanPath } from '../results/remote-result.ts';

@@ -70,6 +70,54 @@ export function scheduleProblem(text: string): string | null {
 
 const example = 'use five fields: minute hour day-of-month month day-of-week, e.g. 0 2 * * *';
 
+/** The values of a schedule's fields, ascending; null = all of them. */
+export interface CronValues {
+  minutes: number[] | null;
+  hours: number[] | null;
+  days: number[] | null;
+  months: number[] | null;
+  /** 0 = Sunday. */
+  weekdays: number[] | null;
+}
+
+const expanded: Record<string, string> = {
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+};
+
+/** @param text a valid schedule, see `scheduleProblem` */
+export function cronValues(text: string): CronValues {
+  const trimmed = text.trim();
+  const given = (expanded[trimmed.toLowerCase()] ?? trimmed).split(/[ \t]+/);
+  const [minutes = null, hours = null, days = null, ofYear = null, ofWeek = null] = fields.map((field, index) =>
+    valuesOf(field, given[index] ?? '*'),
+  );
+  return { minutes, hours, days, months: ofYear, weekdays: ofWeek };
+}
+
+function valuesOf(field: Field, text: string): number[] | null {
+  const found = new Set<number>();
+  for (const item of text.split(',')) {
+    const [range = '', step = '1'] = item.split('/');
+    const ends = range === '*' ? [field.least, lastValue(field)] : rangeOf(field, range);
+    if (typeof ends === 'string') continue;
+    const [from = field.least, to = from] = ends;
+    const last = range === '*' ? to : lastOf(field, range, to);
+    for (let value = from; value <= last; value += Number(step)) found.add(field.names === weekdays ? value % 7 : value);
+  }
+  return found.size > lastValue(field) - field.least ? null : [...found].sort((a, b) => a - b);
+}
+
+/** Sunday has two numbers. */
+function lastValue({ names, most }: Field): number {
+  return names === weekdays ? 6 : most;
+}
+
 function nicknameProblem(text: string): string | null {
   if ((nicknames as readonly string[]).includes(text.toLowerCase())) return null;
   if (text.toLowerCase() === '@reboot') {

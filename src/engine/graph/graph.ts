@@ -1,4 +1,5 @@
 import { isAlias, isMap, isNode, isPair, isSeq, type YAMLMap } from 'yaml';
+import { nearest } from '../../domain/text/nearest.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import { type Condition, compileCondition } from './condition.ts';
 import { type Position, SafeYaml } from './safe-yaml.ts';
@@ -7,6 +8,8 @@ import { type Position, SafeYaml } from './safe-yaml.ts';
 export const maxGraphBytes = 1024 * 1024;
 /** Maximum number of nodes in a graph. */
 export const maxGraphNodes = 1000;
+/** Unknown names for which a known one is suggested, per graph: comparing names takes time. */
+export const maxSuggestions = 50;
 
 /** A problem in a graph: its position and a suggested fix. */
 export interface GraphIssue extends Position {
@@ -231,12 +234,14 @@ class GraphReader {
     for (const pair of map.items) {
       const name = isPair(pair) && isNode(pair.key) ? String((pair.key as { value?: unknown }).value) : '';
       if (isAlias(pair.value) || known.includes(name)) continue;
+      const near = this.#issues.length < maxSuggestions ? nearest(name, known) : null;
       this.#issue(
         'unknown_field',
         `unknown field "${name}"; known: ${known.join(', ')}`,
         id,
         name,
         this.#of(pair.key),
+        near && `did you mean "${near}"?`,
       );
     }
   }
@@ -262,8 +267,9 @@ class GraphReader {
     nodeId: string | null,
     field: string | null,
     position: Position,
+    fix: string | null = null,
   ): void {
-    this.#issues.push({ type, message, node_id: nodeId, field, fix: null, ...position });
+    this.#issues.push({ type, message, node_id: nodeId, field, fix, ...position });
   }
 }
 

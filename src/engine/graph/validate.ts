@@ -3,16 +3,23 @@ import { isStandardKey } from '../data/data-keys.ts';
 import type { ModuleDefinition } from '../module.ts';
 import { validateOptions } from '../options.ts';
 import type { Registry } from '../registry.ts';
-import type { Graph, GraphIssue, GraphNode } from './graph.ts';
+import { type Graph, type GraphIssue, type GraphNode, maxSuggestions } from './graph.ts';
 
 export interface GraphCheck {
   errors: GraphIssue[];
   warnings: GraphIssue[];
 }
 
+/** Maximum number of dependencies of all nodes: the time of the checks grows with nodes times dependencies. */
+const maxDependencies = 10_000;
+
 /** Semantic checks: names, dependencies, options and data flow. */
 export function validateGraph(graph: Graph, registry: Registry): GraphCheck {
   const check: GraphCheck = { errors: [], warnings: [] };
+  if (graph.nodes.reduce((sum, { dependsOn }) => sum + dependsOn.length, 0) > maxDependencies) {
+    check.errors.push(issue('size', `more than ${maxDependencies} dependencies`, null, 'depends_on'));
+    return check;
+  }
   checkIds(graph, check);
   checkDependencies(graph, check);
   const modules = checkModules(graph, registry, check);
@@ -50,11 +57,11 @@ function checkIds(graph: Graph, check: GraphCheck): void {
 }
 
 function checkDependencies(graph: Graph, check: GraphCheck): void {
-  const ids = graph.nodes.map((node) => node.instanceId);
+  const ids = new Set(graph.nodes.map((node) => node.instanceId));
   for (const node of graph.nodes) {
     for (const name of node.dependsOn) {
-      if (ids.includes(name)) continue;
-      const near = nearest(name, ids);
+      if (ids.has(name)) continue;
+      const near = check.errors.length < maxSuggestions ? nearest(name, [...ids]) : null;
       const message = `depends on "${name}", which is not a node of this graph`;
       check.errors.push(issue('dependency', message, node, 'depends_on', near && `did you mean "${near}"?`));
     }
@@ -105,7 +112,7 @@ function checkModules(graph: Graph, registry: Registry, check: GraphCheck): Modu
   for (const node of graph.nodes) {
     const definition = registry.get(node.moduleType);
     if (!definition) {
-      const near = nearest(node.moduleType, registry.names());
+      const near = check.errors.length < maxSuggestions ? nearest(node.moduleType, registry.names()) : null;
       const message = `"${node.moduleType}" is not a registered module`;
       check.errors.push(issue('module', message, node, 'module_type', near && `did you mean "${near}"?`));
       continue;
@@ -121,10 +128,19 @@ function checkModules(graph: Graph, registry: Registry, check: GraphCheck): Modu
     }
     for (const problem of validateOptions(definition.options, node.config).problems) {
       const message = `option ${problem.field} of ${definition.name} ${problem.reason}`;
-      check.errors.push(issue('option', message, node, `config.${problem.field}`));
+      check.errors.push(
+        issue('option', message, node, `config.${problem.field}`, optionFix(problem.field, definition, check)),
+      );
     }
   }
   return modules;
+}
+
+/** For a mistyped option. */
+function optionFix(name: string, { options }: ModuleDefinition, { errors }: GraphCheck): string | null {
+  if (Object.hasOwn(options, name) || errors.length >= maxSuggestions) return null;
+  const near = nearest(name, Object.keys(options));
+  return near && `did you mean "${near}"?`;
 }
 
 /** IDs of all direct and indirect dependencies of a node. */

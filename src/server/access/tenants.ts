@@ -115,6 +115,19 @@ function mayActFor({ tenant, scopes }: TokenRecord, name: string): boolean {
   return tenant === null ? scopes.includes('admin') : tenant === name;
 }
 
+/**
+ * Where tenants are switched off, the token of one must not reach what belongs to the whole service.
+ * @throws PortolanError `tenant_forbidden`
+ */
+export function checkTokenTenant(
+  { tenant }: Pick<TenantContext, 'tenant'>,
+  token: TokenRecord | null,
+  what: string,
+): void {
+  if (!token?.tenant || token.tenant === tenant) return;
+  throw new PortolanError('tenant_forbidden', `The token is not valid for ${what} of the service.`);
+}
+
 /** @returns null without the header @throws PortolanError `invalid_request` */
 function tenantHeader({ rawHeaders }: RequestHead): string | null {
   const values = rawHeaders.filter(

@@ -26,6 +26,8 @@ declare module 'fastify' {
     openAnswer: OpenRequest | null;
     /** The error of the response. */
     refusal: PortolanError | null;
+    /** What the request changes, for its audit record; null if its path and body say all. */
+    change: RequestChange | null;
     /** `unknown field: x` per unknown member of the body, `unknown parameter: x` per unknown query parameter. */
     unknownFields: string[];
   }
@@ -56,6 +58,13 @@ declare module 'fastify' {
     /** Errors of the handler, in addition to those of validation and access. */
     refusals?: ErrorCode[];
   }
+}
+
+/** An object that a request changes. Without secrets. */
+export interface RequestChange {
+  type: string;
+  id: string | null;
+  details?: Record<string, unknown>;
 }
 
 /** A pending request; `at` is its index in the list, -1 once removed. */

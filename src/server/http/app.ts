@@ -21,6 +21,9 @@ import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './req
 import { compileValidator, unknownFields } from './request/validation.ts';
 import { alertRoutes } from './resources/alerts.ts';
 import { auditRoutes } from './resources/audit.ts';
+import { configRoutes } from './resources/config.ts';
+import { dagRoutes } from './resources/dags.ts';
+import { dashboardRoutes } from './resources/dashboard.ts';
 import { diffRoutes } from './resources/diff.ts';
 import { docsPageRoutes } from './resources/docs-page.ts';
 import { eventRoutes } from './resources/events.ts';
@@ -35,11 +38,14 @@ import { pluginRoutes } from './resources/plugins.ts';
 import { profileRoutes } from './resources/profiles.ts';
 import { recordRoutes } from './resources/records.ts';
 import { scanRoutes } from './resources/scans.ts';
+import { scheduleRoutes } from './resources/schedules.ts';
 import { sessionRoutes } from './resources/session.ts';
 import { shardRowRoutes } from './resources/shard-rows.ts';
+import { tokenRoutes } from './resources/tokens.ts';
 import { uiRoutes } from './resources/ui.ts';
 import { versionRoutes } from './resources/version.ts';
 import { vulndbRoutes } from './resources/vulndb.ts';
+import { workerRoutes } from './resources/workers.ts';
 import { workspaceRoutes } from './resources/workspace.ts';
 import { ResponseDeadline } from './response-deadline.ts';
 import { completeRoute, handlerTimeoutMs, KnownPaths, pathOf, requireAccess, routeOf } from './routes.ts';
@@ -102,6 +108,7 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
   app.decorateRequest('space', null as never);
   app.decorateRequest('clientAddress', '');
   app.decorateRequest('unknownFields', null as never);
+  app.decorateRequest('change', null);
   audited.addHooks(app);
   new ResponseDeadline(handlerTimeoutMs).addHooks(app);
   app.addHook('onRequest', check);
@@ -165,12 +172,18 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   eventRoutes(app, context);
   workspaceRoutes(app, context);
   moduleRoutes(app, installed);
-  profileRoutes(app);
+  profileRoutes(app, context, installed);
+  dagRoutes(app, context, installed);
   pluginRoutes(app, context);
   vulndbRoutes(app, context);
   alertRoutes(app, context);
   notificationRoutes(app, context);
   auditRoutes(app, context);
+  tokenRoutes(app, context);
+  configRoutes(app, context);
+  workerRoutes(app, context);
+  scheduleRoutes(app, context);
+  dashboardRoutes(app, context);
   shardRowRoutes(app, context);
 }
 

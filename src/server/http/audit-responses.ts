@@ -142,6 +142,7 @@ function recordOf(request: FastifyRequest, reply: FastifyReply, config: RouteCon
     },
     resource: resourceOf(request, reply),
     details: {
+      ...request.change?.details,
       ...(request.method === 'POST' && submissionFacts(request.body, config, refusal)),
       ...(refusal && rejectionFacts(refusal)),
       ...unprovenClaim(request.raw),
@@ -156,9 +157,11 @@ const kinds: Record<string, string> = {
   profiles: 'profile',
   dags: 'dag',
   plugins: 'plugin',
+  tokens: 'token',
 };
 
 function resourceOf(request: FastifyRequest, reply: FastifyReply): AuditEvent['resource'] {
+  if (request.change) return { type: request.change.type, id: request.change.id };
   const { scan_id: scanId, job_id: jobId } = (request.params ?? {}) as Record<string, string | undefined>;
   if (scanId !== undefined) return { type: 'scan', id: scanIdPattern.test(scanId) ? scanId : null };
   if (jobId !== undefined) return { type: 'job', id: jobIdPattern.test(jobId) ? jobId : null };

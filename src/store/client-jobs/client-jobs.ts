@@ -1,8 +1,8 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { JobStatus } from '../../domain/job.ts';
 import { deleteInSteps } from '../delete-in-steps.ts';
 import type { Tables } from '../schema/tables.ts';
-import { inView, type TenantView } from '../tenant-view.ts';
+import { inView, searchedInView, type TenantView } from '../tenant-view.ts';
 import { type JobFilter, JobLister, type JobPage } from './job-list.ts';
 import { listedColumns, type StoredJob, storedJob } from './job-row.ts';
 
@@ -11,6 +11,9 @@ export type NewJob = Pick<
   StoredJob,
   'job_id' | 'type' | 'schedule' | 'pool' | 'name' | 'next_run_at' | 'created_at' | 'created_by'
 > & { params: Record<string, unknown>; zone: string };
+
+/** A job whose scan request names something. */
+export type NamingJob = Pick<StoredJob, 'job_id' | 'name' | 'schedule'>;
 
 /** Jobs that clients submitted. */
 export class ClientJobTable {
@@ -67,6 +70,23 @@ export class ClientJobTable {
     return (await this.get(jobId))?.params ?? null;
   }
 
+  /** Unfinished jobs whose scan request names a graph or profile, newest first. */
+  async naming(member: 'dag' | 'profile', name: string): Promise<NamingJob[]> {
+    const rows = await this.#db
+      .selectFrom('client_jobs')
+      .select(['job_id', 'name', 'schedule', 'params'])
+      .where('status', 'in', ['pending', 'running'])
+      .where(searchedInView(this.#view))
+      .where(sql<boolean>`params like ${`%${JSON.stringify(member)}:${escaped(JSON.stringify(name))}%`} escape '\\'`)
+      .orderBy('created_at', 'desc')
+      .execute();
+    // The text may occur elsewhere in the request.
+    const named = rows.filter(
+      ({ params }) => (JSON.parse(params) as Record<string, unknown>)[member] === name,
+    );
+    return named.map(({ job_id, name: title, schedule }) => ({ job_id, name: title, schedule }));
+  }
+
   /** Newest first. @throws PortolanError `invalid_request` for a malformed `cursor` */
   async list(filter: JobFilter): Promise<JobPage> {
     return await new JobLister(this.#db, this.#view).list(filter);
@@ -118,4 +138,9 @@ export class ClientJobTable {
   #update(jobId: string) {
     return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
   }
+}
+
+/** A text in a pattern of `like`. */
+function escaped(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
 }

@@ -25,7 +25,10 @@ const windowRows = 5000;
 export const newestOfAll: CursorPosition = { createdAt: '9999', id: '' };
 
 /** Windows of a list, newest first; yields to the event loop after each. */
-async function* windows(list: SearchedList<unknown>, start: CursorPosition): AsyncGenerator<AgeRange> {
+export async function* windows(
+  list: Pick<SearchedList<unknown>, 'nthBefore'>,
+  start: CursorPosition,
+): AsyncGenerator<AgeRange> {
   for (let before: CursorPosition | null = start; before !== null; await setImmediate()) {
     const from: CursorPosition | null = await list.nthBefore(before, windowRows);
     yield { before, from };

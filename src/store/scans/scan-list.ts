@@ -1,6 +1,5 @@
-import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
-import { invalidRequest } from '../../domain/errors.ts';
-import { type Scan, type ScanStatus, scanIdPattern } from '../../domain/scan.ts';
+import type { Kysely } from 'kysely';
+import { scanIdPattern } from '../../domain/scan.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
 import { RowCounts } from '../row-counts.ts';
@@ -14,24 +13,9 @@ import {
   type SearchedList,
   stepBack,
 } from './age-windows.ts';
-import { type StoredScan, scanFromRow, shortColumns } from './scan-row.ts';
-
-export interface ScanFilter {
-  status?: ScanStatus;
-  /** ISO 8601, inclusive. */
-  since?: string;
-  tag?: string;
-  /** Substring of the name or of a target, ASCII case-insensitive. */
-  q?: string;
-  limit: number;
-  /** Scans to skip; not used together with `cursor`. */
-  offset: number;
-  /** `nextCursor` of the previous page. */
-  cursor?: string;
-}
-
-/** A listed scan: with very many targets only the first ones and their number. */
-export type ListedScan = Scan & { targets_total?: number };
+import { type ListedRow, type ListedScan, listedScan, selectListed } from './listed-scans.ts';
+import { type Filters, isIndexed, isInRange, matching, type ScanFilter } from './scan-filter.ts';
+import { readSorted } from './sorted-scans.ts';
 
 export interface ScanPage {
   scans: ListedScan[];
@@ -41,9 +25,7 @@ export interface ScanPage {
   nextCursor: string | null;
 }
 
-type Filters = Pick<ScanFilter, 'status' | 'since' | 'tag' | 'q'>;
-
-/** Scans newest first, by page and filter. */
+/** Scans by page and filter, newest first by default. */
 export class ScanLister {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -54,11 +36,7 @@ export class ScanLister {
     this.#view = view;
   }
 
-  /**
-   * Newest first.
-   *
-   * @throws PortolanError `invalid_request` for a malformed `cursor` or `since`
-   */
+  /** @throws PortolanError `invalid_request` for a malformed `cursor` or time */
   async list(filter: ScanFilter): Promise<ScanPage> {
     const total = await this.#count(filter);
     return { ...(await this.listPart(filter)), total };
@@ -66,6 +44,10 @@ export class ScanLister {
 
   /** Page without the total: a caller that reads many pages needs the total only once. */
   async listPart(filter: ScanFilter): Promise<Omit<ScanPage, 'total'>> {
+    const { sort } = filter;
+    if (sort !== undefined && !(sort.by === 'created_at' && sort.descending)) {
+      return await readSorted({ db: this.#db, view: this.#view, list: this.#searched(filter) }, filter, sort);
+    }
     const rows = await this.#page(filter);
     const scans = rows.slice(0, filter.limit).map(listedScan);
     const last = scans.at(-1);
@@ -79,8 +61,8 @@ export class ScanLister {
   }
 
   async #count(filter: ScanFilter): Promise<number> {
-    const { status, since } = filter;
-    if (isIndexed(filter) && since === undefined)
+    const { status, since, until } = filter;
+    if (isIndexed(filter) && since === undefined && until === undefined)
       return (await new RowCounts(this.#db, this.#view).of('scans', status)).total;
     // PostgreSQL searches without blocking the event loop.
     if (isIndexed(filter) || isPostgres(this.#db))
@@ -135,18 +117,7 @@ export class ScanLister {
   }
 
   async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedRow[]> {
-    return await this.#db
-      .selectFrom('scans')
-      .select(shortColumns)
-      // Does not even read megabytes of targets.
-      .select((e) => {
-        const listing = e.selectFrom('scan_listings').whereRef('scan_listings.scan_id', '=', 'scans.scan_id');
-        return [
-          e.fn.coalesce(listing.select('scan_listings.targets'), 'scans.targets').as('targets'),
-          listing.select('targets_total').as('targets_total'),
-        ];
-      })
-      .where(inView(this.#view))
+    return await selectListed(this.#db, this.#view)
       .where(matching(filter))
       .where(isInRange(range))
       .orderBy('created_at', 'desc')
@@ -155,63 +126,4 @@ export class ScanLister {
       .offset(offset)
       .execute();
   }
-}
-
-type ListedRow = StoredScan & { targets_total: number | null };
-
-function listedScan(row: ListedRow): ListedScan {
-  const scan = scanFromRow(row);
-  return row.targets_total === null ? scan : { ...scan, targets_total: Number(row.targets_total) };
-}
-
-/** Whether an index yields the matching scans in list order. */
-function isIndexed({ tag, q }: Filters): boolean {
-  return tag === undefined && q === undefined;
-}
-
-function isInRange({ before, from }: AgeRange) {
-  return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
-    const position = e.refTuple('created_at', 'scan_id');
-    return e.and([
-      ...(before === newestOfAll ? [] : [e(position, '<', e.tuple(before.createdAt, before.id))]),
-      ...(from === null ? [] : [e(position, '>=', e.tuple(from.createdAt, from.id))]),
-    ]);
-  };
-}
-
-function matching(filter: Filters) {
-  const since = filter.since === undefined ? null : isoTime(filter.since);
-  return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
-    const conditions: Expression<SqlBool>[] = [];
-    if (filter.status !== undefined) conditions.push(e('status', '=', filter.status));
-    if (since !== null) conditions.push(e('created_at', '>=', since));
-    if (filter.tag !== undefined) {
-      conditions.push(
-        e.exists(
-          e
-            .selectFrom('scan_tags')
-            .select('scan_tags.scan_id')
-            .where('tag', '=', filter.tag)
-            .whereRef('scan_tags.scan_id', '=', 'scans.scan_id'),
-        ),
-      );
-    }
-    if (filter.q !== undefined) {
-      conditions.push(sql<SqlBool>`lower(searchable) like lower(${likePattern(filter.q)}) escape '\\'`);
-    }
-    return e.and(conditions);
-  };
-}
-
-function likePattern(substring: string): string {
-  return `%${substring.replace(/[\\%_]/g, '\\$&')}%`;
-}
-
-/** Stored times are `Date.toISOString` texts, which sort like times; normalizes others. */
-function isoTime(text: string): string {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) {
-    throw invalidRequest('The time is malformed.', [{ field: 'since', reason: 'not an ISO 8601 time' }]);
-  }
-  return time.toISOString();
 }

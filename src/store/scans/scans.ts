@@ -7,12 +7,16 @@ import {
   scanLogFields,
   unknownOrigin,
 } from '../../domain/scan-origin.ts';
+import type { CursorPosition } from '../cursor.ts';
 import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
+import { endedScans, type EndedScan } from './ended-scans.ts';
+import { type ListedScan, scansWithIds } from './listed-scans.ts';
 import { isHere } from './scan-ages.ts';
-import { type ScanFilter, ScanLister, type ScanPage } from './scan-list.ts';
+import type { ScanFilter } from './scan-filter.ts';
+import { ScanLister, type ScanPage } from './scan-list.ts';
 import { listingOf } from './scan-listing.ts';
 import {
   newScanRow,
@@ -189,6 +193,16 @@ export class ScanTable {
    */
   async list(filter: ScanFilter): Promise<ScanPage> {
     return await new ScanLister(this.#db, this.#view).list(filter);
+  }
+
+  /** Completed scans before a position, newest first. */
+  async ended(before: CursorPosition, limit: number): Promise<EndedScan[]> {
+    return await endedScans(this.#db, this.#view, before, limit);
+  }
+
+  /** Scans by id, in that order, as in lists; without those that do not exist. */
+  async listed(ids: readonly string[]): Promise<ListedScan[]> {
+    return await scansWithIds(this.#db, this.#view, ids);
   }
 
   /** Page without the total: a caller that reads many pages needs the total only once. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Config } from '../../../config/schema.ts';
 
-const allowedMethods = 'GET, HEAD, POST, DELETE';
+const allowedMethods = 'GET, HEAD, POST, PUT, DELETE';
 const allowedHeaders =
   'Authorization, Content-Type, X-Tenant-ID, X-Request-Id, Idempotency-Key, Last-Event-ID, If-Match, traceparent';
 const exposedHeaders = [

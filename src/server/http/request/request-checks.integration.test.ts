@@ -75,7 +75,7 @@ describe('pages of other origins (T-042)', () => {
       expect([statusCode, body]).toEqual([204, '']);
       expect(headers).toMatchObject({
         'access-control-allow-origin': listed,
-        'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
+        'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
         'access-control-allow-headers':
           'Authorization, Content-Type, X-Tenant-ID, X-Request-Id, Idempotency-Key, Last-Event-ID, If-Match, traceparent',
         'access-control-max-age': '600',

@@ -3,9 +3,9 @@ import { Type } from 'typebox';
 import { type AuditView, listAudit } from '../../../actions/access/list-audit.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import { auditEvents } from '../../../config/schema.ts';
-import { PortolanError } from '../../../domain/errors.ts';
 import { positionOf } from '../../../workspace/audit/audit-log.ts';
 import { auditFolder } from '../../../workspace/audit/audit-logs.ts';
+import { checkTokenTenant } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { enveloped, sendData } from '../schema/envelope.ts';
@@ -79,9 +79,7 @@ export function auditRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
 
 function viewOf({ space, token }: FastifyRequest, { workspace, logging }: RouteContext['config']): AuditView {
   const { tenant } = space;
-  // Where tenants are switched off, the token of one must not read the log of the service.
-  if (token?.tenant && token.tenant !== tenant)
-    throw new PortolanError('tenant_forbidden', 'The token is not valid for the audit log of the service.');
+  checkTokenTenant(space, token, 'the audit log');
   const isOperator = tenant === null && (token === null || token.scopes.includes('admin'));
   return {
     position: positionOf(auditFolder(workspace.dir, tenant), logging.audit),

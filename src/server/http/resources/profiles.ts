@@ -1,12 +1,34 @@
 import { Type } from 'typebox';
+import { deleteProfile, saveProfile } from '../../../actions/graphs/change-profile.ts';
+import { showProfile } from '../../../actions/graphs/show-profile.ts';
+import type { RouteContext } from '../../context.ts';
+import type { Installed } from '../../installed.ts';
 import type { App } from '../app-type.ts';
+import { libraryOf, noteChange, setVersion, versionIn } from '../library-request.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
+import {
+  deletedSchema,
+  fileBody,
+  nameParams,
+  profileDetailSchema,
+  versionHeaders,
+} from '../schema/graph-schemas.ts';
 
-const described = { name: Type.String(), description: Type.String(), source: Type.String() };
-const profileSchema = Type.Object({ ...described, aliases: Type.Array(Type.String()) }, { title: 'Profile' });
-const dagSchema = Type.Object({ ...described, nodes: Type.Integer() }, { title: 'Graph' });
+const profileSchema = Type.Object(
+  {
+    name: Type.String(),
+    description: Type.String(),
+    source: Type.String(),
+    aliases: Type.Array(Type.String()),
+  },
+  { title: 'Profile' },
+);
 
-export function profileRoutes(app: App): void {
+export function profileRoutes(
+  app: App,
+  { config }: Pick<RouteContext, 'config'>,
+  installed: Installed,
+): void {
   app.route({
     method: 'GET',
     url: '/api/v1/profiles',
@@ -30,22 +52,73 @@ export function profileRoutes(app: App): void {
 
   app.route({
     method: 'GET',
-    url: '/api/v1/dags',
+    url: '/api/v1/profiles/:name',
     config: { access: ['scan:read'] },
     schema: {
-      summary: 'List graphs',
-      response: { 200: enveloped(Type.Object({ dags: Type.Array(dagSchema) })) },
+      summary: 'Show a profile: its graph, settings and file',
+      params: nameParams,
+      response: { 200: enveloped(profileDetailSchema) },
+    },
+    handler: async (request, reply) => {
+      const library = libraryOf(request, { config }, installed);
+      const { detail, version } = await showProfile(library, request.params.name);
+      setVersion(reply, version);
+      return envelope(request, detail);
+    },
+  });
+
+  app.route({
+    method: 'PUT',
+    url: '/api/v1/profiles/:name',
+    config: {
+      access: ['admin'],
+      refusals: ['conflict'],
+      auditEvent: 'config_change',
+      auditOperation: 'profile.write',
+    },
+    schema: {
+      summary: 'Create or replace a profile',
+      description:
+        'Written to the folder of the tenant and in force at once; accepted scans keep theirs. Replacing one requires ' +
+        'If-Match. `details.problems` of a 400 has the problems of the file.',
+      params: nameParams,
+      headers: versionHeaders,
+      body: fileBody,
+      response: { 200: enveloped(profileDetailSchema) },
+    },
+    handler: async (request, reply) => {
+      const { name } = request.params;
+      const { text } = request.body;
+      noteChange(request, 'profile', name, text);
+      const library = libraryOf(request, { config }, installed);
+      await saveProfile(library, { name, text, version: versionIn(request.headers) });
+      const { detail, version } = await showProfile(library, name);
+      setVersion(reply, version);
+      return envelope(request, detail);
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/v1/profiles/:name',
+    config: {
+      access: ['admin'],
+      refusals: ['conflict'],
+      auditEvent: 'config_change',
+      auditOperation: 'profile.remove',
+    },
+    schema: {
+      summary: 'Delete a profile',
+      description: 'A 409 for one in use has the jobs that name it in `details`.',
+      params: nameParams,
+      headers: versionHeaders,
+      response: { 200: enveloped(deletedSchema) },
     },
     handler: async (request) => {
-      const dags = request.space.installed.library.list();
-      return envelope(request, {
-        dags: dags.map(({ name, description, source, graph }) => ({
-          name,
-          description,
-          source,
-          nodes: graph.nodes.length,
-        })),
-      });
+      const { name } = request.params;
+      noteChange(request, 'profile', name);
+      await deleteProfile(libraryOf(request, { config }, installed), name, versionIn(request.headers));
+      return envelope(request, { name, deleted: true as const });
     },
   });
 }

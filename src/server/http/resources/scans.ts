@@ -10,6 +10,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { submitScan } from '../../../actions/scans/submit-scan.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import type { Scan } from '../../../domain/scan.ts';
+import { scanSorts } from '../../../store/scans/scan-filter.ts';
 import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
@@ -27,6 +28,14 @@ export const scanListQuery = Type.Object({
   ...pageQuery,
   status: Type.Optional(Type.String({ description: 'pending (or queued), running, completed, failed' })),
   since: sinceQuery,
+  until: Type.Optional(Type.String({ description: 'RFC 3339 time or date; only scans created before' })),
+  profile: Type.Optional(Type.String({ maxLength: 64 })),
+  sort: Type.Optional(
+    Type.String({
+      maxLength: 32,
+      description: `${scanSorts.join(', ')}; after - for descending. Default: -created_at`,
+    }),
+  ),
   tag: Type.Optional(Type.String({ maxLength: 64 })),
   q: Type.Optional(Type.String({ maxLength: 255, description: 'substring of the name or of a target' })),
 });
@@ -91,7 +100,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     url: '/api/v1/scans',
     config: { access: ['scan:read'] },
     schema: {
-      summary: 'List scans, newest first',
+      summary: 'List scans, newest first by default',
       querystring: scanListQuery,
       response: { 200: enveloped(listSchema) },
     },

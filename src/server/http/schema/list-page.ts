@@ -14,7 +14,7 @@ export const pageQuery = {
   offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
   cursor: Type.Optional(
     Type.String({
-      maxLength: 512,
+      maxLength: 2048,
       description: 'next_cursor of the previous page; cannot be combined with offset',
     }),
   ),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { discoveryProfiles, failureCodes, scanStatuses } from '../../../domain/scan.ts';
 import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/submission.ts';
-import type { ListedScan } from '../../../store/scans/scan-list.ts';
+import type { ListedScan } from '../../../store/scans/listed-scans.ts';
 
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });

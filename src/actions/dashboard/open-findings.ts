@@ -1,0 +1,95 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Severity, severities } from '../../domain/finding.ts';
+import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import type { Scan } from '../../domain/scan.ts';
+import { ActionTable } from '../../report/model/findings/actions.ts';
+import { KindTable, placeOf } from '../../report/model/findings/kinds.ts';
+import { readFinding } from '../../report/model/findings/seen-finding.ts';
+import { type CurrentHost, currentHost } from '../../report/model/inventory/current-host.ts';
+import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { type Fix, fixView } from '../results/fix-view.ts';
+
+/** The findings that are open in some scans together. */
+export interface OpenFindings {
+  /** Hosts with a finding of each severity. */
+  hosts: Record<Severity, number>;
+  /** Most urgent first. */
+  fixes: Fix[];
+}
+
+/** Fixes of a dashboard. */
+const maxFixes = 3;
+/** How long the event loop is busy with rows before other work has its turn, milliseconds. */
+const longestStretch = 8;
+
+/**
+ * Reads the findings of completed scans.
+ * @param signal aborts with its reason
+ * @throws PortolanError for a scan that cannot be read
+ */
+export async function openFindings(
+  scans: readonly Scan[],
+  folderOf: (scan: Scan) => Promise<ScanFolder>,
+  observer: RecordObserver,
+  signal: AbortSignal,
+): Promise<OpenFindings> {
+  const sums = new FindingSums();
+  for (const scan of scans) {
+    // A large record of hosts and ports is not read in vain.
+    if (Object.values(scan.severity_counts).every((count) => count === 0)) continue;
+    const results = await openResults(scan, await folderOf(scan), observer, 'while-reading');
+    try {
+      let since = performance.now();
+      for await (const row of results.rows()) {
+        sums.add(row);
+        if (performance.now() - since < longestStretch) continue;
+        await setImmediate();
+        signal.throwIfAborted();
+        since = performance.now();
+      }
+    } finally {
+      await results.close();
+    }
+  }
+  return sums.finish();
+}
+
+/** Rows in record order: those of a host follow each other. */
+class FindingSums {
+  readonly #kinds = new KindTable();
+  readonly #actions = new ActionTable();
+  readonly #hosts = new Map(severities.map((severity) => [severity, new Set<string>()]));
+  #host: CurrentHost | null = null;
+  #port: PortRow | null = null;
+
+  add(row: ResultRow): void {
+    if (row.type === 'host') this.#open(row.host, row);
+    else if (row.type === 'port') this.#port = row;
+    else if (row.type === 'vulnerability') this.#addFinding(row);
+  }
+
+  #open(host: string, row: Parameters<typeof currentHost>[2]): CurrentHost {
+    this.#host = currentHost((this.#host?.number ?? 0) + 1, host, row);
+    this.#port = null;
+    return this.#host;
+  }
+
+  #addFinding(row: VulnerabilityRow): void {
+    const host = this.#host?.host === row.host ? this.#host : this.#open(row.host, null);
+    const at = this.#port;
+    const isThere = at?.host === row.host && at.port === row.port && at.protocol === row.protocol;
+    const product = isThere ? (at.service?.product ?? null) : null;
+    const finding = readFinding(row, product);
+    const place = placeOf(finding, host);
+    this.#actions.add(finding, place, host, this.#kinds.add(finding, place, host));
+    this.#hosts.get(finding.severity)?.add(row.host);
+  }
+
+  finish(): OpenFindings {
+    this.#kinds.finish();
+    const actions = this.#actions.finish();
+    const hosts = severities.map((severity) => [severity, this.#hosts.get(severity)?.size ?? 0]);
+    return { hosts: Object.fromEntries(hosts), fixes: actions.slice(0, maxFixes).map(fixView) };
+  }
+}

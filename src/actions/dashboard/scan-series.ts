@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { newestOfAll } from '../../store/scans/age-windows.ts';
+import type { EndedScan } from '../../store/scans/ended-scans.ts';
+import type { ScanTable } from '../../store/scans/scans.ts';
+
+/** Series that a dashboard shows. */
+const maxSeries = 6;
+/** Completed scans that are searched for them, newest first. */
+const maxScans = 2000;
+/** Scans that one statement reads: a few milliseconds of the event loop. */
+const scansAtOnce = 200;
+/** Days of the trend. */
+const trendDays = 30;
+const dayMs = 86_400_000;
+
+/** Completed runs of what is scanned again and again: scans of one name, else of the same targets and profile. */
+export interface ScanSeries {
+  key: string;
+  /** Name of the scans; null if they have none. */
+  name: string | null;
+  /** Newest first. */
+  runs: EndedScan[];
+}
+
+export interface TrendDay {
+  /** UTC. */
+  date: string;
+  critical: number;
+  high: number;
+}
+
+/** The series with the newest runs. */
+export async function readSeries(scans: Pick<ScanTable, 'ended'>): Promise<ScanSeries[]> {
+  const found = new Map<string, ScanSeries>();
+  let before = newestOfAll;
+  for (let read = 0; read < maxScans; read += scansAtOnce) {
+    const part = await scans.ended(before, scansAtOnce);
+    for (const scan of part) addRun(found, scan);
+    const last = part.at(-1);
+    if (!last || part.length < scansAtOnce) break;
+    before = { createdAt: last.created_at, id: last.scan_id };
+    await setImmediate();
+  }
+  return [...found.values()];
+}
+
+/** Runs of further series are not collected. */
+function addRun(found: Map<string, ScanSeries>, scan: EndedScan): void {
+  const key = keyOf(scan);
+  const known = found.get(key);
+  if (known) known.runs.push(scan);
+  else if (found.size < maxSeries) found.set(key, { key, name: scan.name, runs: [scan] });
+}
+
+function keyOf({ name, profile, targets }: EndedScan): string {
+  const what = name === null ? ['targets', profile, targets] : ['name', name];
+  return createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
+}
+
+/** Open critical and high findings at the end of each day, of the run of each series that was the latest then. */
+export function trendOf(series: readonly ScanSeries[], now: number): TrendDay[] {
+  const today = Math.floor(now / dayMs);
+  return Array.from({ length: trendDays }, (_, index) => {
+    const day = today - trendDays + 1 + index;
+    const end = new Date((day + 1) * dayMs).toISOString();
+    const latest = series.flatMap(({ runs }) => runs.find(({ completed_at }) => completed_at < end) ?? []);
+    const sum = (severity: 'critical' | 'high') =>
+      latest.reduce((total, { severity_counts }) => total + severity_counts[severity], 0);
+    const date = new Date(day * dayMs).toISOString().slice(0, 10);
+    return { date, critical: sum('critical'), high: sum('high') };
+  });
+}

@@ -1,0 +1,57 @@
+import {
+  type FindingClass,
+  findingClasses,
+  type Severity,
+  type SeverityCounts,
+  severities,
+} from '../../domain/finding.ts';
+import type { Action } from '../../report/model/report.ts';
+
+/** An action of a fix list, as clients see it. */
+export interface Fix {
+  key: string;
+  text: string;
+  /** An update of a product. */
+  update: boolean;
+  /** Why it has its rank. */
+  reason: string;
+  severity: Severity;
+  severity_counts: SeverityCounts;
+  exploited: boolean;
+  epss: number | null;
+  cvss: number | null;
+  /** The most certain one of its worst findings. */
+  class: FindingClass;
+  findings: number;
+  hosts: number;
+  host_sample: { host: string; name: string | null }[];
+}
+
+/** Hosts of a fix that are named. */
+const maxSample = 8;
+
+export function fixView(action: Action): Fix {
+  const { key, text, update, reason, exploited, epss, cvss, findings, hosts } = action;
+  const severity = severities.find((name) => action.severities[name] > 0) ?? 'info';
+  const sample = new Map(action.places.map(({ host, name }) => [host, { host, name }]));
+  return {
+    key,
+    text,
+    update,
+    reason,
+    severity,
+    severity_counts: action.severities,
+    exploited,
+    epss,
+    cvss,
+    class: classOfWorst(action, severity),
+    findings,
+    hosts,
+    host_sample: [...sample.values()].slice(0, maxSample),
+  };
+}
+
+function classOfWorst({ kinds }: Action, severity: Severity): FindingClass {
+  const worst = kinds.filter((kind) => kind.severity === severity);
+  return findingClasses.find((name) => worst.some(({ counts }) => counts[name] > 0)) ?? 'possible';
+}

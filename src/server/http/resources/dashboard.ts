@@ -1,0 +1,116 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import {
+  type Dashboard,
+  type DashboardContext,
+  Dashboards,
+} from '../../../actions/dashboard/dashboards.ts';
+import { findingClasses, severities } from '../../../domain/finding.ts';
+import type { RouteContext } from '../../context.ts';
+import type { App } from '../app-type.ts';
+import { envelope, enveloped } from '../schema/envelope.ts';
+import { countSchema, nullableText, scanSchema, severityCounts } from '../schema/schemas.ts';
+
+const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
+const severity = Type.Enum([...severities]);
+
+const seriesSchema = Type.Object({
+  key: Type.String(),
+  name: nullableText,
+  targets: Type.Array(Type.String()),
+  scan: scanSchema,
+  previous: Type.Unsafe<string | null>({ ...nullableText, description: 'id of the run before' }),
+  changes: Type.Union([
+    Type.Null(),
+    Type.Object(
+      { new: countSchema, fixed: countSchema, changed: countSchema, not_comparable: countSchema },
+      { description: 'findings that are new and fixed, services that changed, hosts that are not comparable' },
+    ),
+  ]),
+  stands_out: Type.Union([
+    Type.Null(),
+    Type.Object({
+      severity: Type.Union([Type.Null(), severity]),
+      text: Type.String(),
+      exploited: Type.Boolean(),
+    }),
+  ]),
+  pending: Type.Boolean({ description: 'the comparison is being computed' }),
+});
+
+const totalSchema = Type.Object({
+  count: countSchema,
+  change: Type.Unsafe<number | null>({
+    ...nullableNumber,
+    description: 'new less fixed findings since the previous runs; null while pending',
+  }),
+  hosts: Type.Unsafe<number | null>({ ...nullableNumber, description: 'null while pending' }),
+});
+
+const fixSchema = Type.Object({
+  key: Type.String(),
+  text: Type.String(),
+  update: Type.Boolean(),
+  reason: Type.String({ description: 'why it has its rank' }),
+  severity,
+  severity_counts: severityCounts,
+  exploited: Type.Boolean(),
+  epss: nullableNumber,
+  cvss: nullableNumber,
+  class: Type.Enum([...findingClasses]),
+  findings: countSchema,
+  hosts: countSchema,
+  host_sample: Type.Array(Type.Object({ host: Type.String(), name: nullableText })),
+});
+
+/** Typed as the response data: a scan is sent as it is stored. */
+const dashboardSchema = Type.Unsafe<Dashboard>(
+  Type.Object({
+    series: Type.Array(seriesSchema, {
+      description: 'completed scans of one name, else of the same targets and profile: the six with the newest runs',
+    }),
+    totals: Type.Object(Object.fromEntries(severities.map((name) => [name, totalSchema]))),
+    trend: Type.Array(
+      Type.Object({ date: Type.String({ format: 'date' }), critical: countSchema, high: countSchema }),
+      { description: 'open findings at the end of each of the last 30 days' },
+    ),
+    fixes: Type.Array(fixSchema, { description: 'the first three of the latest runs together' }),
+    not_comparable: Type.Integer({ minimum: 0, description: 'hosts' }),
+    pending: Type.Boolean({ description: 'some values are being computed: request it again' }),
+  }),
+);
+
+export function dashboardRoutes(app: App, context: RouteContext): void {
+  const dashboards = new Dashboards(context.closing, (err) =>
+    context.log.debug({ err }, 'cannot compute a value of a dashboard'),
+  );
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/dashboard',
+    config: { access: ['scan:read'] },
+    schema: {
+      summary: 'Show what is open and what changed',
+      description:
+        'Of the latest completed run of each series of scans. Runs are compared in the background; `pending` says ' +
+        'which values are not known yet.',
+      response: { 200: enveloped(dashboardSchema) },
+    },
+    handler: async (request) => envelope(request, await dashboards.show(contextOf(request, context))),
+  });
+}
+
+function contextOf({ space }: FastifyRequest, { config }: RouteContext): DashboardContext {
+  const { tenant, store, workspace, observer } = space;
+  return {
+    config,
+    tenant,
+    store,
+    workspace,
+    observer,
+    holdFolder: (scan) => space.holdFolder(scan),
+    get installed() {
+      return space.installed;
+    },
+  };
+}

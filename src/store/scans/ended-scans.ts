@@ -1,0 +1,53 @@
+import type { Kysely } from 'kysely';
+import type { SeverityCounts } from '../../domain/finding.ts';
+import type { CursorPosition } from '../cursor.ts';
+import type { Tables } from '../schema/tables.ts';
+import { inView, type TenantView } from '../tenant-view.ts';
+import { isInRange } from './scan-filter.ts';
+
+/** A completed scan, as far as its history needs it. */
+export interface EndedScan {
+  scan_id: string;
+  name: string | null;
+  profile: string;
+  /** JSON of its first targets; empty if it has a name. */
+  targets: string;
+  created_at: string;
+  completed_at: string;
+  severity_counts: SeverityCounts;
+}
+
+/** Completed scans before a position, newest first. @param view tenant whose scans are read */
+export async function endedScans(
+  db: Kysely<Tables>,
+  view: TenantView,
+  before: CursorPosition,
+  limit: number,
+): Promise<EndedScan[]> {
+  const rows = await db
+    .selectFrom('scans')
+    .select(['scan_id', 'name', 'profile', 'created_at', 'completed_at', 'severity_counts'])
+    .select((e) => {
+      const listing = e.selectFrom('scan_listings').whereRef('scan_listings.scan_id', '=', 'scans.scan_id');
+      return e
+        .case()
+        .when('name', 'is not', null)
+        .then('')
+        .else(e.fn.coalesce(listing.select('scan_listings.targets'), 'scans.targets'))
+        .end()
+        .as('targets');
+    })
+    .where('status', '=', 'completed')
+    .where(inView(view))
+    .where(isInRange({ before, from: null }))
+    .orderBy('created_at', 'desc')
+    .orderBy('scan_id', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    ...row,
+    targets: String(row.targets),
+    completed_at: row.completed_at ?? row.created_at,
+    severity_counts: JSON.parse(row.severity_counts) as SeverityCounts,
+  }));
+}
