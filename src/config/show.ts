@@ -55,8 +55,8 @@ export function describeSettings(loaded: Pick<LoadedConfig, 'config' | 'origins'
   });
 }
 
-function isSecret({ secret = false, members = {} }: Pick<Shown, 'secret' | 'members'>): boolean {
-  return secret || Object.values(members).some(isSecret);
+function isSecret({ secret, members = {} }: Pick<Shown, 'secret' | 'members'>): boolean {
+  return secret === true || Object.values(members).some(isSecret);
 }
 
 /** Properties of a key or member that decide how it is shown. */

@@ -73,7 +73,9 @@ export function followInstalled(context: InstalledContext, input: InstalledInput
           // Files of the command line may have another content now.
           reading = reading.then(async () => void (await sharePlugins(context)));
           // Clients may have changed files since they were read.
-          void installed.readFolders(config).catch((err: unknown) => log.error({ err }, 'cannot read graphs again'));
+          void installed
+            .readFolders(config)
+            .catch((err: unknown) => log.error({ err }, 'cannot read graphs again'));
         };
       },
     },

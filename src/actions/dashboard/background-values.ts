@@ -44,7 +44,10 @@ export class BackgroundValues {
   /** Waits until everything is computed, but at most for some milliseconds. */
   async ready(ms: number): Promise<void> {
     const late = new AbortController();
-    await Promise.race([this.#running, setTimeout(ms, undefined, { signal: late.signal, ref: false }).catch(() => undefined)]);
+    await Promise.race([
+      this.#running,
+      setTimeout(ms, undefined, { signal: late.signal, ref: false }).catch(() => undefined),
+    ]);
     late.abort();
   }
 

@@ -1,5 +1,10 @@
 import { noFindings, type Severity, type SeverityCounts } from '../../domain/finding.ts';
-import { type CompareContext, type Comparison, compareScans, type PortState } from '../results/compare-scans.ts';
+import {
+  type CompareContext,
+  type Comparison,
+  compareScans,
+  type PortState,
+} from '../results/compare-scans.ts';
 import { blindnessText } from '../results/report-changes.ts';
 
 /** What is different in a run of a series. */

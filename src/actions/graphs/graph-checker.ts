@@ -50,7 +50,14 @@ function modulesOf(registry: Registry): GraphCheckJob['modules'] {
   return registry
     .list()
     .map(({ name, type, version, description, options, requires, provides, reads, unavailable }) => ({
-      ...{ name, type, version, description, options, requires, provides, reads },
+      name,
+      type,
+      version,
+      description,
+      options,
+      requires,
+      provides,
+      reads,
       ...(unavailable !== undefined && { unavailable }),
     }));
 }

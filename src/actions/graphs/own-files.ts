@@ -91,7 +91,10 @@ function checkVersion(
 ): void {
   if (!entry) {
     if (version === null) return;
-    throw new PortolanError('conflict', `There is no ${what} ${name} any more; send no If-Match to create it.`);
+    throw new PortolanError(
+      'conflict',
+      `There is no ${what} ${name} any more; send no If-Match to create it.`,
+    );
   }
   const current = versionOf(entry);
   if (version === '*' || version === current) return;
@@ -102,7 +105,10 @@ function checkVersion(
 }
 
 /** Edits on the disk that are not in force yet must not be lost. */
-async function checkUntouched({ what, maxBytes }: OwnFiles, { name, file, text }: InstalledEntry): Promise<void> {
+async function checkUntouched(
+  { what, maxBytes }: OwnFiles,
+  { name, file, text }: InstalledEntry,
+): Promise<void> {
   const found = await readInstalled(file, maxBytes).catch(() => null);
   if (found === null || found === text) return;
   const message = `The file of the ${what} ${name} was changed on the server and is not in force yet; reload the server first.`;
@@ -114,7 +120,10 @@ async function newFile({ what, dir }: OwnFiles, name: string): Promise<string> {
   await mkdir(dir, { recursive: true, mode: folderMode });
   const { files } = await listInstalled(dir);
   if (files.length >= maxInstalledFiles) {
-    throw new PortolanError('conflict', `There are ${maxInstalledFiles} files of a ${what} already; delete one first.`);
+    throw new PortolanError(
+      'conflict',
+      `There are ${maxInstalledFiles} files of a ${what} already; delete one first.`,
+    );
   }
   const file = join(dir, `${name}.yaml`);
   const exists = await stat(file).then(

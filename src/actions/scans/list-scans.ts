@@ -75,7 +75,10 @@ function readSort(given: string | undefined, problems: FieldProblem[]): ScanSort
   if (given === undefined) return null;
   const sort = readScanSort(given);
   if (sort === null) {
-    problems.push({ field: 'sort', reason: `must be one of ${scanSorts.join(', ')}, after - for descending` });
+    problems.push({
+      field: 'sort',
+      reason: `must be one of ${scanSorts.join(', ')}, after - for descending`,
+    });
   }
   return sort;
 }

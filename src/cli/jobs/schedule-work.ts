@@ -93,7 +93,9 @@ export async function showNext(
   }));
   if (flags.format === 'json') {
     const inWords = { in_words: cronWords(expression) };
-    print(printableJson({ schedule: expression, zone, ...inWords, from: new Date(from).toISOString(), times }));
+    print(
+      printableJson({ schedule: expression, zone, ...inWords, from: new Date(from).toISOString(), times }),
+    );
   } else if (times.length === 0) note('the schedule never fires before the year 10000');
   else {
     note(`${cronWords(expression)} (${zone})`);

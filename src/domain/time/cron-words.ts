@@ -26,7 +26,9 @@ export function cronWords(schedule: string): string {
   const inMonths = ofYear === null ? '' : ` in ${joined(spans(ofYear).map(monthSpan))}`;
   const times = listedTimes(minutes, hours);
   if (times === null) return `${intervalText(minutes, hours)}${when}${inMonths}`;
-  return when === '' && inMonths === '' ? `every day at ${times}` : `at ${times}${when || ' every day'}${inMonths}`;
+  return when === '' && inMonths === ''
+    ? `every day at ${times}`
+    : `at ${times}${when || ' every day'}${inMonths}`;
 }
 
 /** Null if there are too many. */
@@ -44,7 +46,9 @@ function intervalText(minutes: number[] | null, hours: number[] | null): string 
   if (minutes.length > 1 || minutes[0] !== 0) {
     const at = `at ${minutes.length === 1 ? 'minute' : 'minutes'} ${joined(minutes.map(String))}`;
     if (hours === null) return `${at} of every hour`;
-    return everyHours === null ? `${at} of each hour${within}` : `${at}, every ${everyHours} hours from midnight`;
+    return everyHours === null
+      ? `${at} of each hour${within}`
+      : `${at}, every ${everyHours} hours from midnight`;
   }
   if (hours === null) return 'every hour';
   return everyHours === null ? `every hour${within}` : `every ${everyHours} hours from midnight`;
@@ -53,7 +57,9 @@ function intervalText(minutes: number[] | null, hours: number[] | null): string 
 function hoursText(hours: number[] | null): string {
   if (hours === null) return '';
   const parts = spans(hours).map(([from, to]) =>
-    from === to ? `in the hour of ${twoDigits(from)}:00` : `from ${twoDigits(from)}:00 to ${twoDigits(to)}:59`,
+    from === to
+      ? `in the hour of ${twoDigits(from)}:00`
+      : `from ${twoDigits(from)}:00 to ${twoDigits(to)}:59`,
   );
   return ` ${joined(parts)}`;
 }

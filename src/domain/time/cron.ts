@@ -94,8 +94,8 @@ const expanded: Record<string, string> = {
 export function cronValues(text: string): CronValues {
   const trimmed = text.trim();
   const given = (expanded[trimmed.toLowerCase()] ?? trimmed).split(/[ \t]+/);
-  const [minutes = null, hours = null, days = null, ofYear = null, ofWeek = null] = fields.map((field, index) =>
-    valuesOf(field, given[index] ?? '*'),
+  const [minutes = null, hours = null, days = null, ofYear = null, ofWeek = null] = fields.map(
+    (field, index) => valuesOf(field, given[index] ?? '*'),
   );
   return { minutes, hours, days, months: ofYear, weekdays: ofWeek };
 }
@@ -108,7 +108,8 @@ function valuesOf(field: Field, text: string): number[] | null {
     if (typeof ends === 'string') continue;
     const [from = field.least, to = from] = ends;
     const last = range === '*' ? to : lastOf(field, range, to);
-    for (let value = from; value <= last; value += Number(step)) found.add(field.names === weekdays ? value % 7 : value);
+    for (let value = from; value <= last; value += Number(step))
+      found.add(field.names === weekdays ? value % 7 : value);
   }
   return found.size > lastValue(field) - field.least ? null : [...found].sort((a, b) => a - b);
 }

@@ -129,7 +129,13 @@ function checkModules(graph: Graph, registry: Registry, check: GraphCheck): Modu
     for (const problem of validateOptions(definition.options, node.config).problems) {
       const message = `option ${problem.field} of ${definition.name} ${problem.reason}`;
       check.errors.push(
-        issue('option', message, node, `config.${problem.field}`, optionFix(problem.field, definition, check)),
+        issue(
+          'option',
+          message,
+          node,
+          `config.${problem.field}`,
+          optionFix(problem.field, definition, check),
+        ),
       );
     }
   }

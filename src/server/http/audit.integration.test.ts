@@ -107,7 +107,9 @@ describe('audit of API calls', () => {
         details: { error: 'insufficient_scope', required_scopes: expect.any(Array) },
       });
     }
-    const deletion = refused.find(({ request }) => request?.method === 'DELETE' && request.path.includes('/scans/'));
+    const deletion = refused.find(
+      ({ request }) => request?.method === 'DELETE' && request.path.includes('/scans/'),
+    );
     expect(deletion?.resource).toEqual({ type: 'scan', id: scanId });
   });
 

@@ -40,7 +40,12 @@ export function setVersion(reply: FastifyReply, version: string): void {
 }
 
 /** What the audit log says about a change of a file. */
-export function noteChange(request: FastifyRequest, type: 'dag' | 'profile', name: string, text?: string): void {
+export function noteChange(
+  request: FastifyRequest,
+  type: 'dag' | 'profile',
+  name: string,
+  text?: string,
+): void {
   const sha256 = text === undefined ? null : createHash('sha256').update(text).digest('hex');
   request.change = {
     type,

@@ -77,7 +77,9 @@ export class ClientJobTable {
       .select(['job_id', 'name', 'schedule', 'params'])
       .where('status', 'in', ['pending', 'running'])
       .where(searchedInView(this.#view))
-      .where(sql<boolean>`params like ${`%${JSON.stringify(member)}:${escaped(JSON.stringify(name))}%`} escape '\\'`)
+      .where(
+        sql<boolean>`params like ${`%${JSON.stringify(member)}:${escaped(JSON.stringify(name))}%`} escape '\\'`,
+      )
       .orderBy('created_at', 'desc')
       .execute();
     // The text may occur elsewhere in the request.

@@ -12,7 +12,7 @@ import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
-import { endedScans, type EndedScan } from './ended-scans.ts';
+import { type EndedScan, endedScans } from './ended-scans.ts';
 import { type ListedScan, scansWithIds } from './listed-scans.ts';
 import { isHere } from './scan-ages.ts';
 import type { ScanFilter } from './scan-filter.ts';

@@ -38,7 +38,8 @@ async function add(index: number): Promise<void> {
 
 const keys: Record<string, (scan: ListedScan) => number | string> = {
   created_at: ({ created_at }) => created_at,
-  name: ({ name }) => Buffer.from((name ?? '').replace(/[A-Z]/g, (letter) => letter.toLowerCase())).toString('hex'),
+  name: ({ name }) =>
+    Buffer.from((name ?? '').replace(/[A-Z]/g, (letter) => letter.toLowerCase())).toString('hex'),
   status: ({ status }) => ['pending', 'running', 'completed', 'failed'].indexOf(status),
   duration: ({ started_at, completed_at }) =>
     started_at && completed_at ? Date.parse(completed_at) - Date.parse(started_at) : -1,
@@ -46,26 +47,29 @@ const keys: Record<string, (scan: ListedScan) => number | string> = {
 };
 
 describe('a sorted list of scans', () => {
-  it.each(Object.keys(keys).flatMap((sort) => [sort, `-${sort}`]))('by %s is complete, by offset and by cursor', async (sort) => {
-    const all = (await listScans(store, { sort })).scans;
-    expect(all).toHaveLength(25);
-    const keyOf = keys[sort.replace('-', '')] as (scan: ListedScan) => number | string;
-    const given = all.map((scan) => [keyOf(scan), scan.scan_id] as const);
-    const sign = sort.startsWith('-') ? -1 : 1;
-    const sorted = given.toSorted(([a, x], [b, y]) => sign * (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1));
-    expect(given).toEqual(sorted);
-    const pages: ListedScan[] = [];
-    for (let cursor: string | undefined; ; ) {
-      const page = await listScans(store, { sort, limit: 4, ...(cursor !== undefined && { cursor }) });
-      expect(page.total).toBe(25);
-      pages.push(...page.scans);
-      if (page.next_cursor === null) break;
-      cursor = page.next_cursor;
-    }
-    expect(pages.map(({ scan_id }) => scan_id)).toEqual(all.map(({ scan_id }) => scan_id));
-    const { scans } = await listScans(store, { sort, limit: 4, offset: 10 });
-    expect(scans.map(({ scan_id }) => scan_id)).toEqual(all.slice(10, 14).map(({ scan_id }) => scan_id));
-  });
+  it.each(Object.keys(keys).flatMap((sort) => [sort, `-${sort}`]))(
+    'by %s is complete, by offset and by cursor',
+    async (sort) => {
+      const all = (await listScans(store, { sort })).scans;
+      expect(all).toHaveLength(25);
+      const keyOf = keys[sort.replace('-', '')] as (scan: ListedScan) => number | string;
+      const given = all.map((scan) => [keyOf(scan), scan.scan_id] as const);
+      const sign = sort.startsWith('-') ? -1 : 1;
+      const sorted = given.toSorted(([a, x], [b, y]) => sign * (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1));
+      expect(given).toEqual(sorted);
+      const pages: ListedScan[] = [];
+      for (let cursor: string | undefined; ; ) {
+        const page = await listScans(store, { sort, limit: 4, ...(cursor !== undefined && { cursor }) });
+        expect(page.total).toBe(25);
+        pages.push(...page.scans);
+        if (page.next_cursor === null) break;
+        cursor = page.next_cursor;
+      }
+      expect(pages.map(({ scan_id }) => scan_id)).toEqual(all.map(({ scan_id }) => scan_id));
+      const { scans } = await listScans(store, { sort, limit: 4, offset: 10 });
+      expect(scans.map(({ scan_id }) => scan_id)).toEqual(all.slice(10, 14).map(({ scan_id }) => scan_id));
+    },
+  );
 
   it('applies the filters', async () => {
     const { scans, total } = await listScans(store, {
@@ -76,7 +80,9 @@ describe('a sorted list of scans', () => {
     });
     expect(total).toBe(5);
     expect(scans.map(({ scan_id }) => scan_id).toSorted()).toEqual([5, 7, 9, 11, 13].map(idOf));
-    expect((await listScans(store, { until: '2026-01-03' })).scans.map(({ scan_id }) => scan_id)).toEqual([1, 0].map(idOf));
+    expect((await listScans(store, { until: '2026-01-03' })).scans.map(({ scan_id }) => scan_id)).toEqual(
+      [1, 0].map(idOf),
+    );
     expect((await listScans(store, { profile: 'none' })).total).toBe(0);
   });
 
@@ -86,8 +92,17 @@ describe('a sorted list of scans', () => {
     [{ sort: 'name; drop table scans' }, 'sort'],
     [{ until: 'tomorrow' }, 'until'],
     [{ sort: 'name', cursor: 'x' }, 'cursor'],
-    [{ sort: 'name', cursor: Buffer.from('["-name","a","20260101-000000-abcdef"]').toString('base64url') }, 'cursor'],
-    [{ sort: 'findings', cursor: Buffer.from('["findings","1 or 1=1","20260101-000000-abcdef"]').toString('base64url') }, 'cursor'],
+    [
+      { sort: 'name', cursor: Buffer.from('["-name","a","20260101-000000-abcdef"]').toString('base64url') },
+      'cursor',
+    ],
+    [
+      {
+        sort: 'findings',
+        cursor: Buffer.from('["findings","1 or 1=1","20260101-000000-abcdef"]').toString('base64url'),
+      },
+      'cursor',
+    ],
     [{ sort: 'name', offset: 100_001 }, 'offset'],
   ])('rejects %j', async (query, field) => {
     await expect(listScans(store, query)).rejects.toMatchObject({ details: { fields: [{ field }] } });

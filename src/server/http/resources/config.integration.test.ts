@@ -29,16 +29,23 @@ describe('GET /api/v1/config', () => {
     expect(response.body).not.toContain('hunter2');
     const settings = response.json().data.settings as { key: string; description: string }[];
     const setting = (key: string) => settings.find((one) => one.key === key);
-    expect(setting('server.api.auth')).toMatchObject({ value: true, origin: 'flag', default: null, secret: false });
+    expect(setting('server.api.auth')).toMatchObject({
+      value: true,
+      origin: 'flag',
+      default: null,
+      secret: false,
+    });
     expect(setting('workspace.result_store.s3.secret_key')).toMatchObject({ value: '••••', secret: true });
     expect(setting('scanner.default_profile')).toMatchObject({ value: 'standard', origin: 'default' });
-    expect(setting('notifications.slack')).toMatchObject({ secret: true });
+    expect(setting('notifications.webhooks')).toMatchObject({ secret: true });
     expect(settings.filter(({ description }) => description === '')).toEqual([]);
   });
 
   it('is for operators only', async () => {
     expect((await get('/api/v1/config', 'acme', ['admin'])).json().error.code).toBe('tenant_forbidden');
-    expect((await get('/api/v1/config', null, ['metrics:read'])).json().error.code).toBe('insufficient_scope');
+    expect((await get('/api/v1/config', null, ['metrics:read'])).json().error.code).toBe(
+      'insufficient_scope',
+    );
   });
 });
 
@@ -72,7 +79,12 @@ describe('GET /api/v1/workers', () => {
 
 describe('POST /api/v1/schedules/preview', () => {
   const preview = async (payload: object) => {
-    const { token } = await createToken(service.store, { name: 'x', scopes: ['scan:read'], expiry: '1h', tenant: 'acme' });
+    const { token } = await createToken(service.store, {
+      name: 'x',
+      scopes: ['scan:read'],
+      expiry: '1h',
+      tenant: 'acme',
+    });
     const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': 'acme' };
     return await service.app.inject({ method: 'POST', url: '/api/v1/schedules/preview', payload, headers });
   };
@@ -90,7 +102,7 @@ describe('POST /api/v1/schedules/preview', () => {
     expect([usual.zone, usual.next.length]).toEqual([service.context.config.queue.timezone, 5]);
   });
 
-  it.each([
+  it.each<[object, string]>([
     [{ schedule: 'x' }, 'schedule'],
     [{ schedule: '* * * * * *' }, 'schedule'],
     [{ schedule: '0 0 31 2 *' }, 'schedule'],
@@ -100,7 +112,7 @@ describe('POST /api/v1/schedules/preview', () => {
     [{ schedule: '@daily', count: 21 }, 'count'],
     [{ schedule: '@daily', count: 1.5 }, 'count'],
     [{}, 'schedule'],
-  ])('rejects %j', async (payload, field) => {
+  ])('rejects a request (%#)', async (payload, field) => {
     const response = await preview(payload);
     expect([response.statusCode, response.json().error.details.fields[0].field]).toEqual([400, field]);
   });

@@ -17,7 +17,10 @@ const settingSchema = Type.Unsafe<DescribedSetting>(
 );
 
 /** The settings name all tenants and the paths of the machine: for operators only. */
-export function configRoutes(app: App, { config, settings }: Pick<RouteContext, 'config' | 'settings'>): void {
+export function configRoutes(
+  app: App,
+  { config, settings }: Pick<RouteContext, 'config' | 'settings'>,
+): void {
   app.route({
     method: 'GET',
     url: '/api/v1/config',

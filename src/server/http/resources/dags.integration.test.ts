@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { InjectOptions } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createToken } from '../../../actions/access/create-token.ts';
@@ -38,13 +37,16 @@ async function call(who: string, options: InjectOptions) {
 const get = (name: string, who = 'acme reader') => call(who, { url: `/api/v1/dags/${name}` });
 const put = (name: string, text: string, headers: Record<string, string> = {}, who = 'acme') =>
   call(who, { method: 'PUT', url: `/api/v1/dags/${name}`, payload: { text }, headers });
-const remove = (name: string, who = 'acme') =>
-  call(who, { method: 'DELETE', url: `/api/v1/dags/${name}` });
+const remove = (name: string, who = 'acme') => call(who, { method: 'DELETE', url: `/api/v1/dags/${name}` });
 const validate = async (text: string) => {
   const url = '/api/v1/dags/validate';
   const response = await call('acme reader', { method: 'POST', url, payload: { text } });
   expect([response.statusCode, response.body.slice(0, 300)]).toEqual([200, expect.any(String)]);
-  return response.json().data as { valid: boolean; problems: GraphProblem[]; graph: { nodes: object[] } | null };
+  return response.json().data as {
+    valid: boolean;
+    problems: GraphProblem[];
+    graph: { nodes: object[] } | null;
+  };
 };
 
 const sweep = `name: sweep
@@ -66,7 +68,11 @@ describe('GET /api/v1/dags/{name}', () => {
     expect(data).toMatchObject({ name: 'standard', source: 'builtin', editable: false });
     expect(data.text).toContain('instance_id');
     const syn = data.nodes.find(({ instance_id }: { instance_id: string }) => instance_id === 'syn');
-    expect(syn).toMatchObject({ module_type: 'syn_scanner', type: 'scanner', options: { ports: expect.anything() } });
+    expect(syn).toMatchObject({
+      module_type: 'syn_scanner',
+      type: 'scanner',
+      options: { ports: expect.anything() },
+    });
     expect(data.edges).toContainEqual({ from: 'icmp', to: 'syn', key: 'discovered_hosts' });
     expect(data.used_by).toEqual({ profiles: ['standard'], jobs: [] });
   });
@@ -109,10 +115,18 @@ describe('POST /api/v1/dags/validate', () => {
 
   it('tells warnings from errors, and a text that is no graph', async () => {
     const unreported = await validate(sweep.split('\n').slice(0, 5).join('\n'));
-    expect(unreported).toMatchObject({ valid: true, problems: [{ severity: 'warning', type: 'no_reporter' }] });
+    expect(unreported).toMatchObject({
+      valid: true,
+      problems: [{ severity: 'warning', type: 'no_reporter' }],
+    });
     for (const text of ['', 'nodes: [', '- 1', '\u0000', '{"nodes": 7}', 'null', '"text"']) {
       const verdict = await validate(text);
-      expect([text, verdict.valid, verdict.graph, verdict.problems.length > 0]).toEqual([text, false, null, true]);
+      expect([text, verdict.valid, verdict.graph, verdict.problems.length > 0]).toEqual([
+        text,
+        false,
+        null,
+        true,
+      ]);
     }
   });
 
@@ -133,7 +147,8 @@ describe('POST /api/v1/dags/validate', () => {
     ).join('\n')}`,
     'many unknown names': `nodes:\n${Array.from(
       { length: 800 },
-      (_, index) => `  - {id: n${index}, module: sin_scanner${index}, depends_on: [q${index}, r${index}], confix: {}}`,
+      (_, index) =>
+        `  - {id: n${index}, module: sin_scanner${index}, depends_on: [q${index}, r${index}], confix: {}}`,
     ).join('\n')}`,
     'deep nesting': `nodes: ${'['.repeat(100_000)}`,
     'a long cycle': `nodes:\n${Array.from(
@@ -149,13 +164,11 @@ describe('POST /api/v1/dags/validate', () => {
     expect(JSON.stringify(verdict.problems).length).toBeLessThan(500_000);
   });
 
-  it('checks long texts off the event loop', async () => {
-    await validate(hostile['many unknown names'] as string);
-    const delays = monitorEventLoopDelay({ resolution: 5 });
-    delays.enable();
-    await Promise.all(['many unknown names', 'many dependencies'].map((name) => validate(hostile[name] as string)));
-    delays.disable();
-    console.log(`longest delay ${Math.round(delays.max / 1e6)} ms`);
+  it('serves other requests while it checks a long text', async () => {
+    const check = validate(hostile['many unknown names'] as string).then(() => 'check');
+    const other = get('standard').then(() => 'other');
+    expect(await Promise.race([check, other])).toBe('other');
+    await check;
   });
 });
 
@@ -207,7 +220,16 @@ describe('PUT /api/v1/dags/{name}', () => {
     expect((await put('other', sweep)).json().error.details.problems).toMatchObject([
       { line: 1, column: 7, message: 'the graph is named "sweep", but is saved as "other"' },
     ]);
-    for (const name of ['..%2f..%2fevil', '%2e%2e%2fevil', 'Evil', 'a.b', '-x', 'a'.repeat(65), '%00x', 'a%0ab']) {
+    for (const name of [
+      '..%2f..%2fevil',
+      '%2e%2e%2fevil',
+      'Evil',
+      'a.b',
+      '-x',
+      'a'.repeat(65),
+      '%00x',
+      'a%0ab',
+    ]) {
       expect([name, (await put(name, sweep)).statusCode]).toEqual([name, 400]);
     }
     for (const name of ['standard', 'quick_discovery'])
@@ -228,7 +250,10 @@ describe('PUT /api/v1/dags/{name}', () => {
   });
 
   it('needs the scope admin', async () => {
-    for (const response of [await put('sweep', sweep, {}, 'acme reader'), await remove('sweep', 'acme reader')])
+    for (const response of [
+      await put('sweep', sweep, {}, 'acme reader'),
+      await remove('sweep', 'acme reader'),
+    ])
       expect(response.json().error.code).toBe('insufficient_scope');
   });
 
@@ -237,7 +262,11 @@ describe('PUT /api/v1/dags/{name}', () => {
     await put('sweep', 'nodes: [');
     await remove('sweep');
     await expect.poll(auditedChanges).toMatchObject([
-      { outcome: 'allowed', resource: { type: 'dag', id: 'sweep' }, details: { operation: 'dag.write', sha256: expect.any(String) } },
+      {
+        outcome: 'allowed',
+        resource: { type: 'dag', id: 'sweep' },
+        details: { operation: 'dag.write', sha256: expect.any(String) },
+      },
       { outcome: 'denied', details: { operation: 'dag.write', error: 'invalid_request' } },
       { outcome: 'allowed', resource: { type: 'dag', id: 'sweep' }, details: { operation: 'dag.remove' } },
     ]);
@@ -276,7 +305,12 @@ describe('DELETE /api/v1/dags/{name}', () => {
 
   it('is a conflict with the jobs and profiles that name it', async () => {
     await put('sweep', sweep);
-    const payload = { type: 'scan', params: { targets: ['127.0.0.1'], dag: 'sweep' }, schedule: '@daily', name: 'nightly' };
+    const payload = {
+      type: 'scan',
+      params: { targets: ['127.0.0.1'], dag: 'sweep' },
+      schedule: '@daily',
+      name: 'nightly',
+    };
     const { job_id } = (await call('acme', { method: 'POST', url: '/api/v1/jobs', payload })).json().data;
     const jobs = [{ job_id, name: 'nightly', schedule: '@daily' }];
     expect((await get('sweep')).json().data.used_by).toEqual({ profiles: [], jobs });
@@ -284,7 +318,9 @@ describe('DELETE /api/v1/dags/{name}', () => {
     expect([refused.statusCode, refused.json().error.details]).toMatchObject([409, { jobs }]);
     await call('acme', { method: 'POST', url: `/api/v1/jobs/${job_id}/cancel` });
     const url = '/api/v1/profiles/nightly';
-    expect((await call('acme', { method: 'PUT', url, payload: { text: 'dag: sweep\n' } })).statusCode).toBe(200);
+    expect((await call('acme', { method: 'PUT', url, payload: { text: 'dag: sweep\n' } })).statusCode).toBe(
+      200,
+    );
     expect((await remove('sweep')).json().error.details).toMatchObject({ profiles: ['nightly'] });
     expect((await call('acme', { method: 'DELETE', url })).statusCode).toBe(200);
     expect((await remove('sweep')).statusCode).toBe(200);
@@ -307,11 +343,13 @@ describe('profiles', () => {
       ports: expect.stringMatching(/^all,U:7,/),
     });
     expect((await profile('full_scan')).json().data.name).toBe('deep');
-    for (const name of ['none', '..', '..%2fx']) expect([404, 400]).toContain((await profile(name)).statusCode);
+    for (const name of ['none', '..', '..%2fx'])
+      expect([404, 400]).toContain((await profile(name)).statusCode);
   });
 
   it('are saved, replaced and deleted as graphs are', async () => {
-    const text = 'description: night\nscanner: { rate: 50, ports: { custom: "22,80" } }\nvulnerability: { enabled: true }\n';
+    const text =
+      'description: night\nscanner: { rate: 50, ports: { custom: "22,80" } }\nvulnerability: { enabled: true }\n';
     const created = await profile('night', { method: 'PUT', payload: { text } });
     expect([created.statusCode, created.json().data]).toMatchObject([
       200,
@@ -319,12 +357,20 @@ describe('profiles', () => {
     ]);
     expect((await profile('night', {}, 'globex')).statusCode).toBe(404);
     const invalid = await profile('bad', { method: 'PUT', payload: { text: 'scanner: { rat: 1 }' } });
-    expect(invalid.json().error.details.problems).toMatchObject([{ line: 1, message: expect.stringContaining('rate') }]);
+    expect(invalid.json().error.details.problems).toMatchObject([
+      { line: 1, message: expect.stringContaining('rate') },
+    ]);
     expect((await profile('quick', { method: 'PUT', payload: { text } })).statusCode).toBe(409);
     expect((await profile('night', { method: 'PUT', payload: { text } })).statusCode).toBe(409);
-    const payload = { type: 'scan', params: { targets: ['127.0.0.1'], profile: 'night' }, schedule: '@daily' };
+    const payload = {
+      type: 'scan',
+      params: { targets: ['127.0.0.1'], profile: 'night' },
+      schedule: '@daily',
+    };
     const { job_id } = (await call('acme', { method: 'POST', url: '/api/v1/jobs', payload })).json().data;
-    expect((await profile('night', { method: 'DELETE' })).json().error.details.jobs).toMatchObject([{ job_id }]);
+    expect((await profile('night', { method: 'DELETE' })).json().error.details.jobs).toMatchObject([
+      { job_id },
+    ]);
     await call('acme', { method: 'POST', url: `/api/v1/jobs/${job_id}/cancel` });
     expect((await profile('night', { method: 'DELETE' })).statusCode).toBe(200);
     expect((await profile('night')).statusCode).toBe(404);

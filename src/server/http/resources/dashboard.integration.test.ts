@@ -22,11 +22,19 @@ interface Run {
   /** By host. */
   findings?: Record<string, Finding[]>;
   version?: string;
+  hosts?: string[];
 }
 type Finding = { id: string; severity: Severity; kev?: boolean };
 
 /** A completed scan of acme with a real record. */
-async function ran({ name, days, targets = ['10.0.0.0/24'], findings = {}, version = '1.0' }: Run): Promise<string> {
+async function ran({
+  name,
+  days,
+  targets = ['10.0.0.0/24'],
+  findings = {},
+  version = '1.0',
+  hosts = ['10.0.0.1', '10.0.0.2'],
+}: Run): Promise<string> {
   const timestamp = daysAgo(days);
   const scan_id = `20260101-000000-${(++scans).toString(16).padStart(6, '0')}`;
   const store = service.store.forTenant('acme');
@@ -36,7 +44,7 @@ async function ran({ name, days, targets = ['10.0.0.0/24'], findings = {}, versi
   await store.scans.insert(request);
   const record = await openRecord(folder);
   const counts = noFindings();
-  for (const row of rowsOf(findings, timestamp, version)) {
+  for (const row of rowsOf(hosts, findings, timestamp, version)) {
     await record.append(row);
     if (row.type === 'vulnerability') counts[row.vulnerability.severity] += 1;
   }
@@ -57,7 +65,9 @@ async function ran({ name, days, targets = ['10.0.0.0/24'], findings = {}, versi
   });
   await record.close();
   await store.scans.update(scan_id, { status: 'running', started_at: timestamp });
-  const stages = ['icmp_discovery', 'connect_scanner', 'misconfig_checker'].map((name) => stage(name, timestamp));
+  const stages = ['icmp_discovery', 'connect_scanner', 'misconfig_checker'].map((name) =>
+    stage(name, timestamp),
+  );
   await store.scans.update(scan_id, {
     status: 'completed',
     completed_at: timestamp,
@@ -68,17 +78,42 @@ async function ran({ name, days, targets = ['10.0.0.0/24'], findings = {}, versi
   return scan_id;
 }
 
-function* rowsOf(findings: NonNullable<Run['findings']>, timestamp: string, version: string): Generator<ResultRow> {
-  for (const host of ['10.0.0.1', '10.0.0.2']) {
+function* rowsOf(
+  hosts: string[],
+  findings: NonNullable<Run['findings']>,
+  timestamp: string,
+  version: string,
+): Generator<ResultRow> {
+  for (const host of hosts) {
     const port_counts = { open: 1, closed: 999, filtered: 0, not_tried: 0 };
-    yield { type: 'host', timestamp, host, state: 'up', hostnames: [`h${host.slice(-1)}`], port_counts } as HostRow;
+    yield {
+      type: 'host',
+      timestamp,
+      host,
+      state: 'up',
+      hostnames: [`h${host.slice(-1)}`],
+      port_counts,
+    } as HostRow;
     const service = { name: 'http', product: 'nginx', vendor: null, version, cpe: null, confidence: 1 };
-    yield { type: 'port', timestamp, host, port: 80, protocol: 'tcp', state: 'open', reason: 'syn-ack', service } as PortRow;
+    yield {
+      type: 'port',
+      timestamp,
+      host,
+      port: 80,
+      protocol: 'tcp',
+      state: 'open',
+      reason: 'syn-ack',
+      service,
+    } as PortRow;
     for (const one of findings[host] ?? []) yield findingRow(host, timestamp, one);
   }
 }
 
-function findingRow(host: string, timestamp: string, { id, severity, kev = false }: Finding): VulnerabilityRow {
+function findingRow(
+  host: string,
+  timestamp: string,
+  { id, severity, kev = false }: Finding,
+): VulnerabilityRow {
   const vulnerability = {
     id,
     title: `Title of ${id}`,
@@ -102,7 +137,14 @@ function findingRow(host: string, timestamp: string, { id, severity, kev = false
 
 function stage(module_type: string, at: string): StageRecord {
   const counts = { items_in: 0, items_out: 0, error: null };
-  return { instance_id: module_type, module_type, status: 'completed', started_at: at, completed_at: at, ...counts };
+  return {
+    instance_id: module_type,
+    module_type,
+    status: 'completed',
+    started_at: at,
+    completed_at: at,
+    ...counts,
+  };
 }
 
 async function read(tenant = 'acme') {
@@ -131,7 +173,11 @@ describe('GET /api/v1/dashboard', () => {
       { id: 'B-2', severity: 'medium' },
       { id: 'C-3', severity: 'critical', kev: true },
     ] as const satisfies Finding[];
-    const before = await ran({ name: 'berlin', days: 3, findings: { '10.0.0.1': [high], '10.0.0.2': [old] } });
+    const before = await ran({
+      name: 'berlin',
+      days: 3,
+      findings: { '10.0.0.1': [high], '10.0.0.2': [old] },
+    });
     const latest = await ran({
       name: 'berlin',
       days: 1,
@@ -149,7 +195,13 @@ describe('GET /api/v1/dashboard', () => {
         stands_out: { severity: 'critical', text: 'Title of C-3 on 10.0.0.2', exploited: true },
         pending: false,
       },
-      { name: null, targets: ['10.0.0.1', '10.0.0.2'], scan: { scan_id: other }, previous: null, changes: null },
+      {
+        name: null,
+        targets: ['10.0.0.1', '10.0.0.2'],
+        scan: { scan_id: other },
+        previous: null,
+        changes: null,
+      },
     ]);
     expect(data.totals).toMatchObject({
       critical: { count: 1, change: 1, hosts: 1 },
@@ -178,15 +230,17 @@ describe('GET /api/v1/dashboard', () => {
     for (let index = 1; index <= 8; index++) await ran({ name: `series ${index}`, days: 10 - index });
     await ran({ name: 'series 1', days: 0.5 });
     const { series } = await dashboard();
-    expect(series.map(({ name }: { name: string }) => name)).toEqual([1, 8, 7, 6, 5, 4].map((n) => `series ${n}`));
+    expect(series.map(({ name }: { name: string }) => name)).toEqual(
+      [1, 8, 7, 6, 5, 4].map((n) => `series ${n}`),
+    );
     expect(series[0].stands_out).toEqual({ severity: null, text: 'No change', exploited: false });
     await ran({ name: 'series 1', days: 0.1, version: '2.0' });
-    await new Promise((resolve) => setTimeout(resolve, 2100));
-    expect((await dashboard()).series[0].stands_out.text).toBe('nginx updated from 1.0 to 2.0 on 10.0.0.1, port 80');
+    const first = async () => (await dashboard()).series[0].stands_out.text;
+    await expect.poll(first, { timeout: 20_000 }).toBe('nginx updated from 1.0 to 2.0 on 10.0.0.1, port 80');
   });
 
   it('counts hosts that were not among the targets as not comparable', async () => {
-    await ran({ name: 'x', days: 2, targets: ['10.0.0.1'] });
+    await ran({ name: 'x', days: 2, targets: ['10.0.0.1'], hosts: ['10.0.0.1'] });
     await ran({ name: 'x', days: 1, targets: ['10.0.0.0/24'] });
     const data = await dashboard();
     expect(data.series[0].changes).toMatchObject({ not_comparable: 1 });
@@ -195,9 +249,13 @@ describe('GET /api/v1/dashboard', () => {
 
   it('does without what cannot be read', async () => {
     await ran({ name: 'x', days: 2 });
-    const latest = await ran({ name: 'x', days: 1, findings: { '10.0.0.1': [{ id: 'A', severity: 'low' }] } });
+    const latest = await ran({
+      name: 'x',
+      days: 1,
+      findings: { '10.0.0.1': [{ id: 'A', severity: 'low' }] },
+    });
     const { rm } = await import('node:fs/promises');
-    await rm(service.workspace.forTenant('acme').scan(latest).dir, { recursive: true });
+    await rm(service.workspace.forTenant('acme').scan(latest).path, { recursive: true });
     expect(await dashboard()).toMatchObject({ pending: false, totals: { low: { count: 1 } } });
   });
 });

@@ -1,10 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import {
-  type Dashboard,
-  type DashboardContext,
-  Dashboards,
-} from '../../../actions/dashboard/dashboards.ts';
+import { type Dashboard, type DashboardContext, Dashboards } from '../../../actions/dashboard/dashboards.ts';
 import { findingClasses, severities } from '../../../domain/finding.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
@@ -24,7 +20,9 @@ const seriesSchema = Type.Object({
     Type.Null(),
     Type.Object(
       { new: countSchema, fixed: countSchema, changed: countSchema, not_comparable: countSchema },
-      { description: 'findings that are new and fixed, services that changed, hosts that are not comparable' },
+      {
+        description: 'findings that are new and fixed, services that changed, hosts that are not comparable',
+      },
     ),
   ]),
   stands_out: Type.Union([
@@ -67,7 +65,8 @@ const fixSchema = Type.Object({
 const dashboardSchema = Type.Unsafe<Dashboard>(
   Type.Object({
     series: Type.Array(seriesSchema, {
-      description: 'completed scans of one name, else of the same targets and profile: the six with the newest runs',
+      description:
+        'completed scans of one name, else of the same targets and profile: the six with the newest runs',
     }),
     totals: Type.Object(Object.fromEntries(severities.map((name) => [name, totalSchema]))),
     trend: Type.Array(

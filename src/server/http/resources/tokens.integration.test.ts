@@ -64,11 +64,17 @@ describe('tokens over REST', () => {
     expect(own.json().meta.warnings).toEqual([expect.stringContaining('never expires')]);
     for (const tenant of ['globex', 'nobody', '../acme']) {
       const response = await create('acme', { name: 'x', scopes: ['scan:read'], tenant });
-      expect([tenant, response.statusCode, response.json().error.code]).toEqual([tenant, 403, 'tenant_forbidden']);
+      expect([tenant, response.statusCode, response.json().error.code]).toEqual([
+        tenant,
+        403,
+        'tenant_forbidden',
+      ]);
     }
     const forOther = await create('acme', { name: 'x', scopes: ['scan:read'] }, { 'x-tenant-id': 'globex' });
     expect(forOther.statusCode).toBe(403);
-    expect((await create('acme', { name: 'x', scopes: ['scan:read'], tenant: null })).json().data.tenant).toBe('acme');
+    expect(
+      (await create('acme', { name: 'x', scopes: ['scan:read'], tenant: null })).json().data.tenant,
+    ).toBe('acme');
     const lesser = await create('reader', { name: 'x', scopes: ['admin'] });
     expect(lesser.json().error.code).toBe('insufficient_scope');
     const grantor = { scopes: ['scan:read'], tenant: null };
@@ -132,19 +138,29 @@ describe('tokens over REST', () => {
     );
     for (const id of ['..%2fx', '%00', 'a'.repeat(3000), keys['globex'] as string])
       expect([404, 400, 401]).toContain((await revoke('acme', id)).statusCode);
-    expect((await revoke('acme', idOf(keys['reader']))).json().data).toMatchObject({ revoked: true, own: false });
+    expect((await revoke('acme', idOf(keys['reader']))).json().data).toMatchObject({
+      revoked: true,
+      own: false,
+    });
     expect((await revoke('acme', mine)).json().data).toEqual({ token_id: mine, revoked: true, own: true });
     expect(
       (await service.store.tokens.list()).filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id),
     ).toEqual([mine, idOf(keys['reader'])]);
-    await expect.poll(async () => (await call(keys['acme'] as string, { url })).statusCode, { timeout: 5000 }).toBe(401);
+    await expect
+      .poll(async () => (await call(keys['acme'] as string, { url })).statusCode, { timeout: 5000 })
+      .toBe(401);
     await expect.poll(() => everythingWritten()).toContain('token.revoke');
   });
 
   it('of a tenant reach nothing of the service where tenants are switched off', async () => {
     const second = await openService({ 'server.api.auth': true });
     try {
-      const { token } = await createToken(second.store, { name: 'x', scopes: ['admin'], expiry: '1h', tenant: 'acme' });
+      const { token } = await createToken(second.store, {
+        name: 'x',
+        scopes: ['admin'],
+        expiry: '1h',
+        tenant: 'acme',
+      });
       const headers = { authorization: `Bearer ${token}` };
       for (const path of [url, '/api/v1/config', '/api/v1/workers'])
         expect((await second.app.inject({ url: path, headers })).json().error.code).toBe('tenant_forbidden');

@@ -7,7 +7,7 @@ import { PortolanError } from '../../../domain/errors.ts';
 import { checkTokenTenant } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { enveloped, envelope, metaOf } from '../schema/envelope.ts';
+import { envelope, enveloped, metaOf } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
 const tokenMembers = {
@@ -44,7 +44,9 @@ const createBody = Type.Object({
   ),
 });
 
-const tokenIdParams = Type.Object({ token_id: Type.String({ description: 'id of a token, not its secret' }) });
+const tokenIdParams = Type.Object({
+  token_id: Type.String({ description: 'id of a token, not its secret' }),
+});
 const tokenIdPattern = /^[a-z0-9]{4,16}$/;
 
 /** Tokens of the request's tenant; without one, those of the whole service. */

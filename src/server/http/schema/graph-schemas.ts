@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { GraphDetail } from '../../../actions/graphs/show-graph.ts';
 import type { GraphVerdict } from '../../../actions/graphs/check-graph.ts';
+import type { GraphDetail } from '../../../actions/graphs/show-graph.ts';
 import type { ProfileDetail } from '../../../actions/graphs/show-profile.ts';
 import { countSchema, nullableText } from './schemas.ts';
 
@@ -51,10 +51,9 @@ export const verdictSchema = Type.Unsafe<GraphVerdict>(
   }),
 );
 
-const jobs = Type.Array(
-  Type.Object({ job_id: Type.String(), name: nullableText, schedule: nullableText }),
-  { description: 'unfinished jobs that name it' },
-);
+const jobs = Type.Array(Type.Object({ job_id: Type.String(), name: nullableText, schedule: nullableText }), {
+  description: 'unfinished jobs that name it',
+});
 
 export const graphDetailSchema = Type.Unsafe<GraphDetail>(
   Type.Object({
