@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { newestOfAll } from '../../store/scans/age-windows.ts';
-import type { EndedScan } from '../../store/scans/ended-scans.ts';
+import type { CompletedRun } from '../../store/scans/completed-runs.ts';
 import type { ScanTable } from '../../store/scans/scans.ts';
 
 /** Series that a dashboard shows. */
@@ -20,7 +20,7 @@ export interface ScanSeries {
   /** Name of the scans; null if they have none. */
   name: string | null;
   /** Newest first. */
-  runs: EndedScan[];
+  runs: CompletedRun[];
 }
 
 export interface TrendDay {
@@ -31,11 +31,11 @@ export interface TrendDay {
 }
 
 /** The series with the newest runs. */
-export async function readSeries(scans: Pick<ScanTable, 'ended'>): Promise<ScanSeries[]> {
+export async function readSeries(scans: Pick<ScanTable, 'completedRuns'>): Promise<ScanSeries[]> {
   const found = new Map<string, ScanSeries>();
   let before = newestOfAll;
   for (let read = 0; read < maxScans; read += scansAtOnce) {
-    const part = await scans.ended(before, scansAtOnce);
+    const part = await scans.completedRuns(before, scansAtOnce);
     for (const scan of part) addRun(found, scan);
     const last = part.at(-1);
     if (!last || part.length < scansAtOnce) break;
@@ -46,14 +46,14 @@ export async function readSeries(scans: Pick<ScanTable, 'ended'>): Promise<ScanS
 }
 
 /** Runs of further series are not collected. */
-function addRun(found: Map<string, ScanSeries>, scan: EndedScan): void {
+function addRun(found: Map<string, ScanSeries>, scan: CompletedRun): void {
   const key = keyOf(scan);
   const known = found.get(key);
   if (known) known.runs.push(scan);
   else if (found.size < maxSeries) found.set(key, { key, name: scan.name, runs: [scan] });
 }
 
-function keyOf({ name, profile, targets }: EndedScan): string {
+function keyOf({ name, profile, targets }: CompletedRun): string {
   const what = name === null ? ['targets', profile, targets] : ['name', name];
   return createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
 }

@@ -60,7 +60,7 @@ export interface GraphFile {
 }
 
 /** @param features that licenses permit here; undefined = all */
-export function verdictOf(
+export function graphVerdict(
   file: GraphFile,
   registry: Registry,
   features?: readonly LicenseFeature[],

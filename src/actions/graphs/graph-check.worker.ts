@@ -1,7 +1,7 @@
 /** Thread that checks one graph file. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Registry } from '../../engine/registry.ts';
-import { verdictOf } from './check-graph.ts';
+import { graphVerdict } from './check-graph.ts';
 import type { GraphCheckJob } from './graph-checker.ts';
 
 const { file, modules, maxRate, features } = workerData as GraphCheckJob;
@@ -13,4 +13,4 @@ for (const module of modules) {
   };
   registry.register({ ...module, create }, 'known');
 }
-parentPort?.postMessage(verdictOf(file, registry, features));
+parentPort?.postMessage(graphVerdict(file, registry, features));

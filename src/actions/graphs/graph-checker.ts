@@ -5,7 +5,7 @@ import type { ModuleDefinition } from '../../engine/module.ts';
 import type { Registry } from '../../engine/registry.ts';
 import { Slots } from '../../net/gate/slots.ts';
 import type { License } from '../../workspace/license/read-license.ts';
-import { type GraphFile, type GraphVerdict, verdictOf } from './check-graph.ts';
+import { type GraphFile, type GraphVerdict, graphVerdict } from './check-graph.ts';
 
 /** A shorter file is checked at once: that takes a few milliseconds, and a thread takes longer to start. Characters. */
 const shortText = 8 * 1024;
@@ -34,7 +34,7 @@ export class GraphChecker {
   /** @throws the reason of `signal` */
   async check(file: GraphFile, rules: GraphRules, signal: AbortSignal): Promise<GraphVerdict> {
     const features = rules.license?.features();
-    if (file.text.length <= shortText) return verdictOf(file, rules.registry, features);
+    if (file.text.length <= shortText) return graphVerdict(file, rules.registry, features);
     if (!(await this.#slots.acquire(signal))) throw signal.reason;
     try {
       const { registry } = rules;

@@ -97,10 +97,7 @@ export async function showNext(
       printableJson({ schedule: expression, zone, ...inWords, from: new Date(from).toISOString(), times }),
     );
   } else if (times.length === 0) note('the schedule never fires before the year 10000');
-  else {
-    note(`${cronWords(expression)} (${zone})`);
-    print(timesText(times, zone));
-  }
+  else print(timesText(times, zone));
   return 0;
 }
 

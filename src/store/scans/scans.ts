@@ -12,7 +12,7 @@ import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
-import { type EndedScan, endedScans } from './ended-scans.ts';
+import { type CompletedRun, completedRuns } from './completed-runs.ts';
 import { type ListedScan, scansWithIds } from './listed-scans.ts';
 import { isHere } from './scan-ages.ts';
 import type { ScanFilter } from './scan-filter.ts';
@@ -196,8 +196,8 @@ export class ScanTable {
   }
 
   /** Completed scans before a position, newest first. */
-  async ended(before: CursorPosition, limit: number): Promise<EndedScan[]> {
-    return await endedScans(this.#db, this.#view, before, limit);
+  async completedRuns(before: CursorPosition, limit: number): Promise<CompletedRun[]> {
+    return await completedRuns(this.#db, this.#view, before, limit);
   }
 
   /** Scans by id, in that order, as in lists; without those that do not exist. */

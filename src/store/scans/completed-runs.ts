@@ -6,7 +6,7 @@ import { inView, type TenantView } from '../tenant-view.ts';
 import { isInRange } from './scan-filter.ts';
 
 /** A completed scan, as far as its history needs it. */
-export interface EndedScan {
+export interface CompletedRun {
   scan_id: string;
   name: string | null;
   profile: string;
@@ -18,12 +18,12 @@ export interface EndedScan {
 }
 
 /** Completed scans before a position, newest first. @param view tenant whose scans are read */
-export async function endedScans(
+export async function completedRuns(
   db: Kysely<Tables>,
   view: TenantView,
   before: CursorPosition,
   limit: number,
-): Promise<EndedScan[]> {
+): Promise<CompletedRun[]> {
   const rows = await db
     .selectFrom('scans')
     .select(['scan_id', 'name', 'profile', 'created_at', 'completed_at', 'severity_counts'])
