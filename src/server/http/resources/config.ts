@@ -6,14 +6,17 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 
 const settingSchema = Type.Unsafe<DescribedSetting>(
-  Type.Object({
-    key: Type.String(),
-    value: Type.Unknown({ description: 'as written in a file; null = not set; •••• stands for secrets' }),
-    origin: Type.String({ description: 'default, file:line:column, environment NAME or flag' }),
-    default: Type.Unknown({ description: 'null = none' }),
-    secret: Type.Boolean({ description: 'whether the value is, or contains, a secret' }),
-    description: Type.String(),
-  }),
+  Type.Object(
+    {
+      key: Type.String(),
+      value: Type.Unknown({ description: 'as written in a file; null = not set; •••• stands for secrets' }),
+      origin: Type.String({ description: 'default, file:line:column, environment NAME or flag' }),
+      default: Type.Unknown({ description: 'null = none' }),
+      secret: Type.Boolean({ description: 'whether the value is, or contains, a secret' }),
+      description: Type.String(),
+    },
+    { title: 'Setting' },
+  ),
 );
 
 /** The settings name all tenants and the paths of the machine: for operators only. */

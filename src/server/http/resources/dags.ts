@@ -9,7 +9,7 @@ import { libraryOf, noteChange, setVersion, versionIn } from '../library-request
 import { envelope, enveloped } from '../schema/envelope.ts';
 import {
   deletedSchema,
-  fileBody,
+  graphBody,
   graphDetailSchema,
   nameParams,
   verdictSchema,
@@ -60,7 +60,7 @@ export function dagRoutes(app: App, { config }: Pick<RouteContext, 'config'>, in
     schema: {
       summary: 'Validate a graph file',
       description: 'Nothing is stored. The response to an invalid graph is 200 with its problems.',
-      body: fileBody,
+      body: graphBody,
       response: { 200: enveloped(verdictSchema) },
     },
     handler: async (request) => {
@@ -103,7 +103,7 @@ export function dagRoutes(app: App, { config }: Pick<RouteContext, 'config'>, in
         'If-Match. `details.problems` of a 400 has the problems of the file.',
       params: nameParams,
       headers: versionHeaders,
-      body: fileBody,
+      body: graphBody,
       response: { 200: enveloped(graphDetailSchema) },
     },
     handler: async (request, reply) => {

@@ -10,56 +10,66 @@ import { countSchema, nullableText, scanSchema, severityCounts } from '../schema
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
 const severity = Type.Enum([...severities]);
 
-const seriesSchema = Type.Object({
-  key: Type.String(),
-  name: nullableText,
-  targets: Type.Array(Type.String()),
-  scan: scanSchema,
-  previous: Type.Unsafe<string | null>({ ...nullableText, description: 'id of the run before' }),
-  changes: Type.Union([
-    Type.Null(),
-    Type.Object(
-      { new: countSchema, fixed: countSchema, changed: countSchema, not_comparable: countSchema },
-      {
-        description: 'findings that are new and fixed, services that changed, hosts that are not comparable',
-      },
-    ),
-  ]),
-  stands_out: Type.Union([
-    Type.Null(),
-    Type.Object({
-      severity: Type.Union([Type.Null(), severity]),
-      text: Type.String(),
-      exploited: Type.Boolean(),
+const seriesSchema = Type.Object(
+  {
+    key: Type.String(),
+    name: nullableText,
+    targets: Type.Array(Type.String()),
+    scan: scanSchema,
+    previous: Type.Unsafe<string | null>({ ...nullableText, description: 'id of the run before' }),
+    changes: Type.Union([
+      Type.Null(),
+      Type.Object(
+        { new: countSchema, fixed: countSchema, changed: countSchema, not_comparable: countSchema },
+        {
+          description:
+            'findings that are new and fixed, services that changed, hosts that are not comparable',
+        },
+      ),
+    ]),
+    stands_out: Type.Union([
+      Type.Null(),
+      Type.Object({
+        severity: Type.Union([Type.Null(), severity]),
+        text: Type.String(),
+        exploited: Type.Boolean(),
+      }),
+    ]),
+    pending: Type.Boolean({ description: 'the comparison is being computed' }),
+  },
+  { title: 'ScanSeries' },
+);
+
+const totalSchema = Type.Object(
+  {
+    count: countSchema,
+    change: Type.Unsafe<number | null>({
+      ...nullableNumber,
+      description: 'new less fixed findings since the previous runs; null while pending',
     }),
-  ]),
-  pending: Type.Boolean({ description: 'the comparison is being computed' }),
-});
+    hosts: Type.Unsafe<number | null>({ ...nullableNumber, description: 'null while pending' }),
+  },
+  { title: 'SeverityTotal' },
+);
 
-const totalSchema = Type.Object({
-  count: countSchema,
-  change: Type.Unsafe<number | null>({
-    ...nullableNumber,
-    description: 'new less fixed findings since the previous runs; null while pending',
-  }),
-  hosts: Type.Unsafe<number | null>({ ...nullableNumber, description: 'null while pending' }),
-});
-
-const fixSchema = Type.Object({
-  key: Type.String(),
-  text: Type.String(),
-  update: Type.Boolean(),
-  reason: Type.String({ description: 'why it has its rank' }),
-  severity,
-  severity_counts: severityCounts,
-  exploited: Type.Boolean(),
-  epss: nullableNumber,
-  cvss: nullableNumber,
-  class: Type.Enum([...findingClasses]),
-  findings: countSchema,
-  hosts: countSchema,
-  host_sample: Type.Array(Type.Object({ host: Type.String(), name: nullableText })),
-});
+const fixSchema = Type.Object(
+  {
+    key: Type.String(),
+    text: Type.String(),
+    update: Type.Boolean(),
+    reason: Type.String({ description: 'why it has its rank' }),
+    severity,
+    severity_counts: severityCounts,
+    exploited: Type.Boolean(),
+    epss: nullableNumber,
+    cvss: nullableNumber,
+    class: Type.Enum([...findingClasses]),
+    findings: countSchema,
+    hosts: countSchema,
+    host_sample: Type.Array(Type.Object({ host: Type.String(), name: nullableText })),
+  },
+  { title: 'Fix' },
+);
 
 /** Typed as the response data: a scan is sent as it is stored. */
 const dashboardSchema = Type.Unsafe<Dashboard>(

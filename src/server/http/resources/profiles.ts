@@ -8,8 +8,8 @@ import { libraryOf, noteChange, setVersion, versionIn } from '../library-request
 import { envelope, enveloped } from '../schema/envelope.ts';
 import {
   deletedSchema,
-  fileBody,
   nameParams,
+  profileBody,
   profileDetailSchema,
   versionHeaders,
 } from '../schema/graph-schemas.ts';
@@ -83,7 +83,7 @@ export function profileRoutes(
         'If-Match. `details.problems` of a 400 has the problems of the file.',
       params: nameParams,
       headers: versionHeaders,
-      body: fileBody,
+      body: profileBody,
       response: { 200: enveloped(profileDetailSchema) },
     },
     handler: async (request, reply) => {

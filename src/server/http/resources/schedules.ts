@@ -13,12 +13,15 @@ const previewBody = Type.Object({
   count: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 5 })),
 });
 
-const previewSchema = Type.Object({
-  schedule: Type.String(),
-  zone: Type.String(),
-  in_words: Type.String({ description: 'e.g. at 02:00 on Monday to Friday' }),
-  next: Type.Array(Type.String({ format: 'date-time' })),
-});
+const previewSchema = Type.Object(
+  {
+    schedule: Type.String(),
+    zone: Type.String(),
+    in_words: Type.String({ description: 'e.g. at 02:00 on Monday to Friday' }),
+    next: Type.Array(Type.String({ format: 'date-time' })),
+  },
+  { title: 'SchedulePreview' },
+);
 
 export function scheduleRoutes(app: App, { config }: Pick<RouteContext, 'config'>): void {
   app.route({

@@ -58,7 +58,9 @@ export function tokenRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
     schema: {
       summary: 'List tokens, oldest first',
       description: 'Without their secrets, which only the response to their creation has.',
-      response: { 200: enveloped(Type.Object({ tokens: Type.Array(Type.Object(tokenMembers)) })) },
+      response: {
+        200: enveloped(Type.Object({ tokens: Type.Array(Type.Object(tokenMembers, { title: 'Token' })) })),
+      },
     },
     handler: async (request) => {
       checkTokenTenant(request.space, request.token, 'the tokens');
@@ -82,7 +84,9 @@ export function tokenRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
         'The response has the secret, which cannot be read again. The token gets no scope that the client lacks, and no ' +
         "other tenant than the client's.",
       body: createBody,
-      response: { 201: enveloped(Type.Object({ ...tokenMembers, secret: Type.String() })) },
+      response: {
+        201: enveloped(Type.Object({ ...tokenMembers, secret: Type.String() }, { title: 'CreatedToken' })),
+      },
     },
     handler: async (request, reply) => {
       const { space, token: grantor } = request;

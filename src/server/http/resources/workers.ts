@@ -8,21 +8,26 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, nullableText } from '../schema/schemas.ts';
 
-const workerSchema = Type.Object({
-  worker_id: Type.String({ description: '`server` for the scan processes of a single server' }),
-  host: Type.String(),
-  pools: Type.Array(Type.String(), { description: 'empty = all' }),
-  tags: Type.Array(Type.String()),
-  version: Type.String(),
-  state: Type.Enum(['working', 'idle', 'silent', 'stopped'], {
-    description: 'silent: no heartbeat for 15 s; stopped: accepts no scans',
-  }),
-  busy: countSchema,
-  capacity: countSchema,
-  started_at: nullableText,
-  heartbeat_at: Type.String({ format: 'date-time' }),
-  scans: Type.Array(Type.String(), { description: 'ids of its running scans, of the tenant of the request' }),
-});
+const workerSchema = Type.Object(
+  {
+    worker_id: Type.String({ description: '`server` for the scan processes of a single server' }),
+    host: Type.String(),
+    pools: Type.Array(Type.String(), { description: 'empty = all' }),
+    tags: Type.Array(Type.String()),
+    version: Type.String(),
+    state: Type.Enum(['working', 'idle', 'silent', 'stopped'], {
+      description: 'silent: no heartbeat for 15 s; stopped: accepts no scans',
+    }),
+    busy: countSchema,
+    capacity: countSchema,
+    started_at: nullableText,
+    heartbeat_at: Type.String({ format: 'date-time' }),
+    scans: Type.Array(Type.String(), {
+      description: 'ids of its running scans, of the tenant of the request',
+    }),
+  },
+  { title: 'Worker' },
+);
 
 /** Scans that are looked up to show which worker runs them. */
 const maxScans = 1000;

@@ -20,6 +20,7 @@ export const sampleValues: Readonly<Record<string, unknown>> = {
   control: '3.10',
   cpe: 'cpe:2.3:a:openbsd:openssh:9.2:p1:*:*:*:*:*:*',
   dag: 'standard',
+  date: '2026-10-06',
   depends_on: 'discover',
   description: 'what it is, in a sentence',
   detected: '9.2p1',
