@@ -54,7 +54,9 @@ export class LiveConnection {
     const silence = new Silence(() => opened.abort());
     try {
       const response = await this.#request(opened.signal);
-      if (response.status === 401 || response.status === 403) return this.#rejected();
+      if (response.status === 401) return this.#rejected();
+      // A token for other things than scans: nothing to retry.
+      if (response.status === 403) return this.#change({ state: 'forbidden' });
       if (response.status === 429) return this.#again('refused');
       if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
       await this.#read(response.body, silence);

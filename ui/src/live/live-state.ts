@@ -1,7 +1,7 @@
 /** What a tab knows about its stream. */
 export interface LiveState {
-  /** `refused`: the server has as many streams as it allows; `paused`: by the reader. */
-  state: 'connecting' | 'live' | 'reconnecting' | 'offline' | 'refused' | 'paused';
+  /** `refused`: the server has as many streams as it allows; `forbidden`: not with this token; `paused`: by the reader. */
+  state: 'connecting' | 'live' | 'reconnecting' | 'offline' | 'refused' | 'forbidden' | 'paused';
   /** When this state began, by the browser's clock, milliseconds. */
   since: number;
   /** Last byte from the server, by the browser's clock; null before the first. */

@@ -19,6 +19,7 @@ const dots: Record<LiveState['state'], string> = {
   reconnecting: 'bg-state-interrupted',
   offline: 'border-2 border-state-failed',
   refused: 'bg-state-interrupted',
+  forbidden: 'bg-state-pending',
   paused: 'bg-state-paused',
 };
 
@@ -30,7 +31,7 @@ function State() {
       type="button"
       className="flex h-6 items-center gap-1.5 whitespace-nowrap rounded-m px-1 text-size-12 text-text-2"
       aria-pressed={live.state === 'paused'}
-      title={live.state === 'paused' ? 'Show changes again' : 'Pause: changes wait until you go on'}
+      title={titleOf(live.state)}
       onClick={() => pauseLive(live.state !== 'paused')}
     >
       <span className={`size-[7px] rounded-full ${dots[live.state]}`} aria-hidden="true" />
@@ -40,11 +41,16 @@ function State() {
   );
 }
 
+function titleOf(state: LiveState['state']): string {
+  if (state === 'forbidden') return 'Pages do not change by themselves: the token lacks scan:read';
+  return state === 'paused' ? 'Show changes again' : 'Pause: changes wait until you go on';
+}
+
 function stateText({ state, since }: LiveState): string {
   if (state === 'live') return 'Live';
   if (state === 'paused') return 'Paused by you';
   if (state === 'offline') return `Offline since ${clock(since)}`;
-  if (state === 'refused') return 'Not live';
+  if (state === 'refused' || state === 'forbidden') return 'Not live';
   return state === 'connecting' ? 'Connecting' : 'Reconnecting';
 }
 
@@ -85,6 +91,7 @@ function noticeText(live: LiveState, now: number): string {
   }
   if (state === 'refused')
     return 'The server has as many live connections as it allows. This page does not change by itself; a new try follows.';
+  if (state === 'forbidden') return '';
   if (draining !== null)
     return `The server is shutting down. ${draining.saved} ${draining.saved === 1 ? 'scan is' : 'scans are'} saved and continue at the next start.`;
   if (state === 'live' && missed > 0 && now - since < shownMs)

@@ -15,6 +15,7 @@ import { count } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
 import { Link } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
+import { SinceLastRun } from './since-last-run.tsx';
 import { hasEnded, type Scan, useScan } from './use-scan.ts';
 
 const severities = ['critical', 'high', 'medium', 'low', 'info'] as const;
@@ -47,6 +48,7 @@ export default function OverviewTab() {
       </div>
       <div className="grid gap-x-8 pt-6 desk:grid-cols-[minmax(0,1fr)_264px]">
         <div className="flex min-w-0 flex-col gap-8">
+          {hasEnded(scan) && <SinceLastRun scan={scan} />}
           <FixFirst scanId={scanId} />
           <Services facets={facets} scan={scan} />
         </div>

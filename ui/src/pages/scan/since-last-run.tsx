@@ -1,0 +1,71 @@
+import { useGet } from '../../api/use-get.ts';
+import { Section } from '../../components/layout/section.tsx';
+import { ClassMark } from '../../components/marks/class-mark.tsx';
+import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { Mono } from '../../components/text/mono.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { dateTime } from '../../format/times.ts';
+import { plural } from '../../format/words.ts';
+import { serverNow } from '../../live/live.ts';
+import { searchText } from '../../url/search-text.ts';
+import { type FindingDetail, portText } from './result-rows.ts';
+import type { Scan } from './use-scan.ts';
+
+/** Runs before this one that are searched for the same scan. */
+const searched = 100;
+/** A comparison reads both scans as a whole: not while a page of a scan this large opens. */
+const maxFindings = 20_000;
+const shown = 5;
+
+/** What is new since the run before, if there was one. */
+export function SinceLastRun({ scan }: { scan: Scan }) {
+  const isSmall = scan.results.vulnerabilities <= maxFindings;
+  const { data: list } = useGet('/api/v1/scans', { query: { status: 'completed', limit: searched } });
+  const before = list?.scans.find((each) => each.created_at < scan.created_at && sameAs(scan, each));
+  const { data: diff } = useGet(
+    '/api/v1/scans/{scan_id}/diff',
+    { path: { scan_id: scan.scan_id }, query: { against: before?.scan_id ?? '' } },
+    { enabled: isSmall && before !== undefined && scan.status === 'completed' },
+  );
+  if (!before || !diff) return null;
+  const { new: added, resolved, unchanged_count: unchanged } = diff.vulnerabilities;
+  const compare = `/compare${searchText({ scan: scan.scan_id, against: before.scan_id })}`;
+  return (
+    <Section
+      title={`New since ${dateTime(before.completed_at ?? before.created_at, serverNow())}`}
+      note={`${added.length} new, ${resolved.length} fixed, ${unchanged} unchanged, ${plural(diff.not_comparable.length, 'place')} not comparable`}
+      link={{ label: 'Compare', to: compare }}
+    >
+      <ul>
+        {added.slice(0, shown).map(({ host, port, protocol, vulnerability }) => {
+          const finding = vulnerability as unknown as FindingDetail;
+          return (
+            <li
+              key={`${host} ${port} ${finding.id}`}
+              className="flex min-h-9 items-center gap-3 border-line-subtle border-b"
+            >
+              <SeverityMark severity={finding.severity} bare />
+              <span className="min-w-0 grow truncate">
+                <TargetText text={finding.id} mono /> <TargetText text={finding.title} />
+              </span>
+              <span className="max-tablet:hidden">
+                <Mono>{`${host} ${portText({ port, protocol })}`}</Mono>
+              </span>
+              {finding.class && <ClassMark value={finding.class} />}
+            </li>
+          );
+        })}
+      </ul>
+      {added.length === 0 && <p className="pt-2 text-text-2">No new finding.</p>}
+      {added.length > shown && <p className="pt-2 text-text-2">{added.length - shown} more in the comparison.</p>}
+    </Section>
+  );
+}
+
+type Described = Pick<Scan, 'name' | 'targets' | 'profile'>;
+
+/** The same name, else the same targets and profile. */
+function sameAs(one: Described, other: Described): boolean {
+  if (one.name !== null || other.name !== null) return one.name === other.name;
+  return one.profile === other.profile && one.targets.join() === other.targets.join();
+}
