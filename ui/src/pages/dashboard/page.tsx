@@ -39,8 +39,12 @@ export default function DashboardPage() {
           </LinkButton>
         }
       />
-      <Boundary got={any.data ? got : any} rows={10}>
-        {() => got.data && <Content dashboard={got.data} />}
+      <Boundary got={any} rows={10}>
+        {() => (
+          <Boundary got={got} rows={10}>
+            {(dashboard) => <Content dashboard={dashboard} />}
+          </Boundary>
+        )}
       </Boundary>
     </>
   );
@@ -81,7 +85,8 @@ function Totals({
             label: <SeverityMark severity={severity} />,
             value: count(totals[severity].count),
             beside: totals[severity].change === null ? undefined : change(totals[severity].change),
-            note: `on ${plural(totals[severity].hosts, 'host')}`,
+            note:
+              totals[severity].hosts === null ? undefined : `on ${plural(totals[severity].hosts, 'host')}`,
           }))}
         />
         {trend.length > 1 && (
@@ -209,7 +214,7 @@ function FixFirst({ dashboard: { fixes, series } }: { dashboard: Dashboard }) {
                 <TargetText text={fix.host_sample.map(({ name, host }) => name ?? host).join(', ')} />
               </span>
             </span>
-            {fix.exploited > 0 && <Exploited />}
+            {fix.exploited && <Exploited />}
             <span className="whitespace-nowrap text-right max-tablet:hidden">
               {plural(fix.hosts, 'host')}
             </span>

@@ -57,7 +57,9 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
         })}
       </ul>
       {added.length === 0 && <p className="pt-2 text-text-2">No new finding.</p>}
-      {added.length > shown && <p className="pt-2 text-text-2">{added.length - shown} more in the comparison.</p>}
+      {added.length > shown && (
+        <p className="pt-2 text-text-2">{added.length - shown} more in the comparison.</p>
+      )}
     </Section>
   );
 }
