@@ -1,3 +1,4 @@
+import { RecordIndexes } from '../actions/record-index/record-indexes.ts';
 import type { AlertRules } from '../alerts/alert-rules.ts';
 import type { Config } from '../config/schema.ts';
 import { EmbeddedQueue } from '../queue/embedded.ts';
@@ -16,6 +17,7 @@ import type { Installed } from './installed.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { Resources } from './open-resources.ts';
 import { DamagedRecords } from './results/damaged-records.ts';
+import { IndexKeeper } from './results/index-keeper.ts';
 import { ResultMover } from './results/result-mover.ts';
 import { ScanFolders } from './results/scan-folders.ts';
 import { ScanFeeds } from './scans/scan-feeds.ts';
@@ -37,7 +39,11 @@ export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager
 }
 
 /** The context of a server; starts nothing. */
-export function buildContext(input: ContextInput): { context: ServerContext; folders: ScanFolders } {
+export function buildContext(input: ContextInput): {
+  context: ServerContext;
+  folders: ScanFolders;
+  indexKeeper: IndexKeeper;
+} {
   const { config, settings, store, workspace, shards, license, installed, log, logOutput, audit } = input;
   const fetched = input.results && new FetchedScans(input.results, workspace);
   const folders = new ScanFolders({ store, workspace, fetched, log });
@@ -58,7 +64,10 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     holdFolder: (scan, tenant) => folders.hold(scan, tenant),
   });
   const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs: config.workers.lease });
-  const onScanEnd = () => {
+  const indexes = new RecordIndexes(workspace);
+  const indexKeeper = new IndexKeeper({ store, workspace, indexes, log });
+  const onScanEnd = (scanId: string) => {
+    indexKeeper.scanEnded(scanId);
     notifier.wake();
     garbage.sweep();
     results?.wake();
@@ -85,6 +94,7 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     shards,
     results,
     reports: new ReportThreads(),
+    indexes,
     damaged,
     comparison: new StoreComparison({ store, workspace }, log),
     garbage,
@@ -104,5 +114,5 @@ export function buildContext(input: ContextInput): { context: ServerContext; fol
     phase: 'starting',
     closing: input.closing,
   };
-  return { context, folders };
+  return { context, folders, indexKeeper };
 }

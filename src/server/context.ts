@@ -1,4 +1,5 @@
 import type { Logger as PinoLogger } from 'pino';
+import type { RecordIndexes } from '../actions/record-index/record-indexes.ts';
 import type { Config } from '../config/schema.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import type { ReportThreads } from '../report/thread/report-threads.ts';
@@ -53,6 +54,7 @@ export interface ServerContext {
   /** Null without a result store. */
   results: ResultMover | null;
   reports: ReportThreads;
+  indexes: RecordIndexes;
   damaged: DamagedRecords;
   comparison: StoreComparison;
   garbage: GarbageCollector;

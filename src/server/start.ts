@@ -80,7 +80,7 @@ async function start(input: StartInput, components: Components): Promise<Running
   const settings = new Settings(input, input.readConfig, resources.log);
   const closing = new AbortController();
   const version = { version: input.version, ...input.build };
-  const { context, folders } = buildContext({
+  const { context, folders, indexKeeper } = buildContext({
     ...input,
     ...resources,
     settings,
@@ -96,7 +96,7 @@ async function start(input: StartInput, components: Components): Promise<Running
   await components.start([
     listeners,
     ...scanComponents(context, listeners, input),
-    ...backgroundComponents(context, folders),
+    ...backgroundComponents(context, folders, indexKeeper),
     { start: () => serve(context, resources, listeners.url, input) },
     followInstalled(context, input),
     { close: () => reloads.remove() },

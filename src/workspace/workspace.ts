@@ -61,6 +61,17 @@ export class Workspace {
     return new ScanFolder(join(this.dir, 'scans', scanId));
   }
 
+  /** Indexes of records, for all tenants; each can be built again. */
+  get indexDir(): string {
+    return join(this.#root, 'cache', 'index');
+  }
+
+  /** The file with the index of a scan. @throws PortolanError `not_found` for an invalid scan ID */
+  indexFile(scanId: string): string {
+    if (!scanIdPattern.test(scanId)) throw new PortolanError('not_found', 'There is no such scan.');
+    return join(this.indexDir, `${scanId}.db`);
+  }
+
   /**
    * Makes this process the one server of the workspace; takes over the lock of a dead server.
    * @throws PortolanError `configuration` with PID and host if another server owns it

@@ -18,9 +18,9 @@ export interface PortEndpoint {
 }
 
 /** Maximum number of explained ports per host; for more, request single ports. */
-const maxExplainedPorts = 256;
+export const maxExplainedPorts = 256;
 /** Maximum number of explained findings per host. */
-const maxExplainedFindings = 10_000;
+export const maxExplainedFindings = 10_000;
 
 type RecordedClaim = NonNullable<PortRow['fingerprints']>[number];
 
@@ -31,6 +31,8 @@ export interface ExplainedClaim extends Omit<RecordedClaim, 'rule'> {
   reason: string;
   /** Source of the claim; null for the protocol itself. */
   rule: ExplainedRule | null;
+  /** Bytes of the banner that the evidence is: offsets, the end exclusive; null if it is not a part of the banner. */
+  matched: { from: number; to: number } | null;
 }
 
 export interface ExplainedRule {
@@ -168,7 +170,7 @@ function explainPort(row: PortRow, findings: HostRows['findings'], context: Cont
     banner_b64: row.banner_b64 ?? null,
     truncated: row.truncated ?? false,
     tls: tls ? { version: tls['version'], cipher: tls['cipher'] } : null,
-    claims: fingerprints.map((claim) => explainClaim(claim, chosen ?? claim, context)),
+    claims: fingerprints.map((claim) => explainClaim(claim, chosen ?? claim, row, context)),
     findings: mostUrgentFirst(findings, ({ finding }) => finding).map(({ finding }) =>
       explainFinding(finding, fingerprints, context),
     ),
@@ -178,6 +180,7 @@ function explainPort(row: PortRow, findings: HostRows['findings'], context: Cont
 function explainClaim(
   { rule, ...claim }: RecordedClaim,
   chosen: RecordedClaim,
+  row: PortRow,
   { atHand }: Context,
 ): ExplainedClaim {
   const isChosen = claim.evidence === chosen.evidence && rule === chosen.rule && claim.match === chosen.match;
@@ -186,7 +189,20 @@ function explainClaim(
     outcome: isChosen ? 'chosen' : 'kept beside',
     reason: isChosen ? whyChosen(claim) : whyNotChosen(claim, chosen),
     rule: rule === undefined ? null : explainRule(rule, atHand),
+    matched: placeInBanner(row, claim.evidence),
   };
+}
+
+/** Banners that are not UTF-8 are recorded as Base64 too. */
+function placeInBanner({ banner, banner_b64 }: PortRow, evidence: string): ExplainedClaim['matched'] {
+  if (!banner || evidence === '') return null;
+  const bytes = banner_b64 ? Buffer.from(banner_b64, 'base64') : Buffer.from(banner);
+  for (const encoding of ['utf8', 'latin1'] as const) {
+    const sought = Buffer.from(evidence, encoding);
+    const from = bytes.indexOf(sought);
+    if (from >= 0) return { from, to: from + sought.length };
+  }
+  return null;
 }
 
 function explainRule(id: string, { signatures }: AtHand): ExplainedRule {

@@ -1,10 +1,11 @@
-import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { type FieldProblem, PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
 import { openResults, type RecordObserver, type Verification } from '../../scan-run/results/open-results.ts';
 import { recordPage } from '../../workspace/record/record-page.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';
+import { decodeOffset, encodeOffset } from '../paging/offset-cursor.ts';
 
 export interface RecordList extends ListPage {
   records: ResultRow[];
@@ -29,7 +30,7 @@ export async function listRecords(
   const problems: FieldProblem[] = [];
   const { limit, offset: first, cursor } = readPage(query, problems);
   rejectProblems(problems);
-  const offset = cursor === undefined ? first : decode(cursor);
+  const offset = cursor === undefined ? first : decodeOffset('record', cursor);
   const page = (verification: Verification) =>
     pageOf(scan, folder, observer, { offset, limit, verification }, signal);
   // Damage in the page itself is found before the whole record is verified.
@@ -49,25 +50,12 @@ async function pageOf(
   const results = await openResults(scan, folder, observer, verification);
   try {
     const { rows, total } = await recordPage(results.view, offset, limit, signal);
+    // The records of a finished scan do not change.
     const next = offset + limit;
-    const next_cursor = next < total ? encode(next) : null;
+    const next_cursor = next < total ? encodeOffset('record', next) : null;
     const warnings = results.damage ? [results.damage] : [];
     return { records: rows, total, limit, offset, next_cursor, partial: results.summary.partial, warnings };
   } finally {
     await results.close();
   }
-}
-
-/** The records of a finished scan do not change, so a cursor is an offset. */
-function encode(offset: number): string {
-  return Buffer.from(`record ${offset}`).toString('base64url');
-}
-
-function decode(cursor: string): number {
-  const offset = /^record (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
-  if (offset === undefined || encode(Number(offset)) !== cursor) {
-    const reason = 'not a next_cursor of this list';
-    throw invalidRequest(`cursor ${reason}`, [{ field: 'cursor', reason }]);
-  }
-  return Number(offset);
 }

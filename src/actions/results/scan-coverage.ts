@@ -37,10 +37,8 @@ export class PlannedCoverage {
     this.#excluded = excluded;
     this.#names = names;
     this.#ports = ports;
-    this.#complete = scan.status === 'completed' && !failedProbing(input);
-    this.#evaluated = scan.stages.some(
-      ({ module_type, status }) => status === 'completed' && typeOf(input, module_type) === 'evaluation',
-    );
+    this.#complete = isComplete(input);
+    this.#evaluated = isEvaluated(input);
     this.#damaged = input.damaged;
     this.#minSeverity = request.options.min_severity;
   }
@@ -85,14 +83,28 @@ export interface CoverageInput {
   damaged: boolean;
 }
 
-function failedProbing(input: CoverageInput): boolean {
+type StagesInput = Pick<CoverageInput, 'scan' | 'catalogue'>;
+
+/** Every host was probed: the scan completed and no probing stage failed. */
+export function isComplete(input: StagesInput): boolean {
+  return input.scan.status === 'completed' && !failedProbing(input);
+}
+
+/** Vulnerabilities were evaluated. */
+export function isEvaluated(input: StagesInput): boolean {
+  return input.scan.stages.some(
+    ({ module_type, status }) => status === 'completed' && typeOf(input, module_type) === 'evaluation',
+  );
+}
+
+function failedProbing(input: StagesInput): boolean {
   return input.scan.stages.some(({ module_type, status }) => {
     const type = typeOf(input, module_type);
     return status === 'failed' && (type === undefined || type === 'discovery' || type === 'scanner');
   });
 }
 
-function typeOf({ catalogue }: CoverageInput, moduleType: string): string | undefined {
+function typeOf({ catalogue }: StagesInput, moduleType: string): string | undefined {
   return catalogue.registry.get(moduleType)?.type;
 }
 

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
@@ -38,6 +39,7 @@ export async function deleteScan(
   const retired = await folder.retire();
   const deleted = await deleteRow(store, folder, retired, scanId);
   if (retired !== null) await folder.removeRetired(retired);
+  await rm(workspace.indexFile(scanId), { force: true });
   if (!deleted) throw new PortolanError('not_found', 'There is no such scan.');
 }
 

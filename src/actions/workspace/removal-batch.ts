@@ -121,6 +121,7 @@ export class RemovalBatch {
   async #removeFiles(retired: readonly Retired[]): Promise<Doomed[]> {
     return await this.#each(retired, async (scan) => {
       if (scan.retired !== null) await rm(scan.retired, { recursive: true, force: true });
+      await rm(this.#context.workspace.indexFile(scan.scan_id), { force: true });
       return scan;
     });
   }

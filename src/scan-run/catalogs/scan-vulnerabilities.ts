@@ -4,7 +4,7 @@ import { vulndbFolder } from './vulndb-folder.ts';
 
 /** The vulnerability data of one scan: opened on first use, and unchanged until its end. */
 export class ScanVulnerabilities {
-  readonly #config: Config;
+  readonly #config: Pick<Config, 'vulndb' | 'workspace'>;
   readonly #onProblem: (problem: string) => void;
   #source: Promise<CveSource> | null = null;
   #generation: string | null = null;
@@ -12,7 +12,7 @@ export class ScanVulnerabilities {
   #close: () => void = () => undefined;
 
   /** @param onProblem called if the imported data is unusable and the builtin catalog replaces it */
-  constructor(config: Config, onProblem: (problem: string) => void) {
+  constructor(config: Pick<Config, 'vulndb' | 'workspace'>, onProblem: (problem: string) => void) {
     this.#config = config;
     this.#onProblem = onProblem;
   }

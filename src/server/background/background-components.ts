@@ -1,5 +1,6 @@
 import type { Component } from '../components.ts';
 import type { ServerContext } from '../context.ts';
+import type { IndexKeeper } from '../results/index-keeper.ts';
 import type { ScanFolders } from '../results/scan-folders.ts';
 import { FingerprintSync } from './fingerprint-sync.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -8,10 +9,15 @@ import { watchLicense } from './license-watch.ts';
 import { VulndbSync } from './vulndb-sync.ts';
 
 /** Background tasks of a server, beside scans and requests. */
-export function backgroundComponents(context: ServerContext, folders: ScanFolders): Component[] {
+export function backgroundComponents(
+  context: ServerContext,
+  folders: ScanFolders,
+  indexKeeper: IndexKeeper,
+): Component[] {
   const { config, log, results, comparison, alerts, rules } = context;
   return [
     folders,
+    indexKeeper,
     ...(results ? [results] : []),
     garbageComponent(context),
     new Housekeeping(context, log),

@@ -24,7 +24,7 @@ export interface WorkerPoolInput {
   entryFile: string;
   log: ServerLog;
   /** Called when a scan has left its worker. */
-  onScanEnd: () => void;
+  onScanEnd: (scanId: string) => void;
   audit: AuditLogs;
   metrics: Pick<Metrics, 'scanEnded' | 'countTraffic'>;
   /** Receives the log lines of scan processes. */

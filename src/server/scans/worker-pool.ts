@@ -138,7 +138,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     slots.delete(scanId);
     this.#rates.renew();
     news.emit(scanId);
-    onScanEnd();
+    onScanEnd(scanId);
     if (this.alive) this.wake();
   }
 

@@ -2,7 +2,7 @@ import { type FindingClass, findingClasses, noFindings } from '../../../domain/f
 import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import { Allowance, BoundedMap, oneLine, shortenedText } from '../bounded.ts';
 import type { CurrentHost } from '../inventory/current-host.ts';
-import type { Action, FindingPlace } from '../report.ts';
+import type { Action, FindingKind, FindingPlace } from '../report.ts';
 import { fixAnchor } from '../report-text.ts';
 import { countClass, noClasses } from './class-counts.ts';
 import { type CountedKind, inReportOrder } from './kinds.ts';
@@ -12,7 +12,7 @@ import type { SeenFinding } from './seen-finding.ts';
 import { UpdateTarget } from './seen-versions.ts';
 
 /** Actions of a report; the findings of further ones share one. */
-const maxActions = 5000;
+export const maxActions = 5000;
 /** Places of one action, and of all actions. */
 const maxActionPlaces = 500;
 const maxAllPlaces = 100_000;
@@ -22,7 +22,7 @@ const maxActionLength = 160;
 const maxKeyLength = 200;
 
 /** What removes a finding. */
-interface NamedAction {
+export interface NamedAction {
   key: string;
   text: string;
   update: boolean;
@@ -141,7 +141,7 @@ export class CountedAction {
     action.placesLeft = this.#places.left;
     action.remediation = this.#remediation();
     action.backportNote = action.kinds.find((kind) => kind.backportNote !== null)?.backportNote ?? null;
-    if (this.#named.update) action.text = this.#updateText();
+    if (this.#named.update) action.text = updateText(this.#named, this.#target, action.backported > 0);
   }
 
   /**
@@ -161,20 +161,32 @@ export class CountedAction {
     return [last.remediation, ...more].join(' ');
   }
 
-  #updateText(): string {
-    const { text } = this.#target;
-    const to = text === '' ? '' : ` to ${text}`;
-    const comma = text.endsWith('later') ? ',' : '';
-    const fix = this.action.backported > 0 ? `${comma} or install the distribution's fix` : '';
-    return `${this.#named.text}${to}${fix}`;
-  }
-
   /** The most certain class of its worst findings. */
   get bestClass(): FindingClass {
-    const worst = this.action.kinds.filter(({ severity }) => severity === this.action.kinds[0]?.severity);
-    return findingClasses.find((name) => worst.some(({ counts }) => counts[name] > 0)) ?? 'possible';
+    return bestClassOf(this.action.kinds);
   }
 }
+
+/** @param kinds in the order of the report */
+export function bestClassOf(kinds: readonly Pick<FindingKind, 'severity' | 'counts'>[]): FindingClass {
+  const worst = kinds.filter(({ severity }) => severity === kinds[0]?.severity);
+  return findingClasses.find((name) => worst.some(({ counts }) => counts[name] > 0)) ?? 'possible';
+}
+
+/** The text of an update, with the version that it has to reach. */
+export function updateText({ text }: NamedAction, target: UpdateTarget, backported: boolean): string {
+  const to = target.text === '' ? '' : ` to ${target.text}`;
+  const comma = target.text.endsWith('later') ? ',' : '';
+  const fix = backported ? `${comma} or install the distribution's fix` : '';
+  return `${text}${to}${fix}`;
+}
+
+/** What further findings share. */
+export const otherActions: NamedAction = {
+  key: '',
+  text: 'Work through the findings that have further remedies',
+  update: false,
+};
 
 /** All actions. */
 export class ActionTable {
@@ -191,8 +203,7 @@ export class ActionTable {
   }
 
   #otherActions(): CountedAction {
-    const text = 'Work through the findings that have further remedies';
-    this.#others ??= new CountedAction({ key: '', text, update: false }, this.#allowance);
+    this.#others ??= new CountedAction(otherActions, this.#allowance);
     return this.#others;
   }
 

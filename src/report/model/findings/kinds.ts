@@ -201,8 +201,13 @@ export class KindTable {
 /** Created once: `localeCompare` with options takes ten times as long. */
 const byNumber = new Intl.Collator('en', { numeric: true });
 
+/** What the place of a kind of findings depends on. */
+export type OrderedKind = Pick<FindingKind, 'id' | 'severity' | 'exploited' | 'epss' | 'hosts'> & {
+  cvss: { score: number } | null;
+};
+
 /** By severity; exploited first in each, then EPSS, CVSS, hosts, ID. */
-export function inReportOrder(a: FindingKind, b: FindingKind): number {
+export function inReportOrder(a: OrderedKind, b: OrderedKind): number {
   return (
     severities.indexOf(a.severity) - severities.indexOf(b.severity) ||
     Number(b.exploited) - Number(a.exploited) ||

@@ -1,6 +1,6 @@
 import { type FindingClass, findingClasses, severities } from '../../../domain/finding.ts';
 import { oneLine, textOrder } from '../bounded.ts';
-import type { Action, ClassCounts } from '../report.ts';
+import type { Action, ClassCounts, FindingKind } from '../report.ts';
 import { capitalText, cvssText, epssText, listText, numberText } from '../report-text.ts';
 import { classesText } from './class-counts.ts';
 
@@ -10,9 +10,18 @@ const likelyEpss = 0.1;
 /** Longest title in a reason, characters. */
 const maxReasonTitle = 120;
 
+/** What the rank of an action and its reason depend on. */
+export type UrgentAction = Pick<
+  Action,
+  'text' | 'exploited' | 'epss' | 'cvss' | 'hosts' | 'findings' | 'severities' | 'classes'
+> & {
+  /** In the order of the report. */
+  kinds: readonly Pick<FindingKind, 'id' | 'title' | 'exploited'>[];
+};
+
 /** An action with what its rank depends on. */
 export interface RankedAction {
-  action: Action;
+  action: UrgentAction;
   /** Exploited findings. */
   exploited: ClassCounts;
   /** The most certain class of its worst findings. */
@@ -52,17 +61,17 @@ export function byUrgency(one: RankedAction, other: RankedAction): number {
 
 const severityGroup = 2;
 
-function groupOf(action: Action): number {
+function groupOf(action: UrgentAction): number {
   if (action.exploited) return 0;
   return isLikelyExploited(action) ? 1 : severityGroup;
 }
 
 /** Not known to be exploited, but likely to be soon. */
-export function isLikelyExploited({ exploited, epss }: Action): boolean {
+export function isLikelyExploited({ exploited, epss }: Pick<Action, 'exploited' | 'epss'>): boolean {
   return !exploited && (epss ?? 0) >= likelyEpss;
 }
 
-function worstRank({ severities: counts }: Action): number {
+function worstRank({ severities: counts }: UrgentAction): number {
   return severities.findIndex((severity) => counts[severity] > 0);
 }
 
@@ -74,13 +83,13 @@ export function reasonOf({ action, exploited }: RankedAction, leading: boolean):
 }
 
 /** `EPSS 0.94, CVSS 7.5`, as far as known. */
-function scoresText({ epss, cvss }: Pick<Action, 'epss' | 'cvss'>): string {
+function scoresText({ epss, cvss }: Pick<UrgentAction, 'epss' | 'cvss'>): string {
   return [epss === null ? '' : `EPSS ${epssText(epss)}`, cvss === null ? '' : `CVSS ${cvssText(cvss)}`]
     .filter((text) => text !== '')
     .join(', ');
 }
 
-function firstReason(action: Action, exploited: ClassCounts, leading: boolean): string {
+function firstReason(action: UrgentAction, exploited: ClassCounts, leading: boolean): string {
   const { classes } = action;
   if (action.exploited) return `Known exploited: ${exploitedText(action)}; ${classesText(exploited)}.`;
   if (leading) return `Highest EPSS of what is not known exploited; ${classesText(classes)}.`;
@@ -91,7 +100,7 @@ function firstReason(action: Action, exploited: ClassCounts, leading: boolean): 
 }
 
 /** `1 of 2 CVEs`, or the ID of the only one. */
-function exploitedText({ kinds }: Action): string {
+function exploitedText({ kinds }: UrgentAction): string {
   const [only] = kinds;
   if (kinds.length === 1 && only) return oneLine(only.id, maxReasonTitle);
   const known = kinds.filter((kind) => kind.exploited).length;
@@ -100,14 +109,14 @@ function exploitedText({ kinds }: Action): string {
 }
 
 /** Title of the worst kind, without its full stop. */
-function topicOf({ kinds }: Action): string {
+function topicOf({ kinds }: UrgentAction): string {
   const [first] = kinds;
   const title = oneLine(first?.title ?? 'see the findings', maxReasonTitle).replace(/\.$/, '');
   return kinds.length > 1 ? `${title}, and ${numberText(kinds.length - 1)} more` : title;
 }
 
 /** `High`, or `High and medium`. */
-function severitiesText({ severities: counts }: Action): string {
+function severitiesText({ severities: counts }: UrgentAction): string {
   const words = severities.filter((severity) => counts[severity] > 0);
   return capitalText(listText(words.length > 2 ? [words[0] as string, 'below'] : words));
 }

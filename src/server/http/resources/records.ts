@@ -1,46 +1,85 @@
 import { Type } from 'typebox';
 import { listRecords, type RecordList } from '../../../actions/results/list-records.ts';
+import { needsIndex, queryRecords } from '../../../actions/results/query-records.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import { publicAddress } from '../../../config/public-url.ts';
+import { sortFields } from '../../../workspace/record-index/sort-keys.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedFolder } from '../pinned-folder.ts';
 import { enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
-import { recordSchema } from '../schema/record-schema.ts';
-import { scanIdParams, warningSchema } from '../schema/schemas.ts';
+import { recordSchema, recordTypes } from '../schema/record-schema.ts';
+import { countSchema, scanIdParams, warningSchema } from '../schema/schemas.ts';
+
+/** Query parameter of everything that takes a query. */
+export const queryText = Type.Optional(
+  Type.String({ description: 'query such as `port:443 severity:>=high`, see docs/queries.md' }),
+);
+
+export const matchesSchema = Type.Object(
+  { hosts: countSchema, ports: countSchema, findings: countSchema },
+  {
+    title: 'Matches',
+    description: 'number of hosts, ports and findings that satisfy `q`',
+  },
+);
 
 const recordMembers = Type.Object({
   records: Type.Array(recordSchema),
   ...pageMembers,
+  /** Absent without `q`, `type` and `sort`. */
+  matches: Type.Optional(matchesSchema),
   partial: Type.Boolean({ description: 'the records are incomplete' }),
   warnings: Type.Array(warningSchema, {
     description: '`record_damaged`: rows were lost',
   }),
 });
 
-export function recordRoutes(app: App, { config }: RouteContext): void {
+const sortText = Object.entries(sortFields)
+  .map(([type, fields]) => `${type}: ${fields.join(', ')}`)
+  .join('; ');
+
+export function recordRoutes(app: App, { config, indexes }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/records',
-    config: { access: ['scan:read'], abortable: true, atHome: true },
+    config: { access: ['scan:read'], abortable: true, atHome: true, refusals: ['timeout'] },
     schema: {
       summary: 'List the records of a scan',
       description:
         'Errors first, then compliance results, then extra values of plugins, then hosts by address, each followed by its ports and their findings. While a scan runs, ' +
-        'new records may appear on earlier pages; those of an ended scan are stable.',
+        'new records may appear on earlier pages; those of an ended scan are stable. A record belongs to the list if ' +
+        'one tuple of host, port and finding that it is part of satisfies the whole query.',
       params: scanIdParams,
-      querystring: Type.Object(pageQuery),
+      querystring: Type.Object({
+        ...pageQuery,
+        type: Type.Optional(Type.Enum([...recordTypes])),
+        q: queryText,
+        sort: Type.Optional(
+          Type.String({
+            maxLength: 200,
+            description: `comma list of fields, \`-\` for descending; ${sortText}`,
+          }),
+        ),
+      }),
       response: { 200: enveloped(Type.Unsafe<RecordList>(recordMembers)) },
     },
     handler: async (request, reply) => {
       const scan = await showScan(request.space.store, request.params.scan_id);
       const { scan_id } = scan;
       const folder = await pinnedFolder(request, reply, scan);
-      const list = await listRecords(scan, folder, request.query, request.space.observer, request.signal);
+      const { observer } = request.space;
       const address = publicAddress(config.server, `/api/v1/scans/${scan_id}/records`);
+      if (!needsIndex(request.query)) {
+        const list = await listRecords(scan, folder, request.query, observer, request.signal);
+        reply.header('link', linkHeader(address, request.query, list));
+        return sendData(request, reply, JSON.stringify(list));
+      }
+      const list = await queryRecords(scan, folder, request.query, indexes, observer, request.signal);
       reply.header('link', linkHeader(address, request.query, list));
-      return sendData(request, reply, JSON.stringify(list));
+      const { records, ...place } = list;
+      return sendData(request, reply, `{"records":${records},${JSON.stringify(place).slice(1)}`);
     },
   });
 }

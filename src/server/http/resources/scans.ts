@@ -149,6 +149,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     handler: async (request) => {
       const { scan_id } = request.params;
       await deleteScan({ ...context, ...request.space }, scan_id);
+      context.indexes.forget(scan_id);
       return envelope(request, { scan_id, deleted: true as const });
     },
   });

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { findingClasses, severities } from '../../../domain/finding.ts';
 import { unidentifiedReasons } from '../../../domain/text/banner.ts';
-import { nullableText, portCounts } from './schemas.ts';
+import { countSchema, nullableText, portCounts, severityCounts } from './schemas.ts';
 
 const confidence = Type.Number({ minimum: 0, maximum: 1 });
 const openObject = Type.Object({}, { additionalProperties: true });
@@ -159,13 +159,57 @@ export const errorMembers = {
 
 const timestamp = Type.String({ format: 'date-time' });
 
+/** Sums of a host in a list with `q`, `type` or `sort`. */
+const hostTotals = Type.Object(
+  {
+    open_ports: countSchema,
+    services: Type.Array(
+      Type.Object(
+        { port: portNumber, protocol, service: Type.Optional(Type.String()) },
+        { title: 'ListedService' },
+      ),
+      { description: 'the first eight' },
+    ),
+    severity_counts: severityCounts,
+    hidden_ports: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'open ports without a record: the host accepts connections on nearly every port',
+      }),
+    ),
+  },
+  { title: 'HostTotals', description: 'of all its records; only with `q`, `type` or `sort`' },
+);
+
 const hostRecord = Type.Object(
-  { type: Type.Literal('host'), timestamp, ...hostMembers },
+  {
+    type: Type.Literal('host'),
+    timestamp,
+    ...hostMembers,
+    totals: Type.Optional(hostTotals),
+    matching: Type.Optional(
+      Type.Object(
+        { ports: countSchema, findings: countSchema },
+        { description: 'its ports and findings that satisfy `q`' },
+      ),
+    ),
+  },
   { title: 'HostRecord' },
 );
 
 const portRecord = Type.Object(
-  { type: Type.Literal('port'), timestamp, host: Type.String(), ...portMembers },
+  {
+    type: Type.Literal('port'),
+    timestamp,
+    host: Type.String(),
+    ...portMembers,
+    totals: Type.Optional(
+      Type.Object(
+        { severity_counts: severityCounts },
+        { title: 'PortTotals', description: 'only with `q`, `type` or `sort`' },
+      ),
+    ),
+  },
   { title: 'PortRecord' },
 );
 
@@ -196,6 +240,8 @@ const errorRecord = Type.Object(
   { type: Type.Literal('error'), timestamp, host: Type.Null(), ...errorMembers },
   { title: 'ErrorRecord' },
 );
+
+export const recordTypes = ['host', 'port', 'vulnerability', 'compliance', 'extra', 'error'] as const;
 
 /** A record of a scan, as in the JSON Lines of its results. */
 export const recordSchema = Type.Union(

@@ -1,0 +1,238 @@
+/**
+ * Queries on the records of one large scan: `npm run bench:index [-- --hosts 60000] [-- --write]`.
+ *
+ *   server   a real server with the scan: latencies over HTTP, its resident memory with the thread of the indexes
+ *   loop     the same requests within one process whose event loop is watched, while the index is built too
+ */
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join, resolve } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { RecordIndexes } from '../src/actions/record-index/record-indexes.ts';
+import type { ResultRow } from '../src/domain/result.ts';
+import { type SyntheticScan, syntheticScan } from '../src/report/fixtures/synthetic-scan.ts';
+import { openWorkspace } from '../src/workspace/workspace.ts';
+import { residentBytes, ServerProcess } from '../test/program.ts';
+import { recordScans } from '../test/recorded-scan.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    hosts: { type: 'string', default: '60000' },
+    rounds: { type: 'string', default: '5' },
+    write: { type: 'boolean', default: false },
+  },
+});
+const hosts = Number(flags.hosts);
+const rounds = Number(flags.rounds);
+const lines: string[] = [];
+
+function print(line = ''): void {
+  lines.push(line);
+  console.log(line);
+}
+
+/** About 17 records per host: a host, 10 services, 5 to 6 findings. Half of the banners occur once. */
+function largeScan(): SyntheticScan {
+  const scan = syntheticScan({ hosts, networks: 250, servicesPerHost: 10, findingsPerHost: 5.6, kinds: 400 });
+  return { facts: scan.facts, rows: () => distinctBanners(scan.rows()) };
+}
+
+async function* distinctBanners(rows: AsyncIterable<ResultRow>): AsyncGenerator<ResultRow> {
+  let number = 0;
+  for await (const row of rows) {
+    const isChanged = row.type === 'port' && ++number % 2 === 0;
+    yield isChanged ? { ...row, banner: `${row.banner ?? ''} session ${(number * 7919) % 1_000_003}` } : row;
+  }
+}
+
+interface Request {
+  name: string;
+  path: string;
+  bar: number;
+}
+
+const requests: Request[] = [
+  { name: 'hosts, first page', path: 'records?type=host&limit=50', bar: 300 },
+  { name: 'ports of one product', path: 'records?type=port&q=product:nginx&limit=50', bar: 300 },
+  {
+    name: 'hosts with a high finding on 443',
+    path: 'records?type=host&q=port:443 severity:>=high',
+    bar: 300,
+  },
+  { name: 'hosts of a network', path: 'records?type=host&q=host:10.20.3.0/24', bar: 300 },
+  { name: 'findings by severity, EPSS', path: 'records?type=vulnerability&sort=-severity,-epss', bar: 300 },
+  { name: 'ports by product, version', path: 'records?type=port&sort=product,-version&limit=100', bar: 300 },
+  {
+    name: 'ports by product, page 5000',
+    path: 'records?type=port&sort=product&limit=100&offset=500000',
+    bar: 300,
+  },
+  { name: 'hosts by number of findings', path: 'records?type=host&sort=-findings', bar: 300 },
+  { name: 'all records of a query', path: 'records?q=severity:critical', bar: 300 },
+  { name: 'facets of everything', path: 'facets', bar: 300 },
+  { name: 'facets of a query', path: 'facets?q=severity:>=high port:443,8443', bar: 300 },
+  { name: 'fix list', path: 'fixes', bar: 300 },
+  { name: 'free text, rare', path: 'records?type=port&q="session 15838"', bar: 1000 },
+  { name: 'free text, common', path: 'records?type=port&q=server', bar: 1000 },
+];
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
+const encoded = (path: string) => path.replace(/q=([^&]*)/, (_, q: string) => `q=${encodeURIComponent(q)}`);
+
+/** Milliseconds of one request, its first response included. */
+async function timed(base: string, path: string): Promise<{ ms: number; body: string; status: number }> {
+  const startedAt = performance.now();
+  const response = await fetch(`${base}/${encoded(path)}`);
+  const body = await response.text();
+  return { ms: performance.now() - startedAt, body, status: response.status };
+}
+
+/** Repeats a request until the index stands. */
+async function untilBuilt(base: string): Promise<number> {
+  const startedAt = performance.now();
+  for (;;) {
+    const { status, body } = await timed(base, 'records?type=host&limit=1');
+    if (status === 200) return (performance.now() - startedAt) / 1000;
+    if (status !== 504) throw new Error(`${status}: ${body}`);
+  }
+}
+
+async function measureServer(server: ServerProcess, scanId: string): Promise<void> {
+  await server.start();
+  const base = `${server.url}/api/v1/scans/${scanId}`;
+  for (let at = 0; at < 20; at++) await timed(base, 'records?limit=50');
+  await sleep(2000);
+  const before = residentBytes(server.pid);
+  let highest = 0;
+  const watch = setInterval(() => {
+    highest = Math.max(highest, residentBytes(server.pid));
+  }, 100);
+  const built = await untilBuilt(base);
+  const whileBuilt = highest;
+  print(`The index was built in ${built.toFixed(1)} s; ${sizeOfIndex(server.workspace)}.`);
+  print();
+  const early = await measureRequests(
+    base,
+    requests.filter(({ name }) => name.startsWith('free text')),
+  );
+  await untilSearchable(base);
+  highest = 0;
+  print('| request | first, ms | median of further, ms | records in total | bar, ms |');
+  print('|---|---|---|---|---|');
+  for (const [name, line] of early) print(`| ${name}, before its index stands ${line}`);
+  for (const request of requests) {
+    const bar = request.name.startsWith('free text') ? 300 : request.bar;
+    for (const [name, line] of await measureRequests(base, [{ ...request, bar }])) print(`| ${name} ${line}`);
+  }
+  clearInterval(watch);
+  const after = residentBytes(server.pid);
+  print();
+  print(
+    `Resident memory of the server: ${megabytes(before)} MB before, ${megabytes(whileBuilt)} MB at most while the index ` +
+      `was built, ${megabytes(highest)} MB at most during the requests, ${megabytes(after)} MB after them ` +
+      `(+ ${megabytes(after - before)} MB; bar + 100 MB).`,
+  );
+}
+
+async function measureRequests(base: string, chosen: readonly Request[]): Promise<[string, string][]> {
+  const measured: [string, string][] = [];
+  for (const { name, path, bar } of chosen) {
+    const first = await timed(base, path);
+    if (first.status !== 200) throw new Error(`${path}: ${first.body}`);
+    const further: number[] = [];
+    for (let round = 0; round < rounds; round++) further.push((await timed(base, path)).ms);
+    const { data } = JSON.parse(first.body) as { data: { total?: number } };
+    measured.push([
+      name,
+      `| ${first.ms.toFixed(0)} | ${median(further).toFixed(0)} | ${data.total?.toLocaleString('en') ?? ''} | ${bar} |`,
+    ]);
+  }
+  return measured;
+}
+
+/** Waits until a rare text is found quickly several times in a row: then its index stands. */
+async function untilSearchable(base: string): Promise<void> {
+  const startedAt = performance.now();
+  for (let fast = 0; fast < 3; ) {
+    await sleep(3000);
+    const { ms } = await timed(base, `records?type=port&limit=1&q="session ${fast + 10_007} "`);
+    fast = ms < 100 ? fast + 1 : 0;
+    if (performance.now() - startedAt > 300_000) throw new Error('the search for text does not become fast');
+  }
+  print(`The index of texts stood ${((performance.now() - startedAt) / 1000).toFixed(0)} s later.`);
+  print();
+}
+
+function sizeOfIndex(workspace: string): string {
+  const folder = join(workspace, 'cache', 'index');
+  const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  return `${megabytes(bytes)} MB on disk`;
+}
+
+async function measureLoop(dir: string, scanId: string): Promise<void> {
+  const workspace = await openWorkspace(dir);
+  rmSync(workspace.indexDir, { recursive: true, force: true });
+  const indexes = new RecordIndexes(workspace);
+  const scan = indexes.scan(scanId, workspace.scan(scanId));
+  const histogram = monitorEventLoopDelay({ resolution: 1 });
+  histogram.enable();
+  await indexes.prepare(scan);
+  for (let round = 0; round < 20; round++) {
+    await indexes.request(scan, {
+      kind: 'rows',
+      query: null,
+      type: 'host',
+      keys: [],
+      offset: round,
+      limit: 1000,
+      after: null,
+    });
+    await indexes.request(scan, {
+      kind: 'facets',
+      query: null,
+      fields: ['severity', 'product', 'host'],
+      limit: 20,
+    });
+  }
+  histogram.disable();
+  await indexes.close();
+  print(
+    `Event loop beside the thread, while it builds the index and responds with pages of 1,000 rows: ` +
+      `${(histogram.max / 1e6).toFixed(1)} ms at most, p99 ${(histogram.percentile(99) / 1e6).toFixed(1)} ms (bar 20 ms).`,
+  );
+}
+
+/** Puts the figures between the marks of bench/README.md. */
+function writeFigures(): void {
+  const file = resolve(import.meta.dirname, 'README.md');
+  const [begin, end] = ['<!-- index: figures begin -->', '<!-- index: figures end -->'];
+  const text = readFileSync(file, 'utf8');
+  const [before, rest] = text.split(begin);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`${file} has no marks`);
+  writeFileSync(file, `${before}${begin}\n${lines.join('\n')}\n${end}${after}`);
+}
+
+const scan = largeScan();
+const server = new ServerProcess();
+try {
+  const startedAt = performance.now();
+  await recordScans(server.workspace, [scan]);
+  const { live_hosts, open_ports, vulnerabilities } = scan.facts.summary;
+  const day = new Date().toISOString().slice(0, 10);
+  const rows = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');
+  print(`${day}, ${cpus().length} processors, Node ${process.versions.node}: ${rows} records.`);
+  console.log(`recorded in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+  await measureServer(server, scan.facts.scan_id);
+  await server.stop();
+  await measureLoop(server.workspace, scan.facts.scan_id);
+  if (flags.write) writeFigures();
+} finally {
+  await server.dispose();
+}

@@ -1,0 +1,147 @@
+import type { Config } from '../../config/schema.ts';
+import type { FindingClass, Severity, SeverityCounts } from '../../domain/finding.ts';
+import type { Query } from '../../domain/query/query.ts';
+import type { FieldName } from '../../domain/query/query-fields.ts';
+import type { SummaryRow } from '../../domain/result.ts';
+import type { ScanWarning, StageRecord } from '../../domain/scan.ts';
+import type { Coverage } from '../../report/model/report.ts';
+import type { Facet } from '../../workspace/record-index/facets.ts';
+import type { MatchCounts } from '../../workspace/record-index/matched-members.ts';
+import type { Member } from '../../workspace/record-index/record-index.ts';
+import type { SortKey } from '../../workspace/record-index/sort-keys.ts';
+import type { Explanation, PortEndpoint } from '../results/explain-port.ts';
+
+/** Messages between the server and the thread of the indexes. Plain data. */
+
+/** Paths of a scan: of its folder, and of the file of its index. */
+export interface IndexedScan {
+  folder: string;
+  file: string;
+}
+
+export interface RowsRequest {
+  kind: 'rows';
+  query: Query | null;
+  type: string | undefined;
+  keys: readonly SortKey[];
+  offset: number;
+  limit: number;
+  /** Last member of the page before, of the index with this name; null = begin at the offset. */
+  after: { epoch: string; member: Member } | null;
+}
+
+export interface RowsResponse {
+  /** JSON text of an array. */
+  records: string;
+  total: number;
+  offset: number;
+  matches: MatchCounts;
+  epoch: string;
+  /** Of the page; null if it is empty. */
+  last: Member | null;
+}
+
+export interface FacetsRequest {
+  kind: 'facets';
+  query: Query | null;
+  fields: readonly FieldName[];
+  limit: number;
+}
+
+export interface FacetsResponse {
+  facets: Facet[];
+  matches: MatchCounts;
+}
+
+export interface FixesRequest {
+  kind: 'fixes';
+  query: Query | null;
+  offset: number;
+  limit: number;
+}
+
+/** What removes some findings, and why it has its rank. */
+export interface ListedFix {
+  key: string;
+  text: string;
+  update: boolean;
+  reason: string;
+  severity: Severity;
+  severity_counts: SeverityCounts;
+  exploited: boolean;
+  epss: number | null;
+  cvss: number | null;
+  class: FindingClass;
+  findings: number;
+  hosts: number;
+  /** The first hosts by address. */
+  host_sample: { host: string; name: string | null }[];
+}
+
+export interface FixesResponse {
+  fixes: ListedFix[];
+  total: number;
+}
+
+/** The parts of the configuration that rules and vulnerability data depend on. */
+export type ExplainConfig = Pick<Config, 'fingerprint' | 'workspace' | 'vulndb'>;
+
+export interface ExplainRequest {
+  kind: 'explain';
+  scanId: string;
+  endpoint: PortEndpoint;
+  config: ExplainConfig;
+}
+
+export interface CoverageRequest {
+  kind: 'coverage';
+  summary: Pick<SummaryRow, 'addresses_scanned' | 'excluded'>;
+  warnings: ScanWarning[];
+  stages: StageRecord[];
+}
+
+export type CoverageResponse = Coverage;
+
+/** Builds the index, without a response before it stands. */
+export interface PrepareRequest {
+  kind: 'prepare';
+}
+
+export type IndexRequest =
+  | RowsRequest
+  | FacetsRequest
+  | FixesRequest
+  | ExplainRequest
+  | CoverageRequest
+  | PrepareRequest;
+
+export interface IndexResponses {
+  rows: RowsResponse;
+  facets: FacetsResponse;
+  fixes: FixesResponse;
+  explain: Explanation;
+  coverage: CoverageResponse;
+  prepare: null;
+}
+
+/** To the thread. */
+export type ToIndexThread =
+  | { type: 'request'; id: number; scan: IndexedScan; request: IndexRequest; deadlineMs: number }
+  | { type: 'abort'; id: number }
+  /** The scan is deleted. */
+  | { type: 'forget'; file: string };
+
+/** An error, across the border of a thread. `code` is null for one that no user caused. */
+export interface IndexFailure {
+  code: string | null;
+  message: string;
+  details: Record<string, unknown>;
+  stack: string | null;
+}
+
+/** From the thread. `idle`: nothing is being built either. */
+export type FromIndexThread =
+  | { type: 'response'; id: number; response: IndexResponses[keyof IndexResponses] }
+  | { type: 'failed'; id: number; error: IndexFailure }
+  | { type: 'idle' }
+  | { type: 'busy' };

@@ -1,0 +1,41 @@
+import type { FieldProblem } from '../../domain/errors.ts';
+import type { Scan } from '../../domain/scan.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';
+import { decodeOffset, encodeOffset } from '../paging/offset-cursor.ts';
+import type { ListedFix } from '../record-index/index-requests.ts';
+import type { RecordIndexes } from '../record-index/record-indexes.ts';
+import { readQuery } from './query-records.ts';
+
+export interface FixesQuery extends PageQuery {
+  q?: string | undefined;
+}
+
+export interface FixPage extends ListPage {
+  fixes: ListedFix[];
+}
+
+/**
+ * What removes the findings that satisfy a query, most urgent first, as in a report.
+ * @throws PortolanError `invalid_request`, `timeout`
+ */
+export async function listFixes(
+  scan: Scan,
+  folder: ScanFolder,
+  query: FixesQuery,
+  indexes: RecordIndexes,
+  signal?: AbortSignal,
+): Promise<FixPage> {
+  const problems: FieldProblem[] = [];
+  const { limit, offset: first, cursor } = readPage(query, problems);
+  const parsed = readQuery(query.q, problems);
+  rejectProblems(problems);
+  const offset = cursor === undefined ? first : decodeOffset('fix', cursor);
+  const { fixes, total } = await indexes.request(
+    indexes.scan(scan.scan_id, folder),
+    { kind: 'fixes', query: parsed, offset, limit },
+    signal,
+  );
+  const next = offset + limit;
+  return { fixes, total, limit, offset, next_cursor: next < total ? encodeOffset('fix', next) : null };
+}

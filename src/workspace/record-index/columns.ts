@@ -1,0 +1,158 @@
+/** Values of one kind, by number of their member; they grow, and take as few bytes each as they can. */
+
+type Bytes = Uint8Array<ArrayBuffer>;
+type Integers = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
+type Values = Integers | Float64Array<ArrayBuffer>;
+
+const kinds = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
+export type ColumnKind = keyof typeof kinds;
+
+/** A column as it is stored. */
+export interface StoredColumn {
+  kind: ColumnKind;
+  bytes: Uint8Array;
+  /** Of texts: their numbers in the pool by code; null for a column of such numbers. */
+  dictionary: Uint8Array | null;
+}
+
+function made(kind: ColumnKind, length: number): Values {
+  return new kinds[kind](length) as Values;
+}
+
+/** Copied: the bytes of a database are not aligned. */
+function restored(kind: ColumnKind, bytes: Uint8Array): Values {
+  const copy = new Uint8Array(bytes);
+  return new kinds[kind](copy.buffer) as Values;
+}
+
+function bytesOf(values: Values, length: number): Bytes {
+  return new Uint8Array(values.buffer, 0, length * values.BYTES_PER_ELEMENT);
+}
+
+/** Growth keeps copying linear and the unused rest small. */
+function grownLength(length: number): number {
+  return Math.max(1024, Math.ceil(length * 1.25));
+}
+
+/** Numbers of a fixed size; absent ones are 0, or in `f64` NaN where the caller says so. */
+export class NumberColumn {
+  readonly kind: ColumnKind;
+  #values: Values;
+
+  constructor(kind: ColumnKind) {
+    this.kind = kind;
+    this.#values = made(kind, 0);
+  }
+
+  /** Longer than the column; read only. */
+  get values(): Values {
+    return this.#values;
+  }
+
+  get(index: number): number {
+    return this.#values[index] ?? 0;
+  }
+
+  set(index: number, value: number): void {
+    if (index >= this.#values.length) {
+      const larger = made(this.kind, grownLength(index + 1));
+      larger.set(this.#values as never);
+      this.#values = larger;
+    }
+    this.#values[index] = value;
+  }
+
+  store(length: number): StoredColumn {
+    this.set(Math.max(0, length - 1), this.get(Math.max(0, length - 1)));
+    return { kind: this.kind, bytes: bytesOf(this.#values, length), dictionary: null };
+  }
+
+  restore({ bytes }: StoredColumn): void {
+    this.#values = restored(this.kind, bytes);
+  }
+}
+
+/** Distinct texts that have codes of their own; a column with more has numbers of the pool itself. */
+const maxCodes = 65_536;
+
+/**
+ * Texts as numbers of the pool. As long as there are few different ones, a value is a code of one or two bytes, and a
+ * condition is decided once per code.
+ */
+export class TextColumn {
+  #kind: 'u8' | 'u16' | 'u32' = 'u8';
+  #values: Values = made('u8', 0);
+  /** Numbers of the pool by code; code 0 is an absent text. Null: the values are numbers of the pool. */
+  #dictionary: number[] | null = [0];
+  #codes: Map<number, number> | null = new Map([[0, 0]]);
+
+  /** Numbers of the pool by code, or null. */
+  get dictionary(): readonly number[] | null {
+    return this.#dictionary;
+  }
+
+  /** Codes, or numbers of the pool without a dictionary; longer than the column; read only. */
+  get values(): Values {
+    return this.#values;
+  }
+
+  /** The number in the pool; 0 = absent. */
+  get(index: number): number {
+    const value = this.#values[index] ?? 0;
+    return this.#dictionary === null ? value : (this.#dictionary[value] ?? 0);
+  }
+
+  set(index: number, id: number): void {
+    const code = this.#codeOf(id);
+    if (index >= this.#values.length) this.#convert(this.#kind, grownLength(index + 1));
+    this.#values[index] = code;
+  }
+
+  #codeOf(id: number): number {
+    if (this.#dictionary === null || this.#codes === null) return id;
+    const known = this.#codes.get(id);
+    if (known !== undefined) return known;
+    if (this.#dictionary.length === maxCodes) {
+      this.#dropDictionary();
+      return id;
+    }
+    const code = this.#dictionary.length;
+    this.#dictionary.push(id);
+    this.#codes.set(id, code);
+    if (code === 256) this.#convert('u16', this.#values.length);
+    return code;
+  }
+
+  #dropDictionary(): void {
+    const dictionary = this.#dictionary ?? [];
+    this.#convert('u32', this.#values.length);
+    const values = this.#values;
+    for (let index = 0; index < values.length; index++) values[index] = dictionary[values[index] ?? 0] ?? 0;
+    this.#dictionary = null;
+    this.#codes = null;
+  }
+
+  #convert(kind: 'u8' | 'u16' | 'u32', length: number): void {
+    const larger = made(kind, length);
+    larger.set(this.#values as never);
+    this.#kind = kind;
+    this.#values = larger;
+  }
+
+  store(length: number): StoredColumn {
+    if (this.#values.length < length) this.#convert(this.#kind, length);
+    const dictionary = this.#dictionary && Uint32Array.from(this.#dictionary);
+    return {
+      kind: this.#kind,
+      bytes: bytesOf(this.#values, length),
+      dictionary: dictionary && bytesOf(dictionary, dictionary.length),
+    };
+  }
+
+  restore({ kind, bytes, dictionary }: StoredColumn): void {
+    this.#kind = kind as 'u8' | 'u16' | 'u32';
+    this.#values = restored(kind, bytes);
+    this.#dictionary = dictionary && [...(restored('u32', dictionary) as Uint32Array)];
+    this.#codes = this.#dictionary && new Map(this.#dictionary.map((id, code) => [id, code]));
+  }
+}

@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto';
+import { mergeRows } from '../../domain/merge-rows.ts';
+import type { ResultRow } from '../../domain/result.ts';
+import { isCurrent, isFinished, type OpenRecord, openRecordFile } from '../record/open-record.ts';
+import {
+  type Block,
+  blockEnd,
+  blockLastRow,
+  linesOf,
+  readBlock,
+  readBytes,
+  readIndex,
+  recordFiles,
+} from '../record/record-files.ts';
+import { linesAt, readMember, unpackedStream } from '../record/record-members.ts';
+import { RowReader } from '../record/record-merge.ts';
+import { describeLines } from '../record/record-recovery.ts';
+import { completeRow, isPlausibleRow, parseRow } from '../record/row-line.ts';
+import type { RowPlace } from './member-table.ts';
+
+/** A row of a record and where it is. */
+export interface SourceRow {
+  row: ResultRow;
+  place: RowPlace;
+  /** Its number in the record. */
+  number: number;
+}
+
+/** The rows of one state of a record: a growing file, or the text of a finished one, packed or not. */
+export class RecordSource {
+  /** Changes when the record is finished, not when it grows or is compressed. */
+  readonly identity: string;
+  readonly isGrowing: boolean;
+  readonly #record: OpenRecord;
+  readonly #path: string;
+  readonly #reader: RowReader;
+
+  private constructor(record: OpenRecord, path: string, identity: string) {
+    this.#record = record;
+    this.#path = path;
+    this.identity = identity;
+    this.isGrowing = !isFinished(record);
+    this.#reader = new RowReader(record.file);
+  }
+
+  /** Null without a record. @param path of the folder of the scan */
+  static async open(path: string): Promise<RecordSource | null> {
+    const record = await openRecordFile(recordFiles(path));
+    if (record === null) return null;
+    try {
+      return new RecordSource(record, path, await identityOf(record));
+    } catch (error) {
+      await record.file.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#record.file.close();
+  }
+
+  /**
+   * The rows behind a number, in the order of the file, in batches of one block each.
+   * @param after 0 except for a growing record
+   */
+  async *rows(after: number): AsyncGenerator<SourceRow[]> {
+    const { file, members } = this.#record;
+    if (members !== null && members.length === 0) return yield* this.#unpackedRows();
+    for (const member of members ?? []) {
+      const bytes = await readMember(file, member);
+      if (bytes !== null) yield [...rowsOf(bytes, member)];
+    }
+    if (members === null) yield* this.#plainRows(after);
+  }
+
+  async *#plainRows(after: number): AsyncGenerator<SourceRow[]> {
+    for (const block of await this.#blocks()) {
+      if (blockLastRow(block) <= after) continue;
+      const { bytes, sound } = await readBlock(this.#record.file, block);
+      // The end of a record whose scan was killed, and which was not recovered yet.
+      if (!sound && this.isGrowing) return;
+      yield [...rowsOf(bytes, block)].filter(
+        ({ number, row }) => number > after && (sound || isPlausibleRow(row)),
+      );
+    }
+  }
+
+  async #blocks(): Promise<Block[]> {
+    const { file } = this.#record;
+    const blocks = await readIndex(recordFiles(this.#path).index);
+    // Finished or deleted between the two reads: the blocks are those of another file.
+    if (this.isGrowing) return (await isCurrent(recordFiles(this.#path), this.#record)) ? blocks : [];
+    if (blockEnd(blocks.at(-1)) === (await file.stat()).size) return blocks;
+    // The index is lost, or stale after a crash.
+    return await describeLines(file);
+  }
+
+  async *#unpackedRows(): AsyncGenerator<SourceRow[]> {
+    let [offset, first_row] = [0, 1];
+    for await (const bytes of unpackedStream(this.#record.file, false)) {
+      const rows = [...rowsOf(bytes, { offset, first_row })];
+      yield rows.filter(({ row }) => isPlausibleRow(row));
+      offset += bytes.length;
+      first_row += rows.length;
+    }
+  }
+
+  /** A row of a file that is not packed. */
+  read(place: RowPlace): ResultRow | null {
+    return parseRow(this.#reader.read(place));
+  }
+
+  /**
+   * Members of which each has some places of rows, oldest first, as complete rows.
+   * @returns null for one whose bytes are damaged
+   */
+  async members(places: readonly RowPlace[][]): Promise<(ResultRow | null)[]> {
+    const { file, members } = this.#record;
+    if (members === null) return places.map((own) => mergedOf(own.map((place) => this.read(place))));
+    const all = places.flat();
+    const found =
+      members.length > 0 ? await linesAt(file, members, all) : await linesInStream(this.#record, all);
+    const lines = new Map(found.map(({ place, line }) => [place, line]));
+    return places.map((own) => mergedOf(own.map((place) => parseRow(lines.get(place) ?? ''))));
+  }
+}
+
+function mergedOf(rows: readonly (ResultRow | null)[]): ResultRow | null {
+  const merged = mergeRows(rows.filter((row) => row !== null));
+  return merged && completeRow(merged);
+}
+
+function* rowsOf(bytes: Buffer, block: Pick<Block, 'offset' | 'first_row'>): Generator<SourceRow> {
+  let number = block.first_row - 1;
+  for (const { start, end } of linesOf(bytes)) {
+    number += 1;
+    const row = parseRow(bytes.toString('utf8', start, end));
+    if (row !== null && typeof row === 'object')
+      yield { row, place: { offset: block.offset + start, length: end - start }, number };
+  }
+}
+
+/** A finished record: the size of its text and its last line, with the time and all counts of the scan. */
+async function identityOf(record: OpenRecord): Promise<string> {
+  const { dev, ino, size } = await record.file.stat();
+  if (!isFinished(record)) return `growing ${dev} ${ino}`;
+  const { members, summaryLine } = record;
+  const first = members === null ? await readBytes(record.file, 0, firstBytes) : null;
+  const start =
+    first ?? (members?.[0] && (await readMember(record.file, members[0])))?.subarray(0, firstBytes);
+  const length = members === null ? size : members.length > 0 ? blockEnd(members.at(-1)) : `packed ${size}`;
+  return `finished ${length} ${hash('sha256', Buffer.concat([start ?? Buffer.of(), Buffer.from(summaryLine ?? '')]))}`;
+}
+
+/** Bytes of the start of a record that its identity covers: less than the smallest member. */
+const firstBytes = 64;
+
+/** Lines of a packed record whose index is lost. */
+async function linesInStream<P extends RowPlace>(
+  { file }: OpenRecord,
+  places: readonly P[],
+): Promise<{ place: P; line: string }[]> {
+  const found: { place: P; line: string }[] = [];
+  let offset = 0;
+  for await (const bytes of unpackedStream(file, false)) {
+    for (const place of places) {
+      const start = place.offset - offset;
+      if (start >= 0 && start + place.length <= bytes.length)
+        found.push({ place, line: bytes.toString('utf8', start, start + place.length) });
+    }
+    offset += bytes.length;
+  }
+  return found;
+}
