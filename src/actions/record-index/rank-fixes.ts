@@ -1,4 +1,4 @@
-import { type FindingGroup, type Fix, FixList } from '../../report/model/findings/fix-list.ts';
+import { type FindingGroup, FixList, type RankedFix } from '../../report/model/findings/fix-list.ts';
 import { readFinding, type SeenFinding } from '../../report/model/findings/seen-finding.ts';
 import type { MatchedMembers } from '../../workspace/record-index/matched-members.ts';
 import { listOfText } from '../../workspace/record-index/record-index.ts';
@@ -14,7 +14,7 @@ const variantsPerTurn = 500;
 
 /** All fixes of a query, ranked. */
 interface RankedFixes {
-  fixes: Fix[];
+  fixes: RankedFix[];
   /** The first hosts of each fix, by its number. */
   samples: number[][];
 }
@@ -126,7 +126,7 @@ class HostCounts {
   }
 }
 
-function listedFix({ index }: OpenIndex, fix: Fix, hosts: readonly number[]): ListedFix {
+function listedFix({ index }: OpenIndex, fix: RankedFix, hosts: readonly number[]): ListedFix {
   const { host, name } = index.hosts.texts;
   const { key, text, update, reason, severity, exploited, epss, cvss, findings } = fix;
   return {

@@ -23,7 +23,7 @@ export interface FindingGroup {
 }
 
 /** An entry of the fix list. */
-export interface Fix extends UrgentAction {
+export interface RankedFix extends UrgentAction {
   key: string;
   update: boolean;
   reason: string;
@@ -99,7 +99,7 @@ export class FixList {
   }
 
   /** @param hostsOfFix @param hostsOfKind different hosts by number */
-  finish(hostsOfFix: ArrayLike<number>, hostsOfKind: ArrayLike<number>): Fix[] {
+  finish(hostsOfFix: ArrayLike<number>, hostsOfKind: ArrayLike<number>): RankedFix[] {
     for (const [number, kind] of this.#kinds.entries()) kind.hosts = hostsOfKind[number] ?? 0;
     const byFix = Map.groupBy(this.#groups, ({ fix }) => fix);
     const ranked = [...byFix].map(([number, groups]) =>
@@ -118,7 +118,7 @@ export class FixList {
     number: number,
     groups: readonly FindingGroup[],
     hosts: number,
-  ): RankedAction & { action: Omit<Fix, 'reason' | 'bestClass'> } {
+  ): RankedAction & { action: Omit<RankedFix, 'reason' | 'bestClass'> } {
     const named = this.#fixes[number] as NamedAction;
     const [classes, exploited, target] = [noClasses(), noClasses(), new UpdateTarget()];
     const counts: SeverityCounts = noFindings();
