@@ -18,9 +18,9 @@ const page = `<!doctype html>
 <link rel="stylesheet" href="docs/page.css">
 </head>
 <body>
-<main>
+<header><h1>Portolan API</h1></header>
+<main id="entry">
 <form id="login" hidden>
-<h1>Portolan API</h1>
 <p>The description of this API needs a token, as the API does. It stays in this page and is gone when the page is closed.</p>
 <label for="token">API token</label>
 <input id="token" type="password" autocomplete="off" required>
@@ -29,8 +29,8 @@ const page = `<!doctype html>
 <code>portolan server token create --name docs --scopes scan:read --expiry 1d</code></p>
 </form>
 <p id="problem" role="alert"></p>
-<div id="reference"></div>
 </main>
+<div id="reference"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/page.js"></script>
 </body>
@@ -40,6 +40,7 @@ const page = `<!doctype html>
 /** The token exists only in the memory of the page. */
 const script = `'use strict';
 const dark = matchMedia('(prefers-color-scheme: dark)');
+const entry = document.getElementById('entry');
 const login = document.getElementById('login');
 const reference = document.getElementById('reference');
 const problem = document.getElementById('problem');
@@ -50,10 +51,26 @@ function showTheme() {
   document.documentElement.classList.toggle('dark-mode', dark.matches);
 }
 
-/** The library leaves its fields for bodies without a name. */
-function nameFields() {
-  for (const field of reference.querySelectorAll('textarea:not([aria-label])')) {
-    field.setAttribute('aria-label', 'Request body');
+/** What the library leaves out for keyboards and screen readers, by selector. */
+const additions = [
+  ['textarea', 'aria-label', () => 'Request body'],
+  ['#servers', 'aria-label', () => 'Server'],
+  ['.examples-select-element', 'aria-label', () => 'Example'],
+  ['select', 'aria-label', () => 'Value'],
+  ['.responses-table[role=region]', 'aria-label', (table) => 'Responses ' + table.id],
+  ['.information-container', 'role', () => 'region'],
+  ['.information-container', 'aria-label', () => 'About'],
+  ['.scheme-container', 'role', () => 'region'],
+  ['.scheme-container', 'aria-label', () => 'Server'],
+  ['pre.microlight', 'tabindex', () => '0'],
+  ['.info h1, .info h2', 'aria-level', () => '2'],
+];
+
+function complete() {
+  for (const [selector, name, value] of additions) {
+    for (const element of reference.querySelectorAll(selector)) {
+      if (!element.hasAttribute(name)) element.setAttribute(name, value(element));
+    }
   }
 }
 
@@ -67,7 +84,9 @@ async function show() {
   const description = await response.json();
   problem.textContent = response.ok || (response.status === 401 && token === '') ? '' : description.error.message;
   login.hidden = response.ok;
+  entry.hidden = response.ok;
   if (!response.ok) return;
+  document.documentElement.classList.add('shown');
   SwaggerUIBundle({
     dom_id: '#reference',
     spec: description,
@@ -81,11 +100,12 @@ async function show() {
 
 function start() {
   show().catch((error) => {
+    entry.hidden = false;
     problem.textContent = 'Cannot load the API description: ' + error.message;
   });
 }
 
-new MutationObserver(nameFields).observe(reference, { childList: true, subtree: true });
+new MutationObserver(complete).observe(reference, { childList: true, subtree: true });
 dark.addEventListener('change', showTheme);
 showTheme();
 login.addEventListener('submit', (event) => {

@@ -8,15 +8,18 @@ export const docsStyle = `
 :root.dark-mode { color-scheme: dark; --ink: #e4e6e6; --quiet: #b7bcbf; --page: #1c2022; --line: #545d61; --link: #7db4ff; --on-link: #080a0b; --bad: #ff938b;
   --get: #55a1ff; --post: #00b572; --put: #ff7d35; --delete: #ff8b82; --on-method: #080a0b; --stamp: #1d632e; --type: #c9a8ee; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-#login { max-width: 34rem; margin: 12vh auto 0; padding: 0 1.25rem; }
-#login h1 { margin: 0; font-size: 1.6rem; }
+header { max-width: 34rem; margin: 12vh auto 0; padding: 0 1.25rem; }
+header h1 { margin: 0; font-size: 1.6rem; }
+/* The library shows the title itself. */
+.shown header { position: absolute; width: 1px; height: 1px; margin: 0; padding: 0; overflow: hidden; clip-path: inset(50%); }
+#login { max-width: 34rem; margin: 0 auto; padding: 0 1.25rem; }
 #login label { display: block; margin-top: 1.5rem; font-weight: 600; }
 #login input { box-sizing: border-box; width: 100%; margin: .35rem 0 .8rem; padding: .6rem .7rem; border: 1px solid var(--line);
   border-radius: 8px; background: transparent; color: inherit; font: inherit; }
 #login button { padding: .55rem 1.4rem; border: 0; border-radius: 8px; background: var(--link); color: var(--on-link);
   font: inherit; font-weight: 600; cursor: pointer; }
 #login :is(input, button):focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-#login code { display: block; overflow-x: auto; white-space: nowrap; font-size: .85rem; }
+#login code { display: block; overflow-wrap: anywhere; font-size: .85rem; }
 #problem { max-width: 34rem; margin: 1rem auto; padding: 0 1.25rem; color: var(--bad); }
 #problem:empty { display: none; }
 
@@ -26,7 +29,7 @@ body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 sys
 #reference .opblock.opblock-put .opblock-summary-method { background: var(--put); }
 #reference .opblock.opblock-delete .opblock-summary-method { background: var(--delete); }
 #reference :is(.info a, .nested-links a, .markdown a, .renderedMarkdown a) { color: var(--link); }
-#reference .info .title small { background: var(--quiet); }
+#reference :is(.info .title small, .download-contents) { background: #4a525d; }
 #reference .info .title small.version-stamp { background: var(--stamp); }
 #reference .btn.execute { border-color: var(--link); background: var(--link); color: var(--on-link); }
 #reference :is(.btn.cancel, .btn.cancel:hover) { border-color: var(--bad); color: var(--bad); }
@@ -34,6 +37,7 @@ body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 sys
 #reference :is(.parameter__in, .parameter__extension, .response-undocumented, .prop-format, .model .property,
   .model .property.primitive, .model .external-docs, table.model tr.description, table.model tr.extension,
   table.headers .header-example, section.models h5) { color: var(--quiet); }
+#reference .json-schema-2020-12-expand-deep-button { color: var(--quiet); }
 #reference .prop-type { color: var(--type); }
 #reference :is(.parameter__deprecated, .parameter__name.required span, .parameter__name.required:after,
   .model .property-row.required .star, table.model tr.property-row .star) { color: var(--bad); }
