@@ -9,7 +9,7 @@ export interface ApiDocument {
 export interface Operation {
   parameters?: { name: string; in: 'query' | 'path' | 'header'; schema: Schema; required?: boolean }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
-  responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
+  responses: Record<string, { description?: string; content?: Record<string, { schema?: Schema }> }>;
 }
 
 export interface Schema {

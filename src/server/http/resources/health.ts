@@ -40,7 +40,10 @@ const healthMembers = {
   ),
 };
 const health = Type.Object(healthMembers, { title: 'Health' });
-const healthSchema = Type.Object({ ...healthMembers, ...enveloped(health).properties });
+const healthSchema = Type.Object(
+  { ...healthMembers, ...enveloped(health).properties },
+  { title: 'HealthResponse' },
+);
 
 /** Probes for load balancers and supervisors: no dependencies, no token. */
 export function livenessRoutes(app: App, context: RouteContext): void {

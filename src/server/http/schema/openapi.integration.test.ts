@@ -71,7 +71,7 @@ describe('the description of the API', () => {
     expect(document).toMatchObject({ servers: [{ url: '/' }] });
   });
 
-  it('has examples of every body and every success, which their schemas allow', () => {
+  it('has examples of every body and every response, which their schemas allow', () => {
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     addFormats.default(ajv);
     for (const [place, operation] of operations) {
@@ -89,5 +89,5 @@ describe('the description of the API', () => {
 
 function examplesOf({ example, examples = {} }: ApiMedia): unknown[] {
   const named = Object.values(examples).map((one) => (one as { value: unknown }).value);
-  return example === undefined ? named : [example, ...named];
+  return [...(example === undefined ? [] : [example]), ...named];
 }

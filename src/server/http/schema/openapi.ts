@@ -108,24 +108,21 @@ function withErrors(schema: FastifySchema, route: RouteOptions): FastifySchema {
   return { ...schema, response: { ...Object.fromEntries(refusals), ...Object.fromEntries(successes) } };
 }
 
-function errorsOf({ method, schema, config }: RouteOptions): ErrorCode[] {
-  const reads = method === 'GET';
+/** Without those that every operation has. */
+function errorsOf({ schema, config }: RouteOptions): ErrorCode[] {
+  const refusals = config?.refusals ?? [];
   return [
     'invalid_request',
     'forbidden_origin',
-    'uri_too_long',
-    'headers_too_large',
-    'internal_error',
-    'unavailable',
     ...when(config?.access !== 'open', 'unauthorized', 'rate_limited', 'tenant_forbidden'),
     ...when(config?.feature !== undefined, 'license_required'),
     ...when(Array.isArray(config?.access), 'insufficient_scope'),
     ...when(schema?.params !== undefined, 'not_found'),
-    ...when(!reads, 'payload_too_large', 'unsupported_media_type', 'insufficient_storage'),
-    ...when(!config?.streams, 'timeout'),
     // The other server may not have the files either.
     ...when(config?.atHome === true, 'conflict'),
-    ...(config?.refusals ?? []),
+    ...refusals,
+    // Of the same status.
+    ...when(refusals.includes('queue_full'), 'unavailable'),
   ];
 }
 

@@ -7,6 +7,19 @@ import {
   isReference,
   operationsOf,
 } from './api-document.ts';
+import { sampleOf } from './sample-values.ts';
+
+/** Errors that do not depend on the operation; every operation has them as its `default` response. */
+const commonCodes: readonly ErrorCode[] = [
+  'payload_too_large',
+  'uri_too_long',
+  'unsupported_media_type',
+  'headers_too_large',
+  'internal_error',
+  'unavailable',
+  'timeout',
+  'insufficient_storage',
+];
 
 /** Marks the place of an error response until the document is completed. */
 const codesMark = 'x-error-codes';
@@ -54,7 +67,9 @@ export function shareErrors(document: ApiDocument): void {
       shared.set(name, errorResponse(codes));
       responses[status] = { $ref: `#/components/responses/${name}` };
     }
+    responses['default'] = { $ref: '#/components/responses/OtherError' };
   }
+  shared.set('OtherError', otherError());
   const { components } = document;
   components.responses = Object.fromEntries([...shared].sort(([one], [other]) => (one < other ? -1 : 1)));
   components.schemas = { ...components.schemas, Error: structuredClone<object>(errorSchema) };
@@ -72,23 +87,19 @@ function typeName(code: ErrorCode): string {
 }
 
 function errorResponse(codes: readonly ErrorCode[]): ApiResponse {
-  const [first = 'internal_error'] = codes;
-  const these = { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } };
+  const [code = 'internal_error'] = codes;
+  const { meaning: message } = errorCatalog[code];
+  const example = { error: { code, message, details: { request_id: sampleOf('request_id') } } };
   return {
-    description: codes.map((code) => `${code}: ${errorCatalog[code].meaning}`).join(' '),
-    content: {
-      'application/json': {
-        schema: {
-          allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { error: these } }],
-        },
-        example: {
-          error: {
-            code: first,
-            message: errorCatalog[first].meaning,
-            details: { request_id: '5c1f0d2e9a7b4c36' },
-          },
-        },
-      },
-    },
+    description: codes.map((one) => `\`${one}\`: ${errorCatalog[one].meaning}`).join(' '),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
   };
+}
+
+function otherError(): ApiResponse {
+  const texts = commonCodes.map((code) => {
+    const { status, meaning } = errorCatalog[code];
+    return `${status} \`${code}\`: ${meaning}`;
+  });
+  return { ...errorResponse(['internal_error']), description: `Any other error. ${texts.join(' ')}` };
 }

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ApiDocument, type ApiSchema, contentsOf, isReference, operationsOf } from './api-document.ts';
+import {
+  type ApiDocument,
+  type ApiOperation,
+  type ApiSchema,
+  contentsOf,
+  isReference,
+  operationsOf,
+} from './api-document.ts';
 
 /** A title that is a name: `Scan`, `SeverityCounts`. */
 const schemaName = /^[A-Z][A-Za-z0-9]*$/;
@@ -12,6 +19,7 @@ const schemaName = /^[A-Z][A-Za-z0-9]*$/;
 export function nameSchemas(document: ApiDocument): void {
   const names = new SchemaNames();
   for (const operation of operationsOf(document)) {
+    dropRepeatedDescriptions(operation);
     for (const media of contentsOf(operation).flatMap((content) => Object.values(content))) {
       if (media.schema) media.schema = names.lift(media.schema);
     }
@@ -20,6 +28,16 @@ export function nameSchemas(document: ApiDocument): void {
     }
   }
   document.components.schemas = { ...document.components.schemas, ...names.schemas() };
+}
+
+/** The description of a response is made from that of its schema. */
+function dropRepeatedDescriptions({ responses }: ApiOperation): void {
+  for (const response of Object.values(responses)) {
+    if (isReference(response)) continue;
+    for (const { schema } of Object.values(response.content ?? {})) {
+      if (schema?.description === response.description) delete schema.description;
+    }
+  }
 }
 
 class SchemaNames {
