@@ -24,6 +24,8 @@ const pictures = process.env['PORTOLAN_UI_PICTURES'];
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /** Where the pages hold the token of their tab. */
 const tokenKey = 'portolan.token';
+/** A page that shows nothing for so long shows nothing at all, also on a busy machine, milliseconds. */
+const longestWaitMs = 12_000;
 /** Presses of Tab until something that should be reached counts as unreachable. */
 const mostTabs = 120;
 
@@ -72,6 +74,7 @@ export class UiBrowser {
         locale: 'en-US',
         timezoneId: 'UTC',
       }));
+    context.setDefaultTimeout(longestWaitMs);
     const page = await context.newPage();
     if (clockOffset !== 0) await page.clock.setSystemTime(Date.now() + clockOffset * 1000);
     const ui = await UiPage.watch(page, service, { width, theme });

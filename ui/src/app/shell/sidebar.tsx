@@ -16,7 +16,10 @@ interface SidebarProps {
 /** All pages: with words on wide screens, as icons on narrow ones, as a menu on phones. */
 export function Sidebar({ isOpen, onToggle, onHelp }: SidebarProps) {
   return (
-    <div className="no-print z-10 flex flex-col border-line bg-surface-0 px-2 max-tablet:border-b tablet:sticky tablet:top-0 tablet:h-dvh tablet:overflow-y-auto tablet:border-r tablet:pb-3">
+    <aside
+      aria-label="Sidebar"
+      className="no-print z-10 flex flex-col border-line bg-surface-0 px-2 max-tablet:border-b tablet:sticky tablet:top-0 tablet:h-dvh tablet:overflow-y-auto tablet:border-r tablet:pb-3"
+    >
       <div className="flex h-11 shrink-0 items-center gap-2 px-2">
         <Link
           to="/"
@@ -47,7 +50,7 @@ export function Sidebar({ isOpen, onToggle, onHelp }: SidebarProps) {
         ))}
         <Foot onHelp={onHelp} />
       </nav>
-    </div>
+    </aside>
   );
 }
 
