@@ -28,11 +28,10 @@ export function TopBar({ onPalette }: { onPalette: () => void }) {
         type="button"
         onClick={onPalette}
         className="flex h-[30px] items-center gap-2 rounded-m border border-line px-2 text-size-12 text-text-3 tablet:min-w-52"
-        aria-label="Search or run"
         aria-keyshortcuts="Control+K"
       >
         <Icon name="search" />
-        <span className="max-tablet:hidden">Search or run</span>
+        <span className="max-tablet:sr-only">Search or run</span>
         <kbd className="ml-auto rounded-s border border-line px-1 font-sans text-size-11 max-tablet:hidden">
           Ctrl K
         </kbd>
