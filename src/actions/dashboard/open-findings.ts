@@ -8,14 +8,14 @@ import { readFinding } from '../../report/model/findings/seen-finding.ts';
 import { type CurrentHost, currentHost } from '../../report/model/inventory/current-host.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { type Fix, fixView } from '../results/fix-view.ts';
+import { type FixView, fixView } from '../results/fix-view.ts';
 
 /** The findings that are open in some scans together. */
 export interface OpenFindings {
   /** Hosts with a finding of each severity. */
   hosts: Record<Severity, number>;
   /** Most urgent first. */
-  fixes: Fix[];
+  fixes: FixView[];
 }
 
 /** Fixes of a dashboard. */

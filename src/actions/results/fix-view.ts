@@ -8,7 +8,7 @@ import {
 import type { Action } from '../../report/model/report.ts';
 
 /** An action of a fix list, as clients see it. */
-export interface Fix {
+export interface FixView {
   key: string;
   text: string;
   /** An update of a product. */
@@ -30,7 +30,7 @@ export interface Fix {
 /** Hosts of a fix that are named. */
 const maxSample = 8;
 
-export function fixView(action: Action): Fix {
+export function fixView(action: Action): FixView {
   const { key, text, update, reason, exploited, epss, cvss, findings, hosts } = action;
   const severity = severities.find((name) => action.severities[name] > 0) ?? 'info';
   const sample = new Map(action.places.map(({ host, name }) => [host, { host, name }]));
