@@ -1,8 +1,10 @@
 import { noFindings, type Severity, type SeverityCounts } from '../../domain/finding.ts';
 import {
   type CompareContext,
-  type Comparison,
-  compareScans,
+  eachChange,
+  type ListedFinding,
+  type ListedPort,
+  type NotComparable,
   type PortState,
 } from '../results/compare-scans.ts';
 import { blindnessText } from '../results/report-changes.ts';
@@ -41,46 +43,92 @@ export async function runChanges(
   against: string,
   signal: AbortSignal,
 ): Promise<RunChanges> {
-  const comparison = await compareScans(context, scanId, against, signal);
-  const findings = await changedFindings(comparison);
-  const services = await changedServices(comparison);
-  const lost = await incomparableHosts(comparison);
-  const changes = {
-    new: findings.new,
-    fixed: findings.fixed,
-    changed: services.count,
-    not_comparable: lost.hosts,
-  };
-  const standsOut =
-    findings.worst ??
-    plain(
-      (findings.fixed > 0 && `${findings.fixed} ${findings.fixed === 1 ? 'finding' : 'findings'} fixed`) ||
-        services.first ||
-        lost.first ||
-        'No change',
-    );
-  return { changes, balance: findings.balance, stands_out: standsOut };
+  const sums = new ChangeSums(scanId);
+  for await (const change of eachChange(context, scanId, against, signal)) {
+    if (change !== 'unchanged') sums.add(change);
+  }
+  return sums.finish();
+}
+
+type FoundChange = Exclude<
+  ReturnType<typeof eachChange> extends AsyncGenerator<infer C> ? C : never,
+  'unchanged'
+>;
+
+/** Takes changes in address order. */
+class ChangeSums {
+  readonly #scanId: string;
+  readonly #changes = { new: 0, fixed: 0, changed: 0, not_comparable: 0 };
+  readonly #balance = noFindings();
+  #worst: { finding: Urgency; text: string } | null = null;
+  /** The first service that changed, and the first that appeared or went. */
+  #changed: string | null = null;
+  #moved: string | null = null;
+  #lastHost: string | null = null;
+  #blindness: string | null = null;
+
+  constructor(scanId: string) {
+    this.#scanId = scanId;
+  }
+
+  add(change: FoundChange): void {
+    switch (change.list) {
+      case 'vulnerabilities.new':
+        return this.#addNew(change.item);
+      case 'vulnerabilities.resolved':
+        this.#changes.fixed += 1;
+        this.#balance[change.item.vulnerability.severity] -= 1;
+        return;
+      case 'ports.changed': {
+        const { host, port, before, after } = change.item;
+        this.#changes.changed += 1;
+        this.#changed ??= `${changeText(before, after)} on ${host}, port ${port}`;
+        return;
+      }
+      case 'ports.added':
+      case 'ports.removed':
+        return this.#addMoved(change.item, change.list === 'ports.added' ? 'appeared on' : 'is gone from');
+      case 'not_comparable':
+        return this.#addBlind(change.item);
+    }
+  }
+
+  #addNew({ host, vulnerability }: ListedFinding): void {
+    this.#changes.new += 1;
+    this.#balance[vulnerability.severity] += 1;
+    if (this.#worst !== null && !isMoreUrgent(vulnerability, this.#worst.finding)) return;
+    this.#worst = { finding: vulnerability, text: `${vulnerability.title} on ${host}` };
+  }
+
+  #addMoved({ host, port, ...state }: ListedPort, what: string): void {
+    this.#changes.changed += 1;
+    this.#moved ??= `${nameOf(state)} ${what} ${host}, port ${port}`;
+  }
+
+  /** Items of a host follow each other. */
+  #addBlind({ host, reason, missing_in }: NotComparable): void {
+    if (host !== this.#lastHost) this.#changes.not_comparable += 1;
+    this.#lastHost = host;
+    this.#blindness ??= blindnessText(reason, missing_in === this.#scanId);
+  }
+
+  finish(): RunChanges {
+    return { changes: this.#changes, balance: this.#balance, stands_out: this.#standsOut() };
+  }
+
+  #standsOut(): StandingOut {
+    if (this.#worst) return standingOut(this.#worst);
+    const { fixed, not_comparable: hosts } = this.#changes;
+    if (fixed > 0) return plain(`${fixed} ${fixed === 1 ? 'finding' : 'findings'} fixed`);
+    const service = this.#changed ?? this.#moved;
+    if (service !== null) return plain(service);
+    if (this.#blindness === null) return plain('No change');
+    return plain(`${hosts} ${hosts === 1 ? 'host was' : 'hosts were'} ${this.#blindness}`);
+  }
 }
 
 function plain(text: string): StandingOut {
   return { severity: null, text: text.slice(0, maxText), exploited: false };
-}
-
-async function changedFindings(comparison: Comparison) {
-  const balance = noFindings();
-  const counts = { new: 0, fixed: 0 };
-  let worst: { finding: Urgency; text: string } | null = null;
-  for await (const { host, vulnerability } of comparison.list('vulnerabilities.new')) {
-    counts.new += 1;
-    balance[vulnerability.severity] += 1;
-    if (worst !== null && !isMoreUrgent(vulnerability, worst.finding)) continue;
-    worst = { finding: vulnerability, text: `${vulnerability.title} on ${host}` };
-  }
-  for await (const { vulnerability } of comparison.list('vulnerabilities.resolved')) {
-    counts.fixed += 1;
-    balance[vulnerability.severity] -= 1;
-  }
-  return { ...counts, balance, worst: worst && standingOut(worst) };
 }
 
 type Urgency = { severity: Severity; kev?: boolean | null; cvss?: { score: number } | null };
@@ -99,24 +147,6 @@ function standingOut({ finding, text }: { finding: Urgency; text: string }): Sta
   return { severity: finding.severity, text: text.slice(0, maxText), exploited: finding.kev === true };
 }
 
-async function changedServices(comparison: Comparison): Promise<{ count: number; first: string | null }> {
-  let count = 0;
-  let first: string | null = null;
-  for await (const { host, port, before, after } of comparison.list('ports.changed')) {
-    count += 1;
-    first ??= `${changeText(before, after)} on ${host}, port ${port}`;
-  }
-  for await (const { host, port, ...state } of comparison.list('ports.added')) {
-    count += 1;
-    first ??= `${nameOf(state)} appeared on ${host}, port ${port}`;
-  }
-  for await (const { host, port, ...state } of comparison.list('ports.removed')) {
-    count += 1;
-    first ??= `${nameOf(state)} is gone from ${host}, port ${port}`;
-  }
-  return { count, first };
-}
-
 function changeText(before: PortState, after: PortState): string {
   const [was, is] = [nameOf(before), nameOf(after)];
   if (was !== is) return `${was} became ${is}`;
@@ -127,18 +157,4 @@ function changeText(before: PortState, after: PortState): string {
 
 function nameOf({ product, service }: PortState): string {
   return product ?? service ?? 'a service';
-}
-
-/** Items of a host follow each other. */
-async function incomparableHosts(comparison: Comparison): Promise<{ hosts: number; first: string | null }> {
-  let hosts = 0;
-  let last: string | null = null;
-  let reason: string | null = null;
-  for await (const item of comparison.list('not_comparable')) {
-    if (item.host !== last) hosts += 1;
-    last = item.host;
-    reason ??= blindnessText(item.reason, item.missing_in === comparison.scan_id);
-  }
-  const first = reason && `${hosts} ${hosts === 1 ? 'host was' : 'hosts were'} ${reason}`;
-  return { hosts, first };
 }

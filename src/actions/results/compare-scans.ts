@@ -75,6 +75,7 @@ export interface Comparison {
   list<L extends ChangeList>(name: L): AsyncIterable<ChangeLists[L]> | Iterable<ChangeLists[L]>;
 }
 
+/** An item of one of the lists. */
 type Change = { [L in ChangeList]: { list: L; item: ChangeLists[L] } }[ChangeList];
 
 /** How long a comparison works before other work of the process has its turn, milliseconds. */
@@ -106,6 +107,19 @@ export async function compareScans(
     unchanged: held.unchanged,
     list: (name) => held.list(name) ?? itemsOf(walk(), name),
   };
+}
+
+/**
+ * The same in one pass, in address order: the items of all lists but `hosts.moved`, and a word for each finding of both
+ * scans.
+ */
+export async function* eachChange(
+  context: CompareContext,
+  scanId: string,
+  against: string,
+  signal: AbortSignal,
+): AsyncGenerator<Change | 'unchanged'> {
+  yield* walkChanges(await openSide(context, scanId), await openSide(context, against), signal);
 }
 
 /** The lists of a comparison, as far as they are short. */
