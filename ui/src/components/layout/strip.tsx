@@ -22,9 +22,9 @@ export interface StripProps {
 /** Numbers of a page side by side, divided by hairlines. */
 export function Strip({ numbers, label, size = 'large' }: StripProps): ReactNode {
   return (
-    <div role="group" aria-label={label}>
+    <div role="group" aria-label={label} className="h-full">
       <dl
-        className={`grid overflow-hidden border-line border-y tablet:flex tablet:flex-wrap ${size === 'large' ? 'grid-cols-2' : 'grid-cols-3'}`}
+        className={`grid h-full overflow-hidden border-line border-y tablet:flex tablet:flex-wrap ${size === 'large' ? 'grid-cols-2' : 'grid-cols-3'}`}
       >
         {numbers.map(({ label: name, value, beside, note, key }, index) => (
           <div

@@ -77,7 +77,7 @@ function Totals({
 }) {
   return (
     <section aria-label="Open findings">
-      <div className="grid border-line border-y desk:grid-cols-[auto_minmax(0,1fr)]">
+      <div className="grid desk:grid-cols-[auto_minmax(0,1fr)]">
         <Strip
           label="Open findings by severity"
           numbers={severities.map((severity) => ({
@@ -90,7 +90,7 @@ function Totals({
           }))}
         />
         {trend.length > 1 && (
-          <div className="min-w-0 py-3 desk:border-line desk:border-l desk:pl-5">
+          <div className="min-w-0 border-line border-b py-3 desk:border-t desk:border-l desk:pl-5">
             <p className="flex text-size-12 text-text-2">
               Critical and high, open <span className="ml-auto">{plural(trend.length, 'day')}</span>
             </p>

@@ -74,32 +74,30 @@ function Refused({ error }: { error: NonNullable<ReturnType<typeof usePlan>['err
 function Numbers({ plan }: { plan: Plan }) {
   const ports = plan.ports.tcp + plan.ports.udp;
   return (
-    <div className="border-line border-y">
-      <Strip
-        label="What this scan does"
-        numbers={[
-          {
-            key: 'addresses',
-            label: 'Addresses',
-            value: count(plan.addresses + plan.hostnames),
-            note: `${count(plan.addresses + plan.hostnames + plan.excluded)} named, ${count(plan.excluded)} excluded`,
-          },
-          {
-            key: 'packets',
-            label: 'Packets, at most',
-            value: count(plan.packets_estimate),
-            note: `${count(ports)} ports, retries and discovery`,
-          },
-          {
-            key: 'duration',
-            label: 'Duration, at most',
-            value: <DurationText ms={plan.duration_estimate_seconds * 1000} />,
-            note: 'if every address is up and silent',
-          },
-          { key: 'rate', label: 'Packets per second', value: count(plan.rate), note: 'never more' },
-        ]}
-      />
-    </div>
+    <Strip
+      label="What this scan does"
+      numbers={[
+        {
+          key: 'addresses',
+          label: 'Addresses',
+          value: count(plan.addresses + plan.hostnames),
+          note: `${count(plan.addresses + plan.hostnames + plan.excluded)} named, ${count(plan.excluded)} excluded`,
+        },
+        {
+          key: 'packets',
+          label: 'Packets, at most',
+          value: count(plan.packets_estimate),
+          note: `${count(ports)} ports, retries and discovery`,
+        },
+        {
+          key: 'duration',
+          label: 'Duration, at most',
+          value: <DurationText ms={plan.duration_estimate_seconds * 1000} />,
+          note: 'if every address is up and silent',
+        },
+        { key: 'rate', label: 'Packets per second', value: count(plan.rate), note: 'never more' },
+      ]}
+    />
   );
 }
 

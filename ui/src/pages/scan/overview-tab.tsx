@@ -31,7 +31,7 @@ export default function OverviewTab() {
   if (hasEnded(scan) && scan.results.live_hosts === 0) return <NothingFound scan={scan} />;
   return (
     <>
-      <div className="grid gap-x-8 border-line border-b desk:grid-cols-[auto_minmax(0,1fr)]">
+      <div className="grid desk:grid-cols-[auto_minmax(0,1fr)]">
         <Strip
           label="Findings by severity"
           numbers={severities.map((severity) => ({
@@ -93,7 +93,7 @@ function HowSure({ facets: { data } }: { facets: Got<Facets> }) {
     { name: 'possible', look: 'border border-text-2' },
   ] as const;
   return (
-    <div className="flex flex-col justify-center gap-2 py-3 desk:border-line desk:border-l desk:pl-6">
+    <div className="flex flex-col justify-center gap-2 border-line border-b py-3 desk:border-t desk:border-l desk:pl-6">
       <h2 className="font-normal text-size-12 text-text-2">How sure</h2>
       <div className="flex h-2 gap-0.5" aria-hidden="true">
         {parts.map(({ name, look }) =>
