@@ -1,8 +1,12 @@
+import type { Data } from '../../api/api-types.ts';
 import { useGet } from '../../api/use-get.ts';
 import { KeyValues } from '../../components/layout/key-values.tsx';
 import { Section } from '../../components/layout/section.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
+import { Mono } from '../../components/text/mono.tsx';
 import { Num } from '../../components/text/num.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { plural } from '../../format/words.ts';
 import { coverageRows } from './overview-tab.tsx';
 import { type Scan, useScan } from './use-scan.ts';
 
@@ -15,15 +19,66 @@ export default function CoverageTab() {
     <div className="flex max-w-[680px] flex-col gap-8">
       <Boundary got={got} rows={8}>
         {(coverage) => (
-          <Section title="Coverage">
-            <KeyValues rows={coverageRows(coverage)} />
-          </Section>
+          <>
+            <p>{coverage.text}</p>
+            <Section title="Coverage">
+              <KeyValues rows={coverageRows(coverage)} />
+            </Section>
+            <NotTried coverage={coverage} />
+          </>
         )}
       </Boundary>
       <Ports stages={scan.stages} />
     </div>
   );
 }
+
+type Coverage = Data<'/api/v1/scans/{scan_id}/coverage'>;
+
+/** What was left, each with its reason. */
+function NotTried({ coverage }: { coverage: Coverage }) {
+  const { unfinished, unfinished_left: left, all_ports_open: openHosts, errors } = coverage;
+  return (
+    <>
+      {unfinished.length > 0 && (
+        <Section title="Services not read to their end" note={plural(unfinished.length + left, 'service')}>
+          <ul>
+            {unfinished.slice(0, shown).map(({ host, port, protocol, stage, missing }) => (
+              <li
+                key={`${host} ${port}/${protocol} ${stage}`}
+                className="flex min-h-7 items-center gap-3 border-line-subtle border-b"
+              >
+                <Mono>{`${host}:${port}/${protocol}`}</Mono>
+                <span className="text-text-2">{missing}</span>
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {openHosts.length > 0 && (
+        <Section title="Hosts that accept every connection" note={plural(openHosts.length, 'host')}>
+          <p className="pt-2">
+            <TargetText text={openHosts.join(', ')} mono wrap />
+          </p>
+        </Section>
+      )}
+      {errors.length > 0 && (
+        <Section title="Errors" note={plural(errors.length + coverage.errors_left, 'error')}>
+          <ul>
+            {errors.slice(0, shown).map(({ code, where, message }) => (
+              <li key={`${code} ${where}`} className="border-line-subtle border-b py-1.5">
+                <TargetText text={where} mono /> <TargetText text={message} wrap />
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+    </>
+  );
+}
+
+/** Rows of each list; more are in the results. */
+const shown = 50;
 
 function Ports({ stages }: Pick<Scan, 'stages'>) {
   const covered = stages.filter(({ coverage }) => coverage);

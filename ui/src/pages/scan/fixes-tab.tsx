@@ -126,7 +126,7 @@ function FixRow({ fix, rank, q, scanId, isOpen, onToggle }: FixRowProps) {
             <TargetText text={fix.reason} />
           </span>
         </span>
-        <span className="max-tablet:hidden">{fix.exploited > 0 && <Exploited />}</span>
+        <span className="max-tablet:hidden">{fix.exploited && <Exploited />}</span>
         <span className="text-right max-tablet:hidden">{plural(fix.hosts, 'host')}</span>
         <span className="text-right max-tablet:hidden">{plural(fix.findings, 'finding')}</span>
         <span className="max-tablet:hidden">

@@ -137,7 +137,7 @@ function FixFirst({ scanId }: { scanId: string }) {
                 <TargetText text={fix.reason} />
               </div>
             </div>
-            {fix.exploited > 0 && <Exploited />}
+            {fix.exploited && <Exploited />}
             <span className="whitespace-nowrap text-right max-tablet:hidden">
               {plural(fix.hosts, 'host')}
             </span>
@@ -163,12 +163,12 @@ function Services({ facets: { data }, scan }: { facets: Got<Facets>; scan: Scan 
     >
       <ul className="pt-2">
         {values.map(({ value, count: number }) => (
-          <li key={value} className="grid h-6 grid-cols-[96px_minmax(0,1fr)_48px] items-center gap-3">
+          <li key={String(value)} className="grid h-6 grid-cols-[96px_minmax(0,1fr)_48px] items-center gap-3">
             <Link
               to={`/scans/${scan.scan_id}/services${searchText({ q: value === 'none' ? 'service:none' : `service:"${value}"` })}`}
               className="truncate text-text-1"
             >
-              <bdi>{value === 'none' ? 'not recognized' : value}</bdi>
+              <bdi>{value === 'none' ? 'not recognized' : String(value)}</bdi>
             </Link>
             <div
               className="h-2 rounded-s bg-line-strong"
@@ -194,15 +194,19 @@ function CoverageSummary({ scanId }: { scanId: string }) {
 }
 
 /** The numbers of the coverage, in the order of a scan. */
-export function coverageRows(coverage: Data<'/api/v1/scans/{scan_id}/coverage'>) {
-  return Object.entries(coverage)
-    .filter((entry): entry is [string, number] => typeof entry[1] === 'number')
-    .map(([name, value]) => ({ key: name, label: wordsOf(name), value: count(value) }));
-}
-
-function wordsOf(name: string): string {
-  const words = name.replaceAll('_', ' ');
-  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
+export function coverageRows({ addresses, ports }: Data<'/api/v1/scans/{scan_id}/coverage'>) {
+  const { requested, responded, silent, excluded } = addresses;
+  return [
+    { label: 'Addresses requested', value: count(requested) },
+    { label: 'Excluded', value: count(excluded) },
+    { label: 'Responded', value: `${count(responded)} of ${count(responded + silent)}` },
+    ...(ports === null
+      ? []
+      : [
+          { label: 'Ports tried', value: `${count(ports.all.planned - ports.all.not_tried)} of ${count(ports.all.planned)}` },
+          { label: 'Not tried', value: count(ports.all.not_tried) },
+        ]),
+  ];
 }
 
 function Warnings({ scan: { warnings, error } }: { scan: Scan }) {

@@ -111,7 +111,7 @@ async function suggestions(
   );
   const wanted = text.toLowerCase();
   return (facets[0]?.values ?? [])
+    .map(({ value, count: number }) => ({ value: String(value), count: number }))
     .filter(({ value }) => value.toLowerCase().includes(wanted))
-    .slice(0, 12)
-    .map(({ value, count: number }) => ({ value, count: number }));
+    .slice(0, 12);
 }

@@ -1,4 +1,3 @@
-import type { Data } from '../../../api/api-types.ts';
 import { KeyValues } from '../../../components/layout/key-values.tsx';
 import { Note } from '../../../components/layout/note.tsx';
 import { Section } from '../../../components/layout/section.tsx';
@@ -7,10 +6,15 @@ import { Exploited } from '../../../components/marks/exploited.tsx';
 import { SeverityMark } from '../../../components/marks/severity-mark.tsx';
 import { TargetText } from '../../../components/text/target-text.tsx';
 import { cvss, hundredths } from '../../../format/numbers.ts';
+import type { FindingDetail } from '../result-rows.ts';
 import type { ExplainedPort } from './port-detail.tsx';
 import { VersionLine } from './version-line.tsx';
 
-type ExplainedFinding = Data<'/api/v1/scans/{scan_id}/explain'>['findings'][number];
+/** A finding with the reasons for its rank and its confidence. */
+export interface ExplainedFinding extends FindingDetail {
+  rank: string;
+  reasons: string[];
+}
 
 /** A finding: what, how sure, what proves it, and what removes it. */
 export function FindingDetailView({

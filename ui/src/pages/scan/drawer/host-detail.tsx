@@ -5,7 +5,7 @@ import { TargetText } from '../../../components/text/target-text.tsx';
 import { hundredths } from '../../../format/numbers.ts';
 import { plural } from '../../../format/words.ts';
 import { useSetSearch } from '../../../url/use-search-param.ts';
-import { FindingItem } from './finding-detail.tsx';
+import { type ExplainedFinding, FindingItem } from './finding-detail.tsx';
 
 type Explanation = Data<'/api/v1/scans/{scan_id}/explain'>;
 
@@ -56,7 +56,7 @@ export function HostDetail({ explanation }: { explanation: Explanation; scanId: 
       {findings.length > 0 && (
         <Section title="Findings of the host" note={String(findings.length)}>
           <ul>
-            {findings.map((finding) => (
+            {(findings as unknown as ExplainedFinding[]).map((finding) => (
               <FindingItem key={finding.id} finding={finding} isOpen={false} />
             ))}
           </ul>

@@ -11,7 +11,7 @@ import { bytes as bytesText, hundredths } from '../../../format/numbers.ts';
 import { plural } from '../../../format/words.ts';
 import { useSetSearch } from '../../../url/use-search-param.ts';
 import { bannerBytes } from '../result-rows.ts';
-import { FindingItem } from './finding-detail.tsx';
+import { type ExplainedFinding, FindingItem } from './finding-detail.tsx';
 
 export type ExplainedPort = Data<'/api/v1/scans/{scan_id}/explain'>['ports'][number];
 
@@ -27,12 +27,12 @@ export function PortDetail({ port, scanId, host }: { port: ExplainedPort; scanId
         <Tag>{`${port.port}/${port.protocol}`}</Tag>
         <Tag>{`${port.state}, ${port.reason}`}</Tag>
       </p>
-      <Said port={port} match={chosen?.match ?? null} />
+      <Said port={port} match={chosen?.matched ?? null} />
       <Why port={port} />
       {port.findings.length > 0 && (
         <Section title="Findings" note={`${port.findings.length} on this service`}>
           <ul>
-            {port.findings.map((finding, index) => (
+            {(port.findings as unknown as ExplainedFinding[]).map((finding, index) => (
               <FindingItem key={finding.id} finding={finding} isOpen={index === 0} />
             ))}
           </ul>

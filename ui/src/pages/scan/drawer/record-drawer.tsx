@@ -2,7 +2,7 @@ import { useGet } from '../../../api/use-get.ts';
 import { Drawer } from '../../../components/controls/drawer.tsx';
 import { Boundary } from '../../../components/states/boundary.tsx';
 import { TargetText } from '../../../components/text/target-text.tsx';
-import { FindingDetailView } from './finding-detail.tsx';
+import { type ExplainedFinding, FindingDetailView } from './finding-detail.tsx';
 import { HostDetail } from './host-detail.tsx';
 import { PortDetail } from './port-detail.tsx';
 
@@ -67,7 +67,10 @@ function Explained({ scanId, place }: { scanId: string; place: RecordPlace }) {
         if (place.kind === 'host') return <HostDetail explanation={explanation} scanId={scanId} />;
         if (place.kind === 'port' && service)
           return <PortDetail port={service} scanId={scanId} host={host} />;
-        const findings = [...explanation.findings, ...explanation.ports.flatMap(({ findings: own }) => own)];
+        const findings = [
+          ...explanation.findings,
+          ...explanation.ports.flatMap(({ findings: own }) => own),
+        ] as unknown as ExplainedFinding[];
         const finding = findings.find(({ id }) => id === place.id);
         if (!finding) return <p>This finding is not part of the scan any more.</p>;
         return <FindingDetailView finding={finding} port={service ?? null} />;
