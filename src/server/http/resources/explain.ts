@@ -9,8 +9,17 @@ import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 
 const openObject = Type.Object({}, { additionalProperties: true });
-const objectOrNull = (description: string) =>
-  Type.Unsafe<object | null>({ type: ['object', 'null'], description });
+const ruleSchema = Type.Object({ id: Type.String(), source: nullableText, pattern: nullableText });
+const placeSchema = Type.Object({ from: countSchema, to: countSchema });
+const systemSchema = Type.Object(
+  {
+    family: Type.Optional(nullableText),
+    distribution: Type.Optional(nullableText),
+    version: Type.Optional(nullableText),
+    confidence: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  },
+  { additionalProperties: true },
+);
 
 const claimSchema = Type.Object(
   {
@@ -24,10 +33,10 @@ const claimSchema = Type.Object(
     evidence: Type.String(),
     outcome: Type.Enum(['chosen', 'kept beside']),
     reason: Type.String(),
-    rule: objectOrNull('{id, source, pattern}; null for the protocol itself'),
-    matched: objectOrNull(
-      '{from, to}: bytes of the banner that the evidence is; null if it is no part of it',
-    ),
+    rule: Type.Union([Type.Null(), ruleSchema], { description: 'null for the protocol itself' }),
+    matched: Type.Union([Type.Null(), placeSchema], {
+      description: 'bytes of the banner that the evidence is; null if it is not a part of it',
+    }),
   },
   { title: 'ExplainedClaim', additionalProperties: true },
 );
@@ -45,7 +54,7 @@ const findingSchema = Type.Object(
 const explanationSchema = Type.Object({
   scan_id: Type.String(),
   host: Type.String(),
-  os: objectOrNull('operating system'),
+  os: Type.Union([Type.Null(), systemSchema], { description: 'operating system' }),
   ports: Type.Array(
     Type.Object({
       port: Type.Integer(),

@@ -203,7 +203,10 @@ export function coverageRows({ addresses, ports }: Data<'/api/v1/scans/{scan_id}
     ...(ports === null
       ? []
       : [
-          { label: 'Ports tried', value: `${count(ports.all.planned - ports.all.not_tried)} of ${count(ports.all.planned)}` },
+          {
+            label: 'Ports tried',
+            value: `${count(ports.all.planned - ports.all.not_tried)} of ${count(ports.all.planned)}`,
+          },
           { label: 'Not tried', value: count(ports.all.not_tried) },
         ]),
   ];
