@@ -20,9 +20,9 @@ import { useGridKeys } from './use-grid-keys.ts';
 import { useIsPhone } from './use-is-phone.ts';
 import { useVirtualRows } from './use-virtual-rows.ts';
 
-/** Heights, pixels: the head with its line, rows by density, two lines on phones. */
+/** Heights, pixels: the head with its line, rows by density and lines, two lines on phones. */
 const headHeight = 28;
-const rowHeights = { dense: 28, normal: 36, phone: 56 };
+const rowHeights = { dense: 28, normal: 36, twoLines: 48, phone: 56 } as const;
 /** Width of the checkbox column, pixels. */
 const checkWidth = 20;
 /** Space left and right of the columns, pixels; as `px-2`. */
@@ -34,7 +34,7 @@ const sidePadding = 16;
  * leaves them). It scrolls with its nearest scrolling ancestor and never moves by itself.
  */
 export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
-  const { label, rows, rowKey, sort, onSort, openKey, selected, onSelect, tree, dense = true, empty } = props;
+  const { label, rows, rowKey, sort, onSort, openKey, selected, onSelect, tree, empty } = props;
   const total = props.total ?? rows?.length ?? 0;
   const rowAt = (index: number) => (rows === undefined ? props.rowAt?.(index) : rows[index]);
 
@@ -46,7 +46,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
   const hasChecks = onSelect !== undefined;
   const leading = hasChecks ? checkWidth : 0;
   const columns = useFitting(props, room - (hasChecks ? leading + 12 : 0));
-  const rowHeight = isPhone ? rowHeights.phone : dense ? rowHeights.dense : rowHeights.normal;
+  const rowHeight = heightOf(props, isPhone);
 
   const virtual = useVirtualRows({ rows: total, rowHeight, headHeight: isPhone ? 0 : headHeight, body });
   const [active, setActive] = useState(-1);
@@ -184,12 +184,21 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
       </div>
       {total === 0 &&
         (props.isPending === true ? (
-          <LoadingRows rows={12} height={isPhone ? 48 : dense ? 28 : 36} />
+          <LoadingRows rows={12} height={rowHeight === rowHeights.phone ? 48 : rowHeight} />
         ) : (
           empty
         ))}
     </>
   );
+}
+
+function heightOf(
+  { dense = true, lines = 1 }: Pick<DataTableProps<unknown>, 'dense' | 'lines'>,
+  isPhone: boolean,
+) {
+  if (isPhone) return rowHeights.phone;
+  if (lines === 2) return rowHeights.twoLines;
+  return dense ? rowHeights.dense : rowHeights.normal;
 }
 
 /** The focus of a table: put on rows as soon as they are there, and not lost when a row goes. */

@@ -59,6 +59,8 @@ export interface DataTableProps<Row> {
   tree?: TableTree<Row>;
   /** Rows of 28 px, else of 36 px. Default: dense. */
   dense?: boolean;
+  /** 2: cells of two lines, rows of 48 px. */
+  lines?: 1 | 2;
   /** Two lines that stand for the row below 720 px. */
   phoneRow?(row: Row, index: number): ReactNode;
   /** A row of one cell over all columns, "2 more services do not match"; null for a normal row. */

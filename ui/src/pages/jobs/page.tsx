@@ -1,22 +1,22 @@
 import { type ReactNode, useMemo } from 'react';
 import { useGet } from '../../api/use-get.ts';
+import { Button } from '../../components/controls/button.tsx';
 import { LinkButton } from '../../components/controls/link-button.tsx';
 import { Select } from '../../components/controls/select.tsx';
+import { TextInput } from '../../components/controls/text-input.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
-import { StateMark } from '../../components/marks/state-mark.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
 import { Empty } from '../../components/states/empty.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
-import type { Column } from '../../components/table/table-props.ts';
 import { Mono } from '../../components/text/mono.tsx';
-import { TargetText } from '../../components/text/target-text.tsx';
-import { TimeText } from '../../components/text/time-text.tsx';
+import { count } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
 import { useGo } from '../../url/link.tsx';
-import { useSearchParam } from '../../url/use-search-param.ts';
-import { type Job, jobTitle } from './job.ts';
-import { NextDay } from './next-day.tsx';
-import { RunBars } from './run-bars.tsx';
+import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
+import { type Job, jobMatches } from './job.ts';
+import { JobPhoneRow, jobColumns } from './job-columns.tsx';
+import { RunBar } from './run-bars.tsx';
+import { useSchedule } from './use-schedule.ts';
 
 const statuses = [
   { value: '', label: 'All states' },
@@ -27,155 +27,167 @@ const statuses = [
   { value: 'canceled', label: 'Canceled' },
 ] as const;
 
-/** Scans that run later or again, with their next and last runs. */
+/** The newest that are listed; the state narrows what the server sends. */
+const most = 500;
+
+/** Scans that run later or repeatedly, with their next and last runs. */
 export default function JobsPage() {
   const [status, setStatus] = useSearchParam('status');
+  const [q, setQ] = useSearchParam('q');
   const got = useGet(
     '/api/v1/jobs',
-    { query: { limit: 200, ...(status !== '' && { status }) } },
+    { query: { limit: most, ...(status !== '' && { status }) } },
     { keep: true },
   );
   const go = useGo();
   const columns = useMemo(jobColumns, []);
+  const jobs = useMemo(() => (got.data?.jobs ?? []).filter((job) => jobMatches(job, q)), [got.data, q]);
   return (
     <>
       <PageHeader
         title="Jobs"
-        meta={got.data && summary(got.data.jobs, got.data.total)}
+        meta={got.data && got.data.jobs.length > 0 && status === '' && <Summary {...got.data} />}
         actions={
           <LinkButton to="/jobs/new" variant="primary" icon="plus">
             New job
           </LinkButton>
         }
       />
-      <div className="pb-3">
-        <Select
-          label="State"
-          width="auto"
-          options={statuses}
-          value={status as ''}
-          onChange={(value) => setStatus(value)}
-        />
-      </div>
-      <Boundary got={got} rows={8}>
-        {({ jobs }) => (
-          <DataTable<Job>
-            label="Jobs"
-            columns={columns}
-            rows={jobs}
-            rowKey={({ job_id }) => job_id}
-            dense={false}
-            onOpen={({ job_id }) => go(`/jobs/${job_id}`)}
-            phoneRow={phoneRow}
-            empty={
-              <Empty
-                title={status === '' ? 'No jobs yet' : 'No job has this state'}
-                text="A job scans on a schedule, or once when a worker is free."
-                action={<LinkButton to="/jobs/new">New job</LinkButton>}
+      <Boundary got={got} what="The jobs" doing="see jobs" rows={8} rowHeight={48}>
+        {(list) => (
+          <>
+            {(list.total > 0 || status !== '') && (
+              <div className="flex flex-wrap items-center gap-2 pb-3">
+                <div className="min-w-0 grow basis-60">
+                  <TextInput
+                    label="Filter by name, target or pool"
+                    placeholder="Name, target or pool"
+                    value={q}
+                    onChange={(text) => setQ(text, { replace: true })}
+                    data-filter=""
+                  />
+                </div>
+                <Select
+                  label="State"
+                  width="auto"
+                  options={statuses}
+                  value={status as ''}
+                  onChange={(value) => setStatus(value)}
+                />
+              </div>
+            )}
+            {list.total === 0 && status === '' ? (
+              <NoJobs />
+            ) : (
+              <DataTable<Job>
+                label="Jobs"
+                columns={columns}
+                rows={jobs}
+                rowKey={({ job_id }) => job_id}
+                lines={2}
+                onOpen={({ job_id }) => go(`/jobs/${job_id}`)}
+                phoneRow={(job) => <JobPhoneRow job={job} />}
+                isPending={got.isFormer}
+                empty={<NoneMatches q={q} />}
               />
-            }
-          />
+            )}
+            {jobs.length > 0 && <Legend shown={jobs.length} loaded={list.jobs.length} total={list.total} />}
+          </>
         )}
       </Boundary>
     </>
   );
 }
 
-function summary(jobs: readonly Job[], total: number): string {
-  const scheduled = jobs.filter(({ schedule, status }) => schedule !== null && status !== 'canceled').length;
+function Summary({ jobs, total }: { jobs: readonly Job[]; total: number }) {
   const running = jobs.filter(({ status }) => status === 'running').length;
-  return `${plural(total, 'job')}, ${running} running, ${scheduled} scheduled.`;
-}
-
-function jobColumns(): Column<Job>[] {
-  return [
-    {
-      id: 'job',
-      head: 'Job',
-      width: 130,
-      grow: 1,
-      priority: 0,
-      cell: (job) => <Two first={<TargetText text={jobTitle(job)} max={80} />} second={`pool ${job.pool}`} />,
-    },
-    {
-      id: 'schedule',
-      head: 'Schedule',
-      width: 120,
-      priority: 2,
-      cell: ({ schedule }) => (schedule === null ? 'once' : <Mono>{schedule}</Mono>),
-    },
-    {
-      id: 'next',
-      head: 'Next run',
-      width: 140,
-      priority: 1,
-      cell: ({ next_run_at }) =>
-        next_run_at === null ? (
-          '–'
-        ) : (
-          <Two first={<TimeText at={next_run_at} relative />} second={<TimeText at={next_run_at} />} />
-        ),
-    },
-    {
-      id: 'last',
-      head: 'Last run',
-      width: 140,
-      priority: 0,
-      cell: (job) => <LastRun job={job} />,
-    },
-    {
-      id: 'day',
-      head: 'Next 24 hours',
-      width: 200,
-      priority: 4,
-      cell: ({ next_runs }) => <NextDay runs={next_runs} />,
-    },
-    {
-      id: 'runs',
-      head: 'Last 20 runs',
-      width: 130,
-      priority: 3,
-      cell: ({ runs }) => <RunBars runs={runs} />,
-    },
-  ];
-}
-
-function LastRun({ job: { status, last_status: last, last_run_at: at, error } }: { job: Job }) {
-  const state = status === 'running' || status === 'canceled' ? status : last;
-  if (state === null) return <span className="text-text-2">not yet</span>;
+  const scheduled = jobs.filter(({ next_run_at }) => next_run_at !== null).length;
+  const failed = jobs.filter(
+    ({ status, last_status }) => status !== 'canceled' && last_status === 'failed',
+  ).length;
+  const parts = [`${count(running)} running`, `${count(scheduled)} scheduled`];
+  if (failed > 0) parts.push(`${count(failed)} failed at the last run`);
+  const { preview } = useSchedule(jobs.find(({ schedule }) => schedule !== null)?.schedule ?? null);
   return (
-    <Two
-      first={<StateMark state={state as 'completed'} />}
-      second={error ? <TargetText text={error.message} max={60} /> : at && <TimeText at={at} relative />}
+    <>
+      {plural(total, 'job')}, {parts.join(', ')}.
+      {preview && (
+        <>
+          {' '}
+          Schedules are in {preview.zone}, as <Mono>queue.timezone</Mono> says.
+        </>
+      )}
+    </>
+  );
+}
+
+function NoJobs() {
+  return (
+    <Empty
+      title="No jobs yet"
+      icon="job"
+      text="A job scans on a schedule, or once when a worker is free, and every run is compared with the one before."
+      action={
+        <LinkButton to="/jobs/new" icon="plus">
+          New job
+        </LinkButton>
+      }
     />
   );
 }
 
-function Two({ first, second }: { first: ReactNode; second: ReactNode }) {
+function NoneMatches({ q }: { q: string }) {
+  const setSearch = useSetSearch();
   return (
-    <span className="flex min-w-0 flex-col leading-tight">
-      <span className="truncate font-medium">{first}</span>
-      <span className="truncate text-size-11 text-text-2">{second}</span>
-    </span>
+    <Empty
+      title="No job matches"
+      icon="filter"
+      text={q === '' ? 'No job has this state.' : 'No name, target or pool contains this text.'}
+      action={<Button onClick={() => setSearch({ q: null, status: null })}>Clear filter</Button>}
+    />
   );
 }
 
-function phoneRow(job: Job) {
+interface LegendProps {
+  shown: number;
+  loaded: number;
+  total: number;
+}
+
+/** How many rows these are, and what their marks mean. */
+function Legend({ shown, loaded, total }: LegendProps) {
   return (
-    <div className="flex flex-col">
-      <span className="flex items-center justify-between gap-2 font-medium">
-        <TargetText text={jobTitle(job)} max={60} />
-        <StateMark state={job.status} />
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-1 py-3 text-size-12 text-text-2">
+      <span role="status">
+        {shown < loaded ? `${count(shown)} of ${plural(loaded, 'job')}` : plural(loaded, 'job')}
+        {loaded < total && `, the newest of ${count(total)}`}
       </span>
-      <span className="text-size-12 text-text-2">
-        {job.next_run_at === null ? (
-          'no further run'
-        ) : (
-          <>
-            next <TimeText at={job.next_run_at} relative />
-          </>
-        )}
+      <span aria-hidden className="ml-auto flex flex-wrap items-center gap-x-4 gap-y-1 max-tablet:hidden">
+        <Sign text="next run">
+          <span className="size-2.5 rounded-[5px] border-2 border-accent" />
+        </Sign>
+        <Sign text="running">
+          <span className="h-2.5 w-1.5 rounded-[1px] bg-accent" />
+        </Sign>
+        <Sign text="completed">
+          <RunBar status="completed" />
+        </Sign>
+        <Sign text="failed">
+          <RunBar status="failed" />
+        </Sign>
+        <Sign text="waits">
+          <RunBar status="pending" />
+        </Sign>
       </span>
     </div>
+  );
+}
+
+function Sign({ text, children }: { text: string; children: ReactNode }) {
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      {children}
+      {text}
+    </span>
   );
 }

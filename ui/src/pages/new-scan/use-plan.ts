@@ -29,7 +29,8 @@ export function usePlan(submission: Submission | null) {
   };
 }
 
-function useRested(text: string): string {
+/** A text that has not changed for a while. */
+export function useRested(text: string): string {
   const [rested, setRested] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setRested(text), restMs);

@@ -1,0 +1,33 @@
+import { useGet } from '../../api/use-get.ts';
+import { Link } from '../../url/link.tsx';
+import { searchText } from '../../url/search-text.ts';
+import { ChangeCounts } from './change-counts.tsx';
+import { comparedRuns, type Job } from './job.ts';
+
+/**
+ * What changed with the last completed run. The dashboard has compared the newest series already; for the others a
+ * comparison is a click: each of them reads two whole scans.
+ */
+export function JobChanges({ job }: { job: Job }) {
+  const runs = comparedRuns(job);
+  const { data } = useGet('/api/v1/dashboard', {}, { enabled: runs !== null });
+  if (runs === null)
+    return (
+      <span className="text-size-12 text-text-3">{job.status === 'running' ? 'after this run' : '–'}</span>
+    );
+  const changes = data?.series.find(
+    ({ scan, previous }) => scan.scan_id === runs.after && previous === runs.before,
+  )?.changes;
+  const to = `/compare${searchText({ scan: runs.after, against: runs.before })}`;
+  if (!changes)
+    return (
+      <Link to={to} className="text-size-12">
+        Compare
+      </Link>
+    );
+  return (
+    <Link to={to} className="text-size-12">
+      <ChangeCounts changes={changes} />
+    </Link>
+  );
+}
