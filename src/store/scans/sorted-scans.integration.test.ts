@@ -1,23 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { storeEngines } from '../../../test/store-engines.ts';
 import { listScans } from '../../actions/scans/list-scans.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
-import { openStore, type Store } from '../open.ts';
+import type { Store } from '../open.ts';
 import type { ListedScan } from './listed-scans.ts';
 
-let dir: string;
 let store: Store;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'portolan-sorted-'));
-  store = await openStore(join(dir, 'service.db'));
-  for (let index = 0; index < 25; index++) await add(index);
-});
-afterAll(async () => {
-  await store.close();
-  await rm(dir, { recursive: true, force: true });
-});
 
 const idOf = (index: number) => `20260101-000000-${index.toString(16).padStart(6, '0')}`;
 
@@ -46,7 +34,16 @@ const keys: Record<string, (scan: ListedScan) => number | string> = {
   findings: ({ results }) => results.vulnerabilities,
 };
 
-describe('a sorted list of scans', () => {
+describe.each(storeEngines())('a sorted list of scans in $name', (engine) => {
+  if (engine.skip !== null) return void it.skip(engine.skip, () => {});
+
+  beforeAll(async () => {
+    await engine.begin();
+    store = await engine.empty();
+    for (let index = 0; index < 25; index++) await add(index);
+  });
+  afterAll(() => engine.end());
+
   it.each(Object.keys(keys).flatMap((sort) => [sort, `-${sort}`]))(
     'by %s is complete, by offset and by cursor',
     async (sort) => {
@@ -106,5 +103,39 @@ describe('a sorted list of scans', () => {
     [{ sort: 'name', offset: 100_001 }, 'offset'],
   ])('rejects %j', async (query, field) => {
     await expect(listScans(store, query)).rejects.toMatchObject({ details: { fields: [{ field }] } });
+  });
+
+  it('and the unfinished jobs that name a graph, found by its exact name', async () => {
+    const job = {
+      type: 'scan',
+      schedule: '@daily',
+      pool: 'default',
+      name: null,
+      created_by: null,
+      zone: 'UTC',
+    } as const;
+    const params = [
+      { dag: 'a_b' },
+      { dag: 'axb' },
+      { dag: 'a_b2' },
+      { name: '"dag":"a_b"' },
+      { profile: 'a_b' },
+    ];
+    for (const [index, one] of params.entries()) {
+      const created_at = new Date(Date.UTC(2026, 0, 1 + index)).toISOString();
+      await store.clientJobs.insert({
+        ...job,
+        job_id: `job-abcd${index}`,
+        params: one,
+        next_run_at: null,
+        created_at,
+      });
+    }
+    const named = (await store.clientJobs.naming('dag', 'a_b')).map(({ job_id }) => job_id);
+    expect(named).toEqual(['job-abcd0']);
+    await store.clientJobs.cancel('job-abcd0', new Date().toISOString());
+    expect(await store.clientJobs.naming('dag', 'a_b')).toEqual([]);
+    expect(await store.clientJobs.naming('profile', 'a_b')).toHaveLength(1);
+    expect(await store.scans.completedRuns({ createdAt: '9999', id: '' }, 3)).toHaveLength(3);
   });
 });
