@@ -110,19 +110,15 @@ function withErrors(schema: FastifySchema, route: RouteOptions): FastifySchema {
 
 /** Without those that every operation has. */
 function errorsOf({ schema, config }: RouteOptions): ErrorCode[] {
-  const refusals = config?.refusals ?? [];
   return [
     'invalid_request',
-    'forbidden_origin',
-    ...when(config?.access !== 'open', 'unauthorized', 'rate_limited', 'tenant_forbidden'),
+    ...when(config?.access !== 'open', 'unauthorized', 'rate_limited'),
     ...when(config?.feature !== undefined, 'license_required'),
     ...when(Array.isArray(config?.access), 'insufficient_scope'),
     ...when(schema?.params !== undefined, 'not_found'),
     // The other server may not have the files either.
     ...when(config?.atHome === true, 'conflict'),
-    ...refusals,
-    // Of the same status.
-    ...when(refusals.includes('queue_full'), 'unavailable'),
+    ...(config?.refusals ?? []),
   ];
 }
 

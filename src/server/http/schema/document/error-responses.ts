@@ -9,8 +9,10 @@ import {
 } from './api-document.ts';
 import { sampleOf } from './sample-values.ts';
 
-/** Errors that do not depend on the operation; every operation has them as its `default` response. */
+/** Errors that do not depend on the operation; every operation has them, as its `default` response. */
 const commonCodes: readonly ErrorCode[] = [
+  'tenant_forbidden',
+  'forbidden_origin',
   'payload_too_large',
   'uri_too_long',
   'unsupported_media_type',
@@ -86,14 +88,22 @@ function typeName(code: ErrorCode): string {
   return code.replace(/(?:^|_)(\w)/g, (_all, letter: string) => letter.toUpperCase());
 }
 
+/** Its description also names the common errors of the same status. */
 function errorResponse(codes: readonly ErrorCode[]): ApiResponse {
   const [code = 'internal_error'] = codes;
   const { meaning: message } = errorCatalog[code];
   const example = { error: { code, message, details: { request_id: sampleOf('request_id') } } };
   return {
-    description: codes.map((one) => `\`${one}\`: ${errorCatalog[one].meaning}`).join(' '),
+    description: [...codes, ...commonCodesBeside(codes)]
+      .map((one) => `\`${one}\`: ${errorCatalog[one].meaning}`)
+      .join(' '),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
   };
+}
+
+function commonCodesBeside(codes: readonly ErrorCode[]): ErrorCode[] {
+  const statuses = codes.map((code) => errorCatalog[code].status);
+  return commonCodes.filter((code) => statuses.includes(errorCatalog[code].status) && !codes.includes(code));
 }
 
 function otherError(): ApiResponse {

@@ -10,7 +10,8 @@ import { mediaSamples, sampleOf } from './sample-values.ts';
 
 /**
  * Gives bodies and responses without an example one that is made from their schema: its `examples` at any depth, else
- * typical values by field name. Requests show optional members, responses the required ones.
+ * typical values by field name. Requests show optional members, responses the required ones; a list within an item of a
+ * list is empty, so that examples stay short.
  */
 export function addExamples(document: ApiDocument): void {
   for (const operation of operationsOf(document)) {
@@ -39,6 +40,7 @@ function hasExample({ example, examples }: ApiMedia): boolean {
 class Examples {
   readonly #document: ApiDocument;
   readonly #whole: boolean;
+  #inList = false;
 
   /** @param whole with optional members */
   constructor(document: ApiDocument, whole: boolean) {
@@ -69,7 +71,7 @@ class Examples {
       case 'object':
         return this.#object(schema);
       case 'array':
-        return schema.items ? [this.of(schema.items, name)] : [];
+        return this.#array(schema, name);
       case 'string':
         return schema.format === 'date-time' ? sampleOf('timestamp') : name || 'text';
       case 'integer':
@@ -82,6 +84,15 @@ class Examples {
       default:
         return {};
     }
+  }
+
+  #array({ items, minItems = 0 }: ApiSchema, name: string): unknown[] {
+    if (items === undefined || (this.#inList && minItems === 0)) return [];
+    const outer = this.#inList;
+    this.#inList = true;
+    const item = this.of(items, name);
+    this.#inList = outer;
+    return [item];
   }
 
   #object({ properties = {}, required = [], additionalProperties }: ApiSchema): object {
