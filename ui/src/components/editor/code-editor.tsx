@@ -83,7 +83,7 @@ export function CodeEditor(props: CodeEditorProps): ReactNode {
     <div className={`relative min-h-0 min-w-0 bg-code-bg ${height === 'fill' ? 'h-full' : ''}`}>
       <div
         ref={box}
-        className="mono h-full overflow-auto leading-[19px] focus-within:outline-2 focus-within:-outline-offset-2 focus-within:outline-focus"
+        className="mono h-full overflow-auto leading-[19px] focus-within:outline-2 focus-within:outline-focus"
         style={height === 'fill' ? undefined : { height }}
         onScroll={({ currentTarget }) =>
           setView({ top: currentTarget.scrollTop, height: currentTarget.clientHeight })
@@ -165,7 +165,7 @@ function CodeLine({ text, number, problems = [], gutter, isColored }: LineProps)
       >
         {number}
       </span>
-      <span className="relative">
+      <span className="relative shrink-0">
         {(isColored ? yamlTokens(text) : [{ kind: 'plain' as const, text }]).map((token, index) => (
           <span key={index} className={colors[token.kind]}>
             {token.text}
@@ -183,7 +183,7 @@ function CodeLine({ text, number, problems = [], gutter, isColored }: LineProps)
       </span>
       {worst !== undefined && (
         <span
-          className={`sticky right-3 ml-auto hidden tablet:flex min-w-0 items-center gap-1.5 pl-6 font-sans ${ink} ${ground}`}
+          className={`sticky right-0 ml-auto hidden tablet:flex min-w-0 items-center gap-1.5 pr-3 pl-6 font-sans ${ink} ${ground}`}
         >
           <Icon name="state-failed" size={14} />
           <span className="truncate">{worst.message}</span>

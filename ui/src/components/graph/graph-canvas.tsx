@@ -3,6 +3,7 @@ import '@xyflow/react/dist/base.css';
 import './graph.css';
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { Button } from '../controls/button.tsx';
+import { essentialEdges } from './essential-edges.ts';
 import type { GraphEdge, GraphPictureProps } from './graph-props.ts';
 import { type GraphLayout, layoutGraph } from './layout-graph.ts';
 import { type StageData, StageNode } from './stage-node.tsx';
@@ -12,12 +13,14 @@ type Props = GraphPictureProps & { focused: string | null };
 const nodeTypes = { stage: StageNode };
 /** A picture to the right gets no smaller, it scrolls sideways; beside an editor the reader zooms. */
 const leastZoom = 0.75;
-const zooms = { least: 0.3, most: 1.5 };
+const zooms = { least: 0.3, readable: 0.6, most: 1.5 };
+const fit = { minZoom: zooms.readable, maxZoom: 1, padding: 0.04 };
 /** Space for outlines around the picture, pixels. */
 const edgeSpace = 4;
 
 /** The drawing of a graph, by xyflow with the places of dagre. */
-export default function GraphCanvas(props: Props): ReactNode {
+export default function GraphCanvas({ edges: all, ...rest }: Props): ReactNode {
+  const props = { ...rest, edges: essentialEdges(all) };
   const box = useRef<HTMLDivElement>(null);
   const room = useRoom(box);
   const shape = JSON.stringify([
@@ -71,7 +74,7 @@ function Zoomed({ shape, ...props }: DrawnProps & { shape: string }): ReactNode 
   const flow = useReactFlow();
   const [zoom, setZoom] = useState(1);
   useEffect(() => {
-    void flow.fitView({ maxZoom: 1, padding: 0.06 });
+    void flow.fitView(fit);
   }, [flow, shape]);
   return (
     <div className="relative h-full min-h-80">
@@ -79,12 +82,7 @@ function Zoomed({ shape, ...props }: DrawnProps & { shape: string }): ReactNode 
         <Button variant="ghost" size="small" tabIndex={-1} onClick={() => void flow.zoomTo(1)}>
           {Math.round(zoom * 100)} %
         </Button>
-        <Button
-          variant="ghost"
-          size="small"
-          tabIndex={-1}
-          onClick={() => void flow.fitView({ maxZoom: 1, padding: 0.06 })}
-        >
+        <Button variant="ghost" size="small" tabIndex={-1} onClick={() => void flow.fitView(fit)}>
           Fit
         </Button>
       </div>
@@ -133,7 +131,7 @@ function Flow({
         .map((edge) => lineOf(edge, byId.get(edge.from)?.state === 'running'))}
       nodeTypes={nodeTypes}
       {...view}
-      fitViewOptions={{ maxZoom: 1, padding: 0.06 }}
+      fitViewOptions={fit}
       minZoom={zooms.least}
       maxZoom={zooms.most}
       nodesDraggable={false}
@@ -167,7 +165,7 @@ function lineOf({ from, to, dashed, label, problem }: GraphEdge, isRunning: bool
     source: from,
     target: to,
     className: kind,
-    ...(label !== undefined && { label, labelShowBg: false }),
+    ...(label !== undefined && { label, labelBgPadding: [4, 1] as [number, number] }),
   };
 }
 

@@ -29,6 +29,8 @@ it('gives nodes the width of the page, within limits', () => {
   expect(placeOf('right', 600).node.width).toBe(133);
   expect(placeOf('right', 4000).node.width).toBe(150);
   expect(placeOf('right', 100).node.width).toBe(88);
+  expect(placeOf('down', 250).node.width).toBe(119);
+  expect(placeOf('down', 2000).node.width).toBe(168);
 });
 
 it('does not overlap nodes', () => {

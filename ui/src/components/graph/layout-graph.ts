@@ -11,10 +11,10 @@ interface Sizes {
 
 const sizes: Record<'right' | 'down', Sizes> = {
   right: { node: { width: 110, height: 42 }, gap: 6, rank: 22 },
-  down: { node: { width: 168, height: 46 }, gap: 24, rank: 32 },
+  down: { node: { width: 168, height: 46 }, gap: 12, rank: 32 },
 };
 /** A node is no narrower and no wider when the width of the page decides. */
-const nodeWidths = { least: 88, most: 150 };
+const nodeWidths = { right: { least: 88, most: 150 }, down: { least: 96, most: 168 } };
 
 export interface PlacedNode {
   id: string;
@@ -31,7 +31,7 @@ export interface GraphLayout {
 
 /**
  * Places nodes so that edges run in one direction. Cycles, which a text that is being edited may have, are allowed.
- * @param room width of the page for it, pixels; in a picture to the right nodes share it
+ * @param room width of the page for it, pixels, which the nodes of a line share
  */
 export function layoutGraph(
   nodes: readonly GraphNode[],
@@ -41,11 +41,23 @@ export function layoutGraph(
 ): GraphLayout {
   const own = sizes[direction];
   const first = place(nodes, edges, direction, own);
-  if (direction === 'down' || room <= 0) return first;
-  const ranks = new Set(first.nodes.map(({ x }) => Math.round(x))).size;
-  const fair = Math.floor((room - (ranks - 1) * own.rank) / Math.max(1, ranks));
-  const width = Math.max(nodeWidths.least, Math.min(nodeWidths.most, fair));
+  if (room <= 0) return first;
+  const [inLine, gap] = direction === 'right' ? [rankCount(first), own.rank] : [widestRank(first), own.gap];
+  const { least, most } = nodeWidths[direction];
+  const fair = Math.floor((room - (inLine - 1) * gap) / Math.max(1, inLine));
+  const width = Math.max(least, Math.min(most, fair));
   return place(nodes, edges, direction, { ...own, node: { ...own.node, width } });
+}
+
+/** Ranks of a picture to the right. */
+function rankCount({ nodes }: GraphLayout): number {
+  return new Set(nodes.map(({ x }) => Math.round(x))).size;
+}
+
+/** Most nodes side by side in a picture that runs down. */
+function widestRank({ nodes }: GraphLayout): number {
+  const ranks = Map.groupBy(nodes, ({ y }) => Math.round(y));
+  return Math.max(0, ...[...ranks.values()].map(({ length }) => length));
 }
 
 function place(

@@ -37,7 +37,7 @@ export function StageNode({ data }: { data: StageData }): ReactNode {
           : '';
   return (
     <div
-      title={node.problem}
+      title={node.problem ?? node.condition}
       className={`relative flex h-full w-full gap-1.5 rounded-m border px-2 py-1 ${looks[node.state]} ${outline} ${canSelect ? 'cursor-pointer' : ''}`}
     >
       <Handle type="target" position={into} isConnectable={false} />
@@ -48,9 +48,13 @@ export function StageNode({ data }: { data: StageData }): ReactNode {
       )}
       <div className="min-w-0 grow">
         <div className="flex items-baseline gap-1 text-size-12 leading-4">
-          <span className="min-w-0 grow truncate font-medium">{node.title}</span>
+          <span
+            className={`truncate font-medium ${node.condition === undefined ? 'min-w-0' : 'max-w-full shrink-0'}`}
+          >
+            {node.title}
+          </span>
           {node.condition !== undefined && (
-            <span className="truncate text-size-11 text-text-3">{node.condition}</span>
+            <span className="ml-auto min-w-0 truncate text-size-11 text-text-3">{node.condition}</span>
           )}
         </div>
         <div className="truncate text-size-11 leading-4 text-text-2">{node.text}</div>

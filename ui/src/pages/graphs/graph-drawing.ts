@@ -1,3 +1,4 @@
+import { essentialEdges } from '../../components/graph/essential-edges.ts';
 import type { GraphEdge, GraphNode } from '../../components/graph/graph-props.ts';
 import { conditionsOf, type GraphProblem } from './graph-text.ts';
 
@@ -32,8 +33,8 @@ export function drawingOf(
 
 function linesOf(edges: GraphView['edges'], conditions: ReadonlyMap<string, string>): GraphEdge[] {
   const pairs = Map.groupBy(edges, ({ from, to }) => `${from}\n${to}`);
-  const count = (member: 'from' | 'to', id: string) =>
-    [...pairs.values()].filter(([first]) => first?.[member] === id).length;
+  const drawn = essentialEdges([...pairs.values()].flatMap((keys) => keys.slice(0, 1)));
+  const count = (member: 'from' | 'to', id: string) => drawn.filter((each) => each[member] === id).length;
   return [...pairs.values()].flatMap((keys) => {
     const [first] = keys;
     if (first === undefined) return [];

@@ -28,7 +28,7 @@ export function GraphWorkbench(props: Props): ReactNode {
   const problems = checked.verdict?.problems ?? [];
   return (
     <div className="flex min-h-0 flex-col">
-      <div className="grid border-y border-line tablet:h-[max(360px,calc(100dvh-400px))] tablet:grid-cols-[minmax(0,6fr)_minmax(0,5fr)]">
+      <div className="grid border-y border-line tablet:h-[max(360px,calc(100dvh-270px))] tablet:grid-cols-[minmax(0,6fr)_minmax(0,5fr)]">
         <section
           aria-label="Text"
           className="flex min-h-0 min-w-0 flex-col border-line max-tablet:h-[60dvh] tablet:border-r"
