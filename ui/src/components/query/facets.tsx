@@ -63,7 +63,7 @@ function FacetList({ scanId, q, onChange, fields = usualFields, revision }: Face
 }
 
 function FacetHead({ field }: { field: string }): ReactNode {
-  return <h3 className="pb-1 text-size-12 font-normal text-text-2">{facetHead(field)}</h3>;
+  return <h2 className="pb-1 text-size-12 font-normal text-text-2">{facetHead(field)}</h2>;
 }
 
 function FacetView({
@@ -122,7 +122,6 @@ function ValueRow({ field, value, count: number, share, q, onChange }: ValueProp
       type="button"
       aria-pressed={state === 'added'}
       title={`${text}: ${count(number)}. Alt-click excludes`}
-      aria-label={`${text}, ${count(number)}${state === 'excluded' ? ', excluded' : ''}`}
       className={`relative flex h-6 w-full items-center justify-between gap-2 px-1.5 text-left text-size-12 max-tablet:h-11 ${look}`}
       onClick={press}
       onKeyDown={(event) => {
@@ -140,6 +139,7 @@ function ValueRow({ field, value, count: number, share, q, onChange }: ValueProp
         ) : (
           <bdi>{text}</bdi>
         )}
+        {state === 'excluded' && <span className="sr-only">, excluded</span>}
       </span>
       <span className={state === 'excluded' ? 'text-text-3 line-through' : 'text-text-2'}>
         {shortNumber(number)}

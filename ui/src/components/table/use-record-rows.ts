@@ -3,6 +3,7 @@ import type { ApiError } from '../../api/api-error.ts';
 import { fetchGet } from '../../api/use-get.ts';
 import { type LoadedPage, pageSize, RecordPages } from './record-pages.ts';
 import type { Matches, RecordQuery } from './table-props.ts';
+import { whenIndexed } from './when-indexed.ts';
 
 export interface RecordRows<Row> {
   /** For `DataTable`: undefined while the row is not loaded. */
@@ -36,12 +37,8 @@ export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuer
       signal: AbortSignal,
     ): Promise<LoadedPage<Row, Matches | undefined>> => {
       const query = { ...without({ type, q, sort }), limit: pageSize, offset };
-      const data = await fetchGet(
-        '/api/v1/scans/{scan_id}/records',
-        { path: { scan_id: scanId }, query },
-        signal,
-      );
-      const { records, total, matches } = data as unknown as RecordPageData;
+      const data = await whenIndexed(() => fetchRecords(scanId, query, signal), signal);
+      const { records, total, matches } = data;
       return { rows: records as readonly Row[], total, extra: matches };
     };
     pages.reload(load);
@@ -60,6 +57,11 @@ export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuer
     matches: extra,
     refresh: () => pages.reload(),
   };
+}
+
+async function fetchRecords(scanId: string, query: object, signal: AbortSignal): Promise<RecordPageData> {
+  const params = { path: { scan_id: scanId }, query };
+  return (await fetchGet('/api/v1/scans/{scan_id}/records', params, signal)) as unknown as RecordPageData;
 }
 
 const neverLoads = () => new Promise<never>(() => undefined);
