@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
 import type { ResultRow, SummaryRow } from '../src/domain/result.ts';
 import { newScanId, type Scan, type ScanRequest } from '../src/domain/scan.ts';
+import { initialProgress } from '../src/domain/scan-progress.ts';
 import { openStore } from '../src/store/open.ts';
 import { openRecord } from '../src/workspace/record/record-writer.ts';
 import { openWorkspace } from '../src/workspace/workspace.ts';
@@ -92,6 +93,7 @@ function finishedScan({ created_at }: ScanRequest): Partial<Scan> {
     completed_at: new Date(Date.parse(created_at) + 30_000).toISOString(),
     results: { live_hosts: 12, open_ports: 48, vulnerabilities: 0 },
     progress: {
+      ...initialProgress(),
       percent: 100,
       phase: 'done',
       hosts_done: 254,

@@ -109,6 +109,14 @@ export interface StageRecord {
   completed_at: string | null;
   items_in: number;
   items_out: number;
+  /** Instances that it waits for in the graph; absent in older scans, as are the rates. */
+  depends_on?: string[] | undefined;
+  /** Items per second, mean of the last 5 s; 0 while it does not run. */
+  items_in_per_second?: number | undefined;
+  items_out_per_second?: number | undefined;
+  /** Work done and its total, in ports of a stage that looks for open ports; absent while the total is unknown. */
+  done?: number | undefined;
+  total?: number | undefined;
   error: string | null;
   /** How packets were sent and why, if a module has more than one way; absent otherwise. */
   method?: string | undefined;
@@ -117,17 +125,45 @@ export interface StageRecord {
 }
 
 export interface ScanProgress {
-  /** 0..100 */
+  /** 0..100; 100 only at the end. */
   percent: number;
   phase: string;
   hosts_done: number;
   hosts_total: number;
   paused: boolean;
-  /** Packets per second now. */
+  /** ID of the token that paused the scan, and since when, ISO 8601 UTC; null if it is not paused, or unknown. */
+  paused_by: string | null;
+  paused_at: string | null;
+  /** Running, but no process runs it now. */
+  interrupted: boolean;
+  /** Packets per second now, and the limit; 0 while no process runs the scan. */
   rate: number;
+  rate_limit: number;
   eta_seconds: number | null;
+  /** What `eta_seconds` was computed from; null without one. */
+  eta_basis: string | null;
+  /** Work that was tried, and work that is known and was not, in `unit`. */
+  tried: number;
+  not_tried: number;
+  unit: ProgressUnit;
+  /** The running stage that the others wait for; null while none runs. */
+  slowest_stage: string | null;
+  /** What remains once no packets are left to send; null before. */
+  finishing: string | null;
   resumes: number;
   shards: { total: number; done: number; running: number };
+  /** Packets per second so far; only in the detail of a scan. */
+  rate_history?: RateHistory | undefined;
+}
+
+export type ProgressUnit = 'ports' | 'hosts';
+
+/** Means of successive intervals of equal length. */
+export interface RateHistory {
+  interval_seconds: number;
+  /** Start of the first interval, ISO 8601 UTC. */
+  from: string;
+  values: number[];
 }
 
 export interface ScanCounts {

@@ -51,6 +51,9 @@ export class Node {
       completed_at: null,
       items_in: 0,
       items_out: 0,
+      depends_on: [...planned.dependsOn],
+      items_in_per_second: 0,
+      items_out_per_second: 0,
       error: null,
     };
   }
@@ -65,6 +68,11 @@ export class Node {
 
   get isReporter(): boolean {
     return this.planned.definition.type === 'reporter';
+  }
+
+  /** Items that wait to be read. */
+  get queued(): number {
+    return sumOf(this.subscriptions.values(), ({ backlog, itemsIn }) => backlog.pushed - itemsIn);
   }
 
   /** Nothing was read or written, so the execution can be repeated. */

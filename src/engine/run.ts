@@ -75,12 +75,15 @@ export interface GraphRun {
   finished: Promise<void>;
   /** Progress of every node that saves its state, by instance ID. */
   snapshot(): Record<string, SavedState>;
+  /** Items that wait for each node, by instance ID. */
+  queued(): ReadonlyMap<string, number>;
 }
 
 /** Runs a planned graph: every node at once, connected by streams with backpressure. */
 export function runGraph(plan: Plan, environment: RunEnvironment): GraphRun {
   const run = new Run(plan, environment);
-  return { stages: run.stages, finished: run.execute(), snapshot: () => run.snapshot() };
+  const { stages } = run;
+  return { stages, finished: run.execute(), snapshot: () => run.snapshot(), queued: () => run.queued() };
 }
 
 class Run {
@@ -107,6 +110,10 @@ class Run {
 
   get stages(): StageRecord[] {
     return this.#nodes.map((node) => node.stage);
+  }
+
+  queued(): ReadonlyMap<string, number> {
+    return new Map(this.#nodes.map((node) => [node.id, node.ended ? 0 : node.queued]));
   }
 
   snapshot(): Record<string, SavedState> {

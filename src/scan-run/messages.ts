@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { Scan, ScanRequest } from '../domain/scan.ts';
+import type { RateHistory, Scan, ScanRequest } from '../domain/scan.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Traffic } from '../domain/traffic.ts';
 import type { Listener } from '../net/local-listeners.ts';
@@ -42,6 +42,8 @@ export type ToChild =
       /** When the scan was first started, ISO 8601 UTC. */
       startedAt: string;
       resumes: number;
+      /** Rates of earlier runs; null = none. */
+      rateHistory: RateHistory | null;
       /** When this run started, `machineNow()`. */
       begunAt: number;
       /** Time paused in earlier runs, milliseconds. */

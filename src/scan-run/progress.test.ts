@@ -54,4 +54,47 @@ describe('ProgressMeter', () => {
     expect(meter.measure(stages('completed', 'completed', 'completed'), 0, counts(10, 4)).percent).toBe(99);
     expect(meter.final(true, [])).toMatchObject({ percent: 100, phase: 'done', rate: 0 });
   });
+
+  it('counts the ports that were tried, and those that were not', () => {
+    const sweeps = { name: 'test', nodes: [node('find', 'discovery'), sweepOf('22,80,443,8000-8096')] };
+    const meter = new ProgressMeter(sweeps, 100, 0, { rateLimit: () => 500 });
+    const found = [stage('find', 'running'), stage('sweep', 'running')];
+    meter.report('sweep', 2.5, undefined);
+    const early = meter.measure(found, 0, counts(4, 1));
+    expect(early).toMatchObject({ tried: 250, not_tried: 150, unit: 'ports', rate_limit: 500 });
+    expect(found[1]).not.toHaveProperty('total');
+    const swept = [stage('find', 'completed'), stage('sweep', 'running')];
+    const later = meter.measure(swept, 0, counts(10, 1));
+    expect(later).toMatchObject({ tried: 250, not_tried: 750 });
+    expect(swept[1]).toMatchObject({ done: 250, total: 1000 });
+    const ended = [stage('find', 'completed'), stage('sweep', 'completed')];
+    expect(meter.final(true, ended)).toMatchObject({ tried: 1000, not_tried: 0, percent: 100 });
+  });
+
+  it('counts hosts without a stage that looks for ports', () => {
+    const meter = new ProgressMeter({ name: 'test', nodes: [node('find', 'discovery')] }, 100, 0);
+    meter.report('find', 30, 100);
+    const found = [stage('find', 'running')];
+    expect(meter.measure(found, 0, counts(1, 0))).toMatchObject({ tried: 30, not_tried: 70, unit: 'hosts' });
+    expect(found[0]).toMatchObject({ done: 30, total: 100 });
+  });
+
+  it('states what is finished once nothing is left to send, and is not at 100 before', () => {
+    const nodes = [node('find', 'discovery'), node('cve', 'evaluation')];
+    const meter = new ProgressMeter({ name: 'test', nodes }, 4, 0);
+    expect(
+      meter.measure([stage('find', 'running'), stage('cve', 'running')], 0, counts(4, 0)).finishing,
+    ).toBeNull();
+    const last = meter.measure([stage('find', 'completed'), stage('cve', 'running')], 0, counts(4, 0));
+    expect(last).toMatchObject({ finishing: 'evaluation of 4 hosts', slowest_stage: 'cve', percent: 99 });
+  });
 });
+
+function sweepOf(ports: string): PlannedNode {
+  const sweep = node('sweep', 'scanner', { key: 'discovered_hosts', producers: ['find'] });
+  return { ...sweep, config: { ports } };
+}
+
+function stage(instance_id: string, status: StageRecord['status']): StageRecord {
+  return { instance_id, status, items_in: 0, items_out: 0 } as StageRecord;
+}

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
+import type { RateHistory, ScanRequest, ScanWarning } from '../domain/scan.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Traffic } from '../domain/traffic.ts';
 import type { ScanModules } from '../engine/lifecycle.ts';
@@ -27,6 +27,8 @@ export interface RunScanInput {
   startedAt: string;
   /** Number of earlier starts of the scan. */
   resumes: number;
+  /** Rates of earlier runs; absent or null = none. */
+  rateHistory?: RateHistory | null;
   /** When this run started, `machineNow()`; absent = now. */
   begunAt?: number;
   /** Set for a shard; absent or null for the whole scan. */

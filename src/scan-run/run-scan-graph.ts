@@ -53,7 +53,11 @@ export class ScanGraph {
       signal: stop.signal,
       isOwn: localListeners(run.config.scanner.scope.protect_self ? control.listeners : []),
     });
-    this.#meter = new ProgressMeter(input.plan, clampCount(addresses.size), run.resumes, control.hold);
+    this.#meter = new ProgressMeter(input.plan, clampCount(addresses.size), run.resumes, {
+      hold: control.hold,
+      rateLimit: () => control.rate.rate,
+      history: run.rateHistory ?? null,
+    });
   }
 
   /** Why the scan failed; decided once, before the reporters run, so that reports and record agree. */
@@ -211,7 +215,7 @@ export class ScanGraph {
     input.onLive({
       results: { ...recorder.counts },
       severity_counts: { ...recorder.severityCounts },
-      progress: this.#meter.measure(stages, this.#gate.packetsSent, recorder.counts),
+      progress: this.#meter.measure(stages, this.#gate.packetsSent, recorder.counts, this.#graph.queued()),
       warnings: [...warnings],
       stages: stages.map((stage) => ({ ...stage })),
     });

@@ -40,6 +40,7 @@ export async function runScanProcess(
     modules: lifecycle.forScan(),
     startedAt: start.startedAt,
     resumes: start.resumes,
+    rateHistory: start.rateHistory,
     begunAt: start.begunAt,
     signal: life.signal,
     part: start.part,

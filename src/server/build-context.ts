@@ -13,6 +13,7 @@ import { Notifier } from './background/notifier.ts';
 import { RuleWatch } from './background/rule-watch.ts';
 import { StoreComparison } from './background/store-comparison.ts';
 import type { ServerContext, VersionInfo } from './context.ts';
+import { ServiceEvents } from './events/service-events.ts';
 import type { Installed } from './installed.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { Resources } from './open-resources.ts';
@@ -104,6 +105,7 @@ export function buildContext(input: ContextInput): {
     installed,
     plugins: input.plugins,
     feeds: new ScanFeeds(workers),
+    events: new ServiceEvents(),
     version: input.version,
     log,
     logOutput,

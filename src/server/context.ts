@@ -15,6 +15,7 @@ import type { GarbageCollector } from './background/garbage.ts';
 import type { Notifier } from './background/notifier.ts';
 import type { RuleWatch } from './background/rule-watch.ts';
 import type { StoreComparison } from './background/store-comparison.ts';
+import type { ServiceEvents } from './events/service-events.ts';
 import type { Installed } from './installed.ts';
 import type { LogOutput } from './logging/log-output.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -65,6 +66,8 @@ export interface ServerContext {
   plugins: ServerPlugins;
   /** Events of scans that clients follow. */
   feeds: ScanFeeds;
+  /** Events of the service that clients follow. */
+  events: ServiceEvents;
   version: VersionInfo;
   log: PinoLogger;
   logOutput: LogOutput;

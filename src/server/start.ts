@@ -93,9 +93,12 @@ async function start(input: StartInput, components: Components): Promise<Running
   });
   const listeners = new ApiListeners(context, tls, closing);
   const reloads = new ReloadNotices(context.workspace.dir);
+  const drain = drainReports(context);
   await components.start([
     listeners,
+    drain.afterScans,
     ...scanComponents(context, listeners, input),
+    drain.beforeScans,
     ...backgroundComponents(context, folders, indexKeeper),
     { start: () => serve(context, resources, listeners.url, input) },
     followInstalled(context, input),
@@ -125,6 +128,25 @@ function scanComponents(
   };
   const localWorker = shards ? [new LocalWorker(context, shards, entryFile)] : [];
   return [presence, scanComponent(context), ...localWorker];
+}
+
+/** Followers of the service learn of a shutdown before scans stop, and when they are saved. */
+function drainReports({ events, workers }: ServerContext): Record<'beforeScans' | 'afterScans', Component> {
+  let running = 0;
+  return {
+    beforeScans: {
+      drain: () => {
+        running = workers.claimed;
+        events.reportDraining({ running, saved: 0 });
+      },
+    },
+    afterScans: {
+      drain: () => {
+        const left = workers.claimed;
+        events.reportDraining({ running: left, saved: running - left });
+      },
+    },
+  };
 }
 
 async function serve(

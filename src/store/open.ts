@@ -14,6 +14,7 @@ import { RowCounts } from './row-counts.ts';
 import { ScanPauseTable } from './scan-pauses.ts';
 import { ScanQueueTable } from './scan-queue.ts';
 import { ScanAges } from './scans/scan-ages.ts';
+import { ScanRemovalTable } from './scans/scan-removals.ts';
 import { ScanTable } from './scans/scans.ts';
 import { migrate, type StoreVersion, storeVersion } from './schema/migrations.ts';
 import { TableRows } from './schema/table-rows.ts';
@@ -28,6 +29,7 @@ import { TokenTable } from './tokens.ts';
 export interface Store {
   readonly scans: ScanTable;
   readonly scanAges: ScanAges;
+  readonly scanRemovals: ScanRemovalTable;
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly scanQueue: ScanQueueTable;
@@ -159,6 +161,7 @@ export async function readStoreVersion(file: string): Promise<StoreVersion> {
 class KyselyStore implements Store {
   readonly scans: ScanTable;
   readonly scanAges: ScanAges;
+  readonly scanRemovals: ScanRemovalTable;
   readonly rowCounts: RowCounts;
   readonly tokens: TokenTable;
   readonly scanQueue: ScanQueueTable;
@@ -186,6 +189,7 @@ class KyselyStore implements Store {
       this.transaction((store) => work(store.scans)),
     );
     this.scanAges = new ScanAges(db, view, database.executor);
+    this.scanRemovals = new ScanRemovalTable(db, view);
     this.rowCounts = new RowCounts(db, view);
     this.tokens = new TokenTable(db, view);
     this.scanQueue = new ScanQueueTable(db, view);

@@ -2,6 +2,14 @@ import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
+/** A pause by a client. */
+export interface PauseMark {
+  /** ID of its token; null = unknown. */
+  by: string | null;
+  /** ISO 8601 UTC. */
+  at: string;
+}
+
 /** Queued scans that a client paused or a blackout window stopped. */
 export class ScanPauseTable {
   readonly #db: Kysely<Tables>;
@@ -13,11 +21,20 @@ export class ScanPauseTable {
     this.#view = view;
   }
 
-  /** A paused scan keeps its position in the queue, and no worker claims it. @returns false if it has ended */
-  async pause(scanId: string, now: number): Promise<boolean> {
+  /**
+   * A paused scan keeps its position in the queue, and no worker claims it.
+   * @param by ID of the token that pauses it; who paused it first stays
+   * @returns false if it has ended
+   */
+  async pause(scanId: string, now: number, by: string | null = null): Promise<boolean> {
+    const at = new Date(now).toISOString();
     const result = await this.#db
       .updateTable('scan_queue')
-      .set((e) => ({ paused_since: e.fn.coalesce('paused_since', e.val(now)) }))
+      .set((e) => ({
+        paused_since: e.fn.coalesce('paused_since', e.val(now)),
+        paused_by: e.case().when('paused_at', 'is', null).then(by).else(e.ref('paused_by')).end(),
+        paused_at: e.fn.coalesce('paused_at', e.val(at)),
+      }))
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
       .where('state', 'in', ['waiting', 'running'])
@@ -31,6 +48,8 @@ export class ScanPauseTable {
       .updateTable('scan_queue')
       .set((e) => ({
         paused_since: null,
+        paused_by: null,
+        paused_at: null,
         blackout_since: earlierIfBoth(e, 'blackout_since'),
         paused_ms: pausedMsUnless(e, 'blackout_since', now),
       }))
@@ -101,6 +120,17 @@ export class ScanPauseTable {
       .where(inView(this.#view))
       .executeTakeFirst();
     return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
+  }
+
+  /** Who paused the scan, and when; null if no client did. */
+  async markOf(scanId: string): Promise<PauseMark | null> {
+    const row = await this.#db
+      .selectFrom('scan_queue')
+      .select(['paused_by', 'paused_at'])
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return row?.paused_at ? { by: row.paused_by, at: row.paused_at } : null;
   }
 
   /** Discards pauses before the start of the scan: they do not count against its time limit. */

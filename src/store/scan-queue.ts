@@ -60,6 +60,8 @@ export class ScanQueueTable {
         cancel_requested: 0,
         paused_since: null,
         blackout_since: null,
+        paused_by: null,
+        paused_at: null,
         paused_ms: 0,
         created_at: new Date(now).toISOString(),
         finished_at: null,

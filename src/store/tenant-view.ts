@@ -7,11 +7,11 @@ import type { Tables } from './schema/tables.ts';
  */
 export type TenantView = string | null | undefined;
 
+type TenantTable = 'scans' | 'scan_queue' | 'scan_removals' | 'tokens' | 'outbox' | 'client_jobs';
+
 /** Condition of every statement on scans and jobs. */
 export function inView(view: TenantView) {
-  return (
-    e: ExpressionBuilder<Tables, 'scans' | 'scan_queue' | 'tokens' | 'outbox' | 'client_jobs'>,
-  ): Expression<SqlBool> => {
+  return (e: ExpressionBuilder<Tables, TenantTable>): Expression<SqlBool> => {
     if (view === undefined) return e.and([]);
     return view === null ? e('tenant', 'is', null) : e('tenant', '=', view);
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StageRecord } from '../domain/scan.ts';
+import { initialProgress } from '../domain/scan-progress.ts';
 import { type EndedScan, scanSpans, shardSpans } from './scan-spans.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -30,6 +31,7 @@ function ended(more: Partial<EndedScan> = {}): EndedScan {
     error: null,
     results: { live_hosts: 1, open_ports: 2, vulnerabilities: 3 },
     progress: {
+      ...initialProgress(),
       percent: 100,
       phase: 'done',
       hosts_done: 1,

@@ -263,6 +263,7 @@ export class ShardRun {
         requestId: this.#input.origin.requestId,
         startedAt: this.#input.startedAt,
         resumes: rows > 0 ? 1 : 0,
+        rateHistory: null,
         pausedMs,
         listeners: [...listeners],
         plugins,

@@ -78,6 +78,29 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     expect(changes.body).toMatchObject({ data: { ports: { added: [], removed: [] } } });
   });
 
+  it('the events of the service on one show the scans of the other, with their rows', async () => {
+    const leaving = new AbortController();
+    const url = `${other.url}/api/v1/events?scan=${first}@0`;
+    const response = await fetch(url, { signal: leaving.signal });
+    let text = '';
+    const reading = (async () => {
+      for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) text += piece;
+    })().catch(() => undefined);
+    try {
+      await until('the end of the followed scan', () => text.includes('\nevent: end\n'));
+      expect(text.match(/^event: port$/gm)).toHaveLength(300);
+      const third = await sweepOf(address, 100_000);
+      const shown = (status: string) =>
+        new RegExp(`^event: scan\n.*\n?data: \\{"scan_id":"${third}","status":"${status}"`, 'm');
+      await until('the end of a new scan', () => shown('completed').test(text));
+      await home.request(`/api/v1/scans/${third}`, { method: 'DELETE' });
+      await until('its deletion', () => text.includes(`data: {"scan_id":"${third}"}`));
+    } finally {
+      leaving.abort();
+      await reading;
+    }
+  });
+
   it('the same over gRPC: files, events and deletion', async () => {
     const scanId = second;
     const scans = new GrpcClient(fromProto('service.proto'), 'service.api.v1.ScanService', grpcAddress);

@@ -1,5 +1,5 @@
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import { type NumberedLine, tailRecord } from '../../workspace/record/record-reader.ts';
+import { lastRowOf, type NumberedLine, tailRecord } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { type EventDamage, eventOfRow, type ScanEvent, type ScanSource } from './watch-scan.ts';
 
@@ -74,6 +74,7 @@ export class ScanFeed {
         return this.#current.scan;
       },
       changed: async (signal) => await this.#next(seen, signal),
+      lastRow: () => lastRowOf(folder),
       rowsAfter: (row) => this.#rowsAfter(folder, row),
       damageOf: (scan) => {
         this.#damage ??= this.#input.damageOf(scan, folder);

@@ -1,5 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
+import { withoutHistory } from '../../domain/scan-progress.ts';
 import { openResults, type RecordObserver, recordDamaged } from '../../scan-run/results/open-results.ts';
 import { parseRow } from '../../workspace/record/row-line.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -21,11 +22,16 @@ export interface ScanSource {
   scan(): Promise<Scan | null>;
   /** Resolves at a possible change, after a while, or on abort. */
   changed(signal: AbortSignal): Promise<void>;
+  /** Number of the last sealed row; 0 without any. */
+  lastRow(): Promise<number>;
   /** Every sealed row after a number, as stored. */
   rowsAfter(row: number): AsyncIterable<ScanEvent>;
   /** State of the record of a finished scan. */
   damageOf(scan: Scan): Promise<EventDamage>;
 }
+
+/** Where a reader of a scan begins: after a row of its record, 0 = at its start; `end` = only what is new. */
+export type RecordPosition = number | 'end';
 
 /** Why the events of a scan are incomplete; null if they are not. */
 export type EventDamage = ScanWarning | 'deleted' | null;
@@ -43,19 +49,22 @@ const eventsOfRows: Record<string, ScanEventName> = {
 /**
  * Events of a scan, from a row of its record on, until its `end`. Rows come from disk at the speed of the reader, so
  * none is lost; a slow reader gets only the newest `progress`.
+ * @param from with `end`, the first `status` names the last row before
  */
 export async function* watchScan(
   source: ScanSource,
-  afterRow: number,
+  from: RecordPosition,
   signal: AbortSignal,
 ): AsyncGenerator<ScanEvent> {
   const report = new ScanReport();
-  let row = afterRow;
+  let row = from === 'end' ? await source.lastRow() : from;
+  let id = from === 'end' ? { id: row } : {};
   while (!signal.aborted) {
     // Read the state before the rows: if it is final, every row is on disk.
     const scan = await source.scan();
     if (scan === null) return;
-    yield* report.statusOf(scan);
+    for (const event of report.statusOf(scan)) yield { ...event, ...id };
+    id = {};
     for await (const event of source.rowsAfter(row)) {
       row = event.id ?? row;
       yield event;
@@ -133,9 +142,10 @@ class ScanReport {
     this.#passing = new Set(passing);
   }
 
-  *progressOf({ progress, results, severity_counts }: Scan): Generator<ScanEvent> {
+  *progressOf(scan: Scan): Generator<ScanEvent> {
     const now = performance.now();
-    const data = JSON.stringify({ progress, results, severity_counts });
+    const { progress, results, severity_counts, stages } = withoutHistory(scan);
+    const data = JSON.stringify({ progress, results, severity_counts, stages });
     if (data === this.#progress || now - this.#progressAt < progressMs) return;
     this.#progress = data;
     this.#progressAt = now;

@@ -1,4 +1,5 @@
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
+import { notSending } from '../../domain/scan-progress.ts';
 import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 
 /** Code of the warning while no scan may send; removed with its reason. */
@@ -13,7 +14,7 @@ export const passingWarnings: ReadonlySet<string> = new Set([outsideWindow, owne
 export function scanOutsideWindow<S extends Scan>(scan: S, closure: BlackoutWindow): S {
   return {
     ...scan,
-    progress: { ...scan.progress, phase: outsideWindow, paused: true, rate: 0, eta_seconds: null },
+    progress: { ...scan.progress, ...notSending, phase: outsideWindow, paused: true },
     warnings: [...scan.warnings, windowWarning(closure)],
   };
 }

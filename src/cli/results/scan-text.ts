@@ -1,6 +1,6 @@
 import type { Scan } from '../../domain/scan.ts';
 import { printable } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
+import { clock, formatCount } from '../terminal/progress-bar.ts';
 
 /** The detail of a scan as text. */
 export function scanSummaryText(scan: Scan): string {
@@ -19,7 +19,8 @@ export function scanSummaryText(scan: Scan): string {
       'found',
       `${formatCount(results.live_hosts, 'host')}, ${formatCount(results.open_ports, 'open port')}, ${formatCount(results.vulnerabilities, 'finding')}`,
     ],
-    ['progress', `${progress.percent} % (${progress.phase})${progress.paused ? ', paused' : ''}`],
+    ['progress', `${progress.percent} % (${progress.phase})${pauseText(progress)}`],
+    ...remainingFacts(progress),
     ...scan.stages
       .filter(({ status }) => status === 'failed')
       .map((stage): [string, string] => [
@@ -28,6 +29,20 @@ export function scanSummaryText(scan: Scan): string {
       ]),
     ...scan.warnings.map((warning): [string, string] => ['warning', warning.message]),
   ]);
+}
+
+function pauseText({ paused, paused_by, interrupted }: Scan['progress']): string {
+  if (paused) return paused_by ? `, paused by ${paused_by}` : ', paused';
+  return interrupted ? ', interrupted' : '';
+}
+
+/** What remains of a scan that runs, and why. */
+function remainingFacts(progress: Scan['progress']): [string, string][] {
+  const { eta_seconds, eta_basis, finishing } = progress;
+  if (finishing) return [['finishing', finishing]];
+  return eta_seconds !== null && eta_basis
+    ? [['remaining', `about ${clock(eta_seconds * 1000)} (${eta_basis})`]]
+    : [];
 }
 
 /** Names and values in two columns, every value printable and on one line. */

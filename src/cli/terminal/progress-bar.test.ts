@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { initialProgress } from '../../domain/scan-progress.ts';
 import { columnsOf } from './printable.ts';
 import { clock, formatCount, ProgressBar, progressLine } from './progress-bar.ts';
 
 const live = {
   results: { live_hosts: 3, open_ports: 12, vulnerabilities: 0 },
   progress: {
+    ...initialProgress(),
     percent: 25.7,
     phase: 'scan\x1b[2J',
     hosts_done: 1,
@@ -21,6 +23,17 @@ describe('progressLine', () => {
   it('shows phase, percent, hosts, open ports, rate and time', () => {
     expect(progressLine(live, 65_000)).toBe(
       '[#####               ]  25 %  scan\\x1b[2J  3 hosts  12 open  950/s  1:05',
+    );
+  });
+
+  it('shows what remains only with its basis', () => {
+    const withEta = (more: object) => progressLine({ ...live, progress: { ...live.progress, ...more } }, 0);
+    expect(withEta({ eta_seconds: 65 })).not.toContain('left');
+    expect(withEta({ eta_seconds: 65, eta_basis: '300 ports at 4.6/s, mean of the last 30 s' })).toMatch(
+      / {2}~1:05 left \(300 ports at 4\.6\/s, mean of the last 30 s\)$/,
+    );
+    expect(withEta({ eta_seconds: 5, eta_basis: 'x', finishing: 'evaluation of 3 hosts' })).toMatch(
+      / {2}finishing: evaluation of 3 hosts$/,
     );
   });
 });

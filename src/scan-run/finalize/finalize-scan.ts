@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type FailureCode, failureCodes, type Scan } from '../../domain/scan.ts';
+import { afterEnd } from '../../domain/scan-progress.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
 import { recordSummary } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -22,7 +23,7 @@ export async function concludeScan({ store, workspace, config }: EndContext, sca
   const { live_hosts, open_ports, vulnerabilities, severity_counts, timestamp } = summary;
   const scan = await store.scans.get(scanId);
   const progress = scan && {
-    progress: { ...scan.progress, percent: 100, phase: 'done', paused: false, rate: 0, eta_seconds: 0 },
+    progress: { ...scan.progress, ...afterEnd, percent: 100, eta_seconds: 0 },
   };
   await store.scans.update(scanId, {
     status: 'completed',

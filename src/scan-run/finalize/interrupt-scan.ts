@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { commandLineOf, serverOf } from '../../domain/executor.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
+import { afterEnd } from '../../domain/scan-progress.ts';
 import type { Store } from '../../store/open.ts';
 import { isAlive } from '../../workspace/process-identity.ts';
 import { mergedRows, recordSummary } from '../../workspace/record/record-reader.ts';
@@ -112,7 +113,7 @@ function isFull(error: unknown): boolean {
 }
 
 function progressAtEnd({ progress }: Scan): Scan['progress'] {
-  return { ...progress, phase: 'done', rate: 0, eta_seconds: null, paused: false };
+  return { ...progress, ...afterEnd, eta_seconds: null };
 }
 
 /**

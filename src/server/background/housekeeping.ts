@@ -16,6 +16,9 @@ const foldMs = 30_000;
 /** Messages without a scan are deleted this long after they were due, milliseconds: their sender never came back. */
 const maxNoticeAgeMs = 7 * 24 * 3_600_000;
 
+/** Followers of the service have read of a deleted scan by then, milliseconds. */
+const maxRemovalAgeMs = 3_600_000;
+
 /**
  * Background maintenance: updates scan sizes, compacts row counts, removes leftovers of crashes and messages whose
  * sender is gone.
@@ -62,6 +65,7 @@ export class Housekeeping {
       if (resized > 0) this.#log.debug({ scans: resized }, 'scan sizes updated');
       if (failed > 0) this.#log.warn({ scans: failed }, 'damaged scans found; run portolan workspace check');
       await this.#deleteOldNotices();
+      await this.#context.store.scanRemovals.deleteBefore(Date.now() - maxRemovalAgeMs);
     } catch (err) {
       this.#log.warn({ err }, 'workspace maintenance failed');
     }

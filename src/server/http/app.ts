@@ -43,6 +43,7 @@ import { profileRoutes } from './resources/profiles.ts';
 import { recordRoutes } from './resources/records.ts';
 import { scanRoutes } from './resources/scans.ts';
 import { scheduleRoutes } from './resources/schedules.ts';
+import { serviceEventRoutes } from './resources/service-events.ts';
 import { sessionRoutes } from './resources/session.ts';
 import { shardRowRoutes } from './resources/shard-rows.ts';
 import { tokenRoutes } from './resources/tokens.ts';
@@ -178,6 +179,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   explainRoutes(app, context);
   coverageRoutes(app, context);
   eventRoutes(app, context);
+  serviceEventRoutes(app, context);
   workspaceRoutes(app, context);
   moduleRoutes(app, installed);
   profileRoutes(app, context, installed);

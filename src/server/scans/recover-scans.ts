@@ -1,4 +1,6 @@
+import { commandLineOf } from '../../domain/executor.ts';
 import { isFinal } from '../../domain/scan.ts';
+import { notSending } from '../../domain/scan-progress.ts';
 import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
 import { canceledFailure, isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { PoolContext } from './pool-context.ts';
@@ -19,7 +21,11 @@ export async function recoverScans(context: PoolContext, ends: ScanEnds): Promis
   const reclaimed = await queue.reclaimAll();
   if (reclaimed > 0) log.info({ scans: reclaimed }, 'scans of the previous server requeued');
   for (const scanId of await store.scanPauses.pausedScans()) await showPaused(context, scanId);
-  for (const scanId of await store.scans.unfinished()) await endAbandoned(context, ends, scanId);
+  for (const scanId of await store.scans.unfinished()) {
+    await endAbandoned(context, ends, scanId);
+    // Workers on other machines go on with the shards of a scan.
+    if (!shards) await showInterrupted(context, scanId);
+  }
   if (!shards) return;
   for (const scanId of await store.shards.endedScans())
     await ends.removeShards({ scanId, tenant: await store.scans.tenantOf(scanId) });
@@ -44,6 +50,16 @@ async function whyAbandoned({ store, queue }: PoolContext, scanId: string): Prom
 async function showPaused({ store }: PoolContext, scanId: string): Promise<void> {
   const scan = await store.scans.get(scanId);
   if (!scan || isFinal(scan.status)) return;
-  const progress = { ...scan.progress, ...pauseProgress({ paused: true }) };
+  const pauseMark = await store.scanPauses.markOf(scanId);
+  const progress = { ...scan.progress, ...pauseProgress({ paused: true, pauseMark }) };
+  await store.scans.update(scanId, { progress });
+}
+
+/** Until it has a process again. A command line runs its scans itself. */
+async function showInterrupted({ store }: PoolContext, scanId: string): Promise<void> {
+  const scan = await store.scans.get(scanId);
+  if (scan?.status !== 'running' || commandLineOf((await store.scans.executor(scanId)) ?? '') !== null)
+    return;
+  const progress = { ...scan.progress, ...notSending, rate_limit: 0, interrupted: true };
   await store.scans.update(scanId, { progress });
 }

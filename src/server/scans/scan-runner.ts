@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
+import { notSending } from '../../domain/scan-progress.ts';
 import { Slots } from '../../net/gate/slots.ts';
 import { canceledFailure } from '../../scan-run/finalize/interrupt-scan.ts';
 import { logReason } from '../../worker/log-reason.ts';
@@ -111,6 +112,7 @@ export class ScanRunner {
     // Read after the scan has its slot: this sees an earlier pause, a later one finds the slot.
     const { paused, pausedMs } = await store.scanPauses.pauseOf(scan.scan_id, Date.now());
     slot.paused = paused;
+    slot.pauseMark = paused ? await store.scanPauses.markOf(scan.scan_id) : null;
     slot.requestedRate = request.rate;
     if (stopping.aborted || slot.canceled) return;
     const input = await this.#processInput(run, pausedMs);
@@ -126,7 +128,7 @@ export class ScanRunner {
     const begun = await store.scans.update(scan.scan_id, {
       status: 'running',
       started_at: startedAt,
-      progress: { ...scan.progress, ...pauseProgress(slot), phase: 'starting', resumes },
+      progress: { ...scan.progress, ...pauseProgress(slot), phase: 'starting', resumes, interrupted: false },
     });
     if (begun) news.emit(scan.scan_id);
     return begun;
@@ -157,6 +159,7 @@ export class ScanRunner {
         requestId: slot.origin.requestId,
         startedAt,
         resumes,
+        rateHistory: scan.progress.rate_history ?? null,
         pausedMs,
         listeners: [...listeners],
         plugins: await plugins.place(request, store),
@@ -217,6 +220,8 @@ export class ScanRunner {
     const { queue, log, stopping } = this.#context;
     const folder = folderOf(this.#context, slot);
     await storeProgress(this.#context, slot);
+    // Workers on other machines go on with the shards of a scan.
+    if (this.#context.shards === null) await this.#markInterrupted(slot);
     if (stopping.aborted) {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {
@@ -225,6 +230,20 @@ export class ScanRunner {
       if (slot.canceled) return await this.#ends.interrupt(slot, canceledFailure);
     }
     await queue.release(slot.scanId, slot.attempt);
+  }
+
+  /** Until its next start no process runs the scan. */
+  async #markInterrupted(slot: ScanSlot): Promise<void> {
+    const { store, log, news } = this.#context;
+    try {
+      const scan = await store.scans.get(slot.scanId);
+      if (scan?.status !== 'running') return;
+      const progress = { ...scan.progress, ...notSending, rate_limit: 0, interrupted: true };
+      await store.scans.update(slot.scanId, { progress, status: 'running' });
+      news.emit(slot.scanId);
+    } catch (err) {
+      log.debug({ err, ...slotFields(slot) }, 'cannot store the interruption of a scan');
+    }
   }
 
   /** Waits, unless the server stops or the scan is canceled. */

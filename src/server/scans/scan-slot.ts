@@ -5,6 +5,8 @@ import {
   scanLogFields,
   unknownOrigin,
 } from '../../domain/scan-origin.ts';
+import { notSending } from '../../domain/scan-progress.ts';
+import type { PauseMark } from '../../store/scan-pauses.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
 
@@ -16,6 +18,8 @@ export interface ScanSlot extends QueueClaim {
   canceled: boolean;
   /** Paused by a client. */
   paused: boolean;
+  /** By whom and when; null if it is not paused, or unknown. */
+  pauseMark: PauseMark | null;
   /** Of the scan request, packets per second. */
   requestedRate: number;
   /** Current rate limit of the process, packets per second. */
@@ -38,6 +42,7 @@ export function openSlot(claim: QueueClaim): ScanSlot {
     origin: unknownOrigin,
     canceled: false,
     paused: false,
+    pauseMark: null,
     requestedRate: 0,
     assignedRate: 0,
     leaseLost: false,
@@ -57,6 +62,10 @@ export function cancelSlot(slot: ScanSlot): void {
 }
 
 /** Progress fields that a pause changes. */
-export function pauseProgress({ paused }: Pick<ScanSlot, 'paused'>): Partial<ScanProgress> {
-  return paused ? { paused, rate: 0, eta_seconds: null } : { paused };
+export function pauseProgress({
+  paused,
+  pauseMark,
+}: Pick<ScanSlot, 'paused' | 'pauseMark'>): Partial<ScanProgress> {
+  if (!paused) return { paused, paused_by: null, paused_at: null };
+  return { paused, ...notSending, paused_by: pauseMark?.by ?? null, paused_at: pauseMark?.at ?? null };
 }

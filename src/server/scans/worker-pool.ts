@@ -107,6 +107,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     return sending.reduce((sum, { process }) => sum + (process?.live?.progress.rate ?? 0), 0);
   }
 
+  /** Number of scans that this server has claimed. */
+  get claimed(): number {
+    return this.#context.slots.size;
+  }
+
   counts(): { active: number; idle: number; total: number } {
     return this.#capacity.counts();
   }
@@ -156,7 +161,9 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     const slot = slots.get(scanId);
     if (slot) {
       slot.paused = true;
+      const marked = this.#readPauseMark(slot);
       await slot.process?.pause();
+      await marked;
       this.#rates.renew();
     } else await shards?.elsewhere.pause(scanId);
     news.emit(scanId);
@@ -168,11 +175,22 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     const slot = slots.get(scanId);
     if (slot) {
       slot.paused = false;
+      slot.pauseMark = null;
       if (this.#blackout.window === null) slot.process?.resume();
       this.#rates.renew();
     } else await shards?.elsewhere.resume(scanId);
     news.emit(scanId);
     this.wake();
+  }
+
+  async #readPauseMark(slot: ScanSlot): Promise<void> {
+    const { store, log } = this.#context;
+    try {
+      const mark = await store.scanPauses.markOf(slot.scanId);
+      if (slot.paused) slot.pauseMark = mark;
+    } catch (err) {
+      log.debug(logReason(err), 'cannot read who paused a scan');
+    }
   }
 
   setClosure(window: BlackoutWindow | null): void {

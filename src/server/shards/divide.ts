@@ -1,3 +1,4 @@
+import type { ShardPlan } from '../../domain/shard.ts';
 import { formatAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 
@@ -25,4 +26,12 @@ export function asTargets(addresses: AddressSet): string[] {
     const text = (value: bigint) => formatAddress({ family, value, zone });
     return first === last ? text(first) : `${text(first)}-${text(last)}`;
   });
+}
+
+/** Addresses of each name. @param hostnames names of each address */
+export function addressesByName(hostnames: ShardPlan['hostnames']): Record<string, string[]> {
+  const addresses = new Map<string, string[]>();
+  for (const [ip, names] of Object.entries(hostnames))
+    for (const name of names) addresses.set(name, [...(addresses.get(name) ?? []), ip]);
+  return Object.fromEntries(addresses);
 }

@@ -1,6 +1,7 @@
 import { noFindings, type SeverityCounts } from '../../domain/finding.ts';
 import type { PortCoverage } from '../../domain/host.ts';
-import type { ScanWarning, StageRecord } from '../../domain/scan.ts';
+import type { RateHistory, ScanProgress, ScanWarning, StageRecord } from '../../domain/scan.ts';
+import { completeProgress, initialProgress } from '../../domain/scan-progress.ts';
 import type { EvaluationData } from '../../domain/shard.ts';
 import type { SavedState } from '../../engine/node.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
@@ -17,7 +18,7 @@ export function liveOf(
   const done = shards.filter(({ state }) => state === 'done' || state === 'failed').length;
   const running = shards.filter(({ state }) => state === 'running').length;
   const percent = sum(({ progress }) => progress.percent) / Math.max(1, shards.length);
-  const etas = reports.flatMap(({ progress }) => progress.eta_seconds ?? []);
+  const isAllBegun = done + running === shards.length;
   return {
     results: {
       live_hosts: sum(({ results }) => results.live_hosts),
@@ -26,19 +27,57 @@ export function liveOf(
     },
     severity_counts: severitySum(reports),
     progress: {
+      ...initialProgress(),
       percent: Math.min(99, Math.floor(percent)),
       phase: reports.find(({ progress }) => progress.phase !== 'done')?.progress.phase ?? 'waiting',
       hosts_done: sum(({ progress }) => progress.hosts_done),
       hosts_total: sum(({ progress }) => progress.hosts_total),
       paused,
       rate: sum(({ progress }) => progress.rate),
-      eta_seconds: etas.length > 0 && done + running === shards.length ? Math.max(...etas) : null,
+      rate_limit: sum(({ progress }) => progress.rate_limit ?? 0),
+      ...(isAllBegun && !paused && latestEnd(reports)),
+      ...workOf(reports, shards.length),
+      slowest_stage: newestOf(reports)?.slowest_stage ?? null,
+      finishing: isAllBegun ? finishingOf(reports) : null,
       resumes: 0,
       shards: { total: shards.length, done, running },
     },
     warnings: warningsOf(reports),
     stages: stagesOf(reports),
   };
+}
+
+/** The estimate of the shard that ends last; none without one. */
+function latestEnd(reports: readonly LiveScan[]): Partial<ScanProgress> {
+  const estimates = reports.flatMap(({ progress: { eta_seconds, eta_basis } }) =>
+    eta_seconds === null ? [] : [{ eta_seconds, eta_basis: eta_basis ?? null }],
+  );
+  return estimates.sort((a, b) => b.eta_seconds - a.eta_seconds)[0] ?? {};
+}
+
+/** Shards have about as many addresses each: those without a report count as much as the others. */
+function workOf(
+  reports: readonly LiveScan[],
+  shards: number,
+): Pick<ScanProgress, 'tried' | 'not_tried' | 'unit'> {
+  const each = reports.map(({ progress }) => completeProgress(progress));
+  const tried = each.reduce((sum, progress) => sum + progress.tried, 0);
+  const left = each.reduce((sum, progress) => sum + progress.not_tried, 0);
+  const absent = Math.max(0, shards - each.length);
+  const perShard = each.length === 0 ? 0 : (tried + left) / each.length;
+  return { tried, not_tried: Math.round(left + absent * perShard), unit: each[0]?.unit ?? 'hosts' };
+}
+
+/** Progress of a shard that has not ended. */
+function newestOf(reports: readonly LiveScan[]): ScanProgress | undefined {
+  return reports.find(({ progress }) => progress.phase !== 'done')?.progress;
+}
+
+/** Null as long as a shard has packets to send. */
+function finishingOf(reports: readonly LiveScan[]): string | null {
+  const running = reports.filter(({ progress }) => progress.phase !== 'done');
+  if (running.some(({ progress }) => !progress.finishing)) return null;
+  return running[0]?.progress.finishing ?? 'results of the workers';
 }
 
 function severitySum(reports: readonly LiveScan[]): SeverityCounts {
@@ -76,10 +115,24 @@ function together(a: StageRecord, b: StageRecord): StageRecord {
     completed_at: over ? ([a.completed_at, b.completed_at].sort()[1] ?? null) : null,
     items_in: a.items_in + b.items_in,
     items_out: a.items_out + b.items_out,
+    items_in_per_second: sumOf(a.items_in_per_second, b.items_in_per_second) ?? 0,
+    items_out_per_second: sumOf(a.items_out_per_second, b.items_out_per_second) ?? 0,
+    ...workTogether(a, b),
     error: a.error ?? b.error,
     ...(method !== undefined && { method }),
     ...(coverage && { coverage }),
   };
+}
+
+/** Only of stages whose total is known in each shard. */
+function workTogether(a: StageRecord, b: StageRecord): Pick<StageRecord, 'done' | 'total'> {
+  const isKnown = a.total !== undefined && b.total !== undefined;
+  if (!isKnown) return { done: undefined, total: undefined };
+  return { done: sumOf(a.done, b.done), total: sumOf(a.total, b.total) };
+}
+
+function sumOf(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : Math.round(((a ?? 0) + (b ?? 0)) * 10) / 10;
 }
 
 function sumCoverage(a: PortCoverage | undefined, b: PortCoverage | undefined): PortCoverage | undefined {
@@ -125,12 +178,13 @@ export function evaluationOf(outcomes: readonly ShardOutcome[], shards: number):
   return [...new Map(evaluated.map((data) => [JSON.stringify(data), data])).values()];
 }
 
-/** Outcome of the last step, with the counters of the shards. */
+/** Outcome of the last step, with the counters of the shards and the rates of all. */
 export function wholeOutcome(
   last: ScanOutcome,
   reports: readonly LiveScan[],
   shards: number,
   more: ScanWarning[],
+  rate_history?: RateHistory,
 ): ScanOutcome {
   const gathered = new Map(stagesOf(reports).map((stage) => [stage.instance_id, stage]));
   const stages = last.stages.map((stage) => {
@@ -143,7 +197,7 @@ export function wholeOutcome(
   return {
     ...last,
     stages,
-    progress: { ...last.progress, shards: total },
+    progress: { ...last.progress, ...workOf(reports, shards), shards: total, rate_history },
     warnings: warningsOf([last, ...reports, { warnings: more }]),
   };
 }

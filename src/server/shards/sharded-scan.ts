@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/schema.ts';
 import type { FailureCode, ScanWarning, StageRecord } from '../../domain/scan.ts';
-import type { ShardCommand, ShardPlan } from '../../domain/shard.ts';
+import type { ShardCommand } from '../../domain/shard.ts';
 import type { Slots } from '../../net/gate/slots.ts';
 import { machineNow } from '../../net/machine-clock.ts';
 import { NameResolver } from '../../net/resolve.ts';
@@ -19,7 +19,8 @@ import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts
 import { writeCheckpoint } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { asTargets, shardCount } from './divide.ts';
+import { addressesByName, asTargets, shardCount } from './divide.ts';
+import { SampledRates } from './sampled-rates.ts';
 import { removeShards, ShardIngest } from './shard-ingest.ts';
 import { nextGrants } from './shard-rates.ts';
 import { ShardReports, ShardTraffic } from './shard-reports.ts';
@@ -87,6 +88,7 @@ export class ShardedScan implements RunningScan {
   #gathered: LiveScan | null = null;
   #last: ScanProcess | null = null;
   #rate = 0;
+  readonly #rates: SampledRates;
   #paused: boolean;
   #canceledAt: number | null = null;
   /** Pending command to the shards, until they exist and the store can be reached; null = sent. */
@@ -104,6 +106,7 @@ export class ShardedScan implements RunningScan {
 
   constructor(input: ShardedScanInput) {
     this.#input = input;
+    this.#rates = new SampledRates(input.process.start.rateHistory);
     this.startedAt = input.startedAt;
     this.#time = input.startedAt === null ? null : timeSince(input.startedAt);
     this.#paused = input.paused;
@@ -116,10 +119,11 @@ export class ShardedScan implements RunningScan {
   get live(): LiveScan | null {
     const last = this.#last?.live;
     if (!last || !this.#gathered) return this.#gathered;
-    const { shards } = this.#gathered.progress;
+    const { shards, tried, not_tried, unit, rate_history } = this.#gathered.progress;
+    const work = { tried, not_tried, unit, rate_history };
     return {
       ...last,
-      progress: { ...last.progress, shards: { ...shards, done: shards.total, running: 0 } },
+      progress: { ...last.progress, ...work, shards: { ...shards, done: shards.total, running: 0 } },
       warnings: warningsOf([this.#gathered, last]),
     };
   }
@@ -346,7 +350,11 @@ export class ShardedScan implements RunningScan {
     this.#shards = [...all.values()].sort((a, b) => a.shard - b.shard);
     if (this.#shards.length === 0) return;
     this.#input.process.onTraffic(this.#traffic.since(this.#shards, this.#reports));
-    const gathered = liveOf(this.#shards, this.#reports.of(this.#shards), this.#paused);
+    const live = liveOf(this.#shards, this.#reports.of(this.#shards), this.#paused);
+    const gathered = {
+      ...live,
+      progress: { ...live.progress, rate_history: this.#rates.add(live.progress.rate) },
+    };
     // Identity means "unchanged".
     if (JSON.stringify(gathered) === before) return;
     this.#gathered = gathered;
@@ -440,10 +448,9 @@ export class ShardedScan implements RunningScan {
     await last.gone;
     if (!last.outcome) return;
     this.ownStages = lastStepStages(last.outcome, reports);
-    this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, [
-      ...this.#ofNames,
-      ...this.#lostShards(),
-    ]);
+    const warnings = [...this.#ofNames, ...this.#lostShards()];
+    const { history } = this.#rates;
+    this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, warnings, history);
   }
 
   #lostShards(): ScanWarning[] {
@@ -485,11 +492,4 @@ function isBegun({ applied_command, outcome }: ShardState): boolean {
 
 function isOver({ state }: ShardState): boolean {
   return state === 'done' || state === 'failed';
-}
-
-function addressesByName(hostnames: ShardPlan['hostnames']): Record<string, string[]> {
-  const addresses = new Map<string, string[]>();
-  for (const [ip, names] of Object.entries(hostnames))
-    for (const name of names) addresses.set(name, [...(addresses.get(name) ?? []), ip]);
-  return Object.fromEntries(addresses);
 }

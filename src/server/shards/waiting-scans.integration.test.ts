@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
+import { initialProgress } from '../../domain/scan-progress.ts';
 import type { QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
@@ -235,6 +236,7 @@ function silentOutcome() {
     results: { live_hosts: 0, open_ports: 0, vulnerabilities: 0 },
     severity_counts: { critical: 0, high: 0, medium: 0, low: 0, info: 0 },
     progress: {
+      ...initialProgress(),
       percent: 0,
       phase: 'done',
       hosts_done: 0,

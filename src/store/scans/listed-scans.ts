@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Scan } from '../../domain/scan.ts';
+import { withoutHistory } from '../../domain/scan-progress.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 import { type StoredScan, scanFromRow, shortColumns } from './scan-row.ts';
@@ -28,7 +29,7 @@ export function selectListed(db: Kysely<Tables>, view: TenantView) {
 }
 
 export function listedScan(row: ListedRow): ListedScan {
-  const scan = scanFromRow(row);
+  const scan = withoutHistory(scanFromRow(row));
   return row.targets_total === null ? scan : { ...scan, targets_total: Number(row.targets_total) };
 }
 

@@ -2,10 +2,11 @@ import { noFindings } from '../../domain/finding.ts';
 import {
   firstNotifications,
   type Scan,
-  type ScanProgress,
   type ScanRequest,
   type ScanStatus,
+  type StageRecord,
 } from '../../domain/scan.ts';
+import { completeProgress, completeStage, initialProgress } from '../../domain/scan-progress.ts';
 import { flag, type ScanTableRow } from '../schema/tables.ts';
 
 /** Allowed previous states of each state. States only move forward; the two final ones stay. */
@@ -66,20 +67,6 @@ export function pendingScan(request: ScanRequest): Scan {
     warnings: [],
     notifications: firstNotifications(request),
     stages: [],
-  };
-}
-
-function initialProgress(): ScanProgress {
-  return {
-    percent: 0,
-    phase: 'pending',
-    hosts_done: 0,
-    hosts_total: 0,
-    paused: false,
-    rate: 0,
-    eta_seconds: null,
-    resumes: 0,
-    shards: { total: 1, done: 0, running: 0 },
   };
 }
 
@@ -161,11 +148,11 @@ export function scanFromRow(row: StoredScan): Scan {
     name: row.name,
     tags: JSON.parse(row.tags),
     pool: row.pool,
-    progress: JSON.parse(row.progress),
+    progress: completeProgress(JSON.parse(row.progress)),
     severity_counts: JSON.parse(row.severity_counts),
     error: row.error === null ? null : JSON.parse(row.error),
     warnings: JSON.parse(row.warnings),
     notifications: JSON.parse(row.notifications),
-    stages: JSON.parse(row.stages),
+    stages: (JSON.parse(row.stages) as StageRecord[]).map(completeStage),
   };
 }

@@ -18,6 +18,7 @@ export const migrationNames = [
   '0017-scan-origins',
   '0018-alerts',
   '0019-plugin-packages',
+  '0020-followed-changes',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

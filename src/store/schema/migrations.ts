@@ -8,6 +8,7 @@ import { useFieldNames } from './field-names.ts';
 import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
 import { createPluginPackages } from './plugin-tables.ts';
+import { addFollowedChanges } from './removal-log.ts';
 import type { Tables } from './tables.ts';
 
 /** Never change a published one. */
@@ -30,6 +31,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0017-scan-origins': { up: addOrigins },
   '0018-alerts': { up: createAlerts },
   '0019-plugin-packages': { up: createPluginPackages },
+  '0020-followed-changes': { up: addFollowedChanges },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {

@@ -17,6 +17,7 @@ export interface Tables {
   shard_plans: ShardPlanTableRow;
   shards: ShardTableRow;
   row_counts: RowCountTableRow;
+  scan_removals: ScanRemovalTableRow;
   alert_states: AlertStateTableRow;
   plugin_packages: PluginPackageTableRow;
   leases: LeaseTableRow;
@@ -103,6 +104,10 @@ export interface ScanQueueTableRow {
    * stays.
    */
   blackout_since: number | null;
+  /** ID of the token that paused the scan; null if none did, or it is unknown. */
+  paused_by: string | null;
+  /** When a client paused the scan, ISO 8601 UTC; null while it is not paused. */
+  paused_at: string | null;
   /** Completed time of pauses since its first claim, milliseconds. */
   paused_ms: number;
   created_at: string;
@@ -245,6 +250,14 @@ interface RowCountTableRow {
   status: string;
   total: number;
   bytes: number;
+}
+
+/** A deleted scan, see `removal-log.ts`. */
+interface ScanRemovalTableRow {
+  scan_id: string;
+  tenant: string | null;
+  /** Epoch milliseconds. */
+  removed_at: number;
 }
 
 /** State of an alert, see `alerts/alert-state.ts`. */

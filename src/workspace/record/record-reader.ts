@@ -14,7 +14,7 @@ import {
 } from './record-files.ts';
 import { type GzipMember, linesAt } from './record-members.ts';
 import { RowReader } from './record-merge.ts';
-import { readSequence, type SequenceEntry } from './record-sequence.ts';
+import { lastSequence, readSequence, type SequenceEntry } from './record-sequence.ts';
 import { RecordView } from './record-view.ts';
 
 /**
@@ -73,6 +73,22 @@ export async function tailRecord(
       const blocks = await readIndexAfter(files.index, fromRow);
       if (await isCurrent(files, record)) return await growingTail(record, blocks, fromRow);
       // Finished or deleted between the two reads: retry.
+    } finally {
+      await record.file.close();
+    }
+  }
+}
+
+/** Number of the last row that `tailRecord` returns; 0 without any. */
+export async function lastRowOf(folder: ScanFolder): Promise<number> {
+  const files = recordFiles(folder.path);
+  for (;;) {
+    const record = await openRecordFile(files);
+    if (record === null) return 0;
+    try {
+      if (isFinished(record)) return await lastSequence(files.sequence);
+      const blocks = await readIndexAfter(files.index, Number.MAX_SAFE_INTEGER);
+      if (await isCurrent(files, record)) return blockLastRow(blocks.at(-1));
     } finally {
       await record.file.close();
     }

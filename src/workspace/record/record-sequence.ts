@@ -48,6 +48,18 @@ export class SequenceTable {
   }
 }
 
+/** Number of the last entry; 0 without any. */
+export async function lastSequence(path: string): Promise<number> {
+  const file = await openIfThere(path).catch(nullIfNoFile);
+  if (file === null) return 0;
+  try {
+    const total = Math.floor((await file.stat()).size / entryBytes);
+    return total === 0 ? 0 : (await readBytes(file, (total - 1) * entryBytes, 4)).readUInt32LE(0);
+  } finally {
+    await file.close();
+  }
+}
+
 /** Entries with a number above `after`, ascending, at most `limit`, and whether more follow. Null without the file. */
 export async function readSequence(
   path: string,

@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file service.proto.
  */
 export const file_service: GenFile = /*@__PURE__*/
-  fileDesc("Cg1zZXJ2aWNlLnByb3RvEg5zZXJ2aWNlLmFwaS52MSKrAQoRU3VibWl0U2NhblJlcXVlc3QSDwoHdGFyZ2V0cxgBIAMoCRIPCgdwcm9maWxlGAIgASgJEhEKBHZ1bG4YAyABKAhIAIgBARIVCg1ub3RpZmljYXRpb25zGAQgAygJEigKB29wdGlvbnMYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCUIHCgVfdnVsbiJlChJTdWJtaXRTY2FuUmVzcG9uc2USDwoHc2Nhbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiGQoGU2NhbklkEg8KB3NjYW5faWQYASABKAki3gEKEExpc3RTY2Fuc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARITCgZvZmZzZXQYAiABKANIAYgBARITCgZjdXJzb3IYAyABKAlIAogBARITCgZzdGF0dXMYBCABKAlIA4gBARISCgVzaW5jZRgFIAEoCUgEiAEBEhAKA3RhZxgGIAEoCUgFiAEBEg4KAXEYByABKAlIBogBAUIICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQgkKB19zdGF0dXNCCAoGX3NpbmNlQgYKBF90YWdCBAoCX3EikAEKEUxpc3RTY2Fuc1Jlc3BvbnNlEiMKBXNjYW5zGAEgAygLMhQuc2VydmljZS5hcGkudjEuU2NhbhINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBRIOCgZvZmZzZXQYBCABKAMSGAoLbmV4dF9jdXJzb3IYBSABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IinQUKBFNjYW4SDwoHc2Nhbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHdGFyZ2V0cxgDIAMoCRIaCg10YXJnZXRzX3RvdGFsGAQgASgFSACIAQESLgoKc3RhcnRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdyZXN1bHRzGAcgASgLMhouc2VydmljZS5hcGkudjEuU2NhbkNvdW50cxIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwcm9maWxlGAkgASgJEgwKBHZ1bG4YCiABKAgSEQoEbmFtZRgLIAEoCUgBiAEBEgwKBHRhZ3MYDCADKAkSDAoEcG9vbBgNIAEoCRIuCghwcm9ncmVzcxgOIAEoCzIcLnNlcnZpY2UuYXBpLnYxLlNjYW5Qcm9ncmVzcxI3Cg9zZXZlcml0eV9jb3VudHMYDyABKAsyHi5zZXJ2aWNlLmFwaS52MS5TZXZlcml0eUNvdW50cxImCgVlcnJvchgQIAEoCzIXLnNlcnZpY2UuYXBpLnYxLkZhaWx1cmUSLQoId2FybmluZ3MYESADKAsyGy5zZXJ2aWNlLmFwaS52MS5TY2FuV2FybmluZxI4Cg1ub3RpZmljYXRpb25zGBIgAygLMiEuc2VydmljZS5hcGkudjEuTm90aWZpY2F0aW9uU3RhdGUSJQoGc3RhZ2VzGBMgAygLMhUuc2VydmljZS5hcGkudjEuU3RhZ2VCEAoOX3RhcmdldHNfdG90YWxCBwoFX25hbWUiTQoKU2NhbkNvdW50cxISCgpsaXZlX2hvc3RzGAEgASgDEhIKCm9wZW5fcG9ydHMYAiABKAMSFwoPdnVsbmVyYWJpbGl0aWVzGAMgASgDIt0BCgxTY2FuUHJvZ3Jlc3MSDwoHcGVyY2VudBgBIAEoARINCgVwaGFzZRgCIAEoCRISCgpob3N0c19kb25lGAMgASgBEhMKC2hvc3RzX3RvdGFsGAQgASgBEg4KBnBhdXNlZBgFIAEoCBIMCgRyYXRlGAYgASgBEhgKC2V0YV9zZWNvbmRzGAcgASgBSACIAQESDwoHcmVzdW1lcxgIIAEoAxIrCgZzaGFyZHMYCSABKAsyGy5zZXJ2aWNlLmFwaS52MS5TaGFyZENvdW50c0IOCgxfZXRhX3NlY29uZHMiOwoLU2hhcmRDb3VudHMSDQoFdG90YWwYASABKAMSDAoEZG9uZRgCIAEoAxIPCgdydW5uaW5nGAMgASgDIlsKDlNldmVyaXR5Q291bnRzEhAKCGNyaXRpY2FsGAEgASgDEgwKBGhpZ2gYAiABKAMSDgoGbWVkaXVtGAMgASgDEgsKA2xvdxgEIAEoAxIMCgRpbmZvGAUgASgDIkAKB0ZhaWx1cmUSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg8KAmJ5GAMgASgJSACIAQFCBQoDX2J5ImgKC1NjYW5XYXJuaW5nEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCgRub2RlGAMgASgJSACIAQESEwoGdGFyZ2V0GAQgASgJSAGIAQFCBwoFX25vZGVCCQoHX3RhcmdldCJkChFOb3RpZmljYXRpb25TdGF0ZRIPCgdjaGFubmVsGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAxISCgVlcnJvchgEIAEoCUgAiAEBQggKBl9lcnJvciLUAgoFU3RhZ2USEwoLaW5zdGFuY2VfaWQYASABKAkSEwoLbW9kdWxlX3R5cGUYAiABKAkSDgoGc3RhdHVzGAMgASgJEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXRlbXNfaW4YBiABKAMSEQoJaXRlbXNfb3V0GAcgASgDEhIKBWVycm9yGAggASgJSACIAQESKgoIY292ZXJhZ2UYCSABKAsyGC5zZXJ2aWNlLmFwaS52MS5Db3ZlcmFnZRITCgZtZXRob2QYCiABKAlIAYgBARIUCgd2ZXJzaW9uGAsgASgJSAKIAQFCCAoGX2Vycm9yQgkKB19tZXRob2RCCgoIX3ZlcnNpb24iTQoIQ292ZXJhZ2USDAoEb3BlbhgBIAEoARIOCgZjbG9zZWQYAiABKAESEAoIZmlsdGVyZWQYAyABKAESEQoJbm90X3RyaWVkGAQgASgBIjYKEkRlbGV0ZVNjYW5SZXNwb25zZRIPCgdzY2FuX2lkGAEgASgJEg8KB2RlbGV0ZWQYAiABKAgiNAoRR2V0UmVzdWx0c1JlcXVlc3QSDwoHc2Nhbl9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKAkiUgoFQ2h1bmsSDAoEZGF0YRgBIAEoDBIUCgxjb250ZW50X3R5cGUYAiABKAkSEAoIZmlsZW5hbWUYAyABKAkSEwoLc2Nhbl9zdGF0dXMYBCABKAkiOwoQV2F0Y2hTY2FuUmVxdWVzdBIPCgdzY2FuX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgEInwKCVNjYW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBBIMCgR0eXBlGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKBGRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ir4BChBTdWJtaXRKb2JSZXF1ZXN0EgwKBHR5cGUYASABKAkSJwoGcGFyYW1zGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIVCghzY2hlZHVsZRgDIAEoCUgAiAEBEhEKBHBvb2wYBCABKAlIAYgBARIRCgRuYW1lGAUgASgJSAKIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJQgsKCV9zY2hlZHVsZUIHCgVfcG9vbEIHCgVfbmFtZSIXCgVKb2JJZBIOCgZqb2JfaWQYASABKAki5QEKD0xpc3RKb2JzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEhMKBm9mZnNldBgCIAEoA0gBiAEBEhMKBmN1cnNvchgDIAEoCUgCiAEBEhMKBnN0YXR1cxgEIAEoCUgDiAEBEhIKBXNpbmNlGAUgASgJSASIAQESEQoEcG9vbBgGIAEoCUgFiAEBEhEKBHR5cGUYByABKAlIBogBAUIICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQgkKB19zdGF0dXNCCAoGX3NpbmNlQgcKBV9wb29sQgcKBV90eXBlIo0BChBMaXN0Sm9ic1Jlc3BvbnNlEiEKBGpvYnMYASADKAsyEy5zZXJ2aWNlLmFwaS52MS5Kb2ISDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUSDgoGb2Zmc2V0GAQgASgDEhgKC25leHRfY3Vyc29yGAUgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIuMFCgNKb2ISDgoGam9iX2lkGAEgASgJEgwKBHR5cGUYAiABKAkSJwoGcGFyYW1zGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIVCghzY2hlZHVsZRgEIAEoCUgAiAEBEgwKBHBvb2wYBSABKAkSEQoEbmFtZRgGIAEoCUgBiAEBEg4KBnN0YXR1cxgHIAEoCRIYCgtsYXN0X3N0YXR1cxgIIAEoCUgCiAEBEhAKCHByb2dyZXNzGAkgASgBEhQKB3NjYW5faWQYCiABKAlIA4gBARIRCglydW5fY291bnQYCyABKAMSLwoLbGFzdF9ydW5fYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC25leHRfcnVuX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgluZXh0X3J1bnMYDiADKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBHJ1bnMYDyADKAsyFi5zZXJ2aWNlLmFwaS52MS5Kb2JSdW4SLgoKY3JlYXRlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgVlcnJvchgTIAEoCzIXLnNlcnZpY2UuYXBpLnYxLkZhaWx1cmUSFwoKY3JlYXRlZF9ieRgUIAEoCUgEiAEBEi0KCHdhcm5pbmdzGBUgAygLMhsuc2VydmljZS5hcGkudjEuU2Nhbldhcm5pbmdCCwoJX3NjaGVkdWxlQgcKBV9uYW1lQg4KDF9sYXN0X3N0YXR1c0IKCghfc2Nhbl9pZEINCgtfY3JlYXRlZF9ieSKcAQoGSm9iUnVuEhQKB3NjYW5faWQYASABKAlIAIgBARIOCgZzdGF0dXMYAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKCghfc2Nhbl9pZCIQCg5HZXRJbmZvUmVxdWVzdCKnAQoNV29ya3NwYWNlSW5mbxIMCgRwYXRoGAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAMSEgoKc2Nhbl9jb3VudBgDIAEoAxIvCgtvbGRlc3Rfc2NhbhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbmV3ZXN0X3NjYW4YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInsKCUdjUmVxdWVzdBIXCgpvbGRlcl90aGFuGAEgASgJSACIAQESFgoJa2VlcF9sYXN0GAIgASgDSAGIAQESFAoHZHJ5X3J1bhgDIAEoCEgCiAEBQg0KC19vbGRlcl90aGFuQgwKCl9rZWVwX2xhc3RCCgoIX2RyeV9ydW4ixwEKCkdjUmVzcG9uc2USDwoHZHJ5X3J1bhgBIAEoCBIVCg1kZWxldGVkX2NvdW50GAIgASgDEhUKDWRlbGV0ZWRfc2NhbnMYAyADKAkSEwoLZnJlZWRfYnl0ZXMYBCABKAMSEgoKa2VwdF9jb3VudBgFIAEoAxInCgZlcnJvcnMYBiADKAsyFy5zZXJ2aWNlLmFwaS52MS5HY0Vycm9yEigKBnBvbGljeRgHIAEoCzIYLnNlcnZpY2UuYXBpLnYxLkdjUG9saWN5IisKB0djRXJyb3ISDwoHc2Nhbl9pZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIoYBCghHY1BvbGljeRIXCgpvbGRlcl90aGFuGAEgASgJSACIAQESFgoJa2VlcF9sYXN0GAIgASgDSAGIAQESLAoJcmV0ZW50aW9uGAMgASgLMhkuc2VydmljZS5hcGkudjEuUmV0ZW50aW9uQg0KC19vbGRlcl90aGFuQgwKCl9rZWVwX2xhc3QigwEKCVJldGVudGlvbhIUCgdtYXhfYWdlGAEgASgJSACIAQESFgoJbWF4X3NjYW5zGAIgASgDSAGIAQESGwoObWluX2ZyZWVfc3BhY2UYAyABKANIAogBAUIKCghfbWF4X2FnZUIMCgpfbWF4X3NjYW5zQhEKD19taW5fZnJlZV9zcGFjZSJvCg1FeHBvcnRSZXF1ZXN0Eg8KB3NjYW5faWQYASABKAkSDgoGZm9ybWF0GAIgASgJEhAKCHRlbXBsYXRlGAMgASgJEg8KB2FnYWluc3QYBCABKAkSDQoFcGFwZXIYBSABKAkSCwoDZml4GAYgASgFMoAFCgtTY2FuU2VydmljZRJTCgpTdWJtaXRTY2FuEiEuc2VydmljZS5hcGkudjEuU3VibWl0U2NhblJlcXVlc3QaIi5zZXJ2aWNlLmFwaS52MS5TdWJtaXRTY2FuUmVzcG9uc2USUAoJTGlzdFNjYW5zEiAuc2VydmljZS5hcGkudjEuTGlzdFNjYW5zUmVxdWVzdBohLnNlcnZpY2UuYXBpLnYxLkxpc3RTY2Fuc1Jlc3BvbnNlEjcKB0dldFNjYW4SFi5zZXJ2aWNlLmFwaS52MS5TY2FuSWQaFC5zZXJ2aWNlLmFwaS52MS5TY2FuEkgKCkRlbGV0ZVNjYW4SFi5zZXJ2aWNlLmFwaS52MS5TY2FuSWQaIi5zZXJ2aWNlLmFwaS52MS5EZWxldGVTY2FuUmVzcG9uc2USOgoKQ2FuY2VsU2NhbhIWLnNlcnZpY2UuYXBpLnYxLlNjYW5JZBoULnNlcnZpY2UuYXBpLnYxLlNjYW4SOQoJUGF1c2VTY2FuEhYuc2VydmljZS5hcGkudjEuU2NhbklkGhQuc2VydmljZS5hcGkudjEuU2NhbhI6CgpSZXN1bWVTY2FuEhYuc2VydmljZS5hcGkudjEuU2NhbklkGhQuc2VydmljZS5hcGkudjEuU2NhbhJICgpHZXRSZXN1bHRzEiEuc2VydmljZS5hcGkudjEuR2V0UmVzdWx0c1JlcXVlc3QaFS5zZXJ2aWNlLmFwaS52MS5DaHVuazABEkoKCVdhdGNoU2NhbhIgLnNlcnZpY2UuYXBpLnYxLldhdGNoU2NhblJlcXVlc3QaGS5zZXJ2aWNlLmFwaS52MS5TY2FuRXZlbnQwATKOAgoKSm9iU2VydmljZRJCCglTdWJtaXRKb2ISIC5zZXJ2aWNlLmFwaS52MS5TdWJtaXRKb2JSZXF1ZXN0GhMuc2VydmljZS5hcGkudjEuSm9iEk0KCExpc3RKb2JzEh8uc2VydmljZS5hcGkudjEuTGlzdEpvYnNSZXF1ZXN0GiAuc2VydmljZS5hcGkudjEuTGlzdEpvYnNSZXNwb25zZRI0CgZHZXRKb2ISFS5zZXJ2aWNlLmFwaS52MS5Kb2JJZBoTLnNlcnZpY2UuYXBpLnYxLkpvYhI3CglDYW5jZWxKb2ISFS5zZXJ2aWNlLmFwaS52MS5Kb2JJZBoTLnNlcnZpY2UuYXBpLnYxLkpvYjLiAQoQV29ya3NwYWNlU2VydmljZRJICgdHZXRJbmZvEh4uc2VydmljZS5hcGkudjEuR2V0SW5mb1JlcXVlc3QaHS5zZXJ2aWNlLmFwaS52MS5Xb3Jrc3BhY2VJbmZvEj4KBVJ1bkdjEhkuc2VydmljZS5hcGkudjEuR2NSZXF1ZXN0Ghouc2VydmljZS5hcGkudjEuR2NSZXNwb25zZRJECgpFeHBvcnRTY2FuEh0uc2VydmljZS5hcGkudjEuRXhwb3J0UmVxdWVzdBoVLnNlcnZpY2UuYXBpLnYxLkNodW5rMAFiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Cg1zZXJ2aWNlLnByb3RvEg5zZXJ2aWNlLmFwaS52MSKrAQoRU3VibWl0U2NhblJlcXVlc3QSDwoHdGFyZ2V0cxgBIAMoCRIPCgdwcm9maWxlGAIgASgJEhEKBHZ1bG4YAyABKAhIAIgBARIVCg1ub3RpZmljYXRpb25zGAQgAygJEigKB29wdGlvbnMYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCUIHCgVfdnVsbiJlChJTdWJtaXRTY2FuUmVzcG9uc2USDwoHc2Nhbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiGQoGU2NhbklkEg8KB3NjYW5faWQYASABKAki3gEKEExpc3RTY2Fuc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARITCgZvZmZzZXQYAiABKANIAYgBARITCgZjdXJzb3IYAyABKAlIAogBARITCgZzdGF0dXMYBCABKAlIA4gBARISCgVzaW5jZRgFIAEoCUgEiAEBEhAKA3RhZxgGIAEoCUgFiAEBEg4KAXEYByABKAlIBogBAUIICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQgkKB19zdGF0dXNCCAoGX3NpbmNlQgYKBF90YWdCBAoCX3EikAEKEUxpc3RTY2Fuc1Jlc3BvbnNlEiMKBXNjYW5zGAEgAygLMhQuc2VydmljZS5hcGkudjEuU2NhbhINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBRIOCgZvZmZzZXQYBCABKAMSGAoLbmV4dF9jdXJzb3IYBSABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IinQUKBFNjYW4SDwoHc2Nhbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSDwoHdGFyZ2V0cxgDIAMoCRIaCg10YXJnZXRzX3RvdGFsGAQgASgFSACIAQESLgoKc3RhcnRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdyZXN1bHRzGAcgASgLMhouc2VydmljZS5hcGkudjEuU2NhbkNvdW50cxIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwcm9maWxlGAkgASgJEgwKBHZ1bG4YCiABKAgSEQoEbmFtZRgLIAEoCUgBiAEBEgwKBHRhZ3MYDCADKAkSDAoEcG9vbBgNIAEoCRIuCghwcm9ncmVzcxgOIAEoCzIcLnNlcnZpY2UuYXBpLnYxLlNjYW5Qcm9ncmVzcxI3Cg9zZXZlcml0eV9jb3VudHMYDyABKAsyHi5zZXJ2aWNlLmFwaS52MS5TZXZlcml0eUNvdW50cxImCgVlcnJvchgQIAEoCzIXLnNlcnZpY2UuYXBpLnYxLkZhaWx1cmUSLQoId2FybmluZ3MYESADKAsyGy5zZXJ2aWNlLmFwaS52MS5TY2FuV2FybmluZxI4Cg1ub3RpZmljYXRpb25zGBIgAygLMiEuc2VydmljZS5hcGkudjEuTm90aWZpY2F0aW9uU3RhdGUSJQoGc3RhZ2VzGBMgAygLMhUuc2VydmljZS5hcGkudjEuU3RhZ2VCEAoOX3RhcmdldHNfdG90YWxCBwoFX25hbWUiTQoKU2NhbkNvdW50cxISCgpsaXZlX2hvc3RzGAEgASgDEhIKCm9wZW5fcG9ydHMYAiABKAMSFwoPdnVsbmVyYWJpbGl0aWVzGAMgASgDIrgECgxTY2FuUHJvZ3Jlc3MSDwoHcGVyY2VudBgBIAEoARINCgVwaGFzZRgCIAEoCRISCgpob3N0c19kb25lGAMgASgBEhMKC2hvc3RzX3RvdGFsGAQgASgBEg4KBnBhdXNlZBgFIAEoCBIMCgRyYXRlGAYgASgBEhgKC2V0YV9zZWNvbmRzGAcgASgBSACIAQESDwoHcmVzdW1lcxgIIAEoAxIrCgZzaGFyZHMYCSABKAsyGy5zZXJ2aWNlLmFwaS52MS5TaGFyZENvdW50cxIWCglwYXVzZWRfYnkYCiABKAlIAYgBARItCglwYXVzZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2ludGVycnVwdGVkGAwgASgIEhIKCnJhdGVfbGltaXQYDSABKAESFgoJZXRhX2Jhc2lzGA4gASgJSAKIAQESDQoFdHJpZWQYDyABKAESEQoJbm90X3RyaWVkGBAgASgBEgwKBHVuaXQYESABKAkSGgoNc2xvd2VzdF9zdGFnZRgSIAEoCUgDiAEBEhYKCWZpbmlzaGluZxgTIAEoCUgEiAEBEjEKDHJhdGVfaGlzdG9yeRgUIAEoCzIbLnNlcnZpY2UuYXBpLnYxLlJhdGVIaXN0b3J5Qg4KDF9ldGFfc2Vjb25kc0IMCgpfcGF1c2VkX2J5QgwKCl9ldGFfYmFzaXNCEAoOX3Nsb3dlc3Rfc3RhZ2VCDAoKX2ZpbmlzaGluZyJhCgtSYXRlSGlzdG9yeRIYChBpbnRlcnZhbF9zZWNvbmRzGAEgASgBEigKBGZyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnZhbHVlcxgDIAMoASI7CgtTaGFyZENvdW50cxINCgV0b3RhbBgBIAEoAxIMCgRkb25lGAIgASgDEg8KB3J1bm5pbmcYAyABKAMiWwoOU2V2ZXJpdHlDb3VudHMSEAoIY3JpdGljYWwYASABKAMSDAoEaGlnaBgCIAEoAxIOCgZtZWRpdW0YAyABKAMSCwoDbG93GAQgASgDEgwKBGluZm8YBSABKAMiQAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDwoCYnkYAyABKAlIAIgBAUIFCgNfYnkiaAoLU2Nhbldhcm5pbmcSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKBG5vZGUYAyABKAlIAIgBARITCgZ0YXJnZXQYBCABKAlIAYgBAUIHCgVfbm9kZUIJCgdfdGFyZ2V0ImQKEU5vdGlmaWNhdGlvblN0YXRlEg8KB2NoYW5uZWwYASABKAkSDgoGc3RhdHVzGAIgASgJEhAKCGF0dGVtcHRzGAMgASgDEhIKBWVycm9yGAQgASgJSACIAQFCCAoGX2Vycm9yIt0DCgVTdGFnZRITCgtpbnN0YW5jZV9pZBgBIAEoCRITCgttb2R1bGVfdHlwZRgCIAEoCRIOCgZzdGF0dXMYAyABKAkSLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMY29tcGxldGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghpdGVtc19pbhgGIAEoAxIRCglpdGVtc19vdXQYByABKAMSEgoFZXJyb3IYCCABKAlIAIgBARIqCghjb3ZlcmFnZRgJIAEoCzIYLnNlcnZpY2UuYXBpLnYxLkNvdmVyYWdlEhMKBm1ldGhvZBgKIAEoCUgBiAEBEhQKB3ZlcnNpb24YCyABKAlIAogBARISCgpkZXBlbmRzX29uGAwgAygJEhsKE2l0ZW1zX2luX3Blcl9zZWNvbmQYDSABKAESHAoUaXRlbXNfb3V0X3Blcl9zZWNvbmQYDiABKAESEQoEZG9uZRgPIAEoAUgDiAEBEhIKBXRvdGFsGBAgASgBSASIAQFCCAoGX2Vycm9yQgkKB19tZXRob2RCCgoIX3ZlcnNpb25CBwoFX2RvbmVCCAoGX3RvdGFsIk0KCENvdmVyYWdlEgwKBG9wZW4YASABKAESDgoGY2xvc2VkGAIgASgBEhAKCGZpbHRlcmVkGAMgASgBEhEKCW5vdF90cmllZBgEIAEoASI2ChJEZWxldGVTY2FuUmVzcG9uc2USDwoHc2Nhbl9pZBgBIAEoCRIPCgdkZWxldGVkGAIgASgIIjQKEUdldFJlc3VsdHNSZXF1ZXN0Eg8KB3NjYW5faWQYASABKAkSDgoGZm9ybWF0GAIgASgJIlIKBUNodW5rEgwKBGRhdGEYASABKAwSFAoMY29udGVudF90eXBlGAIgASgJEhAKCGZpbGVuYW1lGAMgASgJEhMKC3NjYW5fc3RhdHVzGAQgASgJIjsKEFdhdGNoU2NhblJlcXVlc3QSDwoHc2Nhbl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoBCJ8CglTY2FuRXZlbnQSEAoIc2VxdWVuY2UYASABKAQSDAoEdHlwZRgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgRkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCK+AQoQU3VibWl0Sm9iUmVxdWVzdBIMCgR0eXBlGAEgASgJEicKBnBhcmFtcxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFQoIc2NoZWR1bGUYAyABKAlIAIgBARIRCgRwb29sGAQgASgJSAGIAQESEQoEbmFtZRgFIAEoCUgCiAEBEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCUILCglfc2NoZWR1bGVCBwoFX3Bvb2xCBwoFX25hbWUiFwoFSm9iSWQSDgoGam9iX2lkGAEgASgJIuUBCg9MaXN0Sm9ic1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARITCgZvZmZzZXQYAiABKANIAYgBARITCgZjdXJzb3IYAyABKAlIAogBARITCgZzdGF0dXMYBCABKAlIA4gBARISCgVzaW5jZRgFIAEoCUgEiAEBEhEKBHBvb2wYBiABKAlIBYgBARIRCgR0eXBlGAcgASgJSAaIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCCQoHX2N1cnNvckIJCgdfc3RhdHVzQggKBl9zaW5jZUIHCgVfcG9vbEIHCgVfdHlwZSKNAQoQTGlzdEpvYnNSZXNwb25zZRIhCgRqb2JzGAEgAygLMhMuc2VydmljZS5hcGkudjEuSm9iEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFEg4KBm9mZnNldBgEIAEoAxIYCgtuZXh0X2N1cnNvchgFIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciLjBQoDSm9iEg4KBmpvYl9pZBgBIAEoCRIMCgR0eXBlGAIgASgJEicKBnBhcmFtcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFQoIc2NoZWR1bGUYBCABKAlIAIgBARIMCgRwb29sGAUgASgJEhEKBG5hbWUYBiABKAlIAYgBARIOCgZzdGF0dXMYByABKAkSGAoLbGFzdF9zdGF0dXMYCCABKAlIAogBARIQCghwcm9ncmVzcxgJIAEoARIUCgdzY2FuX2lkGAogASgJSAOIAQESEQoJcnVuX2NvdW50GAsgASgDEi8KC2xhc3RfcnVuX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtuZXh0X3J1bl9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJbmV4dF9ydW5zGA4gAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgRydW5zGA8gAygLMhYuc2VydmljZS5hcGkudjEuSm9iUnVuEi4KCmNyZWF0ZWRfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoFZXJyb3IYEyABKAsyFy5zZXJ2aWNlLmFwaS52MS5GYWlsdXJlEhcKCmNyZWF0ZWRfYnkYFCABKAlIBIgBARItCgh3YXJuaW5ncxgVIAMoCzIbLnNlcnZpY2UuYXBpLnYxLlNjYW5XYXJuaW5nQgsKCV9zY2hlZHVsZUIHCgVfbmFtZUIOCgxfbGFzdF9zdGF0dXNCCgoIX3NjYW5faWRCDQoLX2NyZWF0ZWRfYnkinAEKBkpvYlJ1bhIUCgdzY2FuX2lkGAEgASgJSACIAQESDgoGc3RhdHVzGAIgASgJEi4KCnN0YXJ0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCgoIX3NjYW5faWQiEAoOR2V0SW5mb1JlcXVlc3QipwEKDVdvcmtzcGFjZUluZm8SDAoEcGF0aBgBIAEoCRISCgpzaXplX2J5dGVzGAIgASgDEhIKCnNjYW5fY291bnQYAyABKAMSLwoLb2xkZXN0X3NjYW4YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC25ld2VzdF9zY2FuGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ7CglHY1JlcXVlc3QSFwoKb2xkZXJfdGhhbhgBIAEoCUgAiAEBEhYKCWtlZXBfbGFzdBgCIAEoA0gBiAEBEhQKB2RyeV9ydW4YAyABKAhIAogBAUINCgtfb2xkZXJfdGhhbkIMCgpfa2VlcF9sYXN0QgoKCF9kcnlfcnVuIscBCgpHY1Jlc3BvbnNlEg8KB2RyeV9ydW4YASABKAgSFQoNZGVsZXRlZF9jb3VudBgCIAEoAxIVCg1kZWxldGVkX3NjYW5zGAMgAygJEhMKC2ZyZWVkX2J5dGVzGAQgASgDEhIKCmtlcHRfY291bnQYBSABKAMSJwoGZXJyb3JzGAYgAygLMhcuc2VydmljZS5hcGkudjEuR2NFcnJvchIoCgZwb2xpY3kYByABKAsyGC5zZXJ2aWNlLmFwaS52MS5HY1BvbGljeSIrCgdHY0Vycm9yEg8KB3NjYW5faWQYASABKAkSDwoHbWVzc2FnZRgCIAEoCSKGAQoIR2NQb2xpY3kSFwoKb2xkZXJfdGhhbhgBIAEoCUgAiAEBEhYKCWtlZXBfbGFzdBgCIAEoA0gBiAEBEiwKCXJldGVudGlvbhgDIAEoCzIZLnNlcnZpY2UuYXBpLnYxLlJldGVudGlvbkINCgtfb2xkZXJfdGhhbkIMCgpfa2VlcF9sYXN0IoMBCglSZXRlbnRpb24SFAoHbWF4X2FnZRgBIAEoCUgAiAEBEhYKCW1heF9zY2FucxgCIAEoA0gBiAEBEhsKDm1pbl9mcmVlX3NwYWNlGAMgASgDSAKIAQFCCgoIX21heF9hZ2VCDAoKX21heF9zY2Fuc0IRCg9fbWluX2ZyZWVfc3BhY2UibwoNRXhwb3J0UmVxdWVzdBIPCgdzY2FuX2lkGAEgASgJEg4KBmZvcm1hdBgCIAEoCRIQCgh0ZW1wbGF0ZRgDIAEoCRIPCgdhZ2FpbnN0GAQgASgJEg0KBXBhcGVyGAUgASgJEgsKA2ZpeBgGIAEoBTKABQoLU2NhblNlcnZpY2USUwoKU3VibWl0U2NhbhIhLnNlcnZpY2UuYXBpLnYxLlN1Ym1pdFNjYW5SZXF1ZXN0GiIuc2VydmljZS5hcGkudjEuU3VibWl0U2NhblJlc3BvbnNlElAKCUxpc3RTY2FucxIgLnNlcnZpY2UuYXBpLnYxLkxpc3RTY2Fuc1JlcXVlc3QaIS5zZXJ2aWNlLmFwaS52MS5MaXN0U2NhbnNSZXNwb25zZRI3CgdHZXRTY2FuEhYuc2VydmljZS5hcGkudjEuU2NhbklkGhQuc2VydmljZS5hcGkudjEuU2NhbhJICgpEZWxldGVTY2FuEhYuc2VydmljZS5hcGkudjEuU2NhbklkGiIuc2VydmljZS5hcGkudjEuRGVsZXRlU2NhblJlc3BvbnNlEjoKCkNhbmNlbFNjYW4SFi5zZXJ2aWNlLmFwaS52MS5TY2FuSWQaFC5zZXJ2aWNlLmFwaS52MS5TY2FuEjkKCVBhdXNlU2NhbhIWLnNlcnZpY2UuYXBpLnYxLlNjYW5JZBoULnNlcnZpY2UuYXBpLnYxLlNjYW4SOgoKUmVzdW1lU2NhbhIWLnNlcnZpY2UuYXBpLnYxLlNjYW5JZBoULnNlcnZpY2UuYXBpLnYxLlNjYW4SSAoKR2V0UmVzdWx0cxIhLnNlcnZpY2UuYXBpLnYxLkdldFJlc3VsdHNSZXF1ZXN0GhUuc2VydmljZS5hcGkudjEuQ2h1bmswARJKCglXYXRjaFNjYW4SIC5zZXJ2aWNlLmFwaS52MS5XYXRjaFNjYW5SZXF1ZXN0Ghkuc2VydmljZS5hcGkudjEuU2NhbkV2ZW50MAEyjgIKCkpvYlNlcnZpY2USQgoJU3VibWl0Sm9iEiAuc2VydmljZS5hcGkudjEuU3VibWl0Sm9iUmVxdWVzdBoTLnNlcnZpY2UuYXBpLnYxLkpvYhJNCghMaXN0Sm9icxIfLnNlcnZpY2UuYXBpLnYxLkxpc3RKb2JzUmVxdWVzdBogLnNlcnZpY2UuYXBpLnYxLkxpc3RKb2JzUmVzcG9uc2USNAoGR2V0Sm9iEhUuc2VydmljZS5hcGkudjEuSm9iSWQaEy5zZXJ2aWNlLmFwaS52MS5Kb2ISNwoJQ2FuY2VsSm9iEhUuc2VydmljZS5hcGkudjEuSm9iSWQaEy5zZXJ2aWNlLmFwaS52MS5Kb2Iy4gEKEFdvcmtzcGFjZVNlcnZpY2USSAoHR2V0SW5mbxIeLnNlcnZpY2UuYXBpLnYxLkdldEluZm9SZXF1ZXN0Gh0uc2VydmljZS5hcGkudjEuV29ya3NwYWNlSW5mbxI+CgVSdW5HYxIZLnNlcnZpY2UuYXBpLnYxLkdjUmVxdWVzdBoaLnNlcnZpY2UuYXBpLnYxLkdjUmVzcG9uc2USRAoKRXhwb3J0U2NhbhIdLnNlcnZpY2UuYXBpLnYxLkV4cG9ydFJlcXVlc3QaFS5zZXJ2aWNlLmFwaS52MS5DaHVuazABYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message service.api.v1.SubmitScanRequest
@@ -385,6 +385,79 @@ export type ScanProgress = Message<"service.api.v1.ScanProgress"> & {
    * @generated from field: service.api.v1.ShardCounts shards = 9;
    */
   shards?: ShardCounts | undefined;
+
+  /**
+   * ID of the token that paused the scan, and since when.
+   *
+   * @generated from field: optional string paused_by = 10;
+   */
+  pausedBy?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp paused_at = 11;
+   */
+  pausedAt?: Timestamp | undefined;
+
+  /**
+   * Running, but no process runs it now.
+   *
+   * @generated from field: bool interrupted = 12;
+   */
+  interrupted: boolean;
+
+  /**
+   * Most packets per second now; 0 while no process runs the scan.
+   *
+   * @generated from field: double rate_limit = 13;
+   */
+  rateLimit: number;
+
+  /**
+   * What eta_seconds was computed from, in words.
+   *
+   * @generated from field: optional string eta_basis = 14;
+   */
+  etaBasis?: string | undefined;
+
+  /**
+   * Ports or hosts (see unit) that were tried, and those that are known and were not.
+   *
+   * @generated from field: double tried = 15;
+   */
+  tried: number;
+
+  /**
+   * @generated from field: double not_tried = 16;
+   */
+  notTried: number;
+
+  /**
+   * ports, hosts.
+   *
+   * @generated from field: string unit = 17;
+   */
+  unit: string;
+
+  /**
+   * instance_id of the running stage that the others wait for.
+   *
+   * @generated from field: optional string slowest_stage = 18;
+   */
+  slowestStage?: string | undefined;
+
+  /**
+   * What remains once no packets are left to send.
+   *
+   * @generated from field: optional string finishing = 19;
+   */
+  finishing?: string | undefined;
+
+  /**
+   * Not in lists.
+   *
+   * @generated from field: service.api.v1.RateHistory rate_history = 20;
+   */
+  rateHistory?: RateHistory | undefined;
 };
 
 /**
@@ -393,6 +466,37 @@ export type ScanProgress = Message<"service.api.v1.ScanProgress"> & {
  */
 export const ScanProgressSchema: GenMessage<ScanProgress> = /*@__PURE__*/
   messageDesc(file_service, 7);
+
+/**
+ * @generated from message service.api.v1.RateHistory
+ */
+export type RateHistory = Message<"service.api.v1.RateHistory"> & {
+  /**
+   * @generated from field: double interval_seconds = 1;
+   */
+  intervalSeconds: number;
+
+  /**
+   * Start of the first interval.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 2;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Mean packets per second of each interval, at most 240.
+   *
+   * @generated from field: repeated double values = 3;
+   */
+  values: number[];
+};
+
+/**
+ * Describes the message service.api.v1.RateHistory.
+ * Use `create(RateHistorySchema)` to create a new message.
+ */
+export const RateHistorySchema: GenMessage<RateHistory> = /*@__PURE__*/
+  messageDesc(file_service, 8);
 
 /**
  * @generated from message service.api.v1.ShardCounts
@@ -419,7 +523,7 @@ export type ShardCounts = Message<"service.api.v1.ShardCounts"> & {
  * Use `create(ShardCountsSchema)` to create a new message.
  */
 export const ShardCountsSchema: GenMessage<ShardCounts> = /*@__PURE__*/
-  messageDesc(file_service, 8);
+  messageDesc(file_service, 9);
 
 /**
  * @generated from message service.api.v1.SeverityCounts
@@ -456,7 +560,7 @@ export type SeverityCounts = Message<"service.api.v1.SeverityCounts"> & {
  * Use `create(SeverityCountsSchema)` to create a new message.
  */
 export const SeverityCountsSchema: GenMessage<SeverityCounts> = /*@__PURE__*/
-  messageDesc(file_service, 9);
+  messageDesc(file_service, 10);
 
 /**
  * @generated from message service.api.v1.Failure
@@ -485,7 +589,7 @@ export type Failure = Message<"service.api.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_service, 10);
+  messageDesc(file_service, 11);
 
 /**
  * @generated from message service.api.v1.ScanWarning
@@ -517,7 +621,7 @@ export type ScanWarning = Message<"service.api.v1.ScanWarning"> & {
  * Use `create(ScanWarningSchema)` to create a new message.
  */
 export const ScanWarningSchema: GenMessage<ScanWarning> = /*@__PURE__*/
-  messageDesc(file_service, 11);
+  messageDesc(file_service, 12);
 
 /**
  * @generated from message service.api.v1.NotificationState
@@ -549,7 +653,7 @@ export type NotificationState = Message<"service.api.v1.NotificationState"> & {
  * Use `create(NotificationStateSchema)` to create a new message.
  */
 export const NotificationStateSchema: GenMessage<NotificationState> = /*@__PURE__*/
-  messageDesc(file_service, 12);
+  messageDesc(file_service, 13);
 
 /**
  * @generated from message service.api.v1.Stage
@@ -611,6 +715,37 @@ export type Stage = Message<"service.api.v1.Stage"> & {
    * @generated from field: optional string version = 11;
    */
   version?: string | undefined;
+
+  /**
+   * Instances that it waits for.
+   *
+   * @generated from field: repeated string depends_on = 12;
+   */
+  dependsOn: string[];
+
+  /**
+   * Mean of the last 5 s.
+   *
+   * @generated from field: double items_in_per_second = 13;
+   */
+  itemsInPerSecond: number;
+
+  /**
+   * @generated from field: double items_out_per_second = 14;
+   */
+  itemsOutPerSecond: number;
+
+  /**
+   * Work done and its total, where that is known.
+   *
+   * @generated from field: optional double done = 15;
+   */
+  done?: number | undefined;
+
+  /**
+   * @generated from field: optional double total = 16;
+   */
+  total?: number | undefined;
 };
 
 /**
@@ -618,7 +753,7 @@ export type Stage = Message<"service.api.v1.Stage"> & {
  * Use `create(StageSchema)` to create a new message.
  */
 export const StageSchema: GenMessage<Stage> = /*@__PURE__*/
-  messageDesc(file_service, 13);
+  messageDesc(file_service, 14);
 
 /**
  * @generated from message service.api.v1.Coverage
@@ -650,7 +785,7 @@ export type Coverage = Message<"service.api.v1.Coverage"> & {
  * Use `create(CoverageSchema)` to create a new message.
  */
 export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
-  messageDesc(file_service, 14);
+  messageDesc(file_service, 15);
 
 /**
  * @generated from message service.api.v1.DeleteScanResponse
@@ -672,7 +807,7 @@ export type DeleteScanResponse = Message<"service.api.v1.DeleteScanResponse"> & 
  * Use `create(DeleteScanResponseSchema)` to create a new message.
  */
 export const DeleteScanResponseSchema: GenMessage<DeleteScanResponse> = /*@__PURE__*/
-  messageDesc(file_service, 15);
+  messageDesc(file_service, 16);
 
 /**
  * @generated from message service.api.v1.GetResultsRequest
@@ -696,7 +831,7 @@ export type GetResultsRequest = Message<"service.api.v1.GetResultsRequest"> & {
  * Use `create(GetResultsRequestSchema)` to create a new message.
  */
 export const GetResultsRequestSchema: GenMessage<GetResultsRequest> = /*@__PURE__*/
-  messageDesc(file_service, 16);
+  messageDesc(file_service, 17);
 
 /**
  * A chunk of a file, at most 64 KiB. Only the first one has type, name and status.
@@ -730,7 +865,7 @@ export type Chunk = Message<"service.api.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_service, 17);
+  messageDesc(file_service, 18);
 
 /**
  * @generated from message service.api.v1.WatchScanRequest
@@ -754,7 +889,7 @@ export type WatchScanRequest = Message<"service.api.v1.WatchScanRequest"> & {
  * Use `create(WatchScanRequestSchema)` to create a new message.
  */
 export const WatchScanRequestSchema: GenMessage<WatchScanRequest> = /*@__PURE__*/
-  messageDesc(file_service, 18);
+  messageDesc(file_service, 19);
 
 /**
  * @generated from message service.api.v1.ScanEvent
@@ -790,7 +925,7 @@ export type ScanEvent = Message<"service.api.v1.ScanEvent"> & {
  * Use `create(ScanEventSchema)` to create a new message.
  */
 export const ScanEventSchema: GenMessage<ScanEvent> = /*@__PURE__*/
-  messageDesc(file_service, 19);
+  messageDesc(file_service, 20);
 
 /**
  * @generated from message service.api.v1.SubmitJobRequest
@@ -840,7 +975,7 @@ export type SubmitJobRequest = Message<"service.api.v1.SubmitJobRequest"> & {
  * Use `create(SubmitJobRequestSchema)` to create a new message.
  */
 export const SubmitJobRequestSchema: GenMessage<SubmitJobRequest> = /*@__PURE__*/
-  messageDesc(file_service, 20);
+  messageDesc(file_service, 21);
 
 /**
  * @generated from message service.api.v1.JobId
@@ -857,7 +992,7 @@ export type JobId = Message<"service.api.v1.JobId"> & {
  * Use `create(JobIdSchema)` to create a new message.
  */
 export const JobIdSchema: GenMessage<JobId> = /*@__PURE__*/
-  messageDesc(file_service, 21);
+  messageDesc(file_service, 22);
 
 /**
  * @generated from message service.api.v1.ListJobsRequest
@@ -904,7 +1039,7 @@ export type ListJobsRequest = Message<"service.api.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_service, 22);
+  messageDesc(file_service, 23);
 
 /**
  * @generated from message service.api.v1.ListJobsResponse
@@ -941,7 +1076,7 @@ export type ListJobsResponse = Message<"service.api.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_service, 23);
+  messageDesc(file_service, 24);
 
 /**
  * @generated from message service.api.v1.Job
@@ -1064,7 +1199,7 @@ export type Job = Message<"service.api.v1.Job"> & {
  * Use `create(JobSchema)` to create a new message.
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
-  messageDesc(file_service, 24);
+  messageDesc(file_service, 25);
 
 /**
  * @generated from message service.api.v1.JobRun
@@ -1096,7 +1231,7 @@ export type JobRun = Message<"service.api.v1.JobRun"> & {
  * Use `create(JobRunSchema)` to create a new message.
  */
 export const JobRunSchema: GenMessage<JobRun> = /*@__PURE__*/
-  messageDesc(file_service, 25);
+  messageDesc(file_service, 26);
 
 /**
  * @generated from message service.api.v1.GetInfoRequest
@@ -1109,7 +1244,7 @@ export type GetInfoRequest = Message<"service.api.v1.GetInfoRequest"> & {
  * Use `create(GetInfoRequestSchema)` to create a new message.
  */
 export const GetInfoRequestSchema: GenMessage<GetInfoRequest> = /*@__PURE__*/
-  messageDesc(file_service, 26);
+  messageDesc(file_service, 27);
 
 /**
  * @generated from message service.api.v1.WorkspaceInfo
@@ -1146,7 +1281,7 @@ export type WorkspaceInfo = Message<"service.api.v1.WorkspaceInfo"> & {
  * Use `create(WorkspaceInfoSchema)` to create a new message.
  */
 export const WorkspaceInfoSchema: GenMessage<WorkspaceInfo> = /*@__PURE__*/
-  messageDesc(file_service, 27);
+  messageDesc(file_service, 28);
 
 /**
  * @generated from message service.api.v1.GcRequest
@@ -1179,7 +1314,7 @@ export type GcRequest = Message<"service.api.v1.GcRequest"> & {
  * Use `create(GcRequestSchema)` to create a new message.
  */
 export const GcRequestSchema: GenMessage<GcRequest> = /*@__PURE__*/
-  messageDesc(file_service, 28);
+  messageDesc(file_service, 29);
 
 /**
  * @generated from message service.api.v1.GcResponse
@@ -1226,7 +1361,7 @@ export type GcResponse = Message<"service.api.v1.GcResponse"> & {
  * Use `create(GcResponseSchema)` to create a new message.
  */
 export const GcResponseSchema: GenMessage<GcResponse> = /*@__PURE__*/
-  messageDesc(file_service, 29);
+  messageDesc(file_service, 30);
 
 /**
  * @generated from message service.api.v1.GcError
@@ -1248,7 +1383,7 @@ export type GcError = Message<"service.api.v1.GcError"> & {
  * Use `create(GcErrorSchema)` to create a new message.
  */
 export const GcErrorSchema: GenMessage<GcError> = /*@__PURE__*/
-  messageDesc(file_service, 30);
+  messageDesc(file_service, 31);
 
 /**
  * @generated from message service.api.v1.GcPolicy
@@ -1277,7 +1412,7 @@ export type GcPolicy = Message<"service.api.v1.GcPolicy"> & {
  * Use `create(GcPolicySchema)` to create a new message.
  */
 export const GcPolicySchema: GenMessage<GcPolicy> = /*@__PURE__*/
-  messageDesc(file_service, 31);
+  messageDesc(file_service, 32);
 
 /**
  * @generated from message service.api.v1.Retention
@@ -1306,7 +1441,7 @@ export type Retention = Message<"service.api.v1.Retention"> & {
  * Use `create(RetentionSchema)` to create a new message.
  */
 export const RetentionSchema: GenMessage<Retention> = /*@__PURE__*/
-  messageDesc(file_service, 32);
+  messageDesc(file_service, 33);
 
 /**
  * @generated from message service.api.v1.ExportRequest
@@ -1358,7 +1493,7 @@ export type ExportRequest = Message<"service.api.v1.ExportRequest"> & {
  * Use `create(ExportRequestSchema)` to create a new message.
  */
 export const ExportRequestSchema: GenMessage<ExportRequest> = /*@__PURE__*/
-  messageDesc(file_service, 33);
+  messageDesc(file_service, 34);
 
 /**
  * @generated from service service.api.v1.ScanService

@@ -8,17 +8,20 @@ import { pauseScan } from '../../../actions/scans/pause-scan.ts';
 import { resumeScan } from '../../../actions/scans/resume-scan.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import { submitScan } from '../../../actions/scans/submit-scan.ts';
-import { type ScanEvent as SourceEvent, watchScan } from '../../../actions/scans/watch-scan.ts';
+import type { ScanEvent as SourceEvent } from '../../../actions/scans/watch-scan.ts';
 import { invalidRequest, PortolanError } from '../../../domain/errors.ts';
 import { type Scan as ScanDetail, scanIdPattern } from '../../../domain/scan.ts';
+import { withoutHistory } from '../../../domain/scan-progress.ts';
 import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
-import { tokenCheckMs } from '../../http/resources/events.ts';
+import { tokenCheckMs } from '../../http/event-stream.ts';
 import { resultFormatOf } from '../../http/resources/results.ts';
 import { scanListQuery } from '../../http/resources/scans.ts';
 import { submissionSchema } from '../../http/schema/schemas.ts';
 import { choicesOf } from '../../installed.ts';
+import { ScanRecords } from '../../scans/scan-records.ts';
 import { traceScan } from '../../scans/trace-scan.ts';
+import { callOwner } from '../../shards/call-owner.ts';
 import { type AdmittedCall, streaming, unary } from '../call.ts';
 import { pinnedChunks } from '../file-chunks.ts';
 import {
@@ -32,7 +35,7 @@ import {
   SubmitScanResponseSchema,
   type WatchScanRequest,
 } from '../gen/service_pb.ts';
-import { callOwner, forwardChunks, forwardEvents } from '../home-call.ts';
+import { forwardChunks } from '../home-call.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { messageOf, structOf } from '../messages.ts';
 import { given, RequestBody, spreadOptions } from '../request-body.ts';
@@ -64,7 +67,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
       const { scans, ...list } = await listScans(call.space.store, query);
       return messageOf(ListScansResponseSchema, {
         ...list,
-        scans: scans.map((scan) => workers.freshen(scan)),
+        scans: scans.map((scan) => withoutHistory(workers.freshen(scan))),
       });
     }),
 
@@ -89,7 +92,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
     }),
 
     pauseScan: unary(async (message, call) =>
-      detail(await pauseScan({ workers, ...call.space }, idOf(message, call))),
+      detail(await pauseScan({ workers, ...call.space }, idOf(message, call), call.token?.id ?? null)),
     ),
 
     resumeScan: unary(async (message, call) =>
@@ -139,22 +142,16 @@ async function* watch(
   const { space, token, head } = call;
   const id = idOf(message, call);
   const afterRow = readSequence(message.afterSequence);
-  const scan = await showScan(space.store, id);
-  const { scan_id } = scan;
+  const { scan_id } = await showScan(space.store, id);
   const revoked = new AbortController();
   const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
-  const url = `/api/v1/scans/${scan_id}/events`;
-  const since = { 'last-event-id': String(afterRow) };
-  const remote = await callOwner(context, { ...call, signal }, scan_id, 'GET', url, since);
-  const held = remote ? null : await space.holdFolder(scan);
+  const followed = await new ScanRecords(context, space, head).follow(scan_id, afterRow, signal);
   const tokenLook = setInterval(() => {
     if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
   }, tokenCheckMs);
-  const source = held && context.feeds.follow(space, scan_id, held.folder);
   let sequence = afterRow;
   try {
-    const events = source ? watchScan(source, afterRow, signal) : forwardEvents(remote);
-    for await (const event of events) {
+    for await (const event of followed.events) {
       sequence = event.id ?? sequence;
       yield eventMessage(event, sequence);
       if (event.event === 'end') return;
@@ -162,15 +159,11 @@ async function* watch(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    source?.close();
-    held?.release();
+    followed.close();
     clearInterval(tokenLook);
   }
   if (revoked.signal.aborted) throw new PortolanError('unauthorized', 'The token is no longer valid.');
   if (context.closing.aborted) throw new PortolanError('unavailable', 'The server is shutting down.');
-  if (remote && (await space.store.scans.get(scan_id)) !== null) {
-    throw new PortolanError('unavailable', 'The server that has the scan closed the stream.');
-  }
   throw new PortolanError('not_found', `The scan ${scan_id} no longer exists.`);
 }
 

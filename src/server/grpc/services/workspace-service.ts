@@ -6,6 +6,7 @@ import type { Scan } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
 import { exportQuery, garbageRequest, partOf } from '../../http/resources/workspace.ts';
 import { orderExport } from '../../results/order-export.ts';
+import { callOwner } from '../../shards/call-owner.ts';
 import { type AdmittedCall, streaming, unary } from '../call.ts';
 import { pinnedChunks } from '../file-chunks.ts';
 import {
@@ -15,7 +16,7 @@ import {
   WorkspaceInfoSchema,
   WorkspaceService,
 } from '../gen/service_pb.ts';
-import { callOwner, forwardChunks } from '../home-call.ts';
+import { forwardChunks } from '../home-call.ts';
 import { messageOf } from '../messages.ts';
 import { given, RequestBody } from '../request-body.ts';
 import { idOf, numberOf } from './scan-service.ts';

@@ -16,7 +16,7 @@ const everyError = new Ajv2020({ ...ajvOptions, allErrors: true });
 
 /**
  * Validators of request parts. Bodies are not coerced: a quoted number is a string. Query parameters are strings, so
- * integers must be plain digits, and no parameter may be repeated.
+ * integers must be plain digits, and no parameter but a list may be repeated.
  */
 export const compileValidator: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart }) => {
   // Compiled at the first request of a route, for a faster start.
@@ -47,13 +47,17 @@ function hasLongList(value: unknown): boolean {
   return Object.values(value).some((item) => Array.isArray(item) && item.length > maxReportedItems);
 }
 
-/** Converts plain digits to a number where the schema has an integer; everything else then fails validation. */
+/**
+ * Converts plain digits to a number where the schema has an integer, and one value to a list where it has a list;
+ * everything else then fails validation.
+ */
 function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
   const read: Record<string, unknown> = {};
   for (const [name, text] of Object.entries(query)) {
-    const number =
-      schema.properties?.[name]?.type === 'integer' && typeof text === 'string' && /^\d+$/.test(text);
-    read[name] = number ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
+    const { type } = schema.properties?.[name] ?? {};
+    const number = type === 'integer' && typeof text === 'string' && /^\d+$/.test(text);
+    if (type === 'array') read[name] = [text].flat();
+    else read[name] = number ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
   }
   return read;
 }

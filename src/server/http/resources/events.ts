@@ -1,25 +1,21 @@
-import { once } from 'node:events';
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { showScan } from '../../../actions/scans/show-scan.ts';
-import { type ScanEvent, watchScan } from '../../../actions/scans/watch-scan.ts';
+import type { FollowedRecord } from '../../../actions/scans/record-reader.ts';
+import type { RecordPosition } from '../../../actions/scans/watch-scan.ts';
 import { invalidRequest } from '../../../domain/errors.ts';
 import { scanLogFields } from '../../../domain/scan-origin.ts';
-import type { ScanFolder } from '../../../workspace/scan-folder.ts';
-import type { TenantContext } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
+import { ScanRecords } from '../../scans/scan-records.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { EventStream } from '../event-stream.ts';
 import { scanIdParams } from '../schema/schemas.ts';
 
-const heartbeatMs = 15_000;
-
-/** Interval at which the token of a stream is checked, milliseconds. */
-export const tokenCheckMs = 1000;
+const heartbeat = { everyMs: 15_000, text: () => ': alive\n\n' };
 
 const eventHeaders = Type.Object({
-  'last-event-id': Type.Optional(Type.String({ description: 'resume after this event' })),
+  'last-event-id': Type.Optional(
+    Type.String({ description: 'resume after this event; `end`: only what is new' }),
+  ),
 });
 
 export function eventRoutes(app: App, context: RouteContext): void {
@@ -37,88 +33,54 @@ export function eventRoutes(app: App, context: RouteContext): void {
       response: { 200: { content: { 'text/event-stream': { schema: Type.String() } } } },
     },
     handler: async (request, reply) => {
-      const afterRow = readLastEventId(request.headers['last-event-id']);
-      const { space } = request;
-      const scan = await showScan(space.store, request.params.scan_id);
-      const folder = await pinnedFolder(request, reply, scan);
-      openStream(reply);
-      if (request.method !== 'HEAD') {
-        const holds = request.tokenHolds;
-        await follow(context, { space, scanId: scan.scan_id, folder, afterRow }, reply.raw, holds);
+      const from = readLastEventId(request.headers['last-event-id']);
+      const { scan_id } = request.params;
+      const leaving = new AbortController();
+      reply.raw.once('close', () => leaving.abort());
+      const signal = AbortSignal.any([leaving.signal, context.closing]);
+      const records = new ScanRecords(context, request.space, { headers: request.headers });
+      const followed = await records.follow(scan_id, from, signal);
+      try {
+        await sendRecord(context, request, reply, followed, leaving);
+      } finally {
+        followed.close();
       }
-      reply.raw.end();
       return reply;
     },
   });
 }
 
-/** @throws PortolanError `invalid_request` for an invalid event id */
-function readLastEventId(text: string | undefined): number {
-  if (text === undefined || text === '') return 0;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  const reason = 'must be the id of an event';
-  throw invalidRequest(`Last-Event-ID ${reason}`, [{ field: 'Last-Event-ID', reason }]);
-}
-
-function openStream(reply: FastifyReply): void {
-  reply.hijack();
-  reply.raw.writeHead(200, {
-    ...(reply.getHeaders() as OutgoingHttpHeaders),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'x-accel-buffering': 'no',
-  });
-  reply.raw.flushHeaders();
-}
-
-interface Followed {
-  space: TenantContext;
-  scanId: string;
-  folder: ScanFolder;
-  afterRow: number;
-}
-
-async function follow(
+async function sendRecord(
   context: RouteContext,
-  { space, scanId, folder, afterRow }: Followed,
-  response: ServerResponse,
-  tokenHolds: (() => Promise<boolean>) | null,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { events }: FollowedRecord,
+  leaving: AbortController,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  // Disconnected during the lookup: there will be no further event about it.
-  if (response.destroyed) return;
-  const signal = AbortSignal.any([gone.signal, context.closing]);
-  const heartbeat = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(': alive\n\n');
-  }, heartbeatMs);
-  const tokenLook = setInterval(() => {
-    void tokenHolds?.().then((holds) => holds || gone.abort());
-  }, tokenCheckMs);
-  const source = context.feeds.follow(space, scanId, folder);
+  const stream = new EventStream(request, reply, heartbeat);
+  stream.gone.addEventListener('abort', () => leaving.abort());
   try {
-    for await (const event of watchScan(source, afterRow, signal)) {
-      if (!response.write(eventText(event))) await drained(response, signal);
-      if (signal.aborted) return;
-    }
+    const isAwaited = request.method !== 'HEAD' && !stream.gone.aborted;
+    if (isAwaited) await stream.send(events, context.closing);
   } catch (err) {
-    if (!signal.aborted) {
-      const fields = await space.store.scans.logFieldsOf(scanId).catch(() => scanLogFields(scanId, null));
-      context.log.error({ err, ...fields }, 'event stream failed');
-    }
+    if (!stream.gone.aborted && !context.closing.aborted) await logFailure(context, request, err);
   } finally {
-    source.close();
-    clearInterval(heartbeat);
-    clearInterval(tokenLook);
+    stream.end();
   }
 }
 
-function eventText({ event, id, data }: ScanEvent): string {
-  const number = id === undefined ? '' : `id: ${id}\n`;
-  return `event: ${event}\n${number}data: ${data}\n\n`;
+async function logFailure({ log }: RouteContext, request: FastifyRequest, err: unknown): Promise<void> {
+  const { scan_id } = request.params as { scan_id: string };
+  const { scans } = request.space.store;
+  const fields = await scans.logFieldsOf(scan_id).catch(() => scanLogFields(scan_id, null));
+  log.error({ err, ...fields }, 'event stream failed');
 }
 
-/** Resolves when the client has received pending data, or has disconnected. */
-async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  if (signal.aborted || response.destroyed) return;
-  await once(response, 'drain', { signal }).catch(() => undefined);
+/** @throws PortolanError `invalid_request` for an invalid event id */
+function readLastEventId(text: string | undefined): RecordPosition {
+  if (text === undefined || text === '') return 0;
+  if (text === 'end') return text;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const reason = 'must be the id of an event';
+  throw invalidRequest(`Last-Event-ID ${reason}`, [{ field: 'Last-Event-ID', reason }]);
 }

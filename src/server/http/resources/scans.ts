@@ -10,6 +10,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { submitScan } from '../../../actions/scans/submit-scan.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import type { Scan } from '../../../domain/scan.ts';
+import { withoutHistory } from '../../../domain/scan-progress.ts';
 import { scanSorts } from '../../../store/scans/scan-filter.ts';
 import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
@@ -114,7 +115,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
       );
       reply.header('link', linkHeader(publicAddress(server, '/api/v1/scans'), request.query, list));
       const { scans, ...place } = list;
-      const texts = await mapInTurns(scans, (scan) => scanText(workers.freshen(scan)));
+      const texts = await mapInTurns(scans, (scan) => scanText(withoutHistory(workers.freshen(scan))));
       return sendData(request, reply, `{"scans":[${texts.join(',')}],${JSON.stringify(place).slice(1)}`);
     },
   });
@@ -184,7 +185,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
       response: { 200: enveloped(scanSchema) },
     },
     handler: async (request) => {
-      const scan = await pauseScan({ workers, ...request.space }, request.params.scan_id);
+      const scan = await pauseScan({ workers, ...request.space }, request.params.scan_id, request.tokenId);
       return envelope(request, workers.freshen(scan));
     },
   });

@@ -64,6 +64,7 @@ const names: Record<string, readonly [operationId: string, group: keyof typeof o
   'GET /api/v1/workers': ['listWorkers', 'health'],
   'GET /api/v1/alerts': ['listAlerts', 'health'],
   'POST /api/v1/notifications/test': ['testNotificationChannel', 'health'],
+  'GET /api/v1/events': ['followService', 'health'],
   'GET /api/v1/health': ['getHealth', 'health'],
   'GET /health': ['isAlive', 'health'],
   'GET /livez': ['isLive', 'health'],

@@ -42,10 +42,42 @@ const progressSchema = Type.Object(
     hosts_done: Type.Number(),
     hosts_total: Type.Number(),
     paused: Type.Boolean(),
+    paused_by: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'ID of the token that paused the scan',
+    }),
+    paused_at: nullableText,
+    interrupted: Type.Boolean({ description: 'running, but no process runs it now' }),
     rate: Type.Number({ description: 'current packets per second' }),
+    rate_limit: Type.Number({ description: 'most packets per second now; 0 while no process runs the scan' }),
     eta_seconds: nullableNumber,
+    eta_basis: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'what eta_seconds was computed from, in words',
+    }),
+    tried: Type.Number({ minimum: 0, description: 'ports or hosts that were tried' }),
+    not_tried: Type.Number({ minimum: 0, description: 'those that are known and not yet tried' }),
+    unit: Type.Enum(['ports', 'hosts'], { description: 'of tried and not_tried' }),
+    slowest_stage: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'instance_id of the running stage that the others wait for',
+    }),
+    finishing: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'what remains once no packets are left to send',
+    }),
     resumes: countSchema,
     shards: Type.Object({ total: countSchema, done: countSchema, running: countSchema }),
+    rate_history: Type.Optional(
+      Type.Object(
+        {
+          interval_seconds: Type.Number(),
+          from: Type.String({ format: 'date-time' }),
+          values: Type.Array(Type.Number()),
+        },
+        { description: 'mean packets per second of successive intervals, at most 240; not in lists' },
+      ),
+    ),
   },
   { title: 'ScanProgress' },
 );
@@ -60,6 +92,11 @@ const stageSchema = Type.Object(
     completed_at: nullableText,
     items_in: countSchema,
     items_out: countSchema,
+    depends_on: Type.Array(Type.String(), { description: 'instances that it waits for' }),
+    items_in_per_second: Type.Number({ minimum: 0, description: 'mean of the last 5 s' }),
+    items_out_per_second: Type.Number({ minimum: 0 }),
+    done: Type.Optional(Type.Number({ minimum: 0, description: 'work done, where the total is known' })),
+    total: Type.Optional(Type.Number({ minimum: 0 })),
     error: nullableText,
     coverage: Type.Optional(portCounts),
     method: Type.Optional(

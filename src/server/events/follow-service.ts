@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TokenScope } from '../../actions/access/verify-token.ts';
+import type { RecordReader } from '../../actions/scans/record-reader.ts';
+import type { ScanEvent } from '../../actions/scans/watch-scan.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { mergedEvents } from './merge-events.ts';
+import { permitted, type ServiceFeed } from './service-feed.ts';
+import { type FollowedScan, positionText, type StreamPosition } from './stream-position.ts';
+
+/** Retry interval while the server that has a record is away, milliseconds. */
+const retryMs = 2000;
+
+/** An event of a stream; `data` is JSON text on one line. */
+export interface StreamEvent {
+  event: string;
+  data: string;
+  /** Place to resume after; null = that of the last event with one. */
+  id: string | null;
+}
+
+export interface ServiceReader {
+  /** Joined until the stream ends. */
+  feed: ServiceFeed;
+  /** Of the last received event; null for a new reader. */
+  position: StreamPosition | null;
+  scans: readonly FollowedScan[];
+  records: RecordReader;
+  /** Whether the token has a scope. */
+  holds: (scope: TokenScope) => boolean;
+  /** Data of the first event. */
+  hello: object;
+  /** Aborted when the reader leaves. */
+  gone: AbortSignal;
+  /** Aborted when the server closes: the last events of the service are still sent. */
+  closing: AbortSignal;
+}
+
+/** An event and how far its source is with it. */
+interface SourceEvent {
+  event: string;
+  data: string;
+  sequence?: number;
+  row?: { scanId: string; row: number };
+}
+
+/** Events of the service and of the followed scans, from the position of the reader on, until it leaves. */
+export async function* followService(reader: ServiceReader): AsyncGenerator<StreamEvent> {
+  const { feed, position, scans, hello, gone } = reader;
+  const { epoch, last } = feed.ring;
+  const isHere = position?.epoch === epoch && feed.ring.after(position.sequence) !== null;
+  const sequence = isHere ? position.sequence : last;
+  const rows = new Map(scans.flatMap(({ scanId, from }) => (from === 'end' ? [] : [[scanId, from]])));
+  const place: StreamPosition = { epoch, sequence, rows };
+  yield { event: 'hello', data: JSON.stringify({ ...hello, epoch }), id: positionText(place) };
+  if (position !== null && !isHere) yield resetOf('position_lost');
+  const stop = new AbortController();
+  if (gone.aborted) return;
+  gone.addEventListener('abort', () => stop.abort(), { signal: stop.signal });
+  const sources = [
+    serviceEvents(reader, sequence, stop),
+    ...scans.map((scan) => recordEvents(scan, reader.records, stop.signal)),
+  ];
+  for await (const { event, data, sequence: reached, row } of mergedEvents(sources, stop)) {
+    if (reached !== undefined) place.sequence = reached;
+    if (row) place.rows.set(row.scanId, row.row);
+    yield { event, data, id: reached === undefined && !row ? null : positionText(place) };
+  }
+}
+
+function resetOf(reason: string): StreamEvent {
+  return { event: 'reset', data: JSON.stringify({ reason }), id: null };
+}
+
+/** Ends the whole stream with it. */
+async function* serviceEvents(
+  { feed, holds, closing }: ServiceReader,
+  from: number,
+  stop: AbortController,
+): AsyncGenerator<SourceEvent> {
+  let sequence = from;
+  let version = 0;
+  const signal = AbortSignal.any([stop.signal, closing]);
+  try {
+    while (!stop.signal.aborted) {
+      const isLast = closing.aborted;
+      const seen = feed.changes;
+      const events = feed.ring.after(sequence);
+      // Before anything is sent: events that come meanwhile are read next.
+      sequence = feed.ring.last;
+      if (events === null) yield { ...resetOf('too_slow'), sequence };
+      for (const event of permitted(events ?? [], holds)) yield event;
+      const latest = feed.latestAfter(version);
+      if (isLast) return;
+      if (latest) {
+        version = latest.version;
+        yield { event: latest.event, data: latest.data };
+      } else await feed.changed(seen, signal);
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+/** Events of a scan, also over an outage of the server that has its record. */
+async function* recordEvents(
+  { scanId, from }: FollowedScan,
+  records: RecordReader,
+  signal: AbortSignal,
+): AsyncGenerator<SourceEvent> {
+  let reached = from;
+  while (!signal.aborted) {
+    try {
+      const followed = await records.follow(scanId, reached, signal);
+      try {
+        for await (const event of followed.events) {
+          reached = event.id ?? reached;
+          yield sourceEventOf(scanId, event);
+        }
+      } finally {
+        followed.close();
+      }
+      // It has ended, or was deleted, which the service reports.
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      const code = error instanceof PortolanError ? error.code : null;
+      if (code === 'not_found') {
+        yield { event: 'scan_deleted', data: JSON.stringify({ scan_id: scanId }) };
+        return;
+      }
+      if (code !== 'unavailable') throw error;
+    }
+    await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** The row of an event names its scan, like all other events of scans. */
+function sourceEventOf(scanId: string, { event, id, data }: ScanEvent): SourceEvent {
+  const named = data.startsWith('{"scan_id":')
+    ? data
+    : `{"scan_id":${JSON.stringify(scanId)},${data.slice(1)}`;
+  return { event, data: named, ...(id !== undefined && { row: { scanId, row: id } }) };
+}

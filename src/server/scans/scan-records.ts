@@ -1,0 +1,59 @@
+import type { FollowedRecord, RecordReader } from '../../actions/scans/record-reader.ts';
+import { showScan } from '../../actions/scans/show-scan.ts';
+import { type RecordPosition, type ScanEvent, watchScan } from '../../actions/scans/watch-scan.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import type { TenantContext } from '../access/tenants.ts';
+import type { RouteContext } from '../context.ts';
+import { callOwner, type ForwardedClient, forwardEvents } from '../shards/call-owner.ts';
+
+/** Records of the scans that a client may read. */
+export class ScanRecords implements RecordReader {
+  readonly #context: Pick<RouteContext, 'feeds' | 'shards'>;
+  readonly #space: TenantContext;
+  readonly #head: ForwardedClient['head'];
+
+  /** @param head of the request: the owner of a scan accepts the same token */
+  constructor(
+    context: Pick<RouteContext, 'feeds' | 'shards'>,
+    space: TenantContext,
+    head: ForwardedClient['head'],
+  ) {
+    this.#context = context;
+    this.#space = space;
+    this.#head = head;
+  }
+
+  async follow(scanId: string, from: RecordPosition, signal: AbortSignal): Promise<FollowedRecord> {
+    const scan = await showScan(this.#space.store, scanId);
+    const url = `/api/v1/scans/${scan.scan_id}/events`;
+    const position = { 'last-event-id': String(from) };
+    const client = { head: this.#head, signal };
+    const remote = await callOwner(this.#context, client, scan.scan_id, 'GET', url, position);
+    if (remote) {
+      // A body that is being read is canceled by its reader.
+      const close = () => void remote.body?.cancel().catch(() => undefined);
+      return { events: this.#remoteEvents(scan.scan_id, remote, signal), close };
+    }
+    const { folder, release } = await this.#space.holdFolder(scan);
+    const source = this.#context.feeds.follow(this.#space, scan.scan_id, folder);
+    let isOpen = true;
+    return {
+      events: watchScan(source, from, signal),
+      close: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        source.close();
+        release();
+      },
+    };
+  }
+
+  async *#remoteEvents(scanId: string, response: Response, signal: AbortSignal): AsyncGenerator<ScanEvent> {
+    for await (const event of forwardEvents(response)) {
+      yield event;
+      if (event.event === 'end') return;
+    }
+    if (signal.aborted || (await this.#space.store.scans.get(scanId)) === null) return;
+    throw new PortolanError('unavailable', 'The server that has the scan closed the stream.');
+  }
+}

@@ -1,0 +1,52 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from '../schema/tables.ts';
+import { inView, type TenantView } from '../tenant-view.ts';
+
+/** A deleted scan. */
+export interface ScanRemoval {
+  scanId: string;
+  /** By the clock of the database, epoch milliseconds. */
+  removedAt: number;
+}
+
+/** More at once are reported incompletely. */
+const maxRemovals = 100_000;
+
+/** Scans that were deleted lately, by any process. */
+export class ScanRemovalTable {
+  readonly #db: Kysely<Tables>;
+  readonly #view: TenantView;
+
+  /** @param view tenant whose scans are visible */
+  constructor(db: Kysely<Tables>, view: TenantView) {
+    this.#db = db;
+    this.#view = view;
+  }
+
+  /** Removals from a time on. @param from epoch milliseconds */
+  async from(from: number): Promise<ScanRemoval[]> {
+    const rows = await this.#db
+      .selectFrom('scan_removals')
+      .select(['scan_id', 'removed_at'])
+      .where('removed_at', '>=', from)
+      .where(inView(this.#view))
+      .orderBy('removed_at')
+      .limit(maxRemovals)
+      .execute();
+    return rows.map(({ scan_id, removed_at }) => ({ scanId: scan_id, removedAt: Number(removed_at) }));
+  }
+
+  /** Time of the newest one of all tenants; 0 without any. */
+  async newest(): Promise<number> {
+    const row = await this.#db
+      .selectFrom('scan_removals')
+      .select((e) => e.fn.max('removed_at').as('newest'))
+      .executeTakeFirst();
+    return Number(row?.newest ?? 0);
+  }
+
+  /** @param time epoch milliseconds */
+  async deleteBefore(time: number): Promise<void> {
+    await this.#db.deleteFrom('scan_removals').where('removed_at', '<', time).execute();
+  }
+}
