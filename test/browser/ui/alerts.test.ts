@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canRun, looks, type OpenOptions, UiBrowser, type UiPage } from './ui-page.ts';
+import { UiService } from './ui-service.ts';
+
+const rules = `
+- {name: always, condition: queue_length >= 0, action: slack, message: "It <b>always</b> fires"}
+- {name: never, condition: queue_length > 1000000, action: slack, for: 5m}
+`;
+
+describe.runIf(canRun('alerts'))('the alerts', () => {
+  let browser: UiBrowser;
+  let service: UiService;
+  let receiver: Server;
+  let folder: string;
+  let admin: string;
+  /** Bodies that the channel received. */
+  const received: string[] = [];
+  const pages: UiPage[] = [];
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'portolan-alerts-'));
+    writeFileSync(join(folder, 'alerts.yaml'), rules);
+    receiver = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (text: string) => received.push(text));
+      request.on('end', () => response.end('ok'));
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const { port } = receiver.address() as AddressInfo;
+    browser = await UiBrowser.launch();
+    service = await UiService.start({
+      auth: true,
+      env: {
+        SERVICE_ALERTS: join(folder, 'alerts.yaml'),
+        SERVICE_ALERTS__INTERVAL: '1s',
+        SERVICE_NOTIFICATIONS__SLACK__WEBHOOK_URL: `http://127.0.0.1:${port}/hook`,
+        SERVICE_NOTIFICATIONS__DEFAULT_CHANNELS: 'slack://default',
+      },
+    });
+    admin = await service.token('admin');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.dispose();
+    receiver?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function visit(path: string, options: OpenOptions = {}): Promise<UiPage> {
+    for (const old of pages.splice(0)) await old.close();
+    const ui = await browser.open(service, path, { token: admin, ...options });
+    pages.push(ui);
+    await expect.poll(() => ui.page.locator('h1').first().textContent()).toBe('Alerts');
+    return ui;
+  }
+  const rowOf = (ui: UiPage, name: string) => ui.page.getByRole('row').filter({ hasText: name });
+
+  describe.each(looks)('at $width px, $theme', (look) => {
+    it('show which rules fire', async () => {
+      const ui = await visit('/alerts', look);
+      await ui.page.getByText('1 of 2 alerts is firing.').waitFor();
+      await expect.poll(() => rowOf(ui, 'always').textContent()).toContain('Firing');
+      await expect.poll(() => rowOf(ui, 'never').textContent()).toContain('Quiet');
+      await ui.picture('alerts');
+      await ui.expectGood();
+      await rowOf(ui, 'always').click();
+      await ui.page.getByText('It <b>always</b> fires').waitFor();
+      await ui.picture('alerts-open', { fullPage: false });
+      await ui.expectGood();
+    });
+
+    it('show the channels', async () => {
+      const ui = await visit('/alerts/channels', look);
+      await ui.page.getByText('every scan that names none').waitFor();
+      await ui.picture('alerts-channels');
+      await ui.expectGood();
+    });
+  });
+
+  it('send a test message by keys, and say how it ended', async () => {
+    const ui = await visit('/alerts/channels');
+    ui.keyboardOnly();
+    const before = received.length;
+    await ui.choose(ui.page.getByRole('button', { name: 'Send test message' }).first());
+    await ui.page.getByText('Delivered').waitFor();
+    expect(received.slice(before).join('')).toContain('test');
+    await ui.expectGood();
+  });
+
+  it('say why a test message did not arrive', async () => {
+    const ui = await visit('/alerts/channels');
+    const field = ui.page.getByRole('textbox', { name: 'Channel' });
+    await field.fill('webhook://nowhere');
+    await field.press('Enter');
+    await ui.page.getByText('Skipped').waitFor();
+    await ui.expectClean();
+    await field.fill('carrier pigeon');
+    await field.press('Enter');
+    await ui.page
+      .getByText(/slack:\/\/name.*email:\/\/address/)
+      .first()
+      .waitFor();
+    await ui.expectGood(/status of 400/);
+  });
+
+  it('need a scope', async () => {
+    const ui = await visit('/alerts', { token: await service.token('scan:read') });
+    await ui.page.getByText('This token may not see alerts').waitFor();
+    await ui.expectGood(/status of 403/);
+  });
+});
