@@ -85,7 +85,9 @@ describe.runIf(canRun('alerts'))('the alerts', () => {
     ui.keyboardOnly();
     const before = received.length;
     await ui.choose(ui.page.getByRole('button', { name: 'Send test message' }).first());
-    await ui.page.getByText('Delivered').waitFor();
+    const row = ui.page.getByRole('listitem').filter({ hasText: 'slack://default' });
+    await expect.poll(() => row.textContent()).toMatch(/Delivered|Failed|Skipped/);
+    expect(await row.textContent()).toContain('Delivered');
     expect(received.slice(before).join('')).toContain('test');
     await ui.expectGood();
   });

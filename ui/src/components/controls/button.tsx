@@ -47,36 +47,36 @@ export function Button({
     }
     onClick?.(event);
   };
+  const tip = reasonBeside ? undefined : (reason ?? (alone ? label : undefined));
   const button = (
-    <button
-      {...rest}
-      type={type}
-      className={`${buttonLook({ variant, size, alone, off })} ${className}`}
-      aria-label={label}
-      aria-disabled={off || undefined}
-      aria-busy={pending || undefined}
-      aria-describedby={reason === null ? rest['aria-describedby'] : id}
-      onClick={press}
-    >
-      {icon === undefined ? null : <Icon name={icon} size={size === 'small' ? 14 : 16} />}
-      {children}
-      {reason === null || reasonBeside ? null : (
-        <span id={id} hidden>
-          {reason}
-        </span>
-      )}
-    </button>
+    <Tooltip text={tip} isOff={tip === undefined}>
+      <button
+        {...rest}
+        type={type}
+        className={`${buttonLook({ variant, size, alone, off })} ${className}`}
+        aria-label={label}
+        aria-disabled={off || undefined}
+        aria-busy={pending || undefined}
+        aria-describedby={reason === null ? rest['aria-describedby'] : id}
+        onClick={press}
+      >
+        {icon === undefined ? null : <Icon name={icon} size={size === 'small' ? 14 : 16} />}
+        {children}
+        {reason === null || reasonBeside ? null : (
+          <span id={id} hidden>
+            {reason}
+          </span>
+        )}
+      </button>
+    </Tooltip>
   );
-  if (reason !== null && reasonBeside) {
-    return (
-      <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-1">
-        {button}
-        <span id={id} className="text-size-12 text-text-3">
-          {reason}
-        </span>
+  if (!reasonBeside) return button;
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-1">
+      {button}
+      <span id={id} className="text-size-12 text-text-3">
+        {reason}
       </span>
-    );
-  }
-  const tip = reason ?? (alone ? label : undefined);
-  return tip === undefined ? button : <Tooltip text={tip}>{button}</Tooltip>;
+    </span>
+  );
 }

@@ -4,15 +4,17 @@ import type { ReactElement, ReactNode } from 'react';
 export interface TooltipProps {
   /** Never the only place of what must be known: touch screens show it on press alone. */
   text: ReactNode;
+  /** Shows nothing. Leaving the tooltip away instead would make a new element of its child, which loses the focus. */
+  isOff?: boolean;
   /** One element that can be focused. */
   children: ReactElement;
   side?: 'top' | 'bottom' | 'left' | 'right';
 }
 
 /** Text on hover and focus. */
-export function Tooltip({ text, children, side = 'top' }: TooltipProps): ReactNode {
+export function Tooltip({ text, isOff = false, children, side = 'top' }: TooltipProps): ReactNode {
   return (
-    <BaseTooltip.Root>
+    <BaseTooltip.Root disabled={isOff}>
       <BaseTooltip.Trigger render={children} delay={400} closeOnClick={false} />
       <BaseTooltip.Portal>
         <BaseTooltip.Positioner side={side} sideOffset={6} collisionPadding={8} className="z-(--z-tooltip)">

@@ -6,8 +6,9 @@ import { useCan } from '../../session/session.ts';
  * @param scopes any one of them is enough
  */
 export function useLack(...scopes: string[]): string | null {
-  const { state } = useLive();
+  const { state, lastByteAt } = useLive();
   const may = useCan(...scopes);
   if (!may) return `Needs the scope ${scopes.join(' or ')}`;
-  return state === 'offline' ? 'No connection to the server' : null;
+  // Where something between here and the server lets no stream through, requests may work all the same.
+  return state === 'offline' && lastByteAt !== null ? 'No connection to the server' : null;
 }
