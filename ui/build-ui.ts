@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -89,7 +89,7 @@ function textOf(file: string): string | null {
   }
 }
 
-/** Leaves `x.js.br` and `x.js.gz` beside `x.js`, where that is worth it. */
+/** Leaves `x.js.br` and `x.js.gz` in place of `x.js`, where that is worth it: three forms would double the program's size. */
 async function compressAll(folder: string): Promise<void> {
   const names = readdirSync(folder).filter((name) => /\.(?:js|css|svg|json)$/.test(name));
   await Promise.all(names.map((name) => compress(join(folder, name))));
@@ -101,4 +101,5 @@ async function compress(file: string): Promise<void> {
   const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
   await writeFile(`${file}.br`, await promisify(brotliCompress)(content, { params }));
   await writeFile(`${file}.gz`, await promisify(gzip)(content, { level: 9 }));
+  await rm(file);
 }

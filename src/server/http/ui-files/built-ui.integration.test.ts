@@ -20,7 +20,6 @@ writeFileSync(
   `<meta name="portolan-ui" content="./" /><meta name="portolan-api" content="./api" />
 <script type="module" src="./assets/index-a1b2.js"></script>`,
 );
-writeFileSync(join(folder, 'assets', 'index-a1b2.js'), script);
 writeFileSync(join(folder, 'assets', 'index-a1b2.js.br'), brotliCompressSync(script));
 writeFileSync(join(folder, 'assets', 'index-a1b2.js.gz'), gzipSync(script));
 writeFileSync(join(folder, 'assets', 'small-c3.css'), 'p {}');
@@ -110,7 +109,7 @@ describe('the built UI', () => {
     for (const url of ['/ui/', '/ui/assets/index-a1b2.js']) {
       const { statusCode, body, headers } = await app.inject({ method: 'HEAD', url });
       expect([url, statusCode, body]).toEqual([url, 200, '']);
-      expect(Number(headers['content-length'])).toBeGreaterThan(100);
+      expect(headers['content-type']).toMatch(/^text\/(?:html|javascript); charset=utf-8$/);
     }
   });
 

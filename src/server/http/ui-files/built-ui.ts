@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageHeaders } from '../page-headers.ts';
 import { acceptedEncodings, type Encoding, encodings } from './accepted-encoding.ts';
@@ -51,7 +54,7 @@ export class BuiltUi {
   ): Promise<FastifyReply> {
     // A build replaces the folder while the server runs.
     const root = await realpath(this.#folder).catch(() => null);
-    const file = root && (await findFile(root, segments));
+    const file = root && ((await findFile(root, segments)) ?? (await findCompressed(root, segments)));
     if (root === null || file === null) {
       if (isPagePath(segments)) return sendNotice(reply, notBuilt);
       throw noSuchFile();
@@ -80,6 +83,12 @@ export function sendNotice(reply: FastifyReply, notice: PageNotice): FastifyRepl
   return reply.code(notice.status).headers(noticeHeaders).send(noticePage(notice));
 }
 
+/** The build leaves larger files in their compressed forms only. @returns the path without the end of the form */
+async function findCompressed(root: string, segments: readonly string[]): Promise<string | null> {
+  const compressed = [...segments.slice(0, -1), `${segments.at(-1)}${encodings.gzip}`];
+  return (await findFile(root, compressed))?.slice(0, -encodings.gzip.length) ?? null;
+}
+
 /** Compressed at the build, so that no request costs time of the processor. */
 async function sendAsset(
   request: FastifyRequest,
@@ -88,15 +97,24 @@ async function sendAsset(
   file: string,
 ): Promise<FastifyReply> {
   const encoding = await bestEncoding(request, root, file);
-  const ending = encoding === null ? '' : encodings[encoding];
   reply
     .headers(fileHeaders)
     .header('cache-control', file.startsWith(hashedFolder) ? cached : 'no-cache')
     .header('vary', 'accept-encoding')
     .type(typeOf(file));
-  if (encoding !== null) reply.header('content-encoding', encoding);
   const options = { cacheControl: false, acceptRanges: false, index: false as const, contentType: false };
-  return reply.sendFile(`${file}${ending}`, root, options);
+  if (encoding !== null) {
+    reply.header('content-encoding', encoding);
+    return reply.sendFile(`${file}${encodings[encoding]}`, root, options);
+  }
+  if (await findFile(root, file.split('/'))) return reply.sendFile(file, root, options);
+  return reply.send(unpacked(join(root, `${file}${encodings.gzip}`)));
+}
+
+/** For clients that accept no compression: browsers do. */
+function unpacked(file: string) {
+  // An error ends the response; there is nothing else to do about it.
+  return pipeline(createReadStream(file), createGunzip(), () => undefined);
 }
 
 async function bestEncoding(request: FastifyRequest, root: string, file: string): Promise<Encoding | null> {
