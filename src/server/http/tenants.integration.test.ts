@@ -94,6 +94,7 @@ describe("another tenant's ids", () => {
   function idRequests({ method, url }: RouteEntry, own: string) {
     const place = url.replace(/:\w+/, 'ID');
     const payload = method === 'POST' ? { payload: {} } : {};
+    if (url.endsWith('/explain')) return [{ method, url: `${place}?host=192.0.2.1`, payload }];
     if (!url.endsWith('/diff')) return [{ method, url: place, payload }];
     return [
       { method, url: `${place}?against=${own}`, payload },
