@@ -4,7 +4,7 @@
  *   server   a real server with the scan: latencies over HTTP, its resident memory with the thread of the indexes
  *   loop     the same requests within one process whose event loop is watched, while the index is built too
  */
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -21,6 +21,8 @@ const { values: flags } = parseArgs({
   options: {
     hosts: { type: 'string', default: '60000' },
     rounds: { type: 'string', default: '5' },
+    /** A workspace with such a scan, which is moved. */
+    recorded: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -223,7 +225,11 @@ const scan = largeScan();
 const server = new ServerProcess();
 try {
   const startedAt = performance.now();
-  await recordScans(server.workspace, [scan]);
+  if (flags.recorded) {
+    rmSync(server.workspace, { recursive: true });
+    renameSync(flags.recorded, server.workspace);
+    rmSync(join(server.workspace, 'cache', 'index'), { recursive: true, force: true });
+  } else await recordScans(server.workspace, [scan]);
   const { live_hosts, open_ports, vulnerabilities } = scan.facts.summary;
   const day = new Date().toISOString().slice(0, 10);
   const rows = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, rm, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Query } from '../../domain/query/query.ts';
@@ -153,16 +153,14 @@ async function finishedIndex(
   const draft = draftOf(file);
   try {
     const index = RecordIndex.create(draft, source.identity, false);
+    const { hosts, ports, findings } = source.expected;
+    index.reserve(hosts, ports, findings);
     await addAll(index, source, onRows);
-    index.save();
-    index.close();
-    await rename(draft, file);
+    index.save(draft, file);
+    return new OpenIndex(index, source);
   } finally {
     await rm(draft, { force: true });
   }
-  const stored = RecordIndex.load(file, source.identity);
-  if (!stored) throw new Error(`the index ${file} cannot be read`);
-  return new OpenIndex(stored, source);
 }
 
 function draftOf(file: string): string {

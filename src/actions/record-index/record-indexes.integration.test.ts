@@ -75,6 +75,8 @@ async function rows(q = '', more: Partial<RowsRequest> = {}): Promise<{ ports: n
   return { ports: (JSON.parse(records) as PortRow[]).map(({ port }) => port), total };
 }
 
+const eventually = { timeout: 60_000 };
+
 describe('the index of a record', () => {
   it('is built when it is absent, and used again', async () => {
     await finish([hostRow('10.0.0.1'), ...somePorts(10)]);
@@ -137,7 +139,7 @@ describe('the index of a record', () => {
     await vi.waitFor(async () => {
       expect(await rows()).toEqual({ ports: [443, 22, 80], total: 3 });
       expect(await readdir(join(dir, 'index'))).toEqual(['a.db']);
-    });
+    }, eventually);
   });
 
   it('stays when the record is packed', async () => {
@@ -195,7 +197,7 @@ describe('the index of a record', () => {
           .get() as { indexed: number; size: number };
         database.close();
         expect(indexed).toBe(size);
-      });
+      }, eventually);
     }
   });
 
@@ -218,7 +220,7 @@ describe('the index of a record', () => {
     await indexes.close();
     indexes = new RecordIndexes(workspace, 50);
     expect((await rows()).total).toBe(3);
-    await vi.waitFor(() => expect(indexes.isRunning).toBe(false));
+    await vi.waitFor(() => expect(indexes.isRunning).toBe(false), eventually);
     expect((await rows()).total).toBe(3);
   });
 

@@ -21,7 +21,7 @@ const graceMs = 2000;
 /** A thread without work ends after this, with the memory of its indexes, milliseconds. */
 const idleMs = 180_000;
 /** Of V8 in the thread; columns are outside of it. Mebibytes. */
-const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 };
 
 interface Waiting {
   resolve(response: IndexResponses[keyof IndexResponses]): void;

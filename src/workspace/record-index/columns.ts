@@ -2,9 +2,15 @@
 
 type Bytes = Uint8Array<ArrayBuffer>;
 type Integers = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
-type Values = Integers | Float64Array<ArrayBuffer>;
+type Values = Integers | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
-const kinds = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
+const kinds = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  f32: Float32Array,
+  f64: Float64Array,
+} as const;
 export type ColumnKind = keyof typeof kinds;
 
 /** A column as it is stored. */
@@ -19,14 +25,15 @@ function made(kind: ColumnKind, length: number): Values {
   return new kinds[kind](length) as Values;
 }
 
-/** Copied: the bytes of a database are not aligned. */
 function restored(kind: ColumnKind, bytes: Uint8Array): Values {
-  const copy = new Uint8Array(bytes);
-  return new kinds[kind](copy.buffer) as Values;
+  const { BYTES_PER_ELEMENT: size } = kinds[kind];
+  // Only aligned bytes can be used in place.
+  const own = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
+  return new kinds[kind](own.buffer as ArrayBuffer, own.byteOffset, own.byteLength / size) as Values;
 }
 
 function bytesOf(values: Values, length: number): Bytes {
-  return new Uint8Array(values.buffer, 0, length * values.BYTES_PER_ELEMENT);
+  return new Uint8Array(values.buffer, values.byteOffset, length * values.BYTES_PER_ELEMENT);
 }
 
 /** Growth keeps copying linear and the unused rest small. */
@@ -54,16 +61,20 @@ export class NumberColumn {
   }
 
   set(index: number, value: number): void {
-    if (index >= this.#values.length) {
-      const larger = made(this.kind, grownLength(index + 1));
-      larger.set(this.#values as never);
-      this.#values = larger;
-    }
+    if (index >= this.#values.length) this.reserve(grownLength(index + 1));
     this.#values[index] = value;
   }
 
+  /** Makes room for so many values. */
+  reserve(length: number): void {
+    if (length <= this.#values.length) return;
+    const larger = made(this.kind, length);
+    larger.set(this.#values as never);
+    this.#values = larger;
+  }
+
   store(length: number): StoredColumn {
-    this.set(Math.max(0, length - 1), this.get(Math.max(0, length - 1)));
+    this.reserve(length);
     return { kind: this.kind, bytes: bytesOf(this.#values, length), dictionary: null };
   }
 
@@ -108,6 +119,11 @@ export class TextColumn {
     this.#values[index] = code;
   }
 
+  /** Makes room for so many values. */
+  reserve(length: number): void {
+    if (length > this.#values.length) this.#convert(this.#kind, length);
+  }
+
   #codeOf(id: number): number {
     if (this.#dictionary === null || this.#codes === null) return id;
     const known = this.#codes.get(id);
@@ -140,7 +156,7 @@ export class TextColumn {
   }
 
   store(length: number): StoredColumn {
-    if (this.#values.length < length) this.#convert(this.#kind, length);
+    this.reserve(length);
     const dictionary = this.#dictionary && Uint32Array.from(this.#dictionary);
     return {
       kind: this.#kind,

@@ -344,7 +344,7 @@ function wordMarks(byWord: readonly boolean[], values: ArrayLike<number>, count:
   return marks;
 }
 
-/** NaN is absent. */
+/** NaN is absent. Scores are stored, and compared, as numbers of 32 bits. */
 function numberMarks(
   { operator, values: wanted }: QueryCondition,
   values: ArrayLike<number>,
@@ -353,8 +353,9 @@ function numberMarks(
   const marks = new Uint8Array(count);
   for (const value of wanted) {
     if (value.kind === 'numbers') {
+      const [first, last] = [Math.fround(value.first), Math.fround(value.last)];
       for (let at = 0; at < count; at++)
-        if (isInOrder(values[at] as number, operator, value.first, value.last)) marks[at] = 1;
+        if (isInOrder(values[at] as number, operator, first, last)) marks[at] = 1;
     } else {
       const absent = value.kind === 'none';
       for (let at = 0; at < count; at++) if (Number.isNaN(values[at]) === absent) marks[at] = 1;

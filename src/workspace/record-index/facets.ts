@@ -134,7 +134,7 @@ function elementsOf(counts: Uint32Array, textOf: (code: number) => string): Coun
   const found = new Map<string, number>();
   for (const [code, count] of counts.entries()) {
     if (count === 0) continue;
-    for (const value of listOfText(textOf(code))) found.set(value, (found.get(value) ?? 0) + count);
+    for (const value of new Set(listOfText(textOf(code)))) found.set(value, (found.get(value) ?? 0) + count);
   }
   const values = [...found].map(([value, count]) => ({ value, count }));
   return { values, distinct: values.length };

@@ -28,6 +28,11 @@ export class MemberTable<N extends string, T extends string> {
     yield* Object.entries<TextColumn>(this.texts);
   }
 
+  /** Makes room for so many members. */
+  reserve(count: number): void {
+    for (const [, column] of this.#columns()) column.reserve(count);
+  }
+
   save(database: DatabaseSync): void {
     const insert = database.prepare(
       'INSERT INTO columns (member, name, kind, bytes, dictionary) VALUES (?, ?, ?, ?, ?)',
@@ -55,7 +60,7 @@ export class MemberTable<N extends string, T extends string> {
   }
 }
 
-const bytesPer: Record<ColumnKind, number> = { u8: 1, u16: 2, u32: 4, f64: 8 };
+const bytesPer: Record<ColumnKind, number> = { u8: 1, u16: 2, u32: 4, f32: 4, f64: 8 };
 
 export const columnSchema = `
   CREATE TABLE members (member TEXT PRIMARY KEY, count INTEGER NOT NULL);
@@ -143,8 +148,8 @@ export function findingTable() {
       severity: 'u8',
       class: 'u8',
       kev: 'u8',
-      cvss: 'f64',
-      epss: 'f64',
+      cvss: 'f32',
+      epss: 'f32',
       seen: 'f64',
       ...place,
     },

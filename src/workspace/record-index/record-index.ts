@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { findingClasses, severities } from '../../domain/finding.ts';
 import { mergeRows } from '../../domain/merge-rows.ts';
@@ -60,8 +61,8 @@ export type ReadRow = (place: RowPlace) => ResultRow | null;
  * index of a finished record is saved in the file and loaded again; one of a growing record is not.
  */
 export class RecordIndex {
-  readonly database: DatabaseSync;
-  readonly pool: StringPool;
+  #database: DatabaseSync;
+  #pool: StringPool;
   readonly hosts = hostTable();
   readonly ports = portTable();
   readonly findings = findingTable();
@@ -84,9 +85,9 @@ export class RecordIndex {
   #lastPort = -1;
 
   private constructor(database: DatabaseSync, identity: string, growing: boolean) {
-    this.database = database;
+    this.#database = database;
     this.identity = identity;
-    this.pool = new StringPool(database);
+    this.#pool = new StringPool(database);
     this.#known = growing ? new KnownMembers() : null;
   }
 
@@ -118,6 +119,21 @@ export class RecordIndex {
     }
   }
 
+  get database(): DatabaseSync {
+    return this.#database;
+  }
+
+  get pool(): StringPool {
+    return this.#pool;
+  }
+
+  /** Makes room for as many members as a record is expected to have. */
+  reserve(hosts: number, ports: number, findings: number): void {
+    this.hosts.reserve(hosts);
+    this.ports.reserve(ports);
+    this.findings.reserve(findings);
+  }
+
   get #tables(): MemberTable<string, string>[] {
     return [this.hosts, this.ports, this.findings, this.others];
   }
@@ -126,14 +142,19 @@ export class RecordIndex {
     return this.#known !== null;
   }
 
-  /** Stores the columns: from now on the file can be loaded. */
-  save(): void {
+  /** Stores the columns and gives the file its name: from now on it can be loaded. */
+  save(draft: string, file: string): void {
     this.database.exec('BEGIN');
     for (const table of this.#tables) table.save(this.database);
     this.database
       .prepare('INSERT INTO meta (version, identity) VALUES (?, ?)')
       .run(indexVersion, this.identity);
     this.database.exec('COMMIT');
+    this.#database.close();
+    renameSync(draft, file);
+    // With the usual journal: its texts are still added to the trigrams.
+    this.#database = opened(file);
+    this.#pool = new StringPool(this.#database);
   }
 
   close(): void {
@@ -255,13 +276,13 @@ export class RecordIndex {
     const { findings, pool } = this;
     const host = this.#hostOf(row.host);
     const port = row.port === null ? 0 : this.#portOf(host, row.port, row.protocol) + 1;
-    const id = pool.intern(indexedRow(null, null, row).id);
-    const key = (port === 0 ? host * 2 : port * 2 + 1) * maxTexts + id;
-    let number = this.#known?.findings.get(key);
+    const known = this.#known?.findings;
+    const key = known === undefined ? 0 : findingKey(host, port, pool.intern(indexedRow(null, null, row).id));
+    let number = known?.get(key);
     const isKnown = number !== undefined;
     if (number === undefined) {
       number = findings.count++;
-      this.#known?.findings.set(key, number);
+      known?.set(key, number);
     }
     const merged = this.#merged('finding', number, isKnown, row, place, readRow);
     const values = indexedRow(null, null, merged);
@@ -370,6 +391,11 @@ function changedFields(row: IndexedRow): string {
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(emptyRow[name as keyof IndexedRow]),
   );
   return JSON.stringify(Object.fromEntries(changed));
+}
+
+/** Identity of a finding: its host or port (number + 1), and its ID in the pool. */
+function findingKey(host: number, port: number, id: number): number {
+  return (port === 0 ? host * 2 : port * 2 + 1) * maxTexts + id;
 }
 
 /** Longest address or name of a host, characters: that of a text of a tuple. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { mergeRows } from '../../domain/merge-rows.ts';
-import type { ResultRow } from '../../domain/result.ts';
+import type { ResultRow, SummaryRow } from '../../domain/result.ts';
 import { isCurrent, isFinished, type OpenRecord, openRecordFile } from '../record/open-record.ts';
 import {
   type Block,
@@ -31,11 +31,19 @@ export class RecordSource {
   /** Changes when the record is finished, not when it grows or is compressed. */
   readonly identity: string;
   readonly isGrowing: boolean;
+  /** Members of a finished record by its summary. */
+  readonly expected: { hosts: number; ports: number; findings: number };
   readonly #record: OpenRecord;
   readonly #path: string;
   readonly #reader: RowReader;
 
-  private constructor(record: OpenRecord, path: string, identity: string) {
+  private constructor(record: OpenRecord, path: string, identity: string, size: number) {
+    const summary = record.summaryLine === null ? null : (parseRow(record.summaryLine) as SummaryRow | null);
+    this.expected = {
+      hosts: plausible(summary?.live_hosts, size),
+      ports: plausible(summary?.open_ports, size),
+      findings: plausible(summary?.vulnerabilities, size),
+    };
     this.#record = record;
     this.#path = path;
     this.identity = identity;
@@ -48,7 +56,8 @@ export class RecordSource {
     const record = await openRecordFile(recordFiles(path));
     if (record === null) return null;
     try {
-      return new RecordSource(record, path, await identityOf(record));
+      const { size } = await record.file.stat();
+      return new RecordSource(record, path, await identityOf(record), size);
     } catch (error) {
       await record.file.close();
       throw error;
@@ -123,6 +132,16 @@ export class RecordSource {
     const lines = new Map(found.map(({ place, line }) => [place, line]));
     return places.map((own) => mergedOf(own.map((place) => parseRow(lines.get(place) ?? ''))));
   }
+}
+
+/** Bytes of a row in a packed record, at least. */
+const minRowBytes = 4;
+
+/** A count of rows that fits a file of this size, bytes; 0 for any other. */
+function plausible(count: unknown, size: number): number {
+  return Number.isSafeInteger(count) && (count as number) >= 0 && (count as number) * minRowBytes <= size
+    ? (count as number)
+    : 0;
 }
 
 function mergedOf(rows: readonly (ResultRow | null)[]): ResultRow | null {

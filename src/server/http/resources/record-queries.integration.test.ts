@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { finding, host, port, summary } from '../../../../test/result-rows.ts';
 import type { Finding } from '../../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../../domain/result.ts';
@@ -281,7 +281,7 @@ describe('an index', () => {
     expect((await get('records?type=port', id)).body.data.total).toBe(1);
     expect(await readdir(service.workspace.indexDir)).toContain(`${id}.db`);
     expect((await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${id}` })).statusCode).toBe(200);
-    await vi.waitFor(async () => expect(await readdir(service.workspace.indexDir)).not.toContain(`${id}.db`));
+    expect(await readdir(service.workspace.indexDir)).not.toContain(`${id}.db`);
     expect((await get('records?type=port', id)).status).toBe(404);
   });
 
