@@ -58,7 +58,8 @@ it('builds the index of a large scan when it has ended, and none of a small one'
     [large, 30_000],
   ] as const) {
     const record = await openRecord(service.workspace.scan(id));
-    for (let number = 1; number <= 100; number++) await record.append(port(number, { banner: 'x'.repeat(length) }));
+    for (let number = 1; number <= 100; number++)
+      await record.append(port(number, { banner: 'x'.repeat(length) }));
     await record.finish({ ...summary, scan_id: id });
   }
   keeping().scanEnded(small);

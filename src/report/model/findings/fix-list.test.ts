@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ResultRow, VulnerabilityRow } from '../../../domain/result.ts';
 import { type SyntheticScanOptions, syntheticScan } from '../../fixtures/synthetic-scan.ts';
 import { Collection } from '../collection.ts';
-import { FixList, type FindingGroup } from './fix-list.ts';
+import { type FindingGroup, FixList } from './fix-list.ts';
 import { readFinding } from './seen-finding.ts';
 
 async function rowsOf(options: SyntheticScanOptions): Promise<{ rows: ResultRow[]; collection: Collection }> {
