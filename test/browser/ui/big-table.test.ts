@@ -71,6 +71,16 @@ describe.runIf(canRun('big-table'))('a table of a million rows', () => {
     await expect.poll(activeRow).toBe(0);
     await ui.expectGood();
   });
+
+  it('adds the value of a cell to the filter by keys', async () => {
+    await ui.press('ArrowRight', 'Enter');
+    await ui.page.getByRole('menuitem', { name: 'Only this value' }).waitFor();
+    await ui.press('ArrowDown', 'Enter');
+    await expect.poll(() => ui.path).toContain('q=host%3A10.0.0.0');
+    const grid = ui.page.getByRole('grid', { name: 'Services' });
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe(String(size.portsPerHost + 1));
+    await ui.expectGood();
+  });
 });
 
 const findScroller = `

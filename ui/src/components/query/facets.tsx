@@ -4,7 +4,7 @@ import { isSeverity } from '../../format/words.ts';
 import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import { SeverityMark } from '../marks/severity-mark.tsx';
-import { useIsPhone } from '../table/use-is-phone.ts';
+import { useIsNarrow } from '../table/use-is-phone.ts';
 import { facetHead, facetValueText } from './facet-words.ts';
 import { clickValue, excludeValue, markOf } from './query-edit.ts';
 import type { FacetsProps } from './query-props.ts';
@@ -17,15 +17,15 @@ const manyValues = 100;
 
 /**
  * Values of fields with their counts. A click adds a value to the query or takes it back, Alt-click excludes it. A
- * sheet behind a button on phones.
+ * sheet behind a button where no room is beside the table.
  */
 export function Facets(props: FacetsProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
-  const isPhone = useIsPhone();
-  if (!isPhone) return <FacetList {...props} />;
+  const isNarrow = useIsNarrow();
+  if (!isNarrow) return <FacetList {...props} />;
   return (
     <>
-      <Button icon="filter" size="touch" onClick={() => setOpen(true)}>
+      <Button icon="filter" onClick={() => setOpen(true)}>
         Filter by value
       </Button>
       {isOpen && (

@@ -10,30 +10,37 @@ import { clickValue, excludeValue, type FieldValue, markOf } from './query-edit.
 import type { ValueMenuProps } from './query-props.ts';
 
 /**
- * A value that can be added to the filter, excluded from it, or copied. Tables hold hundreds of them: the menu
- * itself exists only while it is open.
+ * A value that can be added to the filter, excluded from it, or copied: by the button behind it, which shows as the
+ * pointer or the focus is there, so that a press on the value itself still opens its row. Tables hold hundreds of
+ * them: the menu exists only while it is open.
  */
 export function ValueMenu({ field, value, param = 'q', children }: ValueMenuProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
+  const shown = facetValueText(field, value);
   return (
-    <>
+    <span className="group/value inline-flex min-w-0 max-w-full items-center">
+      <span className="min-w-0 truncate">{children ?? <TargetText text={shown} />}</span>
       <button
         ref={button}
         type="button"
         aria-haspopup="menu"
         aria-expanded={isOpen}
-        className="max-w-full truncate rounded-s text-left decoration-text-3 decoration-dotted underline-offset-2 hover:underline"
+        aria-label={`Filter by ${facetHead(field).toLowerCase()} ${shown.slice(0, maxNamed)}`}
+        className={`flex size-6 shrink-0 items-center justify-center rounded-s text-text-3 hover:bg-surface-3 hover:text-text-1 focus-visible:opacity-100 group-hover/row:opacity-100 group-hover/value:opacity-100 pointer-coarse:opacity-100 ${isOpen ? '' : 'opacity-0'}`}
         onClick={() => setOpen(true)}
       >
-        {children ?? <TargetText text={facetValueText(field, value)} />}
+        <Icon name="filter" size={14} />
       </button>
       {isOpen && (
         <OpenMenu field={field} value={value} param={param} anchor={button} onClose={() => setOpen(false)} />
       )}
-    </>
+    </span>
   );
 }
+
+/** Characters of a value in the name of its button. */
+const maxNamed = 60;
 
 interface OpenProps {
   field: string;

@@ -51,7 +51,7 @@ function PlainRow<Row>(props: Props<Row>) {
       aria-selected={hasChecks ? isSelected : undefined}
       aria-current={isOpen || undefined}
       aria-busy={row === undefined || undefined}
-      className={`${top === null ? 'relative' : 'absolute'} inset-x-0 grid items-center gap-x-3 border-b border-line-subtle px-2 outline-focus focus-visible:outline-2 focus-visible:-outline-offset-2 ${
+      className={`${top === null ? 'relative' : 'absolute'} group/row inset-x-0 grid items-center gap-x-3 border-b border-line-subtle px-2 outline-focus focus-visible:outline-2 focus-visible:-outline-offset-2 ${
         props.phoneRow === undefined ? 'grid-cols-(--columns)' : 'grid-cols-1'
       } ${canOpen ? 'cursor-pointer' : ''} ${ground} ${isOpen ? 'shadow-[inset_2px_0_0_var(--accent)]' : ''}`}
       style={{ height, top: top ?? undefined }}

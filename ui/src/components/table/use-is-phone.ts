@@ -1,15 +1,23 @@
-import { useSyncExternalStore } from 'react';
+import { useCallback, useSyncExternalStore } from 'react';
 
-/** Below it rows have two lines and drawers are pages; as `--breakpoint-tablet`. */
-const phone = '(max-width: 719px)';
-
-/** Whether the window is as narrow as a phone. */
+/** Whether the window is as narrow as a phone: rows have two lines, drawers are pages; below `--breakpoint-tablet`. */
 export function useIsPhone(): boolean {
-  return useSyncExternalStore(subscribe, () => window.matchMedia(phone).matches);
+  return useMedia('(max-width: 719px)');
 }
 
-function subscribe(listener: () => void): () => void {
-  const query = window.matchMedia(phone);
-  query.addEventListener('change', listener);
-  return () => query.removeEventListener('change', listener);
+/** Whether there is no room for something beside a table; below `--breakpoint-desk`. */
+export function useIsNarrow(): boolean {
+  return useMedia('(max-width: 1023px)');
+}
+
+function useMedia(query: string): boolean {
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const media = window.matchMedia(query);
+      media.addEventListener('change', listener);
+      return () => media.removeEventListener('change', listener);
+    },
+    [query],
+  );
+  return useSyncExternalStore(subscribe, () => window.matchMedia(query).matches);
 }

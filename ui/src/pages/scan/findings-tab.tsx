@@ -2,7 +2,9 @@ import { useMemo } from 'react';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { ValueMenu } from '../../components/query/value-menu.tsx';
 import { Failure } from '../../components/states/failure.tsx';
+import { ColumnChooser, useShownColumns } from '../../components/table/column-chooser.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import type { Column } from '../../components/table/table-props.ts';
 import { useRecordRows } from '../../components/table/use-record-rows.ts';
@@ -27,6 +29,7 @@ export default function FindingsTab() {
   const findings = useRecordRows<FindingRecord>(scanId, { type: 'vulnerability', q, sort });
   const waiting = useWaitingRows(scan, 'finding', findings.refresh);
   const columns = useMemo(findingColumns, []);
+  const chosen = useShownColumns();
   if (!scan) return null;
   if (findings.error && findings.error.reasonOf('q') === null)
     return <Failure error={findings.error} retry={findings.refresh} />;
@@ -37,11 +40,13 @@ export default function FindingsTab() {
       matches={findings.matches}
       problem={findings.error?.reasonOf('q') ?? null}
       waiting={waiting}
+      actions={<ColumnChooser columns={columns} {...chosen} />}
       facets={['severity', 'class', 'kev', 'product', 'port', 'host']}
     >
       <DataTable<FindingRecord>
         label="Findings"
         columns={columns}
+        shown={chosen.shown}
         rowAt={findings.rowAt}
         total={findings.total}
         rowKey={keyOf}
@@ -71,7 +76,11 @@ function findingColumns(): Column<FindingRecord>[] {
       priority: 0,
       sort: 'severity',
       descendingFirst: true,
-      cell: ({ vulnerability }) => <SeverityMark severity={vulnerability.severity} />,
+      cell: ({ vulnerability: { severity } }) => (
+        <ValueMenu field="severity" value={severity}>
+          <SeverityMark severity={severity} />
+        </ValueMenu>
+      ),
     },
     { id: 'title', head: 'Finding', width: 220, grow: 2, priority: 0, sort: 'title', cell: titleCell },
     {
@@ -81,7 +90,11 @@ function findingColumns(): Column<FindingRecord>[] {
       grow: 1,
       priority: 1,
       sort: 'host',
-      cell: ({ host }) => <TargetText text={host} mono cut="middle" max={39} />,
+      cell: ({ host }) => (
+        <ValueMenu field="host" value={host}>
+          <TargetText text={host} mono cut="middle" max={39} />
+        </ValueMenu>
+      ),
     },
     {
       id: 'port',
@@ -89,7 +102,11 @@ function findingColumns(): Column<FindingRecord>[] {
       width: 84,
       priority: 7,
       sort: 'port',
-      cell: (row) => <span className="mono">{portText(row)}</span>,
+      cell: (row) => (
+        <ValueMenu field="port" value={row.port}>
+          <span className="mono">{portText(row)}</span>
+        </ValueMenu>
+      ),
     },
     {
       id: 'class',
@@ -97,7 +114,14 @@ function findingColumns(): Column<FindingRecord>[] {
       width: 84,
       priority: 2,
       sort: 'class',
-      cell: ({ vulnerability }) => (vulnerability.class ? <ClassMark value={vulnerability.class} /> : '–'),
+      cell: ({ vulnerability }) =>
+        vulnerability.class ? (
+          <ValueMenu field="class" value={vulnerability.class}>
+            <ClassMark value={vulnerability.class} />
+          </ValueMenu>
+        ) : (
+          '–'
+        ),
     },
     {
       id: 'cvss',

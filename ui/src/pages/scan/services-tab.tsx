@@ -1,6 +1,8 @@
 import { useMemo } from 'react';
 import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
+import { ValueMenu } from '../../components/query/value-menu.tsx';
 import { Failure } from '../../components/states/failure.tsx';
+import { ColumnChooser, useShownColumns } from '../../components/table/column-chooser.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import type { Column } from '../../components/table/table-props.ts';
 import { useRecordRows } from '../../components/table/use-record-rows.ts';
@@ -25,6 +27,7 @@ export default function ServicesTab() {
   const ports = useRecordRows<PortRecord>(scanId, { type: 'port', q, sort });
   const waiting = useWaitingRows(scan, 'port', ports.refresh);
   const columns = useMemo(portColumns, []);
+  const chosen = useShownColumns();
   if (!scan) return null;
   if (ports.error && ports.error.reasonOf('q') === null)
     return <Failure error={ports.error} retry={ports.refresh} />;
@@ -35,11 +38,13 @@ export default function ServicesTab() {
       matches={ports.matches}
       problem={ports.error?.reasonOf('q') ?? null}
       waiting={waiting}
+      actions={<ColumnChooser columns={columns} {...chosen} />}
       facets={['service', 'port', 'product', 'version', 'state', 'severity']}
     >
       <DataTable<PortRecord>
         label="Services"
         columns={columns}
+        shown={chosen.shown}
         rowAt={ports.rowAt}
         total={ports.total}
         rowKey={keyOf}
@@ -78,7 +83,11 @@ function portColumns(): Column<PortRecord>[] {
       width: 130,
       priority: 0,
       sort: 'host',
-      cell: ({ host }) => <TargetText text={host} mono cut="middle" max={39} />,
+      cell: ({ host }) => (
+        <ValueMenu field="host" value={host}>
+          <TargetText text={host} mono cut="middle" max={39} />
+        </ValueMenu>
+      ),
     },
     {
       id: 'port',
@@ -86,7 +95,11 @@ function portColumns(): Column<PortRecord>[] {
       width: 84,
       priority: 0,
       sort: 'port',
-      cell: (row) => <span className="mono">{portText(row)}</span>,
+      cell: (row) => (
+        <ValueMenu field="port" value={row.port}>
+          <span className="mono">{portText(row)}</span>
+        </ValueMenu>
+      ),
     },
     {
       id: 'service',
@@ -94,7 +107,11 @@ function portColumns(): Column<PortRecord>[] {
       width: 90,
       priority: 3,
       sort: 'service',
-      cell: ({ service }) => <TargetText text={service?.name ?? '–'} />,
+      cell: ({ service }) => (
+        <ValueMenu field="service" value={service?.name ?? null}>
+          <TargetText text={service?.name ?? '–'} max={40} />
+        </ValueMenu>
+      ),
     },
     {
       id: 'product',
@@ -103,7 +120,11 @@ function portColumns(): Column<PortRecord>[] {
       grow: 1,
       priority: 1,
       sort: 'product',
-      cell: (row) => <ProductName record={row} />,
+      cell: (row) => (
+        <ValueMenu field="product" value={row.service?.product ?? null}>
+          <ProductName record={row} />
+        </ValueMenu>
+      ),
     },
     {
       id: 'banner',
@@ -117,7 +138,14 @@ function portColumns(): Column<PortRecord>[] {
         </span>
       ),
     },
-    { id: 'state', head: 'State', width: 70, priority: 6, sort: 'state', cell: ({ state }) => state },
+    {
+      id: 'state',
+      head: 'State',
+      width: 70,
+      priority: 6,
+      sort: 'state',
+      cell: ({ state }) => <ValueMenu field="state" value={state} />,
+    },
     {
       id: 'findings',
       head: 'Findings',

@@ -57,8 +57,8 @@ export function TableFrame({
       <p className="py-2 text-size-12" role="status">
         <Hits scan={scan} of={of} matches={matches} isFiltered={q !== ''} />
       </p>
-      <div className="grid gap-6 desk:grid-cols-[var(--facets)_minmax(0,1fr)]">
-        <div className="max-desk:hidden">
+      <div className="grid gap-x-6 gap-y-3 desk:grid-cols-[var(--facets)_minmax(0,1fr)]">
+        <div>
           <Facets
             scanId={scan.scan_id}
             q={q}
