@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canRun, looks, type OpenOptions, UiBrowser, type UiPage } from './ui-page.ts';
+import { UiService } from './ui-service.ts';
+
+/** The routes of a scan as the table of pages names them, and what each shows of the scan of `targets()`. */
+const tabs = [
+  { route: '/scans/$scanId', path: '', shows: 'Fix first' },
+  { route: '/scans/$scanId/', path: '/', shows: 'Coverage' },
+  { route: '/scans/$scanId/hosts', path: '/hosts', shows: '127.0.0.1' },
+  { route: '/scans/$scanId/services', path: '/services', shows: 'OpenSSH' },
+  { route: '/scans/$scanId/findings', path: '/findings', shows: 'CVE-2021-41773' },
+  { route: '/scans/$scanId/fixes', path: '/fixes', shows: 'Exploited' },
+  { route: '/scans/$scanId/coverage', path: '/coverage', shows: 'Addresses requested' },
+  { route: '/scans/$scanId/stages', path: '/stages', shows: 'banners' },
+  { route: '/scans/$scanId/events', path: '/events', shows: 'Record' },
+  { route: '/scans/$scanId/raw', path: '/raw', shows: '"scan_id"' },
+] as const;
+
+describe.runIf(canRun('scan'))('a scan', () => {
+  let browser: UiBrowser;
+  let service: UiService;
+  let scanId: string;
+  const pages: UiPage[] = [];
+  beforeAll(async () => {
+    browser = await UiBrowser.launch();
+    service = await UiService.start();
+    scanId = (await service.scan({ vuln: true })).scan_id;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.dispose();
+  });
+
+  async function visit(path: string, options: OpenOptions = {}): Promise<UiPage> {
+    for (const old of pages.splice(0)) await old.close();
+    const ui = await browser.open(service, `/scans/${scanId}${path}`, options);
+    pages.push(ui);
+    return ui;
+  }
+  const rows = (ui: UiPage) => ui.page.locator('[role=grid] [role=row], [role=treegrid] [role=row]');
+
+  describe.each(looks)('at $width px, $theme', (look) => {
+    it('has all its parts', async () => {
+      const ui = await visit('', look);
+      for (const { path, shows } of tabs) {
+        await ui.goto(`/scans/${scanId}${path}`);
+        await ui.page.getByText(shows).first().waitFor();
+        await ui.picture(`scan${path.replaceAll('/', '-')}`);
+        await ui.expectGood();
+      }
+    });
+  });
+
+  it('shows its tree, its evidence and its filter by keys alone', async () => {
+    const ui = await visit('/hosts');
+    ui.keyboardOnly();
+    await rows(ui).nth(1).waitFor();
+    await ui.tabTo(ui.page.getByRole('treegrid'));
+    await ui.press('ArrowDown', 'ArrowRight');
+    await ui.page.getByText('OpenSSH').first().waitFor();
+    await ui.press('ArrowDown', 'Enter');
+    const drawer = ui.page.getByRole('complementary').filter({ hasText: 'Why it is called' });
+    await drawer.waitFor();
+    expect(decodeURIComponent(ui.path)).toContain('open=port');
+    await ui.expectGood();
+    await ui.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    await ui.press('/');
+    await ui.type('port:443 severity:>=sevre');
+    await ui.press('Enter');
+    await ui.page.getByText(/column/).first().waitFor();
+    await ui.expectClean();
+  });
+
+  it('keeps filter, order and open row in the URL', async () => {
+    const q = encodeURIComponent('product:openssh');
+    const ui = await visit(`/services?q=${q}&sort=-port`);
+    await ui.page.getByText('1 of').first().waitFor();
+    await expect.poll(() => rows(ui).count()).toBe(2);
+    await rows(ui).last().click();
+    await ui.page.getByText('Why it is called').waitFor();
+    await ui.page.reload();
+    await ui.page.getByText('Why it is called').waitFor();
+    await ui.page.goBack();
+    await ui.page.getByText('Why it is called').waitFor({ state: 'detached' });
+    expect(ui.path).toContain('q=product');
+    await ui.expectClean();
+  });
+
+  it('shows texts of a target as texts', async () => {
+    const ui = await visit(`/services?q=${encodeURIComponent('hostile')}`);
+    await ui.page.getByText('hostile').first().waitFor();
+    expect(await ui.page.locator('[role=grid] img, [role=grid] script').count()).toBe(0);
+    await rows(ui).last().click();
+    await ui.page.getByText('First bytes').first().waitFor();
+    await ui.expectGood();
+  });
+
+  it('is paused, resumed and canceled, and says so', async () => {
+    const slow = await service.submit({ ports: '1-65535', rate: 200, name: 'Slow one' });
+    for (const old of pages.splice(0)) await old.close();
+    const ui = await browser.open(service, `/scans/${slow}`);
+    pages.push(ui);
+    await ui.page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await ui.page.getByText('Paused').first().waitFor();
+    await ui.expectGood();
+    await ui.page.getByRole('button', { name: 'Resume' }).click();
+    await ui.page.getByText('not tried yet').waitFor();
+    await ui.picture('scan-running');
+    ui.keyboardOnly();
+    await ui.choose(ui.page.getByRole('button', { name: 'Cancel scan…' }));
+    const dialog = ui.page.getByRole('alertdialog').or(ui.page.getByRole('dialog'));
+    await dialog.waitFor();
+    await ui.expectAccessible();
+    await ui.choose(dialog.getByRole('button', { name: 'Cancel scan' }));
+    await ui.page.getByText('Canceled').first().waitFor();
+    await ui.expectClean();
+  });
+
+  it('that does not exist says so', async () => {
+    for (const old of pages.splice(0)) await old.close();
+    const page = browser.open(service, '/scans/20260101-000000-ffffff');
+    const ui = await page;
+    pages.push(ui);
+    await ui.page.getByText(/not found|does not exist|no scan/i).first().waitFor();
+    await ui.expectGood(/status of 404/);
+  });
+});
