@@ -68,7 +68,10 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await ui.press('/');
     await ui.type('port:443 severity:>=sevre');
     await ui.press('Enter');
-    await ui.page.getByText(/column/).first().waitFor();
+    await ui.page
+      .getByText(/column/)
+      .first()
+      .waitFor();
     await ui.expectClean();
   });
 
@@ -89,7 +92,7 @@ describe.runIf(canRun('scan'))('a scan', () => {
 
   it('shows texts of a target as texts', async () => {
     const ui = await visit(`/services?q=${encodeURIComponent('hostile')}`);
-    await ui.page.getByText('hostile').first().waitFor();
+    await expect.poll(() => rows(ui).count()).toBe(2);
     expect(await ui.page.locator('[role=grid] img, [role=grid] script').count()).toBe(0);
     await rows(ui).last().click();
     await ui.page.getByText('First bytes').first().waitFor();
@@ -119,10 +122,12 @@ describe.runIf(canRun('scan'))('a scan', () => {
 
   it('that does not exist says so', async () => {
     for (const old of pages.splice(0)) await old.close();
-    const page = browser.open(service, '/scans/20260101-000000-ffffff');
-    const ui = await page;
+    const ui = await browser.open(service, '/scans/20260101-000000-ffffff');
     pages.push(ui);
-    await ui.page.getByText(/not found|does not exist|no scan/i).first().waitFor();
+    await ui.page
+      .getByText(/not found|does not exist|no scan/i)
+      .first()
+      .waitFor();
     await ui.expectGood(/status of 404/);
   });
 });

@@ -176,7 +176,7 @@ function phoneRow(row: FindingRecord) {
         {vulnerability.kev && <Exploited />}
       </span>
       <span className="mono truncate text-text-2">
-        {row.host} {portText(row)}
+        {row.host} {portText(row)} · <TargetText text={vulnerability.id} max={40} />
       </span>
     </div>
   );
