@@ -125,7 +125,7 @@ describe.runIf(canRun('scan'))('a scan', () => {
     const ui = await browser.open(service, '/scans/20260101-000000-ffffff');
     pages.push(ui);
     await ui.page
-      .getByText(/not found|does not exist|no scan/i)
+      .getByText(/There is no such scan/)
       .first()
       .waitFor();
     await ui.expectGood(/status of 404/);

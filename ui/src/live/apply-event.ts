@@ -31,15 +31,27 @@ export function applyEvent(cache: QueryClient, { event, data }: LiveEvent): void
   for (const path of outdatedBy[event] ?? []) void cache.invalidateQueries({ queryKey: [path] });
 }
 
+/** Members of the detail that an event has in part or not at all. */
+interface ScanDetail {
+  targets: unknown;
+  warnings: unknown;
+  progress: { rate_history?: unknown };
+}
+
+function withEvent(old: ScanDetail, scan: Record<string, unknown>): ScanDetail {
+  const { rate_history } = old.progress;
+  const progress = { rate_history, ...(scan['progress'] as object | undefined) };
+  return { ...old, ...scan, targets: old.targets, warnings: old.warnings, progress };
+}
+
 /** The last known status of each scan that an event named. */
 const statusOf = new Map<string, unknown>();
 
 function applyScan(cache: QueryClient, scan: Record<string, unknown>): void {
   const scanId = String(scan['scan_id']);
-  // The event has few targets; the detail has all.
   cache.setQueryData(
     getKey('/api/v1/scans/{scan_id}', { path: { scan_id: scanId } }),
-    (old: { targets?: unknown } | undefined) => old && { ...old, ...scan, targets: old.targets },
+    (old: ScanDetail | undefined) => old && withEvent(old, scan),
   );
   changeInLists(cache, scanId, scan);
   const before = statusOf.get(scanId);
