@@ -76,7 +76,11 @@ export class UiBrowser {
       }));
     context.setDefaultTimeout(longestWaitMs);
     const page = await context.newPage();
-    if (clockOffset !== 0) await page.clock.setSystemTime(Date.now() + clockOffset * 1000);
+    if (clockOffset !== 0) {
+      await page.clock.setSystemTime(Date.now() + clockOffset * 1000);
+      // A worker would have the right clock. Without them the page reads the events itself.
+      await page.addInitScript('delete globalThis.SharedWorker');
+    }
     const ui = await UiPage.watch(page, service, { width, theme });
     if (token !== undefined) await page.addInitScript(giveToken(token));
     await ui.goto(path);
