@@ -1,7 +1,10 @@
 import type { Data } from '../../api/api-types.ts';
+import { severities } from '../../format/words.ts';
 import type { FindingDetail } from '../scan/result-rows.ts';
+import { type NotComparable, notComparableLines } from './not-comparable.ts';
+import { differenceOf, type PortValues, productText, type ValueChange } from './port-values.ts';
 
-type Diff = Data<'/api/v1/scans/{scan_id}/diff'>;
+export type Diff = Data<'/api/v1/scans/{scan_id}/diff'>;
 
 export const groups = ['new', 'fixed', 'services', 'hosts', 'not_comparable'] as const;
 export type ChangeGroup = (typeof groups)[number];
@@ -23,78 +26,147 @@ export interface ChangeLine {
   /** `443/tcp`; empty for a host. */
   port: string;
   text: string;
-  /** Before and after, or the reason. */
+  /** The reason, in words. */
   note: string;
+  /** Before and after, where the row is about a value. */
+  change: ValueChange | null;
   finding: FindingDetail | null;
+  /** Why it is fixed, in a word: `updated`, `closed`, `gone`; empty where the finding says nothing of it. */
+  outcome: string;
+  /** The scan that has it, and the key of its drawer. */
+  open: { side: 'before' | 'after'; tab: 'findings' | 'services' | 'hosts'; key: string };
 }
-
-const reasons: Record<string, string> = {
-  out_of_scope: 'not among the targets of the other scan: says nothing about it',
-  partial: 'the other scan did not reach it',
-  port_not_planned: 'the other scan did not try this port',
-  not_evaluated: 'the other scan did not evaluate it',
-  record_damaged: 'the other scan lost rows',
-};
 
 /** All changes in the order of a reader: new, fixed, services, hosts, not comparable. */
 export function changeLines(diff: Diff): ChangeLine[] {
+  const causes = causesOf(diff);
   return [
-    ...diff.vulnerabilities.new.map((line) => findingLine(line, 'new')),
-    ...diff.vulnerabilities.resolved.map((line) => findingLine(line, 'fixed')),
-    ...diff.ports.added.map((line) => portLine(line, 'new')),
-    ...diff.ports.changed.map(changedLine),
-    ...diff.ports.removed.map((line) => portLine(line, 'fixed')),
-    ...diff.hosts.added.map((host) => hostLine(host, 'new', 'responds now')),
+    ...worstFirst(diff.vulnerabilities.new.map((line) => newFinding(line, causes))),
+    ...worstFirst(diff.vulnerabilities.resolved.map((line) => fixedFinding(line, causes))),
+    ...diff.ports.added.map((line) => portLine(line, 'new', productText(line))),
+    ...diff.ports.changed.map(changedPort),
+    ...diff.ports.removed.map((line) => portLine(line, 'fixed', `was ${productText(line)}, not open now`)),
+    ...diff.hosts.added.map((host) => hostLine(host, 'new', 'responds now, not before')),
     ...diff.hosts.removed.map((host) => hostLine(host, 'fixed', 'responded before, not now')),
-    ...(diff.hosts.moved ?? []).map(({ before, after, by }) =>
-      hostLine(after, 'changed', `was ${before}: same ${by.map(({ kind }) => kind).join(', ')}`),
-    ),
-    ...diff.not_comparable.map(notComparableLine),
+    ...(diff.hosts.moved ?? []).map(movedHost),
+    ...notComparableLines(diff).map(notComparable),
   ];
 }
 
+/** By severity, exploited ones before the others; the order of the scan within. */
+function worstFirst(lines: ChangeLine[]): ChangeLine[] {
+  const rank = ({ finding }: ChangeLine) =>
+    finding === null ? 0 : severities.indexOf(finding.severity) * 2 + (finding.kev === true ? 0 : 1);
+  return lines.sort((a, b) => rank(a) - rank(b));
+}
+
+/** What happened to services and hosts: it explains what happened to their findings. */
+interface Causes {
+  added: ReadonlyMap<string, PortValues>;
+  removed: ReadonlyMap<string, PortValues>;
+  changed: ReadonlyMap<string, ValueChange | null>;
+  cameHosts: ReadonlySet<string>;
+  wentHosts: ReadonlySet<string>;
+}
+
+function causesOf({ ports, hosts }: Diff): Causes {
+  const place = (line: { host: string; port: number; protocol: string }) =>
+    `${line.host} ${line.port}/${line.protocol}`;
+  return {
+    added: new Map(ports.added.map((line) => [place(line), line])),
+    removed: new Map(ports.removed.map((line) => [place(line), line])),
+    changed: new Map(ports.changed.map((line) => [place(line), differenceOf(line.before, line.after)])),
+    cameHosts: new Set(hosts.added),
+    wentHosts: new Set(hosts.removed),
+  };
+}
+
+type ListedFinding = Diff['vulnerabilities']['new'][number];
+
+function newFinding(line: ListedFinding, causes: Causes): ChangeLine {
+  const place = `${line.host} ${placeText(line.port, line.protocol)}`;
+  const service = causes.added.get(place);
+  const change = causes.changed.get(place) ?? null;
+  const note = causes.cameHosts.has(line.host)
+    ? 'the host responds since'
+    : service
+      ? `service appeared since, ${productText(service)}`
+      : change
+        ? ''
+        : factOf(line);
+  return { ...findingLine(line, 'new'), note, change };
+}
+
+function fixedFinding(line: ListedFinding, causes: Causes): ChangeLine {
+  const place = `${line.host} ${placeText(line.port, line.protocol)}`;
+  const change = causes.changed.get(place) ?? null;
+  const found = findingLine(line, 'fixed');
+  if (causes.wentHosts.has(line.host))
+    return { ...found, note: 'the host does not respond now', outcome: 'gone' };
+  if (causes.removed.has(place)) return { ...found, note: 'the port is not open now', outcome: 'closed' };
+  if (change) return { ...found, change, outcome: 'updated' };
+  return { ...found, note: factOf(line) === '' ? '' : `before: ${factOf(line)}` };
+}
+
+/** What was seen: the version, else the evidence. */
+function factOf({ vulnerability }: ListedFinding): string {
+  const { detected, evidence } = vulnerability as unknown as FindingDetail;
+  return detected ?? evidence ?? '';
+}
+
 function findingLine(
-  { host, port, protocol, vulnerability }: Diff['vulnerabilities']['new'][number],
+  { host, port, protocol, vulnerability }: ListedFinding,
   kind: 'new' | 'fixed',
 ): ChangeLine {
   const finding = vulnerability as unknown as FindingDetail;
+  const place = placeText(port, protocol);
   return {
-    key: `${kind} ${host} ${placeText(port, protocol)} ${finding.id}`,
+    key: `${kind} ${host} ${place} ${finding.id}`,
     group: kind,
     kind,
     host,
-    port: placeText(port, protocol),
-    text: `${finding.id} ${finding.title}`,
-    note: finding.detected ?? finding.evidence ?? '',
+    port: place,
+    text: finding.title,
+    note: '',
+    change: null,
     finding,
+    outcome: '',
+    open: {
+      side: kind === 'new' ? 'after' : 'before',
+      tab: 'findings',
+      key: `finding ${host} ${place || 'host'} ${finding.id}`,
+    },
   };
 }
 
-type PortState = { service: string | null; product: string | null; version: string | null; state: string };
+type ListedPort = Diff['ports']['added'][number];
 
-function portLine(line: Diff['ports']['added'][number], kind: 'new' | 'fixed'): ChangeLine {
+function portLine(line: ListedPort, kind: 'new' | 'fixed', note: string): ChangeLine {
+  const place = `${line.port}/${line.protocol}`;
   return {
-    key: `port ${kind} ${line.host} ${line.port}/${line.protocol}`,
+    key: `port ${kind} ${line.host} ${place}`,
     group: 'services',
     kind,
     host: line.host,
-    port: `${line.port}/${line.protocol}`,
+    port: place,
     text: line.service ?? 'not recognized',
-    note: kind === 'new' ? productText(line) : 'was open, not now',
+    note,
+    change: null,
     finding: null,
+    outcome: '',
+    open: { side: kind === 'new' ? 'after' : 'before', tab: 'services', key: `port ${line.host} ${place}` },
   };
 }
 
-function changedLine({ host, port, protocol, before, after }: Diff['ports']['changed'][number]): ChangeLine {
+function changedPort({ host, port, protocol, before, after }: Diff['ports']['changed'][number]): ChangeLine {
+  const line = portLine({ host, port, protocol, ...after }, 'new', '');
+  const text = after.service ?? before.service ?? 'not recognized';
   return {
+    ...line,
     key: `port changed ${host} ${port}/${protocol}`,
-    group: 'services',
     kind: 'changed',
-    host,
-    port: `${port}/${protocol}`,
-    text: after.service ?? before.service ?? 'not recognized',
-    note: `${productText(before)} → ${productText(after)}`,
-    finding: null,
+    text,
+    change: differenceOf(before, after),
   };
 }
 
@@ -105,33 +177,29 @@ function hostLine(host: string, kind: ChangeLine['kind'], note: string): ChangeL
     kind,
     host,
     port: '',
-    text: host,
+    text: 'Host',
     note,
+    change: null,
     finding: null,
+    outcome: '',
+    open: { side: kind === 'fixed' ? 'before' : 'after', tab: 'hosts', key: `host ${host}` },
   };
 }
 
-function notComparableLine({
-  host,
-  port,
-  protocol,
-  reason,
-  missing_in,
-}: Diff['not_comparable'][number]): ChangeLine {
+function movedHost({ before, after, by }: NonNullable<Diff['hosts']['moved']>[number]): ChangeLine {
+  const note = `known by its ${by.map(({ kind }) => kind.replaceAll('_', ' ')).join(', ')}`;
+  const change = { label: 'address', before, after };
+  return { ...hostLine(after, 'changed', note), text: 'Host moved', change };
+}
+
+function notComparable({ host, items, note, side, key }: NotComparable): ChangeLine {
   return {
-    key: `not comparable ${host} ${placeText(port, protocol)} ${missing_in}`,
+    ...hostLine(host, 'not_comparable', note),
+    key,
     group: 'not_comparable',
-    kind: 'not_comparable',
-    host,
-    port: placeText(port, protocol),
-    text: host,
-    note: reasons[reason] ?? reason,
-    finding: null,
+    text: items,
+    open: { side, tab: 'hosts', key: `host ${host}` },
   };
-}
-
-function productText({ product, version, state }: PortState): string {
-  return [product, version].filter((part) => part !== null && part !== '').join(' ') || state;
 }
 
 function placeText(port: number | null, protocol: string | null): string {

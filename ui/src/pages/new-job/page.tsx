@@ -81,8 +81,9 @@ export default function NewJobPage() {
   );
 }
 
-/** The body of the request. */
-function jobOf({ name, ...params }: Submission, schedule: string, pool: string): Record<string, unknown> {
+/** The body of the request. The runs have the name of the job: runs of one name are a series. */
+function jobOf(params: Submission, schedule: string, pool: string): Record<string, unknown> {
+  const { name } = params;
   return {
     type: 'scan',
     params,
