@@ -6,8 +6,12 @@ import { Boundary } from '../../components/states/boundary.tsx';
 import { BytesText } from '../../components/text/bytes-text.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
+import { duration } from '../../format/durations.ts';
 import { bytes, count } from '../../format/numbers.ts';
+import { plural } from '../../format/words.ts';
 import { Cleanup } from './cleanup.tsx';
+
+const dayMs = 24 * 60 * 60 * 1000;
 
 /** How much is stored, and what old scans would free. */
 export default function WorkspacePage() {
@@ -29,16 +33,15 @@ export default function WorkspacePage() {
                   note: scans === 0 ? undefined : `${bytes(Math.round(size / scans))} each on average`,
                 },
                 {
-                  key: 'oldest',
-                  label: 'Oldest',
-                  value: oldest_scan === null ? '–' : <TimeText at={oldest_scan} form="date" />,
-                  note: oldest_scan !== null && <TimeText at={oldest_scan} relative />,
-                },
-                {
-                  key: 'newest',
-                  label: 'Newest',
-                  value: newest_scan === null ? '–' : <TimeText at={newest_scan} form="date" />,
-                  note: newest_scan !== null && <TimeText at={newest_scan} relative />,
+                  key: 'span',
+                  label: 'Time covered',
+                  value:
+                    oldest_scan === null || newest_scan === null ? '–' : spanText(oldest_scan, newest_scan),
+                  note: oldest_scan !== null && (
+                    <>
+                      <TimeText at={oldest_scan} form="date" /> to <TimeText at={newest_scan} form="date" />
+                    </>
+                  ),
                 },
               ]}
             />
@@ -52,4 +55,10 @@ export default function WorkspacePage() {
       <Cleanup />
     </>
   );
+}
+
+/** In whole days where it is more than one. */
+function spanText(oldest: string, newest: string): string {
+  const span = Math.max(0, Date.parse(newest) - Date.parse(oldest));
+  return span < dayMs ? duration(span).replace(/ \d+ s$/, '') : plural(Math.floor(span / dayMs), 'day');
 }
