@@ -1,8 +1,11 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { canRun, looks, type OpenOptions, UiBrowser, type UiPage } from './ui-page.ts';
 import { UiService } from './ui-service.ts';
 
 const route = '/jobs';
+/** Of nobody who issues licenses. */
+const publicKey = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
 const status403 = /status of 403/;
 const noAnswer = /ERR_CONNECTION_REFUSED|ERR_FAILED/;
 
@@ -15,14 +18,14 @@ describe.runIf(canRun('jobs'))('the page of jobs', () => {
   let browser: UiBrowser;
   let service: UiService;
   let closed: UiService;
-  let empty: UiService;
+  let unlicensed: UiService;
   const pages: UiPage[] = [];
   beforeAll(async () => {
     browser = await UiBrowser.launch();
-    [service, closed, empty] = await Promise.all([
+    [service, closed, unlicensed] = await Promise.all([
       UiService.start(),
       UiService.start({ auth: true }),
-      UiService.start({ env: { SERVICE_LICENSE__ENFORCE: 'true' } }),
+      UiService.start({ env: { SERVICE_LICENSE__ENFORCE: 'true', SERVICE_LICENSE__PUBLIC_KEY: publicKey } }),
     ]);
     const scan = { targets: ['127.0.0.1'], ports: '9', options: { discover: false } };
     const submit = (body: object) =>
@@ -47,7 +50,7 @@ describe.runIf(canRun('jobs'))('the page of jobs', () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await Promise.all([service, closed, empty].map((each) => each?.dispose()));
+    await Promise.all([service, closed, unlicensed].map((each) => each?.dispose()));
   });
 
   async function visit(of: UiService, path = route, options: OpenOptions = {}): Promise<UiPage> {
@@ -116,10 +119,10 @@ describe.runIf(canRun('jobs'))('the page of jobs', () => {
     await ui.page.getByText('This token may not see jobs').waitFor();
     await ui.picture('jobs-no-permission');
     await ui.expectGood(status403);
-    const unlicensed = await visit(empty);
-    await unlicensed.page.getByText('Jobs need a license').waitFor();
-    await unlicensed.picture('jobs-no-license');
-    await unlicensed.expectGood(status403, /status of 402/);
+    const locked = await visit(unlicensed);
+    await locked.page.getByText('Jobs need a license').waitFor();
+    await locked.picture('jobs-no-license');
+    await locked.expectGood(status403, /status of 402/);
   });
 
   it('says that the server cannot be reached, and tries once more', async () => {

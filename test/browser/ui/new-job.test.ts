@@ -21,7 +21,7 @@ describe.runIf(canRun('new-job'))('the page of a new job', () => {
   });
 
   async function visit(options: OpenOptions = {}): Promise<UiPage> {
-    const token = options.token ?? (await service.token('scan:read', 'job:read', 'job:write'));
+    const token = options.token ?? (await service.token('scan:read', 'scan:write'));
     const ui = await browser.open(service, route, { ...options, token });
     pages.push(ui);
     return ui;

@@ -82,7 +82,7 @@ describe('the rows of a comparison', () => {
     expect(noteAndOutcome(diff).slice(0, 4)).toEqual([
       ['the host does not respond now', '', 'gone'],
       ['the port is not open now', '', 'closed'],
-      ['', '2.4.62', 'updated'],
+      ['', '2.4.62', 'changed'],
       ['before: 2.4.49', '', ''],
     ]);
   });

@@ -31,7 +31,7 @@ export interface ChangeLine {
   /** Before and after, where the row is about a value. */
   change: ValueChange | null;
   finding: FindingDetail | null;
-  /** Why it is fixed, in a word: `updated`, `closed`, `gone`; empty where the finding says nothing of it. */
+  /** Why it is fixed, in a word: `changed`, `closed`, `gone`; empty where the finding says nothing of it. */
   outcome: string;
   /** The scan that has it, and the key of its drawer. */
   open: { side: 'before' | 'after'; tab: 'findings' | 'services' | 'hosts'; key: string };
@@ -104,7 +104,7 @@ function fixedFinding(line: ListedFinding, causes: Causes): ChangeLine {
   if (causes.wentHosts.has(line.host))
     return { ...found, note: 'the host does not respond now', outcome: 'gone' };
   if (causes.removed.has(place)) return { ...found, note: 'the port is not open now', outcome: 'closed' };
-  if (change) return { ...found, change, outcome: 'updated' };
+  if (change) return { ...found, change, outcome: 'changed' };
   return { ...found, note: factOf(line) === '' ? '' : `before: ${factOf(line)}` };
 }
 

@@ -108,7 +108,9 @@ function Further({ draft }: { draft: Draft }) {
   return (
     <p className="text-size-12 text-text-2">
       {parts.length === 0 ? 'Usual rate and checks. ' : `Further: ${parts.join(', ')}. `}
-      <Link to="/scans/new/options">Change options</Link>
+      <Link to="/scans/new/options" className="underline">
+        Change options
+      </Link>
     </p>
   );
 }

@@ -1,3 +1,4 @@
+import type { ApiError } from '../../api/api-error.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Field } from '../../components/controls/field.tsx';
 import { Select } from '../../components/controls/select.tsx';
@@ -5,7 +6,9 @@ import { Switch } from '../../components/controls/switch.tsx';
 import { TextArea } from '../../components/controls/text-area.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { count } from '../../format/numbers.ts';
+import { visibleText } from '../../format/target-text.ts';
 import { plural } from '../../format/words.ts';
+import { useCan } from '../../session/session.ts';
 import { submissionOf, targetsIn, useDraft } from '../new-scan/draft.ts';
 import { type Plan, usePlan } from '../new-scan/use-plan.ts';
 
@@ -17,11 +20,14 @@ interface ScanFieldsProps {
 /** What each run scans, checked while it is typed. It is the draft of "New scan". */
 export function ScanFields({ refusalOf }: ScanFieldsProps) {
   const [draft, change] = useDraft();
+  const mayPlan = useCan('scan:write', 'scan:execute');
   const isEmpty = targetsIn(draft.targets).length === 0;
-  const { plan, error, isChecking } = usePlan(isEmpty ? null : submissionOf(draft));
+  const { plan, error, isChecking } = usePlan(isEmpty || !mayPlan ? null : submissionOf(draft));
   const { data } = useGet('/api/v1/profiles', {});
   const problem = (field: string) =>
-    error?.fields.find((each) => each.field.split(/[.[]/)[0] === field)?.reason ?? refusalOf(field);
+    ((field === 'targets' && targetReasons(error)) ||
+      error?.fields.find((each) => each.field.split(/[.[]/)[0] === field)?.reason) ??
+    refusalOf(field);
   const profiles = [
     { value: '', label: 'Default of the server' },
     ...(data?.profiles ?? []).map(({ name, description }) => ({
@@ -79,4 +85,19 @@ export function ScanFields({ refusalOf }: ScanFieldsProps) {
 function planText({ addresses, hostnames, excluded }: Plan): string {
   const names = hostnames > 0 ? ` and ${plural(hostnames, 'name')}` : '';
   return `${plural(addresses, 'address', 'addresses')}${names} in each run, ${count(excluded)} excluded or out of scope.`;
+}
+
+/** Refused targets that are named; the message says how many there are. */
+const namedTargets = 5;
+
+/** Which targets were refused, each with its reason; empty where the response names none. */
+function targetReasons(error: ApiError | null): string {
+  const refused = error?.details['targets'];
+  if (!Array.isArray(refused)) return '';
+  return refused
+    .slice(0, namedTargets)
+    .map(({ value, reason }: { value?: unknown; reason?: unknown }) =>
+      visibleText(`${String(value).slice(0, 100)}: ${String(reason)}`),
+    )
+    .join('; ');
 }

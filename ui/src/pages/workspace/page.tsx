@@ -22,29 +22,31 @@ export default function WorkspacePage() {
       <Boundary got={got} what="The workspace" doing="see the workspace" rows={4}>
         {({ path, size_bytes: size, scan_count: scans, oldest_scan, newest_scan }) => (
           <>
-            <Strip
-              label="Workspace"
-              numbers={[
-                { key: 'size', label: 'Size', value: <BytesText bytes={size} /> },
-                {
-                  key: 'scans',
-                  label: 'Scans',
-                  value: count(scans),
-                  note: scans === 0 ? undefined : `${bytes(Math.round(size / scans))} each on average`,
-                },
-                {
-                  key: 'span',
-                  label: 'Time covered',
-                  value:
-                    oldest_scan === null || newest_scan === null ? '–' : spanText(oldest_scan, newest_scan),
-                  note: oldest_scan !== null && (
-                    <>
-                      <TimeText at={oldest_scan} form="date" /> to <TimeText at={newest_scan} form="date" />
-                    </>
-                  ),
-                },
-              ]}
-            />
+            <div>
+              <Strip
+                label="Workspace"
+                numbers={[
+                  { key: 'size', label: 'Size', value: <BytesText bytes={size} /> },
+                  {
+                    key: 'scans',
+                    label: 'Scans',
+                    value: count(scans),
+                    note: scans === 0 ? undefined : `${bytes(Math.round(size / scans))} each on average`,
+                  },
+                  {
+                    key: 'span',
+                    label: 'Time covered',
+                    value:
+                      oldest_scan === null || newest_scan === null ? '–' : spanText(oldest_scan, newest_scan),
+                    note: oldest_scan !== null && (
+                      <>
+                        <TimeText at={oldest_scan} form="date" /> to <TimeText at={newest_scan} form="date" />
+                      </>
+                    ),
+                  },
+                ]}
+              />
+            </div>
             <p className="py-3 text-text-2">
               Scans, their results and reports are in the folder <TargetText text={path} mono wrap /> of the
               server.
@@ -60,5 +62,6 @@ export default function WorkspacePage() {
 /** In whole days where it is more than one. */
 function spanText(oldest: string, newest: string): string {
   const span = Math.max(0, Date.parse(newest) - Date.parse(oldest));
+  if (span < 60_000) return 'less than a minute';
   return span < dayMs ? duration(span).replace(/ \d+ s$/, '') : plural(Math.floor(span / dayMs), 'day');
 }
