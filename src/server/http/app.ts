@@ -166,7 +166,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   healthRoutes(app, context);
   versionRoutes(app, context);
   licenseRoutes(app, context);
-  sessionRoutes(app);
+  sessionRoutes(app, context);
   openapiRoutes(app);
   docsPageRoutes(app);
   scanRoutes(app, context);

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { ApiError } from '../api/api-error.ts';
-import { type Credentials, setCredentials } from '../api/credentials.ts';
+import { type Credentials, credentials, setCredentials } from '../api/credentials.ts';
 import { requestData } from '../api/request.ts';
 
 export interface Session {
@@ -11,6 +11,8 @@ export interface Session {
   scopes: readonly string[];
   /** The tenant of the token; null for a token of the whole service. */
   tenant: string | null;
+  /** Tenants that the token may act for; null where the service has none. */
+  tenants: readonly string[] | null;
   /** ISO 8601; null for a token without an end. */
   expiresAt: string | null;
   /** Why nobody is signed in, in words; null at the first visit. */
@@ -23,6 +25,7 @@ interface CheckedToken {
   scopes: string[];
   tenant: string | null;
   expires_at: string | null;
+  tenants?: string[] | null;
 }
 
 /** Of this tab only: never in localStorage, never in a URL. */
@@ -35,6 +38,7 @@ const nobody: Session = {
   name: null,
   scopes: [],
   tenant: null,
+  tenants: null,
   expiresAt: null,
   reason: null,
 };
@@ -101,16 +105,28 @@ export function chosenTenant(): string | null {
 export function chooseTenant(tenant: string | null): void {
   if (tenant === null) sessionStorage.removeItem(tenantKey);
   else sessionStorage.setItem(tenantKey, tenant);
-  setCredentials(credentialsOf(sessionStorage.getItem(tokenKey)));
+  setCredentials(credentialsOf(credentials().token));
 }
 
 async function checked(): Promise<Session> {
-  const { token_id, name, scopes, tenant, expires_at } = await requestData<CheckedToken>(
-    'POST',
-    '/api/v1/session',
-  );
+  const {
+    token_id,
+    name,
+    scopes,
+    tenant,
+    expires_at,
+    tenants = null,
+  } = await requestData<CheckedToken>('POST', '/api/v1/session');
   const state = token_id === null ? 'open' : 'signed-in';
-  return { state, tokenId: token_id, name, scopes, tenant, expiresAt: expires_at, reason: null };
+  chooseAllowedTenant(tenants);
+  return { state, tokenId: token_id, name, scopes, tenant, tenants, expiresAt: expires_at, reason: null };
+}
+
+/** Every request names a tenant where there are some: the one of this tab, else the first. */
+function chooseAllowedTenant(tenants: readonly string[] | null): void {
+  const chosen = chosenTenant();
+  if (tenants === null) chooseTenant(null);
+  else if (chosen === null || !tenants.includes(chosen)) chooseTenant(tenants[0] ?? null);
 }
 
 function credentialsOf(token: string | null): Credentials {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
@@ -17,7 +18,11 @@ const sessionSchema = Type.Object(
 /** Without tokens, everybody has all scopes. */
 const everybody = { token_id: null, name: null, scopes: ['admin'], tenant: null, expires_at: null };
 
-export function sessionRoutes(app: App): void {
+export function sessionRoutes(app: App, { config: { multi_tenant } }: RouteContext): void {
+  const tenantsOf = (tenant: string | null) => {
+    if (!multi_tenant.enabled) return null;
+    return tenant === null ? multi_tenant.tenants : [tenant];
+  };
   app.route({
     method: 'POST',
     url: '/api/v1/session',
@@ -28,9 +33,16 @@ export function sessionRoutes(app: App): void {
       response: { 200: enveloped(sessionSchema) },
     },
     handler: async (request) => {
-      if (request.token === null) return envelope(request, everybody);
+      if (request.token === null) return envelope(request, { ...everybody, tenants: tenantsOf(null) });
       const { id, name, scopes, tenant, expires_at } = request.token;
-      return envelope(request, { token_id: id, name, scopes, tenant, expires_at });
+      return envelope(request, {
+        token_id: id,
+        name,
+        scopes,
+        tenant,
+        expires_at,
+        tenants: tenantsOf(tenant),
+      });
     },
   });
 }

@@ -1,5 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useEffect, useRef } from 'react';
+import { isSingleKey, setSingleKeys, singleKeysOn } from '../../components/controls/single-keys.ts';
 import { useGo } from '../../url/link.tsx';
 import { pages } from '../pages.ts';
 
@@ -10,17 +11,6 @@ interface Openers {
 
 /** The second key of a page counts this long after `g`, milliseconds. */
 const sequenceMs = 1500;
-const offKey = 'portolan.keys';
-
-/** Whether single letters act; people who dictate turn them off. */
-export function singleKeysOn(): boolean {
-  return localStorage.getItem(offKey) !== 'off';
-}
-
-export function setSingleKeys(on: boolean): void {
-  if (on) localStorage.removeItem(offKey);
-  else localStorage.setItem(offKey, 'off');
-}
 
 /** Keys that work on every page, outside of fields. */
 export function usePageKeys(openers: Openers): void {
@@ -36,7 +26,7 @@ export function usePageKeys(openers: Openers): void {
         event.preventDefault();
         return openPalette();
       }
-      if (event.ctrlKey || event.metaKey || event.altKey || isField(event.target) || !singleKeysOn()) return;
+      if (!isSingleKey(event)) return;
       const page = pages.find((each) => each.key === key);
       if (Date.now() - goSince < sequenceMs && page) go(page.path);
       else if (key === '?') openHelp();
@@ -54,12 +44,6 @@ function focusFilter(event: KeyboardEvent): void {
   if (!filter) return;
   event.preventDefault();
   filter.focus();
-}
-
-function isField(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
-  );
 }
 
 const fixedKeys: readonly (readonly [string, string])[] = [

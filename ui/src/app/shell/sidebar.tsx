@@ -1,7 +1,7 @@
 import { useRouterState } from '@tanstack/react-router';
 import { useGet } from '../../api/use-get.ts';
 import { Icon, type IconName } from '../../components/icons/icon.tsx';
-import { signOut, useCan, useSession } from '../../session/session.ts';
+import { chooseTenant, chosenTenant, signOut, useCan, useSession } from '../../session/session.ts';
 import { Link } from '../../url/link.tsx';
 import { groups, type Page, pages } from '../pages.ts';
 import { chooseTheme, type Theme, useTheme } from '../theme.ts';
@@ -45,12 +45,39 @@ export function Sidebar({ isOpen, onToggle, onHelp }: SidebarProps) {
         aria-label="Pages"
         className={`grow flex-col pb-2 tablet:flex ${isOpen ? 'flex' : 'hidden'}`}
       >
+        <TenantChoice />
         {(Object.keys(groups) as (keyof typeof groups)[]).map((group) => (
           <Group key={group} name={groups[group]} pages={pages.filter((page) => page.group === group)} />
         ))}
         <Foot onHelp={onHelp} />
       </nav>
     </aside>
+  );
+}
+
+/** Whose data the pages show, for tokens that may act for several tenants. */
+function TenantChoice() {
+  const { tenants } = useSession();
+  if (tenants === null || tenants.length < 2) return null;
+  return (
+    <label className="mb-2 flex items-center gap-2 tablet:max-desk:hidden">
+      <span className="sr-only">Tenant</span>
+      <select
+        className="h-8 w-full rounded-m border border-line-control bg-surface-1 px-2 text-size-12"
+        value={chosenTenant() ?? ''}
+        onChange={({ target }) => {
+          chooseTenant(target.value);
+          // Everything on the page is of the other tenant.
+          location.reload();
+        }}
+      >
+        {tenants.map((tenant) => (
+          <option key={tenant} value={tenant}>
+            {tenant}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

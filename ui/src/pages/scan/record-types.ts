@@ -1,4 +1,4 @@
-import type { FindingClass, HostRow, PortRow, SeverityCounts, VulnerabilityRow } from './result-rows.ts';
+import type { HostRow, PortRow, SeverityCounts, VulnerabilityRow } from './result-rows.ts';
 
 /** A host with what the index counted: of the whole host, and of what matches the query. */
 export interface HostRecord extends HostRow {
@@ -15,5 +15,3 @@ export interface PortRecord extends PortRow {
 }
 
 export type FindingRecord = VulnerabilityRow;
-
-export type { FindingClass, SeverityCounts };

@@ -150,7 +150,7 @@ function MoreMenu({ scan }: { scan: Scan }) {
         open={isAsking}
         onClose={() => setAsking(false)}
         title="Delete this scan?"
-        goes={`${count(results.live_hosts)} hosts, ${count(results.open_ports)} services, ${count(results.vulnerabilities)} findings and all reports of this scan go. This cannot be undone.`}
+        goes={`${count(results.live_hosts)} hosts, ${count(results.open_ports)} services, ${count(results.vulnerabilities)} findings and all reports of this scan go.`}
         stays="Jobs and other scans stay."
         verb="Delete scan"
         onConfirm={async () => {

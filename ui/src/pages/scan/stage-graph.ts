@@ -15,7 +15,8 @@ export function stageGraph({ stages, progress }: Pick<Scan, 'stages' | 'progress
       text: textOf(stage),
       state: stage.status,
       slowest: stage.instance_id === progress.slowest_stage,
-      problem: stage.error ?? undefined,
+      // Of a skipped stage this is the reason.
+      problem: stage.status === 'failed' ? (stage.error ?? undefined) : undefined,
       progress: stage.total ? Math.min(1, (stage.done ?? 0) / stage.total) : undefined,
     }),
   );
