@@ -1,13 +1,29 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createLicenseKeys, issueLicense } from '../../../src/actions/access/issue-license.ts';
+import { hostileTexts } from './targets.ts';
 import { canRun, looks, type OpenOptions, UiBrowser, type UiPage } from './ui-page.ts';
 import { UiService } from './ui-service.ts';
 
 const route = '/jobs';
-/** Of nobody who issues licenses. */
-const publicKey = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
 const status403 = /status of 403/;
 const noAnswer = /ERR_CONNECTION_REFUSED|ERR_FAILED/;
+
+/** Variables of a server whose license has the UI, but no jobs. */
+async function licenseWithoutJobs(folder: string): Promise<NodeJS.ProcessEnv> {
+  const keys = createLicenseKeys();
+  const order = { customer: 'acme', plan: 'team', features: ['ui'], expiry: '90d', licenseId: null };
+  const [publicKey, file] = [join(folder, 'public.pem'), join(folder, 'license.key')];
+  await writeFile(publicKey, keys.publicKey);
+  await writeFile(file, (await issueLicense(order, keys.privateKey)).license);
+  return {
+    SERVICE_LICENSE__ENFORCE: 'true',
+    SERVICE_LICENSE__PUBLIC_KEY: publicKey,
+    SERVICE_LICENSE__FILE: file,
+  };
+}
 
 interface Job {
   job_id: string;
@@ -15,27 +31,26 @@ interface Job {
 }
 
 describe.runIf(canRun('jobs'))('the page of jobs', () => {
+  let folder = '';
   let browser: UiBrowser;
   let service: UiService;
   let closed: UiService;
   let unlicensed: UiService;
   const pages: UiPage[] = [];
   beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portolan-jobs-'));
     browser = await UiBrowser.launch();
     [service, closed, unlicensed] = await Promise.all([
       UiService.start(),
       UiService.start({ auth: true }),
-      UiService.start({ env: { SERVICE_LICENSE__ENFORCE: 'true', SERVICE_LICENSE__PUBLIC_KEY: publicKey } }),
+      UiService.start({ env: await licenseWithoutJobs(folder) }),
     ]);
     const scan = { targets: ['127.0.0.1'], ports: '9', options: { discover: false } };
     const submit = (body: object) =>
       service.call<Job>('POST', '/api/v1/jobs', { type: 'scan', params: scan, ...body });
     await submit({ name: 'DMZ nightly', schedule: '0 2 * * *', pool: 'dmz' });
     await submit({ name: 'Branch Leipzig', schedule: '0 */6 * * *' });
-    await submit({
-      schedule: '*/5 * * * *',
-      params: { ...scan, targets: ['10.0.0.0/24', '<b>x</b>.example'] },
-    }).catch(() => undefined);
+    await submit({ name: hostileTexts.markup, schedule: '*/5 * * * *' });
     const { job_id: canceled } = await submit({ name: 'Lab sweep', schedule: '@monthly' });
     await service.call('POST', `/api/v1/jobs/${canceled}/cancel`, {});
     const { job_id: once } = await submit({ name: 'Core network' });
@@ -51,6 +66,7 @@ describe.runIf(canRun('jobs'))('the page of jobs', () => {
   afterAll(async () => {
     await browser?.close();
     await Promise.all([service, closed, unlicensed].map((each) => each?.dispose()));
+    await rm(folder, { recursive: true, force: true });
   });
 
   async function visit(of: UiService, path = route, options: OpenOptions = {}): Promise<UiPage> {
