@@ -130,6 +130,17 @@ describe.runIf(canRun('jobs'))('the page of jobs', () => {
     await ui.expectGood();
   });
 
+  it('asks for nothing else with a token that may read jobs alone', async () => {
+    const params = { targets: ['127.0.0.1'], ports: '9', options: { discover: false } };
+    await closed.call('POST', '/api/v1/jobs', { type: 'scan', params, name: 'Alone', schedule: '0 2 * * *' });
+    const ui = await visit(closed, route, { token: await closed.token('job:read') });
+    await grid(ui).getByText('0 2 * * *').waitFor();
+    await ui.expectGood();
+    await grid(ui).getByText('Alone').click();
+    await ui.page.getByRole('heading', { name: 'Alone', level: 1 }).waitFor();
+    await ui.expectGood();
+  });
+
   it('names the scope or the license that is missing', async () => {
     const ui = await visit(closed, route, { token: await closed.token('metrics:read') });
     await ui.page.getByText('This token may not see jobs').waitFor();

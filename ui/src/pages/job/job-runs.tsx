@@ -9,6 +9,7 @@ import type { Column } from '../../components/table/table-props.ts';
 import { DurationText } from '../../components/text/duration-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { plural } from '../../format/words.ts';
+import { useCan } from '../../session/session.ts';
 import { Link, useGo } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
 import { ChangeCounts } from '../jobs/change-counts.tsx';
@@ -76,11 +77,12 @@ const mostScans = 1000;
 
 /** The scans of the runs by id, in one request; null while it is loaded, or where it says nothing about all of them. */
 function useScansOf(runs: Job['runs']): ReadonlyMap<string, Scan> | null {
+  const mayRead = useCan('scan:read');
   const since = runs.at(-1)?.started_at ?? undefined;
   const { data } = useGet(
     '/api/v1/scans',
     { query: { limit: mostScans, since: since && earlier(since) } },
-    { enabled: since !== undefined, keep: true },
+    { enabled: since !== undefined && mayRead, keep: true },
   );
   return useMemo(() => {
     if (data === undefined || data.total > mostScans) return null;

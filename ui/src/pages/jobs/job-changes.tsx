@@ -1,4 +1,5 @@
 import { useGet } from '../../api/use-get.ts';
+import { useCan } from '../../session/session.ts';
 import { Link } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
 import { ChangeCounts } from './change-counts.tsx';
@@ -10,7 +11,8 @@ import { comparedRuns, type Job } from './job.ts';
  */
 export function JobChanges({ job }: { job: Job }) {
   const runs = comparedRuns(job);
-  const { data } = useGet('/api/v1/dashboard', {}, { enabled: runs !== null });
+  const mayCompare = useCan('scan:read');
+  const { data } = useGet('/api/v1/dashboard', {}, { enabled: runs !== null && mayCompare });
   if (runs === null)
     return (
       <span className="text-size-12 text-text-3">{job.status === 'running' ? 'after this run' : '–'}</span>

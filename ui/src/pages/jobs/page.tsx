@@ -11,9 +11,10 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { count } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
+import { useCan } from '../../session/session.ts';
 import { useGo } from '../../url/link.tsx';
 import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
-import { type Job, jobMatches } from './job.ts';
+import { comparedRuns, type Job, jobMatches } from './job.ts';
 import { JobPhoneRow, jobColumns } from './job-columns.tsx';
 import { RunBar } from './run-bars.tsx';
 import { useSchedule } from './use-schedule.ts';
@@ -39,6 +40,7 @@ export default function JobsPage() {
     { query: { limit: most, ...(status !== '' && { status }) } },
     { keep: true },
   );
+  useComparisons(got.data?.jobs ?? []);
   const go = useGo();
   const columns = useMemo(jobColumns, []);
   const jobs = useMemo(() => (got.data?.jobs ?? []).filter((job) => jobMatches(job, q)), [got.data, q]);
@@ -97,6 +99,17 @@ export default function JobsPage() {
       </Boundary>
     </>
   );
+}
+
+/** How often what is being compared is asked for, milliseconds. */
+const comparedEvery = 3000;
+
+/** The changes in the rows are computed in the background: they are asked for until they are there. */
+function useComparisons(jobs: readonly Job[]): void {
+  const mayCompare = useCan('scan:read');
+  const enabled = mayCompare && jobs.some((job) => comparedRuns(job) !== null);
+  const { data } = useGet('/api/v1/dashboard', {}, { enabled });
+  useGet('/api/v1/dashboard', {}, { enabled: enabled && data?.pending === true, every: comparedEvery });
 }
 
 function Summary({ jobs, total }: { jobs: readonly Job[]; total: number }) {

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ApiError } from '../../api/api-error.ts';
 import type { Data } from '../../api/api-types.ts';
 import { requestData } from '../../api/request.ts';
+import { useCan } from '../../session/session.ts';
 
 export type SchedulePreview = Data<'/api/v1/schedules/preview', 'post'>;
 
@@ -17,9 +18,10 @@ export interface SchedulePreviewGot {
   isFormer: boolean;
 }
 
-/** A schedule in words, and its next runs. Null or empty for a scan without one. */
+/** A schedule in words, and its next runs. Null or empty for a scan without one; nothing for who may not ask. */
 export function useSchedule(schedule: string | null): SchedulePreviewGot {
-  const text = schedule?.trim() ?? '';
+  const mayAsk = useCan('scan:read');
+  const text = mayAsk ? (schedule?.trim() ?? '') : '';
   const { data, error, isPlaceholderData } = useQuery<SchedulePreview, ApiError>({
     queryKey: ['/api/v1/schedules/preview', text],
     queryFn: ({ signal }) =>

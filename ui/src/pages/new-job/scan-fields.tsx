@@ -20,10 +20,11 @@ interface ScanFieldsProps {
 /** What each run scans, checked while it is typed. It is the draft of "New scan". */
 export function ScanFields({ refusalOf }: ScanFieldsProps) {
   const [draft, change] = useDraft();
+  const mayRead = useCan('scan:read');
   const mayPlan = useCan('scan:write', 'scan:execute');
   const isEmpty = targetsIn(draft.targets).length === 0;
   const { plan, error, isChecking } = usePlan(isEmpty || !mayPlan ? null : submissionOf(draft));
-  const { data } = useGet('/api/v1/profiles', {});
+  const { data } = useGet('/api/v1/profiles', {}, { enabled: mayRead });
   const problem = (field: string) =>
     ((field === 'targets' && targetReasons(error)) ||
       error?.fields.find((each) => each.field.split(/[.[]/)[0] === field)?.reason) ??
