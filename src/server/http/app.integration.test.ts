@@ -5,6 +5,7 @@ import { sendRaw } from '../../../test/send-raw.ts';
 import { errorCatalog } from '../../domain/errors.ts';
 import { withoutReferences } from '../fixtures/api-document.ts';
 import { ExtraServices } from '../fixtures/extra-services.ts';
+import { routeTable } from '../fixtures/route-table.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let service: Service;
@@ -119,6 +120,8 @@ describe('paths', () => {
       ['POST', '/cancel'],
       ['GET', '/events'],
     ] as const) {
+      // `inject` resolves dots: this one is the stream of all events.
+      if (id === '..' && tail === '/events') continue;
       const response = await service.app.inject({ method, url: `/api/v1/scans/${id}${tail}` });
       expect([response.statusCode, response.json().error.code]).toEqual(
         response.statusCode === 405 ? [405, 'method_not_allowed'] : [404, 'not_found'],
@@ -249,7 +252,7 @@ describe('the host of a request', () => {
     for (const scheme of ['http', 'HTTPS'])
       expect(await request(`GET ${scheme}://evil.example/api/v1/version`)).toMatch(/^HTTP\/1.1 403 /);
     expect(await request('PUT http://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 405 [\s\S]*allow: GET/i);
-    expect(await request('GET http://localhost')).toMatch(/^HTTP\/1.1 404 /);
+    expect(await request('GET http://localhost')).toMatch(/^HTTP\/1.1 302 [\s\S]*location: \/ui\//i);
     expect(await request('GET ftp://localhost/api/v1/version')).toMatch(/^HTTP\/1.1 404 /);
   });
 });
@@ -327,6 +330,7 @@ describe('the description of the API', () => {
     expect(document.openapi).toBe('3.1.0');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const scan = '/api/v1/scans/{scan_id}';
+    const [graph, profile] = ['standard', 'quick'];
     const nightly = { type: 'scan', params: { targets: ['127.0.0.1'] }, schedule: '0 2 * * *' };
     const jobResponse = await working.app.inject({ method: 'POST', url: '/api/v1/jobs', payload: nightly });
     const job = jobResponse.json().data.job_id as string;
@@ -343,6 +347,24 @@ describe('the description of the API', () => {
       ['GET', '/api/v1/modules', 200],
       ['GET', '/api/v1/profiles', 200],
       ['GET', '/api/v1/dags', 200],
+      ['POST', '/api/v1/dags/validate', 200, { payload: { text: 'x' } }],
+      ['POST', '/api/v1/dags/validate', 400, { payload: {} }],
+      ['GET', '/api/v1/dags/{name}', 200],
+      ['PUT', '/api/v1/dags/{name}', 409, { payload: { text: 'x' } }],
+      ['DELETE', '/api/v1/dags/{name}', 409],
+      ['GET', '/api/v1/profiles/{name}', 200],
+      ['PUT', '/api/v1/profiles/{name}', 409, { payload: { text: 'x' } }],
+      ['DELETE', '/api/v1/profiles/{name}', 409],
+      ['GET', '/api/v1/tokens', 200],
+      ['POST', '/api/v1/tokens', 201, { payload: { name: 'one', scopes: ['scan:read'] } }],
+      ['POST', '/api/v1/tokens', 400, { payload: { name: 'one', scopes: ['x'] } }],
+      ['DELETE', '/api/v1/tokens/{token_id}', 404],
+      ['GET', '/api/v1/config', 200],
+      ['GET', '/api/v1/workers', 200],
+      ['GET', '/api/v1/dashboard', 200],
+      ['POST', '/api/v1/schedules/preview', 200, { payload: { schedule: '0 2 * * *' } }],
+      ['POST', '/api/v1/schedules/preview', 400, { payload: { schedule: '60 * * * *' } }],
+      ['GET', '/api/v1/events', 400, { query: { scan: 'x' } }],
       ['GET', '/api/v1/plugins', 200],
       ['GET', '/api/v1/vulndb', 200],
       ['GET', '/api/v1/alerts', 200],
@@ -370,6 +392,13 @@ describe('the description of the API', () => {
       ['POST', '/api/v1/jobs/{job_id}/cancel', 200],
       ['GET', `${scan}/records`, 200],
       ['GET', `${scan}/records`, 400, { query: { cursor: 'x' } }],
+      ['GET', `${scan}/facets`, 200],
+      ['GET', `${scan}/facets`, 400, { query: { q: 'port:' } }],
+      ['GET', `${scan}/fixes`, 200],
+      ['GET', `${scan}/fixes`, 400, { query: { q: 'port:' } }],
+      ['GET', `${scan}/coverage`, 200],
+      ['GET', `${scan}/explain`, 404, { query: { host: '192.0.2.1' } }],
+      ['GET', `${scan}/explain`, 400],
       ['POST', `${scan}/pause`, 200],
       ['POST', `${scan}/resume`, 200],
       ['GET', `${scan}/diff`, 409, { query: { against: running } }],
@@ -388,7 +417,11 @@ describe('the description of the API', () => {
       ['POST', '/api/v1/scans', 415, { payload: 'x', headers: { 'content-type': 'text/plain' } }],
     ];
     for (const [method, path, status, wish] of calls) {
-      const url = path.replace('{scan_id}', running).replace('{job_id}', job);
+      const url = path
+        .replace('{scan_id}', running)
+        .replace('{job_id}', job)
+        .replace('{name}', path.includes('dags') ? graph : profile)
+        .replace('{token_id}', 'abcdef');
       const response = await working.app.inject({ method: method as 'GET', url, ...wish });
       const { responses } = document.paths[path][method.toLowerCase()];
       const reported = responses[String(status)] ?? responses['default'];
@@ -401,7 +434,8 @@ describe('the description of the API', () => {
         true,
       ]);
       // Makes room for the later submission.
-      if (method === 'DELETE') await expect.poll(async () => (await working.queue.counts()).pending).toBe(0);
+      if (method === 'DELETE' && path === scan)
+        await expect.poll(async () => (await working.queue.counts()).pending).toBe(0);
     }
     // The only response that is not JSON.
     expect(document.paths['/metrics'].get.responses['200'].content).toHaveProperty('text/plain');
@@ -413,8 +447,7 @@ describe('the description of the API', () => {
   it('fails to build with a route that declares no access', async () => {
     const { buildApp } = await import('./app.ts');
     const app = await buildApp(service.context);
-    const routes = app.printRoutes({ commonPrefix: false });
-    expect(routes).toContain('/api/v1/scans');
+    expect(routeTable(app)).toContainEqual({ method: 'GET', url: '/api/v1/scans' });
     await app.close();
     const fastify = (await import('fastify')).default();
     const { requireAccess } = await import('./routes.ts');

@@ -327,6 +327,7 @@ describe('X-Tenant-ID', () => {
     }
     expect([...free].filter((route) => !route.includes('/docs')).toSorted()).toEqual([
       'DELETE /api/v1/tokens/:token_id',
+      'GET /',
       'GET /api/v1/alerts',
       'GET /api/v1/audit',
       'GET /api/v1/config',

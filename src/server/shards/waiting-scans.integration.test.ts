@@ -116,7 +116,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
       (await service.store.execute(`select 1 from portolan.scan_queue where state = 'waiting'`, [])).rows
         .length;
     // Earlier scans come first, as far as there is capacity.
-    expect(await waiting()).toBe(1);
+    await expect.poll(waiting).toBe(1);
   });
 
   it('is pending, has not started and counts as waiting until a worker begins with a shard', async () => {

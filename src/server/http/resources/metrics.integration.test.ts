@@ -141,7 +141,7 @@ describe('GET /metrics', () => {
     for (let index = 0; index < 50; index++) {
       await service.app.inject({ url: `/api/v1/scans/20260101-000000-abcd${index + 10}`, headers });
       await service.app.inject({ url: `/invented-${index}`, headers });
-      await service.app.inject({ url: `/ui/invented-${index}` });
+      await service.app.inject({ url: `/ui/invented-${index}.js` });
     }
     await service.app.inject({ method: 'HEAD', url: '/health' });
     await service.app.inject({ url: '/health' });

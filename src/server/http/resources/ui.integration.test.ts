@@ -222,7 +222,7 @@ describe('the folder of the UI', () => {
     const ended = spawnSync(program, rest, {
       env: { PATH: process.env['PATH'], HOME: home, SERVICE_SERVER__UI__STATIC_DIR: join(closed, 'in') },
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 120_000,
     });
     chmodSync(closed, 0o700);
     expect([ended.status, ended.stderr]).toEqual([
