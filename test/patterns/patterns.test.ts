@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { addressPatterns } from '../../src/domain/targets/address-family.ts';
 import type { Probe } from '../../src/knowledge/probes/probe.ts';
 import { webProbes } from '../../src/knowledge/probes/web.ts';
 import { baitsFor, baitText } from './pattern-baits.ts';
@@ -41,9 +42,12 @@ const builtPatterns: Record<string, RegExp[]> = {
     /^server[ \t]*:[ \t]*([\x20-\x7e]{1,256})/im,
     /<(?:[\w.-]{1,32}:)?Types\b[^<>]{0,256}>([^<>]{1,1024})</,
   ],
+  'domain/targets/address-family.ts': addressPatterns,
   'engine/graph/condition.ts': [],
-  'server/grpc/home-call.ts': [/^event: (.*)$/m],
+  'server/shards/call-owner.ts': [/^event: (.*)$/m],
   'server/http/routes.ts': [/^\/ui\/.*$/, /^\/api\/v1\/scans\/[^/]+\/results$/],
+  // Patterns of the schemas of the API, on the examples beside them.
+  'server/http/schema/document/examples.ts': [],
 };
 
 /** What makes an expression expensive, or null when it is linear. */

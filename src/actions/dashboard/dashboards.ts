@@ -7,7 +7,7 @@ import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
-import type { FixView } from '../results/fix-view.ts';
+import type { ListedFix } from '../results/listed-fix.ts';
 import { BackgroundValues } from './background-values.ts';
 import { type OpenFindings, openFindings } from './open-findings.ts';
 import { type RunChanges, runChanges, type StandingOut } from './pair-changes.ts';
@@ -29,7 +29,7 @@ export interface Dashboard {
   series: SeriesView[];
   totals: Record<Severity, TotalView>;
   trend: TrendDay[];
-  fixes: FixView[];
+  fixes: ListedFix[];
   /** Hosts, of all series. */
   not_comparable: number;
   /** Some values are being computed. */

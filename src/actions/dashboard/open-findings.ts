@@ -8,14 +8,14 @@ import { readFinding } from '../../report/model/findings/seen-finding.ts';
 import { type CurrentHost, currentHost } from '../../report/model/inventory/current-host.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import { type FixView, fixView } from '../results/fix-view.ts';
+import { type ListedFix, listedFix } from '../results/listed-fix.ts';
 
 /** The findings that are open in some scans together. */
 export interface OpenFindings {
   /** Hosts with a finding of each severity. */
   hosts: Record<Severity, number>;
   /** Most urgent first. */
-  fixes: FixView[];
+  fixes: ListedFix[];
 }
 
 /** Fixes of a dashboard. */
@@ -90,6 +90,6 @@ class FindingSums {
     this.#kinds.finish();
     const actions = this.#actions.finish();
     const hosts = severities.map((severity) => [severity, this.#hosts.get(severity)?.size ?? 0]);
-    return { hosts: Object.fromEntries(hosts), fixes: actions.slice(0, maxFixes).map(fixView) };
+    return { hosts: Object.fromEntries(hosts), fixes: actions.slice(0, maxFixes).map(listedFix) };
   }
 }

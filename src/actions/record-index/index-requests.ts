@@ -1,5 +1,4 @@
 import type { Config } from '../../config/schema.ts';
-import type { FindingClass, Severity, SeverityCounts } from '../../domain/finding.ts';
 import type { Query } from '../../domain/query/query.ts';
 import type { FieldName } from '../../domain/query/query-fields.ts';
 import type { SummaryRow } from '../../domain/result.ts';
@@ -10,6 +9,7 @@ import type { MatchCounts } from '../../workspace/record-index/matched-members.t
 import type { Member } from '../../workspace/record-index/record-index.ts';
 import type { SortKey } from '../../workspace/record-index/sort-keys.ts';
 import type { Explanation, PortEndpoint } from '../results/explain-port.ts';
+import type { ListedFix } from '../results/listed-fix.ts';
 
 /** Messages between the server and the thread of the indexes. Plain data. */
 
@@ -58,24 +58,6 @@ export interface FixesRequest {
   query: Query | null;
   offset: number;
   limit: number;
-}
-
-/** What removes some findings, and why it has its rank. */
-export interface ListedFix {
-  key: string;
-  text: string;
-  update: boolean;
-  reason: string;
-  severity: Severity;
-  severity_counts: SeverityCounts;
-  exploited: boolean;
-  epss: number | null;
-  cvss: number | null;
-  class: FindingClass;
-  findings: number;
-  hosts: number;
-  /** The first hosts by address. */
-  host_sample: { host: string; name: string | null }[];
 }
 
 export interface FixesResponse {

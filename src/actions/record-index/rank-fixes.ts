@@ -3,12 +3,11 @@ import { readFinding, type SeenFinding } from '../../report/model/findings/seen-
 import type { MatchedMembers } from '../../workspace/record-index/matched-members.ts';
 import { listOfText } from '../../workspace/record-index/record-index.ts';
 import { type FindingVariant, readVariant } from '../../workspace/record-index/variant.ts';
-import type { FixesRequest, FixesResponse, ListedFix } from './index-requests.ts';
+import { type ListedFix, maxSample } from '../results/listed-fix.ts';
+import type { FixesRequest, FixesResponse } from './index-requests.ts';
 import type { OpenIndex } from './open-index.ts';
 import type { Turns } from './turns.ts';
 
-/** Hosts named in an entry. */
-const maxSample = 5;
 /** Variants read between two turns. */
 const variantsPerTurn = 500;
 
@@ -31,7 +30,7 @@ export async function rankFixes(
   const { fixes, samples } = known ?? (await rankedFixes(open, await open.matched(query, turns.next), turns));
   open.remember(key, { fixes, samples });
   const page = fixes.slice(offset, offset + limit);
-  return { fixes: page.map((fix) => listedFix(open, fix, samples[fix.number] ?? [])), total: fixes.length };
+  return { fixes: page.map((fix) => shownFix(open, fix, samples[fix.number] ?? [])), total: fixes.length };
 }
 
 async function rankedFixes(open: OpenIndex, matched: MatchedMembers, turns: Turns): Promise<RankedFixes> {
@@ -126,7 +125,7 @@ class HostCounts {
   }
 }
 
-function listedFix({ index }: OpenIndex, fix: RankedFix, hosts: readonly number[]): ListedFix {
+function shownFix({ index }: OpenIndex, fix: RankedFix, hosts: readonly number[]): ListedFix {
   const { host, name } = index.hosts.texts;
   const { key, text, update, reason, severity, exploited, epss, cvss, findings } = fix;
   return {

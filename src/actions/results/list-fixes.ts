@@ -3,8 +3,8 @@ import type { Scan } from '../../domain/scan.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';
 import { decodeOffset, encodeOffset } from '../paging/offset-cursor.ts';
-import type { ListedFix } from '../record-index/index-requests.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
+import type { ListedFix } from './listed-fix.ts';
 import { readQuery } from './query-records.ts';
 
 export interface FixesQuery extends PageQuery {

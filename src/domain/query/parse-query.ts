@@ -169,7 +169,7 @@ class QueryParser {
     if (quote >= 0) throw new QueryProblem('a blank is missing before the quote', from + quote, to);
     rejectMistake(raw, from, to);
     // Free text is searched for anywhere, so wildcards at its ends change nothing.
-    return this.#textTerm(raw.replace(/^\*+/, '').replace(/\*+$/, ''), from, to);
+    return this.#textTerm(raw.replaceAll(/^\*+|(?<!\*)\*+$/g, ''), from, to);
   }
 
   #textTerm(text: string, from: number, to: number): QueryText {

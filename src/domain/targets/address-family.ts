@@ -15,6 +15,9 @@ const ipv6 = new RegExp(
     '(?:%[0-9a-zA-Z\\-.:]+)?$',
 );
 
+/** What the two kinds of addresses look like. */
+export const addressPatterns = [ipv4, ipv6];
+
 /** Which kind of address a text is, by the rules of `net.isIP`, in any JavaScript engine. */
 export function addressFamily(text: string): 4 | 6 | null {
   if (ipv4.test(text)) return 4;

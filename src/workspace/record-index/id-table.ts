@@ -1,5 +1,5 @@
 /** Part of the places that may be taken. */
-const maxLoad = 0.7;
+const fullAt = 0.7;
 
 /** A map of whole numbers (below 2^53) to numbers: 12 bytes per place instead of the 50 of a Map. */
 export class IdTable {
@@ -13,7 +13,7 @@ export class IdTable {
   }
 
   set(key: number, value: number): void {
-    if (this.#size >= this.#keys.length * maxLoad) this.#grow();
+    if (this.#size >= this.#keys.length * fullAt) this.#grow();
     const at = this.#placeOf(key);
     if (this.#keys[at] !== key) this.#size += 1;
     this.#keys[at] = key;

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Dashboard, type DashboardContext, Dashboards } from '../../../actions/dashboard/dashboards.ts';
-import { findingClasses, severities } from '../../../domain/finding.ts';
+import { severities } from '../../../domain/finding.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { countSchema, nullableText, scanSchema, severityCounts } from '../schema/schemas.ts';
+import { fixSchema } from '../schema/fix-schema.ts';
+import { countSchema, nullableText, scanSchema } from '../schema/schemas.ts';
 
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
 const severity = Type.Enum([...severities]);
@@ -50,25 +51,6 @@ const totalSchema = Type.Object(
     hosts: Type.Unsafe<number | null>({ ...nullableNumber, description: 'null while pending' }),
   },
   { title: 'SeverityTotal' },
-);
-
-const fixSchema = Type.Object(
-  {
-    key: Type.String(),
-    text: Type.String(),
-    update: Type.Boolean(),
-    reason: Type.String({ description: 'why it has its rank' }),
-    severity,
-    severity_counts: severityCounts,
-    exploited: Type.Boolean(),
-    epss: nullableNumber,
-    cvss: nullableNumber,
-    class: Type.Enum([...findingClasses]),
-    findings: countSchema,
-    hosts: countSchema,
-    host_sample: Type.Array(Type.Object({ host: Type.String(), name: nullableText })),
-  },
-  { title: 'Fix' },
 );
 
 /** Typed as the response data: a scan is sent as it is stored. */

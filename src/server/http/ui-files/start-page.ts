@@ -8,7 +8,7 @@ export interface PublicPaths {
 
 /** @param publicUrl `server.public_url` @param uiPath `server.ui.path` */
 export function publicPaths(publicUrl: string | null, uiPath: string): PublicPaths {
-  const prefix = publicUrl === null ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '');
+  const prefix = publicUrl === null ? '' : new URL(publicUrl).pathname.replace(/(?<!\/)\/+$/, '');
   return { ui: `${prefix}${uiPath}/`, api: `${prefix}/api` };
 }
 

@@ -7,8 +7,8 @@ import {
 } from '../../domain/finding.ts';
 import type { Action } from '../../report/model/report.ts';
 
-/** An action of a fix list, as clients see it. */
-export interface FixView {
+/** What removes some findings, as clients see it. */
+export interface ListedFix {
   key: string;
   text: string;
   /** An update of a product. */
@@ -24,13 +24,15 @@ export interface FixView {
   class: FindingClass;
   findings: number;
   hosts: number;
+  /** The first hosts by address. */
   host_sample: { host: string; name: string | null }[];
 }
 
 /** Hosts of a fix that are named. */
-const maxSample = 8;
+export const maxSample = 8;
 
-export function fixView(action: Action): FixView {
+/** An action of the fix list of a report. */
+export function listedFix(action: Action): ListedFix {
   const { key, text, update, reason, exploited, epss, cvss, findings, hosts } = action;
   const severity = severities.find((name) => action.severities[name] > 0) ?? 'info';
   const sample = new Map(action.places.map(({ host, name }) => [host, { host, name }]));
