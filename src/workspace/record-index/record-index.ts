@@ -401,7 +401,7 @@ function findingKey(host: number, port: number, id: number): number {
 /** Longest address or name of a host, characters: that of a text of a tuple. */
 const maxAddress = 1024;
 
-/** Texts that the keys of findings tell apart. */
+/** Texts that the keys of findings distinguish. */
 const maxTexts = 2 ** 24;
 
 const portTexts = [

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { isLongRun } from '../../rounds.ts';
 import { browserFile, browserObstacle } from '../chromium.ts';
 import type { UiService } from './ui-service.ts';
 
@@ -15,8 +16,18 @@ export interface Look {
 
 const widths = [390, 1280, 1920] as const;
 const themes = ['light', 'dark'] as const;
-/** For `it.each`: every page is right in each of them. */
-export const looks: readonly Look[] = widths.flatMap((width) => themes.map((theme) => ({ width, theme })));
+const everyLook = widths.flatMap((width) => themes.map((theme) => ({ width, theme })));
+/**
+ * For `it.each`: every page is right in each of them. A width changes places, a theme colors alone: each width and each
+ * theme once find what all pairs find, which the long run tries.
+ */
+export const looks: readonly Look[] = isLongRun
+  ? everyLook
+  : [
+      { width: 390, theme: 'light' },
+      { width: 1280, theme: 'dark' },
+      { width: 1920, theme: 'light' },
+    ];
 export const usualLook: Look = { width: 1280, theme: 'light' };
 
 /** Folder for the pictures of `picture()`; without it none are made. */

@@ -35,9 +35,3 @@ export interface SparklineProps {
   height?: number;
   format?(value: number): string;
 }
-
-export interface DayBarsProps {
-  days: readonly { /** YYYY-MM-DD */ date: string; critical: number; high: number }[];
-  label: string;
-  height?: number;
-}

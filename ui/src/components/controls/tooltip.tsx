@@ -16,7 +16,8 @@ export function Tooltip({ text, isOff = false, children, side = 'top' }: Tooltip
   return (
     <BaseTooltip.Root disabled={isOff}>
       <BaseTooltip.Trigger render={children} delay={400} closeOnClick={false} />
-      <BaseTooltip.Portal>
+      {/* Within a landmark: readers of landmarks find it there. */}
+      <BaseTooltip.Portal container={document.querySelector<HTMLElement>('main') ?? undefined}>
         <BaseTooltip.Positioner side={side} sideOffset={6} collisionPadding={8} className="z-(--z-tooltip)">
           <BaseTooltip.Popup className="max-w-[320px] rounded-m bg-surface-inverse px-2 py-1 text-size-12 text-text-inverse shadow-overlay [overflow-wrap:anywhere] forced-colors:border">
             {text}

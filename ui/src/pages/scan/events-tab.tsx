@@ -43,7 +43,10 @@ export default function EventsTab() {
   );
   useScanEvents(scanId, onEvent);
   if (!scan) return null;
-  if (hasEnded(scan) && shown.length === 0) return <Recorded scanId={scanId} />;
+  // The stream of an ended scan says that it has ended, and nothing else.
+  if (hasEnded(scan) && shown.every(({ event }) => event === 'status' || event === 'end')) {
+    return <Recorded scanId={scanId} />;
+  }
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center gap-3">
