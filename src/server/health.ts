@@ -2,7 +2,10 @@ import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { vulndbAge } from '../actions/catalogs/show-vulndb.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { compileScope } from '../domain/targets/scope.ts';
+import { parseTargets } from '../domain/targets/target.ts';
 import { formatDuration } from '../domain/time/duration.ts';
+import { type AttachedNetwork, attachedNetworks } from '../net/attached-networks.ts';
 import { vulndbFolder } from '../scan-run/catalogs/vulndb-folder.ts';
 import type { TenantContext } from './access/tenants.ts';
 import { shortfallText } from './background/garbage.ts';
@@ -14,6 +17,11 @@ export interface HealthCheck {
   message: string;
 }
 
+interface ScanMethod {
+  method: 'raw packets' | 'connections';
+  reason: string;
+}
+
 export interface Health {
   status: 'healthy' | 'degraded' | 'unhealthy';
   /** Whole seconds. */
@@ -23,7 +31,10 @@ export interface Health {
   queue: { pending: number; running: number; failed: number };
   workspace: { scans: number; size_mb: number; free_space_mb: number };
   /** Scan method of this machine, and the reason. */
-  scanning: { method: 'raw packets' | 'connections'; reason: string };
+  scanning: ScanMethod & {
+    /** At this machine and at least partly in scope. */
+    networks: AttachedNetwork[];
+  };
   /** Whether scans may send packets now. */
   windows: { open: boolean; reason: string | null; until: string | null };
   /** Only failed checks. */
@@ -59,7 +70,7 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
   if (!context.workers.alive) {
     checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker accepts scans' });
   }
-  const scanning = await readScanning();
+  const scanning = { ...(await readMethod()), networks: networksInScope(context) };
   checks.push(...writingFaults(context), ...rawRights(scanning), ...licenseHealth(context));
   checks.push(
     ...notificationHealth(context),
@@ -235,21 +246,28 @@ function writingFaults({ audit, logOutput }: RouteContext): HealthCheck[] {
 }
 
 /** Privileges do not change while a process runs, so they are read once. */
-let scanningRead: Promise<Health['scanning']> | null = null;
+let methodRead: Promise<ScanMethod> | null = null;
 
-function readScanning(): Promise<Health['scanning']> {
-  scanningRead ??= readFile('/proc/self/status', 'utf8')
+function readMethod(): Promise<ScanMethod> {
+  methodRead ??= readFile('/proc/self/status', 'utf8')
     .catch(() => '')
-    .then((status): Health['scanning'] => {
+    .then((status): ScanMethod => {
       const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
       return effective !== undefined && (BigInt(`0x${effective}`) & rawCapability) !== 0n
         ? { method: 'raw packets', reason: 'CAP_NET_RAW available' }
         : { method: 'connections', reason: 'CAP_NET_RAW missing' };
     });
-  return scanningRead;
+  return methodRead;
 }
 
-function rawRights({ method }: Health['scanning']): HealthCheck[] {
+function networksInScope({ config }: RouteContext): AttachedNetwork[] {
+  const scope = compileScope(config.scanner.scope);
+  return attachedNetworks().filter(
+    ({ network }) => scope.split(parseTargets([network]).addresses).inside.size > 0n,
+  );
+}
+
+function rawRights({ method }: ScanMethod): HealthCheck[] {
   if (method === 'raw packets') return [];
   const message = 'no permission for raw sockets (CAP_NET_RAW); scans fall back to connections';
   return [{ name: 'raw_rights', status: 'degraded', message }];

@@ -1,12 +1,11 @@
 import type { Config } from '../../config/schema.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
-import { compileScope } from '../../domain/targets/scope.ts';
-import { parseTargets } from '../../domain/targets/target.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
 import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
 import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
+import { type PreviewTarget, previewTargets } from './preview-targets.ts';
 
 /** What a scan would do. */
 export interface ScanPreview {
@@ -14,6 +13,10 @@ export interface ScanPreview {
   profile: string;
   vuln: boolean;
   targets: string[];
+  /** Targets with their addresses, then what is left out of them and why; at most 200 lines. */
+  target_list: PreviewTarget[];
+  /** Further lines. */
+  target_list_left: number;
   /** Addresses to scan after exclusions and scope; without unresolved host names. */
   addresses: number;
   hostnames: number;
@@ -46,15 +49,13 @@ export interface PreviewNode {
  * @throws PortolanError `invalid_request` for a graph that is not installed or invalid
  */
 export async function previewScan(
-  { request, targets, excluded }: DecidedRequest,
+  { request, ...submitted }: DecidedRequest,
   config: Config,
   catalogue: ModuleCatalog,
 ): Promise<ScanPreview> {
   const plan = await planScan(request, config, catalogue);
-  const blocked = parseTargets(config.scanner.blocklist).covered;
-  const { inside, outside } = compileScope(config.scanner.scope).split(
-    targets.addresses.minus(excluded.covered).minus(blocked),
-  );
+  const { targets } = submitted;
+  const { inside, outside, ...lines } = previewTargets(submitted, config.scanner);
   const addresses = countOf(inside.size);
   const hosts = addresses + targets.hostnames.length;
   const ports = plannedPorts(plan);
@@ -63,6 +64,7 @@ export async function previewScan(
     profile: request.profile,
     vuln: request.vuln,
     targets: request.targets,
+    ...lines,
     addresses,
     hostnames: targets.hostnames.length,
     excluded: countOf(targets.addresses.size - inside.size),

@@ -24,8 +24,14 @@ const healthMembers = {
   queue: Type.Object({ pending: count, running: count, failed: count }),
   workspace: Type.Object({ scans: count, size_mb: count, free_space_mb: count }),
   scanning: Type.Object(
-    { method: Type.Enum(['raw packets', 'connections']), reason: Type.String() },
-    { description: 'scan method of this machine, and the reason' },
+    {
+      method: Type.Enum(['raw packets', 'connections']),
+      reason: Type.String(),
+      networks: Type.Array(Type.Object({ interface: Type.String(), network: Type.String() }), {
+        description: 'IPv4 networks that this machine is in, at least partly in scope',
+      }),
+    },
+    { description: 'scan method of this machine, the reason, and what is near' },
   ),
   windows: Type.Object(
     { open: Type.Boolean(), reason: nullableText, until: nullableText },

@@ -53,6 +53,38 @@ describe('POST /api/v1/scans/plan', () => {
     expect(await readdir(join(service.workspace.dir, 'scans'))).toEqual([]);
   });
 
+  it('says of each target what is left out of it, and by whom', async () => {
+    const { data } = (
+      await post({
+        targets: ['10.0.0.0/24', '10.0.0.0/24,10.0.1.9', 'db-1.example.net'],
+        exclude: ['10.0.0.0-5', '192.0.2.1'],
+      })
+    ).json();
+    expect(data.target_list).toEqual([
+      {
+        target: '10.0.0.0/24',
+        kind: 'target',
+        addresses: 254,
+        note: 'network and broadcast address left out',
+      },
+      { target: '10.0.1.9', kind: 'target', addresses: 1, note: null },
+      {
+        target: 'db-1.example.net',
+        kind: 'target',
+        addresses: 1,
+        note: 'name, looked up when the scan starts',
+      },
+      { target: '10.0.0.0-10.0.0.5', kind: 'excluded', addresses: 5, note: 'by the request' },
+      { target: '192.0.2.1', kind: 'excluded', addresses: 0, note: 'not among the targets' },
+      { target: '10.0.0.128-10.0.0.254', kind: 'out_of_scope', addresses: 127, note: 'by scanner.scope' },
+    ]);
+    expect(data.target_list_left).toBe(0);
+    const many = Array.from({ length: 300 }, (_, k) => `10.1.${Math.floor(k / 100)}.${(k % 100) + 1}`);
+    const long = (await post({ targets: many })).json().data;
+    expect(long.target_list).toHaveLength(200);
+    expect(long.target_list_left).toBe(100);
+  });
+
   it('applies the options that choose the nodes', async () => {
     const options = { discover_profile: 'tcp', fingerprint: false, max_protocols: 2 };
     const { data } = (await post({ targets: ['10.0.0.1'], profile: 'quick', options })).json();

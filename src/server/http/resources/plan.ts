@@ -15,6 +15,16 @@ const previewMembers = Type.Object(
     profile: Type.String(),
     vuln: Type.Boolean(),
     targets: Type.Array(Type.String()),
+    target_list: Type.Array(
+      Type.Object({
+        target: Type.String(),
+        kind: Type.Enum(['target', 'excluded', 'blocked', 'out_of_scope']),
+        addresses: Type.Number({ minimum: 0, description: 'a host name counts as one' }),
+        note: nullableText,
+      }),
+      { description: 'targets, then what is left out of them and why: the first 200' },
+    ),
+    target_list_left: countSchema,
     addresses: Type.Number({
       minimum: 0,
       description: 'addresses to scan after exclusions and scope, not counting host names',

@@ -105,7 +105,7 @@ export default function ScansPage() {
         onOpen={({ scan_id }) => go(`/scans/${scan_id}`)}
         selected={selected}
         onSelect={setSelected}
-        dense={false}
+        lines={2}
         phoneRow={phoneRow}
         isPending={scans.isPending}
         empty={<NoScans isFiltered={isFiltered} />}
@@ -208,7 +208,7 @@ function scanColumns(): Column<ListedScan>[] {
     {
       id: 'state',
       head: 'State',
-      width: 120,
+      width: 104,
       priority: 0,
       sort: 'status',
       cell: (scan) => <StateMark state={shownState(scan)} />,
@@ -216,7 +216,7 @@ function scanColumns(): Column<ListedScan>[] {
     {
       id: 'name',
       head: 'Name',
-      width: 130,
+      width: 120,
       grow: 1,
       priority: 0,
       sort: 'name',
@@ -226,7 +226,7 @@ function scanColumns(): Column<ListedScan>[] {
         </span>
       ),
     },
-    { id: 'targets', head: 'Targets', width: 150, grow: 1, priority: 3, cell: targetsCell },
+    { id: 'targets', head: 'Targets', width: 136, grow: 2, priority: 3, cell: targetsCell },
     {
       id: 'started',
       head: 'Started',
@@ -236,9 +236,9 @@ function scanColumns(): Column<ListedScan>[] {
       descendingFirst: true,
       cell: ({ started_at, created_at }) =>
         started_at === null ? (
-          <>
-            queued <TimeText at={created_at} form="time" />
-          </>
+          <span className="text-text-2">
+            queued <TimeText at={created_at} relative />
+          </span>
         ) : (
           <TimeText at={started_at} relative />
         ),
@@ -246,7 +246,7 @@ function scanColumns(): Column<ListedScan>[] {
     {
       id: 'took',
       head: 'Took',
-      width: 96,
+      width: 88,
       align: 'right',
       priority: 4,
       sort: 'duration',
@@ -261,7 +261,7 @@ function scanColumns(): Column<ListedScan>[] {
     {
       id: 'hosts',
       head: 'Hosts',
-      width: 64,
+      width: 52,
       align: 'right',
       priority: 5,
       cell: ({ results }) => count(results.live_hosts),
@@ -269,7 +269,7 @@ function scanColumns(): Column<ListedScan>[] {
     {
       id: 'services',
       head: 'Services',
-      width: 72,
+      width: 60,
       align: 'right',
       priority: 6,
       cell: ({ results }) => count(results.open_ports),
@@ -277,7 +277,7 @@ function scanColumns(): Column<ListedScan>[] {
     {
       id: 'findings',
       head: 'Findings',
-      width: 196,
+      width: 184,
       priority: 2,
       sort: 'findings',
       descendingFirst: true,
