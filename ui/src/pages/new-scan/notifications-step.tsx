@@ -1,6 +1,7 @@
 import { Field } from '../../components/controls/field.tsx';
 import { TextArea } from '../../components/controls/text-area.tsx';
 import { submissionOf, targetsIn, useDraft } from './draft.ts';
+import { fieldProblem } from './field-problem.ts';
 import { StepFoot } from './step-foot.tsx';
 import { usePlan } from './use-plan.ts';
 
@@ -8,7 +9,6 @@ import { usePlan } from './use-plan.ts';
 export default function NotificationsStep() {
   const [draft, change] = useDraft();
   const { error } = usePlan(targetsIn(draft.targets).length === 0 ? null : submissionOf(draft));
-  const problem = error?.fields.find(({ field }) => field.startsWith('notifications'))?.reason;
   return (
     <>
       <div className="flex max-w-[680px] flex-col gap-5">
@@ -16,7 +16,7 @@ export default function NotificationsStep() {
           label="Channels"
           optional
           hint="As type://name, for example slack://security-alerts. Empty: the configured default channels."
-          error={problem}
+          error={error && fieldProblem(error, 'notifications')}
         >
           <TextArea
             value={draft.notifications}

@@ -4,6 +4,7 @@ import { Select } from '../../components/controls/select.tsx';
 import { Switch } from '../../components/controls/switch.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { submissionOf, targetsIn, useDraft } from './draft.ts';
+import { fieldProblem } from './field-problem.ts';
 import { StepFoot } from './step-foot.tsx';
 import { usePlan } from './use-plan.ts';
 
@@ -33,7 +34,7 @@ export default function OptionsStep() {
           label="Ports"
           optional
           hint="Empty: those of the profile. Else for example 22,80,8000-8100 or top-100."
-          error={error?.reasonOf('ports')}
+          error={error && fieldProblem(error, 'ports')}
         >
           <TextInput value={draft.ports} onChange={(ports) => change({ ports })} mono />
         </Field>
@@ -41,7 +42,7 @@ export default function OptionsStep() {
           label="Packets per second"
           optional
           hint="Empty: the configured rate."
-          error={error?.reasonOf('rate')}
+          error={error && fieldProblem(error, 'rate')}
         >
           <TextInput
             value={draft.rate}
@@ -50,7 +51,7 @@ export default function OptionsStep() {
             inputMode="numeric"
           />
         </Field>
-        <Field label="Scan type" error={error?.reasonOf('options.scan_type')}>
+        <Field label="Scan type" error={error && fieldProblem(error, 'options.scan_type')}>
           <Segmented
             options={scanTypes}
             value={draft.scanType}
@@ -61,7 +62,7 @@ export default function OptionsStep() {
           label="Longest duration"
           optional
           hint="For example 1h30m."
-          error={error?.reasonOf('options.max_duration')}
+          error={error && fieldProblem(error, 'options.max_duration')}
         >
           <TextInput value={draft.maxDuration} onChange={(maxDuration) => change({ maxDuration })} mono />
         </Field>

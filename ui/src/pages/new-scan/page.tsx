@@ -1,5 +1,5 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { fetchGet } from '../../api/use-get.ts';
 import { toast } from '../../components/controls/toasts.tsx';
 import { Icon } from '../../components/icons/icon.tsx';
@@ -23,33 +23,59 @@ export default function NewScanPage() {
   useStartFrom();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const at = steps.findIndex((step) => step.path === path.replace(/\/$/, ''));
+  const content = useFocusOnChange(at);
   return (
     <>
-      <PageHeader
-        title="New scan"
-        crumbs={crumbs}
-        actions={
-          <nav aria-label="Steps">
-            <ol className="flex flex-wrap items-center gap-x-4 gap-y-1">
-              {steps.map(({ path: to, label }, index) => (
-                <li key={to}>
-                  <Link
-                    to={to}
-                    aria-current={index === at ? 'step' : undefined}
-                    className={`flex min-h-6 items-center gap-1.5 ${index === at ? 'font-semibold text-text-1' : 'text-text-2'}`}
-                  >
-                    {index < at ? <Icon name="check" size={14} /> : <span>{index + 1}</span>}
-                    {label}
-                  </Link>
-                </li>
-              ))}
-            </ol>
-          </nav>
-        }
-      />
-      <Outlet />
+      <PageHeader title="New scan" crumbs={crumbs} actions={<Steps at={at} />} />
+      <div ref={content} tabIndex={-1} role="group" aria-label={steps[at]?.label} className="outline-none">
+        <Outlet />
+      </div>
     </>
   );
+}
+
+function Steps({ at }: { at: number }) {
+  return (
+    <nav aria-label="Steps" className="pt-1">
+      <ol className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+        {steps.map(({ path, label }, index) => (
+          <li key={path} className="flex items-center gap-2.5">
+            {index > 0 && <span className="h-px w-4 bg-line-strong max-desk:hidden" aria-hidden />}
+            <Link
+              to={path}
+              aria-current={index === at ? 'step' : undefined}
+              className={`flex min-h-6 items-center gap-1.5 hover:text-text-1 ${index === at ? 'font-semibold text-text-1' : 'text-text-2'}`}
+            >
+              <StepMark index={index} at={at} />
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+function StepMark({ index, at }: { index: number; at: number }) {
+  if (index < at) return <Icon name="check" size={14} className="text-state-completed" />;
+  return (
+    <span
+      className={`flex size-[18px] items-center justify-center rounded-full text-size-11 ${index === at ? 'bg-accent text-on-accent' : 'border border-line-strong'}`}
+    >
+      {index + 1}
+    </span>
+  );
+}
+
+/** The link that led to a step is gone with the step before: the focus goes to its content. */
+function useFocusOnChange(at: number) {
+  const content = useRef<HTMLDivElement>(null);
+  const former = useRef(at);
+  useEffect(() => {
+    if (former.current !== at) content.current?.focus({ preventScroll: true });
+    former.current = at;
+  }, [at]);
+  return content;
 }
 
 /** Fills the draft from another scan, or from targets that the URL names. */

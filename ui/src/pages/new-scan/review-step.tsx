@@ -2,23 +2,26 @@ import { useEffect, useRef } from 'react';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { LinkButton } from '../../components/controls/link-button.tsx';
+import { useLack } from '../../components/controls/use-lack.ts';
 import { GraphPicture } from '../../components/graph/graph-picture.tsx';
 import type { GraphEdge, GraphNode } from '../../components/graph/graph-props.ts';
 import { KeyValues } from '../../components/layout/key-values.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Section } from '../../components/layout/section.tsx';
 import { Strip } from '../../components/layout/strip.tsx';
+import { Tag } from '../../components/marks/tag.tsx';
 import { Empty } from '../../components/states/empty.tsx';
-import { Failure } from '../../components/states/failure.tsx';
 import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { CopyButton } from '../../components/text/copy-button.tsx';
 import { DurationText } from '../../components/text/duration-text.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { count } from '../../format/numbers.ts';
-import { useCan } from '../../session/session.ts';
+import { plural } from '../../format/words.ts';
 import { useGo } from '../../url/link.tsx';
 import { clearDraft, commandOf, type Submission, submissionOf, useDraft } from './draft.ts';
+import { Refused } from './other-problem.tsx';
 import { StepFoot } from './step-foot.tsx';
+import { useLikeRun } from './use-like-run.ts';
 import { type Plan, usePlan } from './use-plan.ts';
 
 /** What will be sent, to whom, for how long. The button below starts it. */
@@ -35,14 +38,20 @@ export default function ReviewStep() {
         action={<LinkButton to="/scans/new">Name targets</LinkButton>}
       />
     );
-  if (error) return <Refused error={error} />;
+  if (error)
+    return (
+      <>
+        <Refused error={error} />
+        <StepFoot at={4} />
+      </>
+    );
   if (!plan) return <LoadingRows rows={8} />;
   return (
     <>
-      <Numbers plan={plan} />
+      <Numbers plan={plan} submission={submission} />
       <div className="grid gap-x-9 gap-y-8 pt-6 desk:grid-cols-[minmax(0,1fr)_288px]">
         <div className="flex min-w-0 flex-col gap-8">
-          <Targets plan={plan} submission={submission} />
+          <Targets plan={plan} />
           <Graph plan={plan} />
         </div>
         <div className="flex min-w-0 flex-col gap-8">
@@ -55,24 +64,11 @@ export default function ReviewStep() {
   );
 }
 
-function Refused({ error }: { error: NonNullable<ReturnType<typeof usePlan>['error']> }) {
-  return (
-    <>
-      <Failure error={error} />
-      <ul className="pt-3">
-        {error.fields.map(({ field, reason }) => (
-          <li key={`${field} ${reason}`}>
-            <code className="mono">{field}</code> <TargetText text={reason} />
-          </li>
-        ))}
-      </ul>
-      <StepFoot at={4} />
-    </>
-  );
-}
-
-function Numbers({ plan }: { plan: Plan }) {
+/** What this scan costs, with the reason of each number. */
+function Numbers({ plan, submission }: { plan: Plan; submission: Submission }) {
   const ports = plan.ports.tcp + plan.ports.udp;
+  const hosts = plan.addresses + plan.hostnames;
+  const like = useLikeRun(plan, submission);
   return (
     <Strip
       label="What this scan does"
@@ -80,49 +76,98 @@ function Numbers({ plan }: { plan: Plan }) {
         {
           key: 'addresses',
           label: 'Addresses',
-          value: count(plan.addresses + plan.hostnames),
-          note: `${count(plan.addresses + plan.hostnames + plan.excluded)} named, ${count(plan.excluded)} excluded`,
+          value: count(hosts),
+          note: `${count(hosts + plan.excluded)} named, ${count(plan.excluded)} left out`,
         },
         {
           key: 'packets',
           label: 'Packets, at most',
           value: count(plan.packets_estimate),
-          note: `${count(ports)} ports, retries and discovery`,
+          note: `${plural(ports, 'port')}, retries, discovery`,
         },
+        ...(like === null ? [] : [probable(like)]),
         {
           key: 'duration',
           label: 'Duration, at most',
           value: <DurationText ms={plan.duration_estimate_seconds * 1000} />,
           note: 'if every address is up and silent',
         },
-        { key: 'rate', label: 'Packets per second', value: count(plan.rate), note: 'never more' },
+        {
+          key: 'rate',
+          label: 'Packets per second',
+          value: count(plan.rate),
+          note: 'never more',
+        },
       ]}
     />
   );
 }
 
-const shownTargets = 50;
+function probable({
+  started_at: from,
+  completed_at: to,
+  results,
+}: NonNullable<ReturnType<typeof useLikeRun>>) {
+  const took = Date.parse(to ?? '') - Date.parse(from ?? '');
+  return {
+    key: 'probably',
+    label: 'Duration, probably',
+    value: <DurationText ms={took} />,
+    note: `as in the last run: ${plural(results.live_hosts, 'host')} up`,
+  };
+}
 
-function Targets({ plan, submission }: { plan: Plan; submission: Submission }) {
-  const excluded = submission.exclude ?? [];
+const shownTargets = 50;
+const leftOutBy = {
+  excluded: 'excluded by you',
+  blocked: 'never scanned',
+  out_of_scope: 'out of scope',
+} as const;
+
+/** Targets with their addresses, then what is left out and by whom. */
+function Targets({ plan }: { plan: Plan }) {
+  const shown = plan.target_list.slice(0, shownTargets);
+  const more = plan.target_list.length - shown.length + plan.target_list_left;
   return (
     <Section title="Targets" link={{ label: 'Change', to: '/scans/new' }}>
-      <ul>
-        {plan.targets.slice(0, shownTargets).map((target) => (
-          <li key={target} className="flex min-h-7 items-center border-line-subtle border-b">
-            <TargetText text={target} mono />
-          </li>
-        ))}
-        {plan.targets.length > shownTargets && (
-          <li className="py-1 text-text-2">{count(plan.targets.length - shownTargets)} more</li>
-        )}
-        {excluded.map((target) => (
-          <li key={target} className="flex min-h-7 items-center gap-3 border-line-subtle border-b">
-            <TargetText text={target} mono /> <span className="text-text-2">excluded by you</span>
-          </li>
-        ))}
-      </ul>
+      <table className="w-full">
+        <thead>
+          <tr className="text-left text-size-11 text-text-3">
+            <th className="h-7 font-medium">Target</th>
+            <th className="w-24 text-right font-medium">Addresses</th>
+            <th className="w-1/2 pl-7 font-medium">Note</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((line) => (
+            <TargetRow key={`${line.kind} ${line.target}`} line={line} />
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && (
+        <p className="border-line-subtle border-t py-1.5 text-text-2">{plural(more, 'more line')}</p>
+      )}
     </Section>
+  );
+}
+
+function TargetRow({ line: { target, kind, addresses, note } }: { line: Plan['target_list'][number] }) {
+  const isScanned = kind === 'target';
+  return (
+    <tr className="border-line-subtle border-t align-top">
+      <td className="h-7 py-1 [overflow-wrap:anywhere]">
+        <TargetText text={target} mono cut="middle" max={60} />
+      </td>
+      <td className={`py-1 text-right ${isScanned ? '' : 'text-text-2'}`}>
+        {isScanned ? count(addresses) : addresses === 0 ? '0' : `−${count(addresses)}`}
+      </td>
+      <td className="py-1 pl-7 text-text-2">
+        <span className="inline-flex flex-wrap items-center gap-x-2">
+          {!isScanned && <Tag>{leftOutBy[kind]}</Tag>}
+          {note !== null && !(kind === 'excluded' && addresses > 0) && note}
+        </span>
+      </td>
+    </tr>
   );
 }
 
@@ -164,9 +209,22 @@ function Settings({ plan, submission }: { plan: Plan; submission: Submission }) 
             label: 'Ports',
             value: submission.ports ?? `${count(plan.ports.tcp)} TCP, ${count(plan.ports.udp)} UDP`,
           },
+          { label: 'Scan type', value: String(submission.options?.['scan_type'] ?? 'automatic') },
+          {
+            label: 'Exclude',
+            value: submission.exclude && <TargetText text={submission.exclude.join(', ')} mono max={80} />,
+          },
+          { label: 'Tags', value: submission.tags && <TargetText text={submission.tags.join(', ')} /> },
           { label: 'Vulnerabilities', value: plan.vuln ? 'on' : 'off' },
           { label: 'Intrusive checks', value: submission.options?.['intrusive'] ? 'on' : 'off' },
-          { label: 'Notify', value: submission.notifications?.join(', ') ?? 'default channels' },
+          {
+            label: 'Notify',
+            value: submission.notifications ? (
+              <TargetText text={submission.notifications.join(', ')} mono wrap />
+            ) : (
+              'default channels'
+            ),
+          },
         ]}
       />
       <div className="flex flex-col gap-2 pt-3">
@@ -200,11 +258,12 @@ function Command({ submission }: { submission: Submission }) {
 
 function Start({ submission }: { submission: Submission }) {
   const go = useGo();
-  const mayStart = useCan('scan:write', 'scan:execute');
+  const lack = useLack('scan:write', 'scan:execute');
   const { send, isPending, error } = useSend('post', '/api/v1/scans', {
     invalidates: ['/api/v1/scans', '/api/v1/dashboard'],
   });
   const start = async () => {
+    if (lack !== null || isPending) return;
     const { scan_id } = await send({ body: submission as never });
     clearDraft();
     go(`/scans/${scan_id}`);
@@ -221,7 +280,11 @@ function Start({ submission }: { submission: Submission }) {
   }, []);
   return (
     <>
-      {error && <Failure error={error} />}
+      {error && (
+        <div className="pt-6">
+          <Refused error={error} />
+        </div>
+      )}
       <StepFoot at={4}>
         <span className="text-text-2">Nothing has been sent yet.</span>
         <LinkButton to="/jobs/new" icon="calendar">
@@ -230,12 +293,15 @@ function Start({ submission }: { submission: Submission }) {
         <Button
           variant="primary"
           icon="play"
-          disabledReason={
-            mayStart ? (isPending ? 'Starting' : undefined) : 'Needs the scope scan:write or scan:execute'
-          }
+          disabledReason={lack}
+          pending={isPending}
+          aria-keyshortcuts="Control+Enter"
           onClick={() => void start().catch(() => undefined)}
         >
           Start scan
+          <kbd className="ml-1 rounded-s border border-current px-1 text-size-11 opacity-80 max-tablet:hidden">
+            Ctrl ↵
+          </kbd>
         </Button>
       </StepFoot>
     </>

@@ -2,11 +2,11 @@ import type { ReactNode } from 'react';
 import { LinkButton } from '../../components/controls/link-button.tsx';
 import { steps } from './page.tsx';
 
-/** Back, next, and what stands beside them. */
+/** Back, next, and what stands beside them: always in view. */
 export function StepFoot({ at, children }: { at: number; children?: ReactNode }) {
   const [before, after] = [steps[at - 1], steps[at + 1]];
   return (
-    <div className="mt-8 flex flex-wrap items-center gap-2 border-line border-t py-3">
+    <div className="sticky bottom-0 z-10 mt-8 flex flex-wrap items-center gap-2 border-line border-t bg-surface-1 py-3">
       {before && (
         <LinkButton to={before.path} variant="ghost">
           Back
@@ -15,8 +15,8 @@ export function StepFoot({ at, children }: { at: number; children?: ReactNode })
       <span className="grow" />
       {children}
       {after && (
-        <LinkButton to={after.path} variant="primary" icon="arrow">
-          {after.label}
+        <LinkButton to={after.path} variant="primary">
+          Next: {after.label}
         </LinkButton>
       )}
     </div>

@@ -4,6 +4,8 @@ import { TextInput } from '../../components/controls/text-input.tsx';
 import { count } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
 import { submissionOf, targetsIn, useDraft } from './draft.ts';
+import { fieldProblem } from './field-problem.ts';
+import { OtherProblem } from './other-problem.tsx';
 import { StepFoot } from './step-foot.tsx';
 import { usePlan } from './use-plan.ts';
 
@@ -18,7 +20,7 @@ export default function TargetsStep() {
         <Field
           label="Targets"
           hint="Addresses, CIDR, ranges or names, separated by commas or lines. Scan only what you are allowed to."
-          error={targetProblem(error, 'targets')}
+          error={error && fieldProblem(error, 'targets')}
         >
           <TextArea
             value={draft.targets}
@@ -28,9 +30,9 @@ export default function TargetsStep() {
             autoFocus
           />
         </Field>
-        <p role="status" className="text-text-2">
+        <p role="status" className="-mt-3 text-size-12 text-text-2 empty:hidden">
           {targets.length === 0
-            ? 'No target yet.'
+            ? ''
             : plan
               ? `${plural(plan.addresses, 'address', 'addresses')}${plan.hostnames > 0 ? ` and ${plural(plan.hostnames, 'name')}` : ''} to scan, ${count(plan.excluded)} excluded or out of scope.`
               : isChecking
@@ -41,32 +43,19 @@ export default function TargetsStep() {
           label="Exclude"
           optional
           hint="These are never touched."
-          error={targetProblem(error, 'exclude')}
+          error={error && fieldProblem(error, 'exclude')}
         >
           <TextArea value={draft.exclude} onChange={(text) => change({ exclude: text })} mono rows={2} />
         </Field>
-        <Field label="Name" optional error={error?.reasonOf('name')}>
+        <Field label="Name" optional error={error && fieldProblem(error, 'name')}>
           <TextInput value={draft.name} onChange={(name) => change({ name })} placeholder="Berlin office" />
         </Field>
-        <Field label="Tags" optional hint="Separated by blanks." error={targetProblem(error, 'tags')}>
+        <Field label="Tags" optional hint="Separated by blanks." error={error && fieldProblem(error, 'tags')}>
           <TextInput value={draft.tags} onChange={(tags) => change({ tags })} />
         </Field>
+        <OtherProblem error={error} />
       </div>
       <StepFoot at={0} />
     </>
   );
-}
-
-/** Problems of list members come as `targets[2]`. */
-function targetProblem(
-  error: { fields: readonly { field: string; reason: string }[] } | null,
-  field: string,
-) {
-  const problems = error?.fields.filter(
-    (each) =>
-      each.field === field || each.field.startsWith(`${field}[`) || each.field.startsWith(`${field}.`),
-  );
-  return problems === undefined || problems.length === 0
-    ? null
-    : problems.map(({ reason }) => reason).join('; ');
 }

@@ -37,6 +37,7 @@ export function useScanRows(filter: Filter) {
   );
   return {
     rowAt,
+    loaded: lists.flatMap(({ data }) => (data as List | undefined)?.scans ?? []),
     total: (first?.data as List | undefined)?.total ?? 0,
     isPending: first?.isPending ?? true,
     error: (first?.error ?? null) as ApiError | null,

@@ -1,0 +1,108 @@
+import type { Data } from '../../api/api-types.ts';
+import { Section } from '../../components/layout/section.tsx';
+import { DiffMark } from '../../components/marks/diff-mark.tsx';
+import { Exploited } from '../../components/marks/exploited.tsx';
+import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { TimeText } from '../../components/text/time-text.tsx';
+import { Link } from '../../url/link.tsx';
+import { searchText } from '../../url/search-text.ts';
+import { scanTitle } from '../scan/use-scan.ts';
+
+type Dashboard = Data<'/api/v1/dashboard'>;
+type Series = Dashboard['series'][number];
+
+/** Heads, and how they are shortened on phones. */
+const kinds = [
+  { kind: 'new', head: 'New', short: 'New' },
+  { kind: 'fixed', head: 'Fixed', short: 'Fixed' },
+  { kind: 'changed', head: 'Changed', short: 'Chg.' },
+  { kind: 'not_comparable', head: 'Not comp.', short: 'N/c' },
+] as const;
+
+/** What the newest run of each scan changed, and the one thing that stands out. */
+export function Changes({ dashboard: { series } }: { dashboard: Dashboard }) {
+  if (series.length === 0) return null;
+  return (
+    <Section title="Changed since the previous run" link={{ label: 'Compare', to: '/compare' }}>
+      <table className="w-full table-fixed">
+        <thead>
+          <tr className="text-left text-size-11 text-text-3">
+            <th className="h-7 w-[30%] font-medium max-tablet:w-auto">Scan</th>
+            <th className="w-24 font-medium max-tablet:hidden">Ended</th>
+            {kinds.map(({ kind, head, short }) => (
+              <th key={kind} className="w-[60px] text-right font-medium max-tablet:w-12">
+                <abbr title={kind === 'not_comparable' ? 'Not comparable' : head} className="no-underline">
+                  <span className="max-tablet:hidden">{head}</span>
+                  <span className="tablet:hidden">{short}</span>
+                </abbr>
+              </th>
+            ))}
+            <th className="pl-6 font-medium max-tablet:hidden">What stands out</th>
+          </tr>
+        </thead>
+        <tbody>
+          {series.map((line) => (
+            <ChangeRow key={line.key} line={line} />
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+function ChangeRow({ line }: { line: Series }) {
+  const { scan, previous, changes } = line;
+  const compare =
+    previous === null ? null : `/compare${searchText({ scan: scan.scan_id, against: previous })}`;
+  return (
+    <tr className="border-line-subtle border-t">
+      <td className="h-9 truncate pr-3 font-medium">
+        <Link to={`/scans/${scan.scan_id}`} className="text-text-1">
+          <TargetText text={scanTitle(scan)} max={60} />
+        </Link>
+      </td>
+      <td className="truncate whitespace-nowrap pr-2 text-text-2 max-tablet:hidden">
+        <TimeText at={scan.completed_at} relative />
+      </td>
+      {changes === null || compare === null ? (
+        <td colSpan={kinds.length} className="text-right text-text-2">
+          {wordOf(line)}
+        </td>
+      ) : (
+        kinds.map(({ kind }) => (
+          <td key={kind} className="text-right">
+            <Link to={compare} className="text-text-1 hover:no-underline">
+              <DiffMark kind={kind} count={changes[kind]} />
+            </Link>
+          </td>
+        ))
+      )}
+      <td className="pl-6 max-tablet:hidden">
+        <StandsOut line={line} />
+      </td>
+    </tr>
+  );
+}
+
+function wordOf({ previous, pending }: Series): string {
+  if (previous === null) return 'first run';
+  return pending ? 'comparing…' : 'not compared';
+}
+
+function StandsOut({ line: { stands_out: standsOut, changes } }: { line: Series }) {
+  if (standsOut === null) return <span className="text-text-2">{changes === null ? '' : 'No change'}</span>;
+  return (
+    <span className="flex items-center gap-2">
+      {standsOut.severity && <SeverityMark severity={standsOut.severity} bare />}
+      <span className="min-w-0 truncate">
+        <TargetText text={standsOut.text} max={80} />
+      </span>
+      {standsOut.exploited && (
+        <span className="ml-auto flex-none">
+          <Exploited />
+        </span>
+      )}
+    </span>
+  );
+}

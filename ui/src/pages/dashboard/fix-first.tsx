@@ -1,0 +1,88 @@
+import type { Data } from '../../api/api-types.ts';
+import { Section } from '../../components/layout/section.tsx';
+import { ClassMark } from '../../components/marks/class-mark.tsx';
+import { Exploited } from '../../components/marks/exploited.tsx';
+import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { count, hundredths } from '../../format/numbers.ts';
+import { plural } from '../../format/words.ts';
+
+type Dashboard = Data<'/api/v1/dashboard'>;
+type Fix = Dashboard['fixes'][number];
+
+/** The first three actions of all latest runs. */
+export function FixFirst({ dashboard: { fixes, series } }: { dashboard: Dashboard }) {
+  const [latest] = series;
+  if (latest === undefined) return null;
+  return (
+    <Section
+      title="Fix first"
+      note="ranked by exploited, EPSS, CVSS"
+      link={{
+        label: series.length === 1 ? 'Whole fix list' : 'Fix list of the newest',
+        to: `/scans/${latest.scan.scan_id}/fixes`,
+      }}
+    >
+      {fixes.length === 0 ? (
+        <p className="pt-2 text-text-2">No finding of these scans asks for a change.</p>
+      ) : (
+        <table className="w-full table-fixed">
+          <thead>
+            <tr className="text-left text-size-11 text-text-3">
+              <th className="h-7 w-7">
+                <span className="sr-only">Severity</span>
+              </th>
+              <th className="font-medium">Action</th>
+              <th className="w-14 text-right font-medium max-tablet:hidden">Hosts</th>
+              <th className="w-[68px] text-right font-medium max-tablet:hidden">Findings</th>
+              <th className="w-14 text-right font-medium max-tablet:hidden">EPSS</th>
+              <th className="w-24 pl-4 font-medium max-tablet:hidden">Class</th>
+              <th className="w-[76px]">
+                <span className="sr-only">Exploited</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {fixes.map((fix) => (
+              <FixRow key={fix.key} fix={fix} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  );
+}
+
+function FixRow({ fix }: { fix: Fix }) {
+  return (
+    <tr className="border-line-subtle border-t">
+      <td>
+        <SeverityMark severity={fix.severity} bare />
+      </td>
+      <td className="h-12 pr-3">
+        <span className="block truncate font-medium max-tablet:whitespace-normal">
+          <TargetText text={fix.text} wrap />
+        </span>
+        <span className="block truncate text-size-12 text-text-2">
+          <TargetText text={hostsText(fix)} />
+          <span className="tablet:hidden"> · {plural(fix.findings, 'finding')}</span>
+        </span>
+      </td>
+      <td className="text-right max-tablet:hidden">{count(fix.hosts)}</td>
+      <td className="text-right max-tablet:hidden">{count(fix.findings)}</td>
+      <td className="text-right max-tablet:hidden">{hundredths(fix.epss)}</td>
+      <td className="pl-4 max-tablet:hidden">
+        <ClassMark value={fix.class} />
+      </td>
+      <td className="text-right">{fix.exploited && <Exploited />}</td>
+    </tr>
+  );
+}
+
+const shownHosts = 3;
+
+function hostsText({ host_sample: sample, hosts }: Fix): string {
+  const shown = sample.slice(0, shownHosts).map(({ name, host }) => name ?? host);
+  const more = hosts - shown.length;
+  return more > 0 ? `${shown.join(', ')} and ${count(more)} more` : shown.join(', ');
+}

@@ -1,0 +1,175 @@
+import type { Data } from '../../api/api-types.ts';
+import { DiffMark } from '../../components/marks/diff-mark.tsx';
+import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
+import { StateMark } from '../../components/marks/state-mark.tsx';
+import type { Column } from '../../components/table/table-props.ts';
+import { DurationText } from '../../components/text/duration-text.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { TimeText } from '../../components/text/time-text.tsx';
+import { count, percent } from '../../format/numbers.ts';
+import { plural } from '../../format/words.ts';
+import { serverNow } from '../../live/live.ts';
+import { scanTitle, shownState } from '../scan/use-scan.ts';
+
+export type ListedScan = Data<'/api/v1/scans'>['scans'][number];
+export type Changes = NonNullable<Data<'/api/v1/dashboard'>['series'][number]['changes']>;
+
+/** @param changesOf what a run changed, where it is known */
+export function scanColumns(changesOf: (scanId: string) => Changes | null): Column<ListedScan>[] {
+  return [
+    {
+      id: 'state',
+      head: 'State',
+      width: 104,
+      priority: 0,
+      sort: 'status',
+      cell: (scan) => <StateMark state={shownState(scan)} />,
+    },
+    {
+      id: 'name',
+      head: 'Name',
+      width: 120,
+      grow: 1,
+      priority: 0,
+      sort: 'name',
+      cell: (scan) => (
+        <span className="font-medium">
+          <TargetText text={scanTitle(scan)} max={80} />
+        </span>
+      ),
+    },
+    {
+      id: 'targets',
+      head: 'Targets',
+      width: 136,
+      grow: 2,
+      priority: 3,
+      cell: (scan) => <Targets scan={scan} changes={changesOf(scan.scan_id)} />,
+    },
+    {
+      id: 'started',
+      head: 'Started',
+      width: 140,
+      priority: 1,
+      sort: 'created_at',
+      descendingFirst: true,
+      cell: ({ started_at, created_at }) =>
+        started_at === null ? (
+          <span className="text-text-2">
+            queued <TimeText at={created_at} relative />
+          </span>
+        ) : (
+          <TimeText at={started_at} relative />
+        ),
+    },
+    {
+      id: 'took',
+      head: 'Took',
+      width: 88,
+      align: 'right',
+      priority: 4,
+      sort: 'duration',
+      descendingFirst: true,
+      cell: ({ started_at, completed_at, status }) => {
+        if (started_at === null) return '–';
+        const end =
+          completed_at === null ? (status === 'running' ? serverNow() : null) : Date.parse(completed_at);
+        return end === null ? '–' : <DurationText ms={Math.max(0, end - Date.parse(started_at))} />;
+      },
+    },
+    {
+      id: 'hosts',
+      head: 'Hosts',
+      width: 52,
+      align: 'right',
+      priority: 5,
+      cell: ({ results }) => count(results.live_hosts),
+    },
+    {
+      id: 'services',
+      head: 'Services',
+      width: 60,
+      align: 'right',
+      priority: 6,
+      cell: ({ results }) => count(results.open_ports),
+    },
+    {
+      id: 'findings',
+      head: 'Findings',
+      width: 184,
+      priority: 2,
+      sort: 'findings',
+      descendingFirst: true,
+      cell: ({ severity_counts }) => <SeverityCounts counts={severity_counts} slots />,
+    },
+  ];
+}
+
+function Targets({ scan, changes }: { scan: ListedScan; changes: Changes | null }) {
+  const note = noteOf(scan);
+  return (
+    <span className="flex min-w-0 flex-col leading-[17px]">
+      <span className="truncate">
+        <TargetText text={targetsText(scan)} mono max={80} />
+      </span>
+      <span className="truncate text-size-12 text-text-2">
+        {note === '' && changes !== null ? (
+          <span className="inline-flex gap-1.5">
+            {(['new', 'fixed', 'changed'] as const).map((kind) => (
+              <DiffMark key={kind} kind={kind} count={changes[kind]} />
+            ))}
+            since the last run
+          </span>
+        ) : (
+          <TargetText text={note} max={80} />
+        )}
+      </span>
+    </span>
+  );
+}
+
+/** Targets beside the title, which names up to two of them. */
+function targetsText({ targets }: ListedScan): string {
+  const [first = '', second] = targets;
+  if (second === undefined) return first;
+  return targets.length === 2 ? `${first}, ${second}` : `${first}, ${plural(targets.length, 'target')}`;
+}
+
+/** How far it is, or why it is not complete. */
+function noteOf(scan: ListedScan): string {
+  const { progress, error } = scan;
+  const { tried, not_tried: notTried, unit } = progress;
+  const all = tried + notTried;
+  switch (shownState(scan)) {
+    case 'running':
+      return progress.finishing ?? `${Math.min(99, Math.floor(progress.percent))} % of ${unit}`;
+    case 'paused':
+      return `${Math.min(99, Math.floor(progress.percent))} % of ${unit}`;
+    case 'interrupted':
+      return 'resumes at the next start';
+    case 'canceled':
+      return notTried > 0 ? `${percent(notTried, all)} of ${unit} not tried` : 'canceled at the end';
+    case 'failed':
+      return error?.message ?? '';
+    default:
+      return notTried > 0 ? `partial: ${percent(notTried, all)} of ${unit} not tried` : '';
+  }
+}
+
+/** Two lines on phones. */
+export function phoneRow(scan: ListedScan) {
+  return (
+    <div className="flex flex-col">
+      <span className="flex items-center justify-between gap-2">
+        <span className="truncate font-medium">
+          <TargetText text={scanTitle(scan)} max={60} />
+        </span>
+        <StateMark state={shownState(scan)} />
+      </span>
+      <span className="flex items-center justify-between gap-2 text-size-12 text-text-2">
+        <TimeText at={scan.started_at ?? scan.created_at} relative />
+        <SeverityCounts counts={scan.severity_counts} />
+      </span>
+    </div>
+  );
+}
