@@ -28,10 +28,10 @@ export function Changes({ dashboard: { series } }: { dashboard: Dashboard }) {
       <table className="w-full table-fixed">
         <thead>
           <tr className="text-left text-size-11 text-text-3">
-            <th className="h-7 w-[30%] font-medium max-tablet:w-auto">Scan</th>
-            <th className="w-24 font-medium max-tablet:hidden">Ended</th>
+            <th className="h-7 w-[25%] font-medium max-tablet:w-auto">Scan</th>
+            <th className="w-[84px] font-medium max-tablet:hidden">Ended</th>
             {kinds.map(({ kind, head, short }) => (
-              <th key={kind} className="w-[60px] text-right font-medium max-tablet:w-12">
+              <th key={kind} className="w-[66px] text-right font-medium max-tablet:w-12">
                 <abbr title={kind === 'not_comparable' ? 'Not comparable' : head} className="no-underline">
                   <span className="max-tablet:hidden">{head}</span>
                   <span className="tablet:hidden">{short}</span>

@@ -59,7 +59,7 @@ function FixRow({ fix }: { fix: Fix }) {
       <td>
         <SeverityMark severity={fix.severity} bare />
       </td>
-      <td className="h-12 pr-3">
+      <td className="h-12 py-1.5 pr-3">
         <span className="block truncate font-medium max-tablet:whitespace-normal">
           <TargetText text={fix.text} wrap />
         </span>

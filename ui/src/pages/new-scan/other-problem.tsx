@@ -41,7 +41,10 @@ export function Refused({ error }: { error: ApiError }) {
           const reason = fieldProblem(error, field);
           return reason === null ? null : (
             <li key={field} className="py-0.5">
-              <Link to={step}>{label}</Link>: <TargetText text={reason} wrap />
+              <Link to={step} className="underline">
+                {label}
+              </Link>
+              : <TargetText text={reason} wrap />
             </li>
           );
         })}

@@ -188,7 +188,11 @@ function Foot({ total }: { total: number }) {
       {data && (
         <span>
           {plural(data.scan_count, 'scan')} {data.scan_count === 1 ? 'uses' : 'use'} {bytes(data.size_bytes)}.{' '}
-          {mayReadWorkspace && <Link to="/workspace">Workspace</Link>}
+          {mayReadWorkspace && (
+            <Link to="/workspace" className="underline">
+              Workspace
+            </Link>
+          )}
         </span>
       )}
     </p>

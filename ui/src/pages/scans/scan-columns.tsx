@@ -100,9 +100,15 @@ export function scanColumns(changesOf: (scanId: string) => Changes | null): Colu
       priority: 2,
       sort: 'findings',
       descendingFirst: true,
-      cell: ({ severity_counts }) => <SeverityCounts counts={severity_counts} slots />,
+      cell: findingsCell,
     },
   ];
+}
+
+/** Without findings: 0 if the scan looked for them to its end. */
+function findingsCell({ severity_counts: counts, status, vuln }: ListedScan) {
+  if (Object.values(counts).some((number) => number > 0)) return <SeverityCounts counts={counts} slots />;
+  return <span className="text-text-3">{vuln && status === 'completed' ? '0' : '–'}</span>;
 }
 
 function Targets({ scan, changes }: { scan: ListedScan; changes: Changes | null }) {
@@ -114,16 +120,23 @@ function Targets({ scan, changes }: { scan: ListedScan; changes: Changes | null 
       </span>
       <span className="truncate text-size-12 text-text-2">
         {note === '' && changes !== null ? (
-          <span className="inline-flex gap-1.5">
-            {(['new', 'fixed', 'changed'] as const).map((kind) => (
-              <DiffMark key={kind} kind={kind} count={changes[kind]} />
-            ))}
-            since the last run
-          </span>
+          <SinceLastRun changes={changes} />
         ) : (
           <TargetText text={note} max={80} />
         )}
       </span>
+    </span>
+  );
+}
+
+function SinceLastRun({ changes }: { changes: Changes }) {
+  if (changes.new + changes.fixed + changes.changed === 0) return 'no change since the last run';
+  return (
+    <span className="inline-flex gap-1.5">
+      {(['new', 'fixed', 'changed'] as const).map((kind) => (
+        <DiffMark key={kind} kind={kind} count={changes[kind]} />
+      ))}
+      since the last run
     </span>
   );
 }
