@@ -135,7 +135,7 @@ function Targets({ plan }: { plan: Plan }) {
           <tr className="text-left text-size-11 text-text-3">
             <th className="h-7 font-medium">Target</th>
             <th className="w-24 text-right font-medium">Addresses</th>
-            <th className="w-1/2 pl-7 font-medium">Note</th>
+            <th className="w-1/2 pl-7 font-medium max-tablet:hidden">Note</th>
           </tr>
         </thead>
         <tbody>
@@ -153,20 +153,22 @@ function Targets({ plan }: { plan: Plan }) {
 
 function TargetRow({ line: { target, kind, addresses, note } }: { line: Plan['target_list'][number] }) {
   const isScanned = kind === 'target';
+  const why = (
+    <span className="inline-flex flex-wrap items-center gap-x-2 text-text-2">
+      {!isScanned && <Tag>{leftOutBy[kind]}</Tag>}
+      {note !== null && !(kind === 'excluded' && addresses > 0) && note}
+    </span>
+  );
   return (
     <tr className="border-line-subtle border-t align-top">
       <td className="h-7 py-1 [overflow-wrap:anywhere]">
         <TargetText text={target} mono cut="middle" max={60} />
+        <span className="block tablet:hidden">{why}</span>
       </td>
       <td className={`py-1 text-right ${isScanned ? '' : 'text-text-2'}`}>
         {isScanned ? count(addresses) : addresses === 0 ? '0' : `−${count(addresses)}`}
       </td>
-      <td className="py-1 pl-7 text-text-2">
-        <span className="inline-flex flex-wrap items-center gap-x-2">
-          {!isScanned && <Tag>{leftOutBy[kind]}</Tag>}
-          {note !== null && !(kind === 'excluded' && addresses > 0) && note}
-        </span>
-      </td>
+      <td className="py-1 pl-7 max-tablet:hidden">{why}</td>
     </tr>
   );
 }
