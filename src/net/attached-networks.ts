@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { formatAddress, parseNetwork } from '../domain/targets/address.ts';
 
 /** A network that an interface of this machine is in. */
-export interface AttachedNetwork {
+export interface LocalNetwork {
   interface: string;
   /** CIDR. */
   network: string;
@@ -13,7 +13,7 @@ const prefixes = { least: 16, most: 30 };
 const maxNetworks = 8;
 
 /** IPv4 networks at this machine, without loopback: read at each call. */
-export function attachedNetworks(interfaces = networkInterfaces()): AttachedNetwork[] {
+export function attachedNetworks(interfaces = networkInterfaces()): LocalNetwork[] {
   const found = Object.entries(interfaces).flatMap(([name, entries = []]) =>
     entries.flatMap(({ internal, cidr }) => {
       const network = internal || cidr === null ? null : parseNetwork(cidr);

@@ -5,7 +5,7 @@ import { PortolanError } from '../domain/errors.ts';
 import { compileScope } from '../domain/targets/scope.ts';
 import { parseTargets } from '../domain/targets/target.ts';
 import { formatDuration } from '../domain/time/duration.ts';
-import { type AttachedNetwork, attachedNetworks } from '../net/attached-networks.ts';
+import { type LocalNetwork, attachedNetworks } from '../net/attached-networks.ts';
 import { vulndbFolder } from '../scan-run/catalogs/vulndb-folder.ts';
 import type { TenantContext } from './access/tenants.ts';
 import { shortfallText } from './background/garbage.ts';
@@ -33,7 +33,7 @@ export interface Health {
   /** Scan method of this machine, and the reason. */
   scanning: ScanMethod & {
     /** At this machine and at least partly in scope. */
-    networks: AttachedNetwork[];
+    networks: LocalNetwork[];
   };
   /** Whether scans may send packets now. */
   windows: { open: boolean; reason: string | null; until: string | null };
@@ -260,7 +260,7 @@ function readMethod(): Promise<ScanMethod> {
   return methodRead;
 }
 
-function networksInScope({ config }: RouteContext): AttachedNetwork[] {
+function networksInScope({ config }: RouteContext): LocalNetwork[] {
   const scope = compileScope(config.scanner.scope);
   return attachedNetworks().filter(
     ({ network }) => scope.split(parseTargets([network]).addresses).inside.size > 0n,
