@@ -5,7 +5,7 @@ import { PortolanError } from '../domain/errors.ts';
 import { compileScope } from '../domain/targets/scope.ts';
 import { parseTargets } from '../domain/targets/target.ts';
 import { formatDuration } from '../domain/time/duration.ts';
-import { type LocalNetwork, attachedNetworks } from '../net/attached-networks.ts';
+import { attachedNetworks, type LocalNetwork } from '../net/attached-networks.ts';
 import { vulndbFolder } from '../scan-run/catalogs/vulndb-folder.ts';
 import type { TenantContext } from './access/tenants.ts';
 import { shortfallText } from './background/garbage.ts';
