@@ -58,8 +58,10 @@ function Choice({ name, description, isChosen, onChoose }: ChoiceProps) {
       className={`flex min-h-11 cursor-pointer items-center gap-3 border-line-subtle border-b px-2 py-2 hover:bg-surface-2 ${isChosen ? 'bg-accent-soft' : ''}`}
     >
       <input type="radio" name="profile" className="accent-accent" checked={isChosen} onChange={onChoose} />
-      <span className="w-32 shrink-0 font-medium">{name === '' ? 'Default' : name}</span>
-      <span className="text-text-2">{description}</span>
+      <span className="flex min-w-0 flex-col gap-x-3 tablet:flex-row">
+        <span className="w-32 shrink-0 font-medium">{name === '' ? 'Default' : name}</span>{' '}
+        <span className="text-text-2">{description}</span>
+      </span>
     </label>
   );
 }
