@@ -10,6 +10,8 @@ export interface GraphDetail extends GraphView {
   /** Whether the client's tenant may replace and delete it. */
   editable: boolean;
   text: string;
+  /** Changes with the text. */
+  version: string;
   used_by: GraphUsers;
 }
 
@@ -20,22 +22,19 @@ export interface GraphUsers {
   jobs: NamingJob[];
 }
 
-/** @returns the graph and its version @throws PortolanError `not_found` */
-export async function showGraph(
-  context: LibraryContext,
-  name: string,
-): Promise<{ detail: GraphDetail; version: string }> {
+/** @throws PortolanError `not_found` */
+export async function showGraph(context: LibraryContext, name: string): Promise<GraphDetail> {
   const { library, registry } = context.installed;
   const entry = requireEntry('graph', library.get(name));
   const { source, text } = entry;
-  const detail = {
+  return {
     ...graphView(entry.graph, registry),
     source,
     editable: source === ownGraphs(context).source,
     text,
+    version: versionOf(entry),
     used_by: await usersOf(context, entry),
   };
-  return { detail, version: versionOf(entry) };
 }
 
 /** The profiles and jobs that name a graph. */

@@ -20,18 +20,17 @@ export interface ProfileDetail {
   options: Record<string, unknown>;
   vuln: boolean;
   text: string;
+  /** Changes with the text. */
+  version: string;
   used_by: { jobs: NamingJob[] };
 }
 
-/** @returns the profile and its version @throws PortolanError `not_found` */
-export async function showProfile(
-  context: LibraryContext,
-  name: string,
-): Promise<{ detail: ProfileDetail; version: string }> {
+/** @throws PortolanError `not_found` */
+export async function showProfile(context: LibraryContext, name: string): Promise<ProfileDetail> {
   const { library, registry } = context.installed;
   const entry = requireEntry('profile', library.profile(name));
   const { description, source, aliases, dag, settings, graph, text } = entry;
-  const detail = {
+  return {
     name: entry.name,
     description,
     source,
@@ -42,9 +41,9 @@ export async function showProfile(
     options: optionsOf(entry),
     vuln: settings?.vuln ?? requestsVuln(graph),
     text,
+    version: versionOf(entry),
     used_by: { jobs: await jobsNaming(context, entry) },
   };
-  return { detail, version: versionOf(entry) };
 }
 
 export async function jobsNaming(

@@ -80,8 +80,8 @@ export function dagRoutes(app: App, { config }: Pick<RouteContext, 'config'>, in
     },
     handler: async (request, reply) => {
       const library = libraryOf(request, { config }, installed);
-      const { detail, version } = await showGraph(library, request.params.name);
-      setVersion(reply, version);
+      const detail = await showGraph(library, request.params.name);
+      setVersion(reply, detail.version);
       return envelope(request, detail);
     },
   });
@@ -112,8 +112,8 @@ export function dagRoutes(app: App, { config }: Pick<RouteContext, 'config'>, in
       noteChange(request, 'dag', name, text);
       const library = libraryOf(request, { config }, installed);
       await saveGraph(library, checker, { name, text, version: versionIn(request.headers) }, request.signal);
-      const { detail, version } = await showGraph(library, name);
-      setVersion(reply, version);
+      const detail = await showGraph(library, name);
+      setVersion(reply, detail.version);
       return envelope(request, detail);
     },
   });

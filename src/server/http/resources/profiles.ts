@@ -61,8 +61,8 @@ export function profileRoutes(
     },
     handler: async (request, reply) => {
       const library = libraryOf(request, { config }, installed);
-      const { detail, version } = await showProfile(library, request.params.name);
-      setVersion(reply, version);
+      const detail = await showProfile(library, request.params.name);
+      setVersion(reply, detail.version);
       return envelope(request, detail);
     },
   });
@@ -92,8 +92,8 @@ export function profileRoutes(
       noteChange(request, 'profile', name, text);
       const library = libraryOf(request, { config }, installed);
       await saveProfile(library, { name, text, version: versionIn(request.headers) });
-      const { detail, version } = await showProfile(library, name);
-      setVersion(reply, version);
+      const detail = await showProfile(library, name);
+      setVersion(reply, detail.version);
       return envelope(request, detail);
     },
   });

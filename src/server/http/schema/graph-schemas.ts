@@ -71,6 +71,7 @@ const jobs = Type.Array(namingJobSchema, { description: 'unfinished jobs that na
 const sourceSchema = Type.String({ description: 'builtin, or the kind of folder it is in' });
 const editableSchema = Type.Boolean({ description: 'whether PUT replaces it and DELETE deletes it' });
 const textSchema = Type.String({ description: 'content of the file' });
+const versionSchema = Type.String({ description: 'of the file, as in ETag; for If-Match' });
 
 export const graphDetailSchema = Type.Unsafe<GraphDetail>(
   Type.Object(
@@ -79,6 +80,7 @@ export const graphDetailSchema = Type.Unsafe<GraphDetail>(
       source: sourceSchema,
       editable: editableSchema,
       text: textSchema,
+      version: versionSchema,
       used_by: Type.Object({ profiles: names, jobs }),
     },
     { title: 'GraphDetail' },
@@ -98,6 +100,7 @@ export const profileDetailSchema = Type.Unsafe<ProfileDetail>(
       options: Type.Object({}, { additionalProperties: true, description: 'what the file sets' }),
       vuln: Type.Boolean(),
       text: textSchema,
+      version: versionSchema,
       used_by: Type.Object({ jobs }),
     },
     { title: 'ProfileDetail' },

@@ -15,12 +15,12 @@ import { DeleteGraph } from './delete-graph.tsx';
 import { type GraphAction, GraphHeader } from './graph-header.tsx';
 import { emptyGraph, lineOfNode, nodeText, renamed } from './graph-text.ts';
 import { GraphWorkbench } from './graph-workbench.tsx';
+import { ifMatch } from './if-match.ts';
 import { InsertModule } from './insert-module.tsx';
 import { NewFile } from './new-file.tsx';
 import { SaveProblem } from './save-problem.tsx';
 import { useDraft } from './use-draft.ts';
 import { useVerdict } from './use-verdict.ts';
-import { versionOf } from './version-of.ts';
 
 type Graph = Data<'/api/v1/dags/{name}'>;
 
@@ -87,12 +87,12 @@ function OpenGraph({ name, opened, reload }: OpenProps): ReactNode {
 
   const save = async (overwrite = false) => {
     if (!isChanged || !mayWrite || !opened.isEditable || errors > 0) return;
-    const version = overwrite ? '*' : await versionOf(base.current);
     try {
+      const version = opened.isNew || overwrite ? '*' : await ifMatch('dags', name, base.current);
       await put.send({
         path: { name },
         body: { text },
-        headers: opened.isNew && !overwrite ? {} : { 'if-match': version === '*' ? '*' : `"${version}"` },
+        headers: opened.isNew && !overwrite ? {} : { 'if-match': version },
       });
       base.current = text;
       setDraft(null);

@@ -16,10 +16,10 @@ import { useCan } from '../../session/session.ts';
 import { useGo } from '../../url/link.tsx';
 import { useSearchParam } from '../../url/use-search-param.ts';
 import { renamed } from '../graphs/graph-text.ts';
+import { ifMatch } from '../graphs/if-match.ts';
 import { SaveProblem } from '../graphs/save-problem.tsx';
 import { sourceWord } from '../graphs/source-word.ts';
 import { useDraft } from '../graphs/use-draft.ts';
-import { versionOf } from '../graphs/version-of.ts';
 
 type Profile = Data<'/api/v1/profiles/{name}'>;
 
@@ -80,8 +80,8 @@ function OpenProfile({ name, source, isNew, isEditable, text: saved, reload }: O
 
   const save = async (overwrite = false) => {
     if (!isChanged || !isWritable) return;
-    const version = overwrite ? '*' : `"${await versionOf(base)}"`;
     try {
+      const version = isNew || overwrite ? '*' : await ifMatch('profiles', name, base);
       await put.send({
         path: { name },
         body: { text },
