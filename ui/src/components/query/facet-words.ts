@@ -10,6 +10,7 @@ const words: Readonly<Record<string, FacetWords>> = {
   severity: { head: 'Severity', none: 'no severity' },
   port: { head: 'Port', none: 'no port' },
   product: { head: 'Product', none: 'no product' },
+  version: { head: 'Version', none: 'no version' },
   service: { head: 'Service', none: 'no service' },
   state: { head: 'State', none: 'no state' },
   os: { head: 'System', none: 'not known' },

@@ -1,6 +1,6 @@
 import { type MouseEvent, type ReactNode, useState } from 'react';
 import { count, shortCount } from '../../format/numbers.ts';
-import { isSeverity } from '../../format/words.ts';
+import { isSeverity, severities } from '../../format/words.ts';
 import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import { SeverityMark } from '../marks/severity-mark.tsx';
@@ -75,8 +75,10 @@ function FacetView({
 }: Omit<FacetsProps, 'fields'> & { facet: Facet }): ReactNode {
   const [isLong, setLong] = useState(false);
   const long = useFacets(scanId, q, { fields: [facet.field], limit: manyValues, revision, enabled: isLong });
-  const { values, more } =
+  const { values: counted, more } =
     (isLong ? long.facets?.find(({ field }) => field === facet.field) : undefined) ?? facet;
+  // The worst first, whatever their counts: readers know this order.
+  const values = facet.field === 'severity' ? [...counted].sort(bySeverity) : counted;
   const most = Math.max(1, ...values.map((each) => each.count));
   return (
     <section>
@@ -101,6 +103,16 @@ function FacetView({
       )}
     </section>
   );
+}
+
+function bySeverity(a: FacetValue, b: FacetValue): number {
+  return severityRank(a.value) - severityRank(b.value);
+}
+
+/** Rows without a severity come last. */
+function severityRank(value: FacetValue['value']): number {
+  const rank = severities.findIndex((severity) => severity === value);
+  return rank < 0 ? severities.length : rank;
 }
 
 interface ValueProps extends FacetValue {

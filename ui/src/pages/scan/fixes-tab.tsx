@@ -111,7 +111,7 @@ function FixRow({ fix, rank, q, scanId, isOpen, onToggle }: FixRowProps) {
     <li className="border-line-subtle border-b">
       <button
         type="button"
-        className="grid w-full grid-cols-[16px_28px_minmax(0,1fr)] items-center gap-x-3 py-1.5 text-left hover:bg-surface-2 tablet:grid-cols-[16px_28px_minmax(0,1fr)_72px_64px_72px_180px]"
+        className="grid w-full grid-cols-[16px_28px_minmax(0,1fr)] items-center gap-x-3 py-1.5 text-left hover:bg-surface-2 tablet:grid-cols-[16px_28px_minmax(0,1fr)_72px_72px_96px_196px]"
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={onToggle}
@@ -127,8 +127,8 @@ function FixRow({ fix, rank, q, scanId, isOpen, onToggle }: FixRowProps) {
           </span>
         </span>
         <span className="max-tablet:hidden">{fix.exploited && <Exploited />}</span>
-        <span className="text-right max-tablet:hidden">{plural(fix.hosts, 'host')}</span>
-        <span className="text-right max-tablet:hidden">{plural(fix.findings, 'finding')}</span>
+        <span className="whitespace-nowrap text-right max-tablet:hidden">{plural(fix.hosts, 'host')}</span>
+        <span className="whitespace-nowrap text-right max-tablet:hidden">{plural(fix.findings, 'finding')}</span>
         <span className="max-tablet:hidden">
           <SeverityCounts counts={fix.severity_counts} slots />
         </span>

@@ -141,7 +141,7 @@ function FixFirst({ scanId }: { scanId: string }) {
             <span className="whitespace-nowrap text-right max-tablet:hidden">
               {plural(fix.hosts, 'host')}
             </span>
-            <span className="w-24 whitespace-nowrap text-right max-tablet:hidden">
+            <span className="w-24 flex-none whitespace-nowrap text-right max-tablet:hidden">
               {plural(fix.findings, 'finding')}
             </span>
           </li>
