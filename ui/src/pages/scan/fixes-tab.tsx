@@ -128,7 +128,9 @@ function FixRow({ fix, rank, q, scanId, isOpen, onToggle }: FixRowProps) {
         </span>
         <span className="max-tablet:hidden">{fix.exploited && <Exploited />}</span>
         <span className="whitespace-nowrap text-right max-tablet:hidden">{plural(fix.hosts, 'host')}</span>
-        <span className="whitespace-nowrap text-right max-tablet:hidden">{plural(fix.findings, 'finding')}</span>
+        <span className="whitespace-nowrap text-right max-tablet:hidden">
+          {plural(fix.findings, 'finding')}
+        </span>
         <span className="max-tablet:hidden">
           <SeverityCounts counts={fix.severity_counts} slots />
         </span>
