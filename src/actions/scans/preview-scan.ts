@@ -5,7 +5,9 @@ import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
 import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
 import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
+import type { Store } from '../../store/open.ts';
 import { type PreviewTarget, previewTargets } from './preview-targets.ts';
+import { type ProbableDuration, probableDuration } from './probable-duration.ts';
 
 /** What a scan would do. */
 export interface ScanPreview {
@@ -30,6 +32,8 @@ export interface ScanPreview {
   packets_estimate: number;
   /** Time for these packets at the rate and concurrency of the scan, if no probe gets a response. */
   duration_estimate_seconds: number;
+  /** Null without an earlier run, and where nothing is stored. */
+  duration_probable: ProbableDuration | null;
   nodes: PreviewNode[];
   warnings: ScanWarning[];
 }
@@ -46,12 +50,14 @@ export interface PreviewNode {
 
 /**
  * Plans a scan: sends nothing, stores nothing, resolves no names.
+ * @param store with earlier scans
  * @throws PortolanError `invalid_request` for a graph that is not installed or invalid
  */
 export async function previewScan(
   { request, ...submitted }: DecidedRequest,
   config: Config,
   catalogue: ModuleCatalog,
+  store: Pick<Store, 'scans'> | null,
 ): Promise<ScanPreview> {
   const plan = await planScan(request, config, catalogue);
   const { targets } = submitted;
@@ -72,6 +78,7 @@ export async function previewScan(
     rate: request.rate,
     packets_estimate: countOf(BigInt(hosts) * BigInt(packetsPerHost(plan))),
     duration_estimate_seconds: durationOf(plan, hosts, request.rate),
+    duration_probable: store && (await probableDuration(store, request)),
     nodes: plan.nodes.map(previewNode),
     warnings: [...scopeWarnings(outside.size), ...unavailable(plan, request)],
   };

@@ -25,8 +25,13 @@ ports      ${ports.tcp} tcp, ${ports.udp} udp for each host
 rate       ${preview.rate} packets per second
 packets    ${preview.packets_estimate} at most for discovery and ports
 duration   ${preview.duration_estimate_seconds} s at most for them, when nothing answers
-${warnings.map(({ message }) => `warning    ${printable(message)}\n`).join('')}
+${probableText(preview)}${warnings.map(({ message }) => `warning    ${printable(message)}\n`).join('')}
 ${renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'STATE'], rows)}
 Nothing was sent.
 `;
+}
+
+/** A plan of a server before this version has none. */
+function probableText({ duration_probable: probable }: Partial<ScanPreview>): string {
+  return probable ? `probably   ${Math.ceil(probable.seconds)} s, ${printable(probable.basis)}\n` : '';
 }

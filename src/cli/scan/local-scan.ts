@@ -251,7 +251,7 @@ export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring:
   const { catalogue, decided } = await decide(order, settings, wiring);
   await catalogue.release();
   await checkRules(decided.request);
-  printPreview(await previewScan(decided, settings.config, catalogue), order.output.format);
+  printPreview(await previewScan(decided, settings.config, catalogue, null), order.output.format);
   return 0;
 }
 

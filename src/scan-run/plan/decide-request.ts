@@ -267,7 +267,7 @@ function checkChannel(channel: string, problems: FieldProblem[]): void {
 }
 
 /** Without channels in the submission, the default ones; and those of the rules. */
-function channelsOf({ notifications = [] }: Submission, config: Config): string[] {
+export function channelsOf({ notifications = [] }: Submission, config: Config): string[] {
   const named = notifications.length > 0 ? notifications : config.notifications.default_channels;
   return [...new Set([...named, ...channelsOfRules(config.notifications)])];
 }

@@ -397,6 +397,7 @@ describe('the description of the API', () => {
       ['GET', `${scan}/fixes`, 200],
       ['GET', `${scan}/fixes`, 400, { query: { q: 'port:' } }],
       ['GET', `${scan}/coverage`, 200],
+      ['GET', `${scan}/request`, 200],
       ['GET', `${scan}/explain`, 404, { query: { host: '192.0.2.1' } }],
       ['GET', `${scan}/explain`, 400],
       ['POST', `${scan}/pause`, 200],

@@ -41,6 +41,7 @@ import { planRoutes } from './resources/plan.ts';
 import { pluginRoutes } from './resources/plugins.ts';
 import { profileRoutes } from './resources/profiles.ts';
 import { recordRoutes } from './resources/records.ts';
+import { scanRequestRoutes } from './resources/scan-request.ts';
 import { scanRoutes } from './resources/scans.ts';
 import { scheduleRoutes } from './resources/schedules.ts';
 import { serviceEventRoutes } from './resources/service-events.ts';
@@ -171,6 +172,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   docsPageRoutes(app);
   scanRoutes(app, context);
   planRoutes(app, context);
+  scanRequestRoutes(app, context);
   diffRoutes(app, context);
   jobRoutes(app, context);
   recordRoutes(app, context);

@@ -41,6 +41,17 @@ const previewMembers = Type.Object(
       minimum: 0,
       description: 'upper bound for these packets, without any response',
     }),
+    duration_probable: Type.Union(
+      [
+        Type.Null(),
+        Type.Object({
+          seconds: Type.Number({ minimum: 0 }),
+          basis: Type.String({ description: 'in words' }),
+          scan_id: Type.String({ description: 'the scan that it was taken from' }),
+        }),
+      ],
+      { description: 'as the newest completed scan of the same request took; null without one' },
+    ),
     nodes: Type.Array(
       Type.Object({
         instance_id: Type.String(),
@@ -71,11 +82,11 @@ export function planRoutes(app: App, context: RouteContext): void {
     },
     handler: async (request) => {
       const { config, workers } = context;
-      const { installed } = request.space;
+      const { installed, store } = request.space;
       const createdAt = new Date();
       const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: request.tokenId };
       const decided = decideRequest(request.body, config, choicesOf(installed, workers.listeners), origin);
-      return envelope(request, await previewScan(decided, config, installed));
+      return envelope(request, await previewScan(decided, config, installed, store));
     },
   });
 }

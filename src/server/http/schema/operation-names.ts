@@ -20,6 +20,7 @@ const names: Record<string, readonly [operationId: string, group: keyof typeof o
   'POST /api/v1/scans/plan': ['planScan', 'scans'],
   'GET /api/v1/dashboard': ['getDashboard', 'scans'],
   'GET /api/v1/scans/:scan_id': ['getScan', 'scans'],
+  'GET /api/v1/scans/:scan_id/request': ['getScanRequest', 'scans'],
   'DELETE /api/v1/scans/:scan_id': ['deleteScan', 'scans'],
   'POST /api/v1/scans/:scan_id/cancel': ['cancelScan', 'scans'],
   'POST /api/v1/scans/:scan_id/pause': ['pauseScan', 'scans'],

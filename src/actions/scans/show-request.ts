@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../../config/schema.ts';
+import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
+import type { GraphLibrary } from '../../engine/graph/graph-library.ts';
+import { applyProfile } from '../../scan-run/plan/apply-profile.ts';
+import { channelsOf, defaultPool, optionNames } from '../../scan-run/plan/decide-request.ts';
+import type { Submission } from '../../scan-run/plan/submission.ts';
+import type { Store } from '../../store/open.ts';
+import { noSuchScan, showScan } from './show-scan.ts';
+
+/**
+ * What to submit for the same scan once more. What the profile and the configuration give by themselves is left out.
+ * @throws PortolanError `not_found`
+ */
+export async function showRequest(
+  store: Store,
+  scanId: string,
+  config: Config,
+  library: GraphLibrary,
+): Promise<Submission> {
+  await showScan(store, scanId);
+  const request = await store.scans.request(scanId);
+  if (request === null) throw noSuchScan();
+  return submissionOf(request, config, library);
+}
+
+/** The submission that the server would turn into this request. */
+export function submissionOf(request: ScanRequest, config: Config, library: GraphLibrary): Submission {
+  const given = applyProfile(library.profile(request.profile), { targets: [] }, config).submission;
+  const options = optionsOf(request.options, given.options ?? {});
+  const { targets, exclude, profile, vuln, name, tags, ports, rate, dag, pool, notifications } = request;
+  return {
+    targets,
+    ...(exclude.length > 0 && { exclude }),
+    ...(name !== null && { name }),
+    ...(tags.length > 0 && { tags }),
+    profile,
+    vuln,
+    ...(ports !== null && ports !== given.ports && { ports }),
+    ...(rate !== (given.rate ?? config.scanner.rate) && { rate }),
+    ...(dag !== null && dag !== given.dag && { dag }),
+    ...(pool !== defaultPool && { pool }),
+    ...(!isDeepStrictEqual(notifications, channelsOf(given, config)) && { notifications }),
+    ...(Object.keys(options).length > 0 && { options }),
+  };
+}
+
+function optionsOf(options: ScanOptions, given: ScanOptions): ScanOptions {
+  return Object.fromEntries(
+    optionNames
+      .filter((name) => options[name] !== undefined && !isDeepStrictEqual(options[name], given[name]))
+      .map((name) => [name, options[name]]),
+  );
+}
