@@ -21,11 +21,11 @@ export async function showRequest(
   await showScan(store, scanId);
   const request = await store.scans.request(scanId);
   if (request === null) throw noSuchScan();
-  return submissionOf(request, config, library);
+  return repeatedSubmission(request, config, library);
 }
 
 /** The submission that the server would turn into this request. */
-export function submissionOf(request: ScanRequest, config: Config, library: GraphLibrary): Submission {
+function repeatedSubmission(request: ScanRequest, config: Config, library: GraphLibrary): Submission {
   const given = applyProfile(library.profile(request.profile), { targets: [] }, config).submission;
   const options = optionsOf(request.options, given.options ?? {});
   const { targets, exclude, profile, vuln, name, tags, ports, rate, dag, pool, notifications } = request;
