@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { RecordIndexes } from '../src/actions/record-index/record-indexes.ts';
 import type { ResultRow } from '../src/domain/result.ts';
 import { type SyntheticScan, syntheticScan } from '../src/report/fixtures/synthetic-scan.ts';
+import { recordIn } from '../src/workspace/record/folder-record.ts';
 import { openWorkspace } from '../src/workspace/workspace.ts';
 import { residentBytes, ServerProcess } from '../test/program.ts';
 import { recordScans } from '../test/recorded-scan.ts';
@@ -181,7 +182,7 @@ async function measureLoop(dir: string, scanId: string): Promise<void> {
   const workspace = await openWorkspace(dir);
   rmSync(workspace.indexDir, { recursive: true, force: true });
   const indexes = new RecordIndexes(workspace);
-  const scan = indexes.scan(scanId, workspace.scan(scanId));
+  const scan = indexes.scan(scanId, recordIn(workspace.scan(scanId)));
   const histogram = monitorEventLoopDelay({ resolution: 1 });
   histogram.enable();
   await indexes.prepare(scan);

@@ -40,6 +40,37 @@ const dataTables: Record<string, string> = {
 };
 /** Lists of signatures by product. */
 const signatures = 'knowledge/signatures/';
+/** What reads the files of a record, in `workspace/record/`. Readers of records take a `ScanRecord` instead. */
+const fileReaders = [
+  'open-record',
+  'record-files',
+  'record-members',
+  'record-merge',
+  'record-recovery',
+  'record-sequence',
+  'record-source',
+  'record-tail',
+  'record-view',
+  'sealed-bytes',
+];
+/** Who reads them from outside, and why. */
+const readersOfFiles: Record<string, string> = {
+  'server/shards/shard-ingest.ts': 'writes the parts of a record that workers send, and sends them back',
+  'worker/earlier-rows.ts': 'writes the part of a record that the server sends back',
+  'worker/shard-upload.ts': 'sends the part of a record that this worker writes, block by block',
+  'workspace/render/archive.ts': 'copies every file of a scan; asks how much of a growing one is valid',
+};
+/** Who knows that the record of a scan lies in a folder of this machine, and why; all others get it from those. */
+const knowThePlace: Record<string, string> = {
+  'actions/record-index/index-service.ts': 'another thread, to which the place was sent',
+  'actions/workspace/': 'checks and repairs the folders of a workspace',
+  'cli/': 'works without a server, in the workspace of this machine',
+  'report/thread/render-job.ts': 'another thread, to which the place was sent',
+  'scan-run/': 'the process that writes the record: resumes, finishes, reports',
+  'server/results/index-keeper.ts': 'prepares what has ended on this server',
+  'server/results/scan-folders.ts': 'finds the record for everybody else',
+  'server/scans/scan-end.ts': 'ends what ran on this server',
+};
 const vagueNames = /^(utils?|common|helpers?|misc|manager|base|index|shared|lib)(\.|$)/;
 const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(worker|test|integration|root|fixture))*\.ts$/;
 const moduleName = /^[a-z0-9]+(_[a-z0-9]+)*((\.(integration|root))?\.test)?\.ts$/;
@@ -135,6 +166,27 @@ describe('the layout', () => {
     const allowed = (file: string) => folderOf(file) === 'net' || file.endsWith('.test.ts');
     const openers = files.filter((file) => !allowed(file) && opens(readFileSync(file, 'utf8')));
     expect(openers.map((file) => relative(src, file))).toEqual([]);
+  });
+
+  it('opens the files of records in one place', () => {
+    const imports = (target: string) =>
+      files.filter((file) => !file.endsWith('.test.ts') && importsOf(file).includes(join(src, target)));
+    const outside = (file: string) => !relative(src, file).startsWith('workspace/record/');
+    const readers = fileReaders.flatMap((name) => imports(`workspace/record/${name}.ts`)).filter(outside);
+    expect([...new Set(readers.map((file) => relative(src, file)))].sort()).toEqual(
+      Object.keys(readersOfFiles).sort(),
+    );
+    const knowing = imports('workspace/record/folder-record.ts')
+      .filter(outside)
+      .map((file) => relative(src, file));
+    const unused = Object.keys(knowThePlace).filter(
+      (place) => !knowing.some((file) => file.startsWith(place)),
+    );
+    const odd = knowing.filter(
+      (file) =>
+        !Object.keys(knowThePlace).some((place) => file.startsWith(place)) && !file.includes('/fixtures/'),
+    );
+    expect({ odd, unused }).toEqual({ odd: [], unused: [] });
   });
 
   it('keeps the query language fit for browsers', () => {

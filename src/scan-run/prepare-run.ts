@@ -6,7 +6,7 @@ import type { Plan } from '../engine/graph/plan.ts';
 import type { SavedState } from '../engine/node.ts';
 import type { EarlierRun } from '../engine/run.ts';
 import { rawObstacle } from '../net/packets/linux/rights.ts';
-import { mergedRows } from '../workspace/record/record-reader.ts';
+import { recordIn } from '../workspace/record/folder-record.ts';
 import { planScan } from './plan/plan-scan.ts';
 import { type PreparedTargets, prepareTargets } from './prepare-targets.ts';
 import type { ResultRecorder } from './results/record-results.ts';
@@ -49,7 +49,7 @@ export async function restoreEarlier(
   const earlier = await restoreResults(folder);
   if (!earlier) return null;
   const isEvaluated = Boolean(evaluated) && (await evaluation.match(evaluated ?? []));
-  for await (const row of mergedRows(folder)) await recorder.recall(row);
+  for await (const row of recordIn(folder).rows()) await recorder.recall(row);
   return isEvaluated ? withoutEvaluation(earlier, plan) : earlier;
 }
 

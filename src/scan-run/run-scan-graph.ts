@@ -6,7 +6,7 @@ import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
 import type { ScanGate } from '../net/gate/gate.ts';
 import { createGate } from '../net/gate/scoped-gate.ts';
 import { localListeners } from '../net/local-listeners.ts';
-import { mergedRows } from '../workspace/record/record-reader.ts';
+import { recordIn } from '../workspace/record/folder-record.ts';
 import type { ScopeRules } from './control.ts';
 import { failureFrom, type ScanFailure } from './finalize/failure.ts';
 import { unavailable } from './plan/plan-scan.ts';
@@ -163,7 +163,7 @@ export class ScanGraph {
       ({ definition, skipped }) => !skipped && definition.provides.includes('banners'),
     );
     if (!probed) return;
-    for await (const row of mergedRows(input.folder)) {
+    for await (const row of recordIn(input.folder).rows()) {
       if (row.type === 'port' && isUnprobed(row)) await record.append({ ...row, unidentified_reason: 'cut' });
     }
     await record.seal();

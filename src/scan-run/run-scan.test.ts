@@ -14,7 +14,7 @@ import html_reporter from '../modules/reporter/html_reporter.ts';
 import json_reporter from '../modules/reporter/json_reporter.ts';
 import jsonl_reporter from '../modules/reporter/jsonl_reporter.ts';
 import { type RunTime, readRunTime, writeCheckpoint } from '../workspace/record/checkpoint.ts';
-import { recordSummary } from '../workspace/record/record-reader.ts';
+import { recordIn } from '../workspace/record/folder-record.ts';
 import { ScanFolder } from '../workspace/scan-folder.ts';
 import { ScanControl } from './control.ts';
 import { ScanAbort } from './finalize/failure.ts';
@@ -104,7 +104,7 @@ async function run(
     ...(control && { control }),
     log: { debug: silent, info: silent, warn: silent, error: silent },
   });
-  return { outcome, folder, record: await recordSummary(folder) };
+  return { outcome, folder, record: await recordIn(folder).summary() };
 }
 
 function reportsOf({ reportsDir }: ScanFolder) {

@@ -8,7 +8,7 @@ import { machineNow } from '../net/machine-clock.ts';
 import { NameResolver } from '../net/resolve.ts';
 import type { PluginFile } from '../plugins/plugin.ts';
 import { removeCheckpoint } from '../workspace/record/checkpoint.ts';
-import { mergedRows, recordSummary } from '../workspace/record/record-reader.ts';
+import { recordIn } from '../workspace/record/folder-record.ts';
 import { openRecord } from '../workspace/record/record-writer.ts';
 import { EvaluationSources } from './catalogs/evaluation-sources.ts';
 import { ScanControl } from './control.ts';
@@ -114,7 +114,7 @@ class ScanRun {
 
   /** The record was finished by a run that died before it could report. */
   async #finishedBefore(): Promise<ScanOutcome> {
-    const summary = await recordSummary(this.#context.input.folder);
+    const summary = await recordIn(this.#context.input.folder).summary();
     await this.#finalizeFiles();
     if (summary?.status === 'completed') return this.#outcome(null, 'completed');
     return this.#outcome(
@@ -173,7 +173,7 @@ class ScanRun {
       targets: request.targets,
       request,
       startedAt,
-      rows: () => mergedRows(folder),
+      rows: () => recordIn(folder).rows(),
       summary: async () => this.#summary(this.#graph?.verdict ?? null, await this.#countRecord()),
       failure: () => this.#graph?.verdict ?? null,
       stages: () => this.#stages.filter(({ status }) => status !== 'pending' && status !== 'running'),
@@ -259,7 +259,7 @@ class ScanRun {
   }
 
   #countRecord(): Promise<Counted> {
-    return countRows(mergedRows(this.#context.input.folder));
+    return countRows(recordIn(this.#context.input.folder).rows());
   }
 
   #summary(failure: ScanFailure | null, counted: Counted): SummaryRow {

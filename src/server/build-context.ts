@@ -62,7 +62,7 @@ export function buildContext(input: ContextInput): {
     log,
     onEnd,
     catalogueOf: (tenant) => installed.of(tenant),
-    holdFolder: (scan, tenant) => folders.hold(scan, tenant),
+    holdRecord: (scan, tenant) => folders.hold(scan, tenant),
   });
   const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs: config.workers.lease });
   const indexes = new RecordIndexes(workspace);

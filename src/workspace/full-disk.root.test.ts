@@ -66,7 +66,7 @@ function source(): string {
     import { openStore } from ${module('../store/open.ts')};
     import { openWorkspace } from ${module('./workspace.ts')};
     import { openRecord } from ${module('./record/record-writer.ts')};
-    import { mergedRows } from ${module('./record/record-reader.ts')};
+    import { recordIn } from ${module('./record/folder-record.ts')};
     const dir = ${JSON.stringify(dir)};
     const timestamp = '2026-10-06T14:30:22.101Z';
     const request = (n) => ({ scan_id: '20261006-143022-' + String(n).padStart(6, '0'), created_at: timestamp,
@@ -96,7 +96,7 @@ function source(): string {
     seen.create = await codeOf(() => refused.create({ ...request(777), targets: ['x'.repeat(2_000_000)] }));
     seen.leftover = await refused.exists();
     seen.readable = 0;
-    for await (const row of mergedRows(folder)) seen.readable += 1;
+    for await (const row of recordIn(folder).rows()) seen.readable += 1;
 
     rmSync(dir + '/ballast');
     const again = await openRecord(folder);

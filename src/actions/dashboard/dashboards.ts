@@ -5,9 +5,9 @@ import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import type { Workspace } from '../../workspace/workspace.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { ListedFix } from '../results/listed-fix.ts';
+import type { RecordHolder } from '../scans/record-reader.ts';
 import { BackgroundValues } from './background-values.ts';
 import { type OpenFindings, openFindings } from './open-findings.ts';
 import { type RunChanges, runChanges, type StandingOut } from './pair-changes.ts';
@@ -19,10 +19,9 @@ export interface DashboardContext {
   /** Null without tenants. */
   tenant: string | null;
   store: Store;
-  workspace: Workspace;
   readonly installed: ModuleCatalog;
   observer: RecordObserver;
-  holdFolder(scan: Scan): Promise<{ folder: ScanFolder; release(): void }>;
+  records: RecordHolder;
 }
 
 export interface Dashboard {
@@ -131,30 +130,30 @@ export class Dashboards {
 
   #changesOf(context: DashboardContext, scanId: string, against: string): RunChanges | null | undefined {
     return this.#values.get(`changes ${context.tenant} ${scanId} ${against}`, () =>
-      withFolders(context, (folderOf) => {
-        const { store, workspace, config, installed: catalogue, observer } = context;
-        const order = { store, workspace, config, catalogue, observer, folderOf };
+      withRecords(context, (recordOf) => {
+        const { store, config, installed: catalogue, observer } = context;
+        const order = { store, config, catalogue, observer, recordOf };
         return runChanges(order, scanId, against, this.#closing);
       }),
     );
   }
 
   #openFindings(context: DashboardContext, scans: readonly Scan[]): Promise<OpenFindings> {
-    return withFolders(context, (folderOf) => openFindings(scans, folderOf, context.observer, this.#closing));
+    return withRecords(context, (recordOf) => openFindings(scans, recordOf, context.observer, this.#closing));
   }
 }
 
-/** Releases the folders at the end. */
-async function withFolders<T>(
-  { holdFolder }: DashboardContext,
-  work: (folderOf: (scan: Scan) => Promise<ScanFolder>) => Promise<T>,
+/** Releases the records at the end. */
+async function withRecords<T>(
+  { records }: DashboardContext,
+  work: (recordOf: (scan: Scan) => Promise<ScanRecord>) => Promise<T>,
 ): Promise<T> {
   const held: (() => void)[] = [];
   try {
     return await work(async (scan) => {
-      const { folder, release } = await holdFolder(scan);
+      const { record, release } = await records.hold(scan);
       held.push(release);
-      return folder;
+      return record;
     });
   } finally {
     for (const release of held) release();

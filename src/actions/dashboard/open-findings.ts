@@ -7,7 +7,7 @@ import { KindTable, placeOf } from '../../report/model/findings/kinds.ts';
 import { readFinding } from '../../report/model/findings/seen-finding.ts';
 import { type CurrentHost, currentHost } from '../../report/model/inventory/current-host.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { type ListedFix, listedFix } from '../results/listed-fix.ts';
 
 /** The findings that are open in some scans together. */
@@ -30,7 +30,7 @@ const longestStretch = 8;
  */
 export async function openFindings(
   scans: readonly Scan[],
-  folderOf: (scan: Scan) => Promise<ScanFolder>,
+  recordOf: (scan: Scan) => Promise<ScanRecord>,
   observer: RecordObserver,
   signal: AbortSignal,
 ): Promise<OpenFindings> {
@@ -38,7 +38,7 @@ export async function openFindings(
   for (const scan of scans) {
     // A large record of hosts and ports is not read in vain.
     if (Object.values(scan.severity_counts).every((count) => count === 0)) continue;
-    const results = await openResults(scan, await folderOf(scan), observer, 'while-reading');
+    const results = await openResults(scan, await recordOf(scan), observer, 'while-reading');
     try {
       let since = performance.now();
       for await (const row of results.rows()) {

@@ -13,6 +13,7 @@ import { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { Registry, registerModules } from '../../engine/registry.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import { openStore, type Store } from '../../store/open.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { chooseReport } from './choose-report.ts';
@@ -164,7 +165,11 @@ const channel = 'slack://a';
 
 async function report(scan: Scan, rule: { only_changes?: boolean; min_severity?: Severity } = {}) {
   const onFault = (error: unknown) => void faults.push((error as Error).message);
-  const input = { store, workspace, config, catalogueOf: () => catalogue, onFault };
+  const holdRecord = async ({ scan_id }: Scan) => ({
+    record: recordIn(workspace.scan(scan_id)),
+    release: () => undefined,
+  });
+  const input = { store, config, catalogueOf: () => catalogue, holdRecord, onFault };
   const highlights = new StoredHighlights(input, new AbortController().signal);
   const whole = { channels: [channel], events: [], min_severity: null, only_changes: false, ...rule };
   return await chooseReport({ rules: [whole], webhooks: [] }, highlights, scan, channel);

@@ -3,7 +3,7 @@ import type { Scan } from '../../domain/scan.ts';
 import { isAtLeast } from '../../notify/rules.ts';
 import { type FindingChanges, type ShownFinding, WorstFindings } from '../../notify/shown-finding.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { Comparison } from '../results/compare-scans.ts';
 
 /** Findings that a report names, and that a report of changes names of the new and of the fixed ones. */
@@ -30,7 +30,7 @@ export interface ScanHighlights {
  */
 export async function worstFindings(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   observer: RecordObserver,
   { most, least }: { most: number; least: Severity | null },
   signal?: AbortSignal,
@@ -38,7 +38,7 @@ export async function worstFindings(
   const worst = new WorstFindings(most);
   // A large record of hosts and ports is not read in vain.
   if (Object.values(scan.severity_counts).every((count) => count === 0)) return worst;
-  const results = await openResults(scan, folder, observer, 'while-reading');
+  const results = await openResults(scan, record, observer, 'while-reading');
   try {
     for await (const row of results.rows()) {
       signal?.throwIfAborted();
@@ -94,11 +94,11 @@ export function firstChanges(scan: Scan, least: Severity | null, worst: ShownFin
 }
 
 /** Highlights of a scan that no store knows: it has no run before it. */
-export function unstoredHighlights(folder: ScanFolder): ScanHighlights {
+export function unstoredHighlights(record: ScanRecord): ScanHighlights {
   const observer = { isListed: async () => true, observed: () => undefined };
   const worst = async (scan: Scan, most: number, least: Severity | null) =>
     // What cannot be read is left out of the message.
-    (await worstFindings(scan, folder, observer, { most, least }).catch(() => new WorstFindings(0))).list();
+    (await worstFindings(scan, record, observer, { most, least }).catch(() => new WorstFindings(0))).list();
   return {
     worst: (scan) => worst(scan, worstOfReport, null),
     changes: async (scan, least) => firstChanges(scan, least, await worst(scan, worstOfChanges, least)),

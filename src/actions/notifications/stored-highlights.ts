@@ -5,8 +5,7 @@ import type { FindingChanges, ShownFinding } from '../../notify/shown-finding.ts
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import { storeObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import type { Workspace } from '../../workspace/workspace.ts';
+import type { HeldRecord, ScanRecord } from '../../workspace/record/scan-record.ts';
 import { compareScans } from '../results/compare-scans.ts';
 import {
   findingChanges,
@@ -20,12 +19,9 @@ import {
 export interface StoredHighlightsInput {
   /** Of all tenants. */
   store: Store;
-  /** Of all tenants. */
-  workspace: Workspace;
   config: Config;
   catalogueOf(tenant: string | null): ModuleCatalog;
-  /** Folder of a scan, which stays until it is released; for scans whose files may not be in the workspace. */
-  holdFolder?(scan: Scan, tenant: string | null): Promise<{ folder: ScanFolder; release(): void }>;
+  holdRecord(scan: Scan, tenant: string | null): Promise<HeldRecord>;
   /** Called when a record cannot be read: the message is sent with less. */
   onFault?(error: unknown, scanId: string): void;
 }
@@ -64,18 +60,18 @@ export class StoredHighlights implements ScanHighlights {
 
   async #first(scan: Scan, least: Severity | null): Promise<FindingChanges> {
     return await this.#orElse(scan, firstChanges(scan, least, []), (signal) =>
-      this.#inFolder(scan, async (folder) => {
+      this.#inRecord(scan, async (record) => {
         const bounds = { most: worstOfChanges, least };
-        const worst = await worstFindings(scan, folder, storeObserver(this.#input.store), bounds, signal);
+        const worst = await worstFindings(scan, record, storeObserver(this.#input.store), bounds, signal);
         return firstChanges(scan, least, worst.list());
       }),
     );
   }
 
   async #worst(scan: Scan, signal: AbortSignal): Promise<ShownFinding[]> {
-    return await this.#inFolder(scan, async (folder) => {
+    return await this.#inRecord(scan, async (record) => {
       const bounds = { most: worstOfReport, least: null };
-      return (await worstFindings(scan, folder, storeObserver(this.#input.store), bounds, signal)).list();
+      return (await worstFindings(scan, record, storeObserver(this.#input.store), bounds, signal)).list();
     });
   }
 
@@ -85,16 +81,16 @@ export class StoredHighlights implements ScanHighlights {
     least: Severity | null,
     signal: AbortSignal,
   ): Promise<FindingChanges> {
-    const { store, workspace, config, catalogueOf } = this.#input;
+    const { store, config, catalogueOf } = this.#input;
     const tenant = await store.scans.tenantOf(scan.scan_id);
     const held: (() => void)[] = [];
-    const folderOf = async (one: Scan) => {
-      const { folder, release } = await this.#hold(one, tenant);
+    const recordOf = async (one: Scan) => {
+      const { record, release } = await this.#input.holdRecord(one, tenant);
       held.push(release);
-      return folder;
+      return record;
     };
     try {
-      const context = { store, workspace, config, catalogue: catalogueOf(tenant), folderOf };
+      const context = { store, config, catalogue: catalogueOf(tenant), recordOf };
       const comparison = await compareScans(context, scan.scan_id, against, signal);
       return await findingChanges(comparison, least);
     } finally {
@@ -102,19 +98,14 @@ export class StoredHighlights implements ScanHighlights {
     }
   }
 
-  async #inFolder<T>(scan: Scan, read: (folder: ScanFolder) => Promise<T>): Promise<T> {
-    const { folder, release } = await this.#hold(scan, await this.#input.store.scans.tenantOf(scan.scan_id));
+  async #inRecord<T>(scan: Scan, read: (record: ScanRecord) => Promise<T>): Promise<T> {
+    const { store, holdRecord } = this.#input;
+    const { record, release } = await holdRecord(scan, await store.scans.tenantOf(scan.scan_id));
     try {
-      return await read(folder);
+      return await read(record);
     } finally {
       release();
     }
-  }
-
-  async #hold(scan: Scan, tenant: string | null): Promise<{ folder: ScanFolder; release(): void }> {
-    const { workspace, holdFolder } = this.#input;
-    if (holdFolder) return await holdFolder(scan, tenant);
-    return { folder: workspace.forTenant(tenant).scan(scan.scan_id), release: () => undefined };
   }
 
   /** What cannot be read is left out of the message. */

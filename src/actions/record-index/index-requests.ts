@@ -4,6 +4,7 @@ import type { FieldName } from '../../domain/query/query-fields.ts';
 import type { SummaryRow } from '../../domain/result.ts';
 import type { ScanWarning, StageRecord } from '../../domain/scan.ts';
 import type { Coverage } from '../../report/model/report.ts';
+import type { RecordPlace } from '../../workspace/record/scan-record.ts';
 import type { Facet } from '../../workspace/record-index/facets.ts';
 import type { MatchCounts } from '../../workspace/record-index/matched-members.ts';
 import type { Member } from '../../workspace/record-index/record-index.ts';
@@ -13,9 +14,9 @@ import type { ListedFix } from '../results/listed-fix.ts';
 
 /** Messages between the server and the thread of the indexes. Plain data. */
 
-/** Paths of a scan: of its folder, and of the file of its index. */
 export interface IndexedScan {
-  folder: string;
+  record: RecordPlace;
+  /** Path of the file of its index. */
   file: string;
 }
 

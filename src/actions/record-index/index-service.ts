@@ -2,9 +2,10 @@ import { rm, stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import { withoutField } from '../../domain/query/query-terms.ts';
+import { recordAt } from '../../workspace/record/folder-record.ts';
+import type { RecordSource } from '../../workspace/record/scan-record.ts';
 import { facetOf } from '../../workspace/record-index/facets.ts';
 import { memberPage } from '../../workspace/record-index/member-list.ts';
-import { RecordSource } from '../../workspace/record-index/record-source.ts';
 import { totalsOf } from '../../workspace/record-index/row-totals.ts';
 import { coverageOf, emptyCoverage } from './coverage-sums.ts';
 import { explainHost } from './explain-host.ts';
@@ -117,7 +118,7 @@ export class IndexService {
 
   /** Brings the index of an entry up to date; while a finished one is being built, a growing one may still serve. */
   async #refresh(entry: Entry, turns: Turns): Promise<void> {
-    const source = await RecordSource.open(entry.scan.folder);
+    const source = await recordAt(entry.scan.record).source();
     if (source === null) return;
     const isCurrent = entry.open?.index.identity === source.identity && (await hasFile(entry));
     if (isCurrent) {

@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Query } from '../../domain/query/query.ts';
 import { folderMode } from '../../workspace/atomic-file.ts';
+import type { RecordSource } from '../../workspace/record/scan-record.ts';
 import { IndexOrder } from '../../workspace/record-index/index-order.ts';
 import { type MatchedMembers, matchedMembers } from '../../workspace/record-index/matched-members.ts';
 import { RecordIndex } from '../../workspace/record-index/record-index.ts';
-import type { RecordSource } from '../../workspace/record-index/record-source.ts';
 
 /** Results of queries that are remembered: a byte per tuple each. */
 const maxMatched = 4;

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseQuery } from '../../domain/query/parse-query.ts';
 import type { PortRow, ResultRow } from '../../domain/result.ts';
 import { openPortRow, summaryRow } from '../../workspace/record/fixtures/record-rows.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { compressRecord } from '../../workspace/record/record-compress.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -24,7 +25,7 @@ beforeEach(async () => {
   folder = new ScanFolder(join(dir, 'scan'));
   await mkdir(folder.path);
   indexes = new RecordIndexes(workspace);
-  scan = indexes.scan('a', folder);
+  scan = indexes.scan('a', recordIn(folder));
 });
 afterEach(async () => {
   await indexes.close();

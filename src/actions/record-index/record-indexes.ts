@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { isErrorCode, PortolanError } from '../../domain/errors.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type {
   FromIndexThread,
@@ -41,9 +41,8 @@ export class RecordIndexes {
     this.#idleMs = idle;
   }
 
-  /** @param folder where its record is: not always in the workspace */
-  scan(scanId: string, folder: Pick<ScanFolder, 'path'>): IndexedScan {
-    return { folder: folder.path, file: this.#workspace.indexFile(scanId) };
+  scan(scanId: string, record: Pick<ScanRecord, 'place'>): IndexedScan {
+    return { record: record.place, file: this.#workspace.indexFile(scanId) };
   }
 
   /** Whether the thread runs. */

@@ -16,6 +16,7 @@ import { Registry, registerModules } from '../../engine/registry.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import { countRows } from '../../scan-run/results/stream-results.ts';
 import { openStore, type Store } from '../../store/open.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { compareScans, renderComparison } from './compare-scans.ts';
@@ -26,6 +27,7 @@ let workspace: Workspace;
 let config: Config;
 let catalogue: ModuleCatalog;
 let scans = 0;
+const recordOf = async ({ scan_id }: Scan) => recordIn(workspace.scan(scan_id));
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-diff-'));
@@ -172,7 +174,7 @@ function stage(module_type: string): StageRecord {
 
 async function diff(scanId: string, against: string) {
   let text = '';
-  const comparison = await compareScans({ store, workspace, config, catalogue }, scanId, against);
+  const comparison = await compareScans({ store, config, catalogue, recordOf }, scanId, against);
   for await (const piece of renderComparison(comparison)) text += piece;
   return JSON.parse(text);
 }
@@ -443,7 +445,7 @@ describe('compareScans', () => {
 
     // Read again after the baseline has gone, every host would look new.
     const same = await scanned({ targets: ['10.0.0.0/8'], rows: many.slice(0, 12_000) });
-    const comparison = await compareScans({ store, workspace, config, catalogue }, same, after);
+    const comparison = await compareScans({ store, config, catalogue, recordOf }, same, after);
     await workspace.scan(after).remove();
     await expect(Array.fromAsync(comparison.list('hosts.removed'))).rejects.toMatchObject({
       code: 'not_found',
@@ -454,7 +456,7 @@ describe('compareScans', () => {
     const one = await scanned({ rows: [host('10.0.0.1')] });
     const other = await scanned({ rows: [host('10.0.0.2')] });
     const gone = AbortSignal.abort(new Error('gone'));
-    await expect(compareScans({ store, workspace, config, catalogue }, one, other, gone)).rejects.toThrow(
+    await expect(compareScans({ store, config, catalogue, recordOf }, one, other, gone)).rejects.toThrow(
       'gone',
     );
   });

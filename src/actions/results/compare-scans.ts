@@ -10,19 +10,17 @@ import { openResults, type RecordObserver, storeObserver } from '../../scan-run/
 import type { Store } from '../../store/open.ts';
 import { jsonText } from '../../workspace/record/row-line.ts';
 import { compareRows } from '../../workspace/record/row-order.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
-import type { Workspace } from '../../workspace/workspace.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { showScan } from '../scans/show-scan.ts';
 import { type MovedHost, MovedHosts } from './moved-hosts.ts';
 import { type Blindness, PlannedCoverage } from './scan-coverage.ts';
 
 export interface CompareContext {
   store: Store;
-  workspace: Workspace;
   config: Config;
   catalogue: ModuleCatalog;
-  /** Folder of a finished scan, if its files are not in the workspace. */
-  folderOf?: (scan: Scan) => Promise<ScanFolder>;
+  /** Stays readable during the comparison. */
+  recordOf(scan: Scan): Promise<ScanRecord>;
   observer?: RecordObserver;
 }
 
@@ -171,19 +169,18 @@ export function requireFinished(scan: Scan): Scan {
 }
 
 async function openSide(context: CompareContext, id: string): Promise<Side> {
-  const { store, workspace, config, catalogue } = context;
+  const { store, config, catalogue } = context;
   const scan = await showScan(store, id);
   const request = await store.scans.request(id);
   if (request === null) throw new PortolanError('not_found', 'There is no such scan.');
   requireFinished(scan);
-  const folder =
-    (await context.folderOf?.(scan)) ?? workspace.forTenant(await store.scans.tenantOf(id)).scan(id);
+  const record = await context.recordOf(scan);
   const observer = context.observer ?? storeObserver(store);
-  const results = await openResults(scan, folder, observer);
+  const results = await openResults(scan, record, observer);
   await results.close();
   const damaged = results.damage !== null;
-  const coverage = await PlannedCoverage.of({ scan, request, folder, config, catalogue, damaged });
-  return { coverage, rows: () => rowsOf(scan, folder, observer, damaged) };
+  const coverage = await PlannedCoverage.of({ scan, request, record, config, catalogue, damaged });
+  return { coverage, rows: () => rowsOf(scan, record, observer, damaged) };
 }
 
 /**
@@ -193,14 +190,14 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
  */
 async function* rowsOf(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   observer: RecordObserver,
   damaged: boolean,
 ): AsyncGenerator<ResultRow> {
-  const results = await openResults(scan, folder, observer);
+  const results = await openResults(scan, record, observer);
   try {
     if (results.damage && !damaged) {
-      if (!(await folder.exists())) throw new PortolanError('not_found', 'There is no such scan.');
+      if (!(await record.exists())) throw new PortolanError('not_found', 'There is no such scan.');
       throw new PortolanError('internal_error', results.damage.message);
     }
     yield* results.view.rows('none');

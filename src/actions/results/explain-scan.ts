@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { canonicalAddress } from '../../domain/targets/address.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
 import type { Explanation, PortEndpoint } from './explain-port.ts';
 
@@ -15,7 +15,7 @@ const explainMs = 20_000;
  */
 export async function explainScan(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   place: PortEndpoint,
   config: Config,
   indexes: RecordIndexes,
@@ -28,7 +28,7 @@ export async function explainScan(
       fields: [{ field: 'protocol', reason: 'needs a port' }],
     });
   return await indexes.request(
-    indexes.scan(scan.scan_id, folder),
+    indexes.scan(scan.scan_id, record),
     {
       kind: 'explain',
       scanId: scan.scan_id,

@@ -8,8 +8,8 @@ import type { ReportTemplate } from '../../report/template/report-template.ts';
 import type { ReportJob } from '../../report/thread/report-job.ts';
 import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
 import type { OpenResults } from '../../scan-run/results/open-results.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
 /** What a client wants to see of a report, checked. */
 export interface ReportOrder {
@@ -39,18 +39,21 @@ export interface ReportRenderer {
 /** A report about verified results, streamed. */
 export async function exportReport(
   results: OpenResults,
-  folder: ScanFolder,
+  record: ScanRecord,
   rows: () => AsyncIterable<ResultRow>,
   { format, order = plainOrder, renderer }: ReportExport,
   signal: AbortSignal,
 ): Promise<AsyncIterable<string | Uint8Array>> {
   const { template, paper, fix } = order;
   const changes = await order.changes(signal);
-  const facts = factsOf(results, await storedRequest(folder));
+  const facts = factsOf(results, await storedRequest(record));
   const options = { template, paper, changes, madeAt: new Date().toISOString() };
   if (!renderer) return renderReport(format, { facts, options, rows }, fix);
   const { exists: recorded, fault } = results.view;
-  return await renderer.render({ format, fix, folder: folder.path, recorded, fault, facts, options }, signal);
+  return await renderer.render(
+    { format, fix, record: record.place, recorded, fault, facts, options },
+    signal,
+  );
 }
 
 function factsOf({ scan, summary }: OpenResults, request: ScanRequest | null): ReportFacts {
@@ -68,9 +71,9 @@ function factsOf({ scan, summary }: OpenResults, request: ScanRequest | null): R
 }
 
 /** Null for a record without it, and for a damaged one: the report can do without. */
-async function storedRequest(folder: ScanFolder): Promise<ScanRequest | null> {
+async function storedRequest(record: ScanRecord): Promise<ScanRequest | null> {
   try {
-    return await folder.request();
+    return await record.request();
   } catch (error) {
     if (error instanceof PortolanError) return null;
     throw error;

@@ -5,8 +5,8 @@ import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
 import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import { type ResultFormat, resultFormats, streamResults } from '../../scan-run/results/stream-results.ts';
 import type { License } from '../../workspace/license/read-license.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { ReportExport } from './export-report.ts';
 
 /** Export formats: media type and file extension. */
@@ -53,7 +53,7 @@ export interface ExportOptions extends Omit<ReportExport, 'format'> {
  */
 export async function exportScan(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   format: ExportFormat,
   observer: RecordObserver,
   options: ExportOptions = {},
@@ -61,9 +61,9 @@ export async function exportScan(
   const { signal = new AbortController().signal } = options;
   // Rows are streamed at once; reports and raw files are verified first.
   const verification = isResultFormat(format) ? 'while-reading' : 'first';
-  const results = await openResults(scan, folder, observer, verification);
+  const results = await openResults(scan, record, observer, verification);
   try {
-    const content = await contentOf(results, folder, format, options, signal);
+    const content = await contentOf(results, record, format, options, signal);
     return closedAtEnd(content, results, signal);
   } catch (error) {
     await results.close();
@@ -82,7 +82,7 @@ function isResultFormat(format: ExportFormat): format is ResultFormat {
 
 async function contentOf(
   results: OpenResults,
-  folder: ScanFolder,
+  record: ScanRecord,
   format: ExportFormat,
   options: ExportOptions,
   signal: AbortSignal,
@@ -90,13 +90,11 @@ async function contentOf(
   const rows = () => abortable(results.rows(), signal);
   if (isReportFormat(format)) {
     const { exportReport } = await import('./export-report.ts');
-    return await exportReport(results, folder, rows, { ...options, format }, signal);
+    return await exportReport(results, record, rows, { ...options, format }, signal);
   }
   switch (format) {
-    case 'tar.gz': {
-      const { archiveScan } = await import('../../workspace/render/archive.ts');
-      return archiveScan(folder, damageNote(results));
-    }
+    case 'tar.gz':
+      return await record.archive(damageNote(results));
     case 'nmap': {
       const { renderNmapXml } = await import('../../workspace/render/nmap-xml.ts');
       return renderNmapXml(reportHead(results), rows());

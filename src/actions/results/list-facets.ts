@@ -1,8 +1,8 @@
 import type { FieldProblem } from '../../domain/errors.ts';
 import type { FieldName } from '../../domain/query/query-fields.ts';
 import type { Scan } from '../../domain/scan.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { defaultFacets, type Facet, facetFields } from '../../workspace/record-index/facets.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { rejectProblems } from '../paging/list-page.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
 import { type Matches, readQuery } from './query-records.ts';
@@ -29,7 +29,7 @@ export const maxFacetLimit = 200;
  */
 export async function listFacets(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   query: FacetsQuery,
   indexes: RecordIndexes,
   signal?: AbortSignal,
@@ -40,7 +40,7 @@ export async function listFacets(
   rejectProblems(problems);
   const limit = Math.min(query.limit ?? defaultFacetLimit, maxFacetLimit);
   const { facets, matches } = await indexes.request(
-    indexes.scan(scan.scan_id, folder),
+    indexes.scan(scan.scan_id, record),
     { kind: 'facets', query: parsed, fields, limit },
     signal,
   );

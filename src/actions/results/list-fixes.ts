@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';
 import { decodeOffset, encodeOffset } from '../paging/offset-cursor.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
@@ -21,7 +21,7 @@ export interface FixPage extends ListPage {
  */
 export async function listFixes(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   query: FixesQuery,
   indexes: RecordIndexes,
   signal?: AbortSignal,
@@ -32,7 +32,7 @@ export async function listFixes(
   rejectProblems(problems);
   const offset = cursor === undefined ? first : decodeOffset('fix', cursor);
   const { fixes, total } = await indexes.request(
-    indexes.scan(scan.scan_id, folder),
+    indexes.scan(scan.scan_id, record),
     { kind: 'fixes', query: parsed, offset, limit },
     signal,
   );

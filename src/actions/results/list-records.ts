@@ -3,7 +3,7 @@ import type { ResultRow } from '../../domain/result.ts';
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
 import { openResults, type RecordObserver, type Verification } from '../../scan-run/results/open-results.ts';
 import { recordPage } from '../../workspace/record/record-page.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';
 import { decodeOffset, encodeOffset } from '../paging/offset-cursor.ts';
 
@@ -22,7 +22,7 @@ export interface RecordList extends ListPage {
  */
 export async function listRecords(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   query: PageQuery,
   observer: RecordObserver,
   signal?: AbortSignal,
@@ -32,7 +32,7 @@ export async function listRecords(
   rejectProblems(problems);
   const offset = cursor === undefined ? first : decodeOffset('record', cursor);
   const page = (verification: Verification) =>
-    pageOf(scan, folder, observer, { offset, limit, verification }, signal);
+    pageOf(scan, record, observer, { offset, limit, verification }, signal);
   // Damage in the page itself is found before the whole record is verified.
   return await page('behind-page').catch((error: unknown) => {
     if (error instanceof PortolanError && error.code === 'internal_error') return page('first');
@@ -42,12 +42,12 @@ export async function listRecords(
 
 async function pageOf(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   observer: RecordObserver,
   { offset, limit, verification }: { offset: number; limit: number; verification: Verification },
   signal?: AbortSignal,
 ): Promise<RecordList> {
-  const results = await openResults(scan, folder, observer, verification);
+  const results = await openResults(scan, record, observer, verification);
   try {
     const { rows, total } = await recordPage(results.view, offset, limit, signal);
     // The records of a finished scan do not change.

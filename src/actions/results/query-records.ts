@@ -5,9 +5,9 @@ import type { Query } from '../../domain/query/query.ts';
 import { QueryProblem } from '../../domain/query/query-problem.ts';
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { Member } from '../../workspace/record-index/record-index.ts';
 import { parseSort, type SortKey } from '../../workspace/record-index/sort-keys.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { type ListPage, type PageQuery, readPage, rejectProblems } from '../paging/list-page.ts';
 import type { RowsResponse } from '../record-index/index-requests.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
@@ -58,7 +58,7 @@ export function readQuery(q: string | undefined, problems: FieldProblem[]): Quer
  */
 export async function queryRecords(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   query: RecordsQuery,
   indexes: RecordIndexes,
   observer: RecordObserver,
@@ -71,9 +71,9 @@ export async function queryRecords(
   rejectProblems(problems);
   const list = listDigest(query);
   const start = cursor === undefined ? { offset, after: null } : decode(cursor, list);
-  const { partial, warnings } = await stateOf(scan, folder, observer);
+  const { partial, warnings } = await stateOf(scan, record, observer);
   const rows = await indexes.request(
-    indexes.scan(scan.scan_id, folder),
+    indexes.scan(scan.scan_id, record),
     { kind: 'rows', query: parsed, type: query.type, keys, limit, ...start },
     signal,
   );
@@ -103,10 +103,10 @@ function readSort({ sort, type }: RecordsQuery, problems: FieldProblem[]): SortK
 
 async function stateOf(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   observer: RecordObserver,
 ): Promise<{ partial: boolean; warnings: ScanWarning[] }> {
-  const results = await openResults(scan, folder, observer, 'behind-page');
+  const results = await openResults(scan, record, observer, 'behind-page');
   await results.close();
   return { partial: results.summary.partial, warnings: results.damage ? [results.damage] : [] };
 }

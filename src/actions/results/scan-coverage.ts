@@ -8,8 +8,7 @@ import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import { type PlannedPorts, plannedPorts } from '../../scan-run/plan/planned-ports.ts';
-import { mergedRows } from '../../workspace/record/record-reader.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 
 /** Why the silence of a scan means nothing. */
 export type Blindness = 'out_of_scope' | 'partial' | 'port_not_planned' | 'not_evaluated' | 'record_damaged';
@@ -76,7 +75,7 @@ export class PlannedCoverage {
 export interface CoverageInput {
   scan: Scan;
   request: ScanRequest;
-  folder: ScanFolder;
+  record: ScanRecord;
   config: Config;
   catalogue: ModuleCatalog;
   /** Its record is missing or damaged. */
@@ -128,16 +127,16 @@ class TargetNames {
     this.#requested = requested;
   }
 
-  static async of({ request, folder }: CoverageInput): Promise<TargetNames> {
+  static async of({ request, record }: CoverageInput): Promise<TargetNames> {
     const excluded = new Set(parseTargets(request.exclude).hostnames);
     const requested = parseTargets(request.targets).hostnames.filter((name) => !excluded.has(name));
     const names = new TargetNames(new Set(requested));
-    if (requested.length > 0) await names.#read(folder);
+    if (requested.length > 0) await names.#read(record);
     return names;
   }
 
-  async #read(folder: ScanFolder): Promise<void> {
-    for await (const row of mergedRows(folder)) {
+  async #read(record: ScanRecord): Promise<void> {
+    for await (const row of record.rows()) {
       if (row.type === 'error' && row.target !== null && row.code === 'resolve_failed')
         this.#unresolved.add(row.target);
       if (row.type !== 'host') continue;

@@ -2,7 +2,7 @@ import type { Scan } from '../../domain/scan.ts';
 import type { Coverage, PortSums } from '../../report/model/report.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
 import { isComplete, isEvaluated } from './scan-coverage.ts';
 
@@ -36,18 +36,18 @@ export interface ShownCoverage {
 /** The numbers of the coverage of a scan, as in its report. @throws PortolanError `timeout` */
 export async function showCoverage(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   catalogue: ModuleCatalog,
   indexes: RecordIndexes,
   observer: RecordObserver,
   signal?: AbortSignal,
 ): Promise<ShownCoverage> {
-  const results = await openResults(scan, folder, observer, 'behind-page');
+  const results = await openResults(scan, record, observer, 'behind-page');
   await results.close();
   const { addresses_scanned, excluded, partial } = results.summary;
   const { warnings, stages } = results.scan;
   const coverage = await indexes.request(
-    indexes.scan(scan.scan_id, folder),
+    indexes.scan(scan.scan_id, record),
     { kind: 'coverage', summary: { addresses_scanned, excluded }, warnings, stages },
     signal,
   );

@@ -1,3 +1,6 @@
+import type { Scan } from '../../domain/scan.ts';
+import type { HeldRecord } from '../../workspace/record/scan-record.ts';
+import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { RecordPosition, ScanEvent } from './watch-scan.ts';
 
 /** A scan that is being followed. */
@@ -11,8 +14,21 @@ export interface FollowedRecord {
   close(): void;
 }
 
-/** The one way to follow records and events of scans, wherever they lie: here, in a result store, on another server. */
-export interface RecordReader {
+/** Records of the scans of a tenant, to be read from their start to their end or in pages. */
+export interface RecordHolder {
+  /**
+   * The record of a scan that this server has or can fetch.
+   * @param part artifacts in a result store are only fetched with the whole scan
+   * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for damaged results
+   */
+  hold(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanFile): Promise<HeldRecord>;
+}
+
+/**
+ * The one way to read and follow records and events of scans, wherever they lie: here, in a result store, on another
+ * server.
+ */
+export interface RecordReader extends RecordHolder {
   /**
    * Follows a scan; the caller must close the result.
    * @throws PortolanError `not_found`, `unavailable`

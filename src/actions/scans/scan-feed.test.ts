@@ -6,7 +6,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { endedScan } from '../../../test/receivers.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import type { Scan } from '../../domain/scan.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { ScanFeed } from './scan-feed.ts';
@@ -17,18 +19,20 @@ const timestamp = '2026-10-06T14:30:24.010Z';
 
 let root: string;
 let folder: ScanFolder;
+let stored: ScanRecord;
 /** Reads of the record. */
 let reads: number;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'portolan-feed-'));
-  const real = (await openWorkspace(root)).scan(scanId);
-  await real.create(scanRequest({ scan_id: scanId }));
+  folder = (await openWorkspace(root)).scan(scanId);
+  await folder.create(scanRequest({ scan_id: scanId }));
   reads = 0;
-  folder = new Proxy(real, {
+  stored = new Proxy(recordIn(folder), {
     get(target, name) {
-      if (name === 'path') reads += 1;
-      return Reflect.get(target, name) as unknown;
+      if (name === 'rowsAfter') reads += 1;
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 });
@@ -75,7 +79,7 @@ class Script {
 
   /** Takes everything until the end. */
   follow(afterRow = 0): Promise<string[]> {
-    const source = this.feed.subscribe(scanId, folder);
+    const source = this.feed.subscribe(scanId, stored);
     const take = async () => {
       const seen: string[] = [];
       for await (const { event, id } of watchScan(source, afterRow, new AbortController().signal)) {
@@ -167,7 +171,7 @@ describe('the feed of a scan', () => {
     await record(1, 900);
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const script = new Script();
-    const source = script.feed.subscribe(scanId, folder);
+    const source = script.feed.subscribe(scanId, stored);
     const slow = source.rowsAfter(0)[Symbol.asyncIterator]();
     const seen: (number | undefined)[] = [];
     const take = async () => seen.push((await slow.next()).value?.id);
@@ -195,14 +199,14 @@ describe('the feed of a scan', () => {
       { scan: async () => Promise.reject(fault), damageOf: async () => null, changed: async () => undefined },
       () => undefined,
     );
-    const source = feed.subscribe(scanId, folder);
+    const source = feed.subscribe(scanId, stored);
     await expect(source.scan()).rejects.toBe(fault);
     source.close();
   });
 
   it('stops looking when the last reader has gone', async () => {
     const script = new Script();
-    const source = script.feed.subscribe(scanId, folder);
+    const source = script.feed.subscribe(scanId, stored);
     await source.scan();
     source.close();
     source.close();

@@ -1,6 +1,5 @@
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import { lastRowOf, type NumberedLine, tailRecord } from '../../workspace/record/record-reader.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { NumberedLine, ScanRecord } from '../../workspace/record/scan-record.ts';
 import { type EventDamage, eventOfRow, type ScanEvent, type ScanSource } from './watch-scan.ts';
 
 /** Maximum size of a batch, and of all batches that a feed keeps for later readers, bytes. */
@@ -14,7 +13,7 @@ export interface FeedInput {
   scan(): Promise<Scan | null>;
   /** Resolves at a possible change, after a while, or on abort. */
   changed(signal: AbortSignal): Promise<void>;
-  damageOf(scan: Scan, folder: ScanFolder): Promise<EventDamage>;
+  damageOf(scan: Scan, record: ScanRecord): Promise<EventDamage>;
 }
 
 /** The rows after `after` up to `to`, as events. */
@@ -56,15 +55,14 @@ export class ScanFeed {
     this.#onEmpty = onEmpty;
   }
 
-  /** A new reader, to be closed. @param folder stays readable until then */
-  subscribe(scanId: string, folder: ScanFolder): ScanSource & { close(): void } {
+  /** A new reader, to be closed. @param record stays readable until then */
+  subscribe(scanId: string, record: ScanRecord): ScanSource & { close(): void } {
     this.#readers += 1;
     this.#sweep ??= setInterval(() => this.#dropStalled(), stallMs).unref();
     let seen = 0;
     let open = true;
     return {
       scanId,
-      folder,
       scan: async () => {
         this.#look();
         if (this.#current === null) await this.#next(this.#version, this.#stop.signal);
@@ -74,10 +72,10 @@ export class ScanFeed {
         return this.#current.scan;
       },
       changed: async (signal) => await this.#next(seen, signal),
-      lastRow: () => lastRowOf(folder),
-      rowsAfter: (row) => this.#rowsAfter(folder, row),
+      lastRow: () => record.lastRow(),
+      rowsAfter: (row) => this.#rowsAfter(record, row),
       damageOf: (scan) => {
-        this.#damage ??= this.#input.damageOf(scan, folder);
+        this.#damage ??= this.#input.damageOf(scan, record);
         return this.#damage;
       },
       close: () => {
@@ -144,9 +142,9 @@ export class ScanFeed {
     });
   }
 
-  async *#rowsAfter(folder: ScanFolder, afterRow: number): AsyncGenerator<ScanEvent> {
+  async *#rowsAfter(record: ScanRecord, afterRow: number): AsyncGenerator<ScanEvent> {
     for (let row = afterRow; ; ) {
-      const batch = await this.#batchAfter(folder, row);
+      const batch = await this.#batchAfter(record, row);
       if (batch === null) return;
       const held = new HeldBatch(batch, row);
       this.#held.add(held);
@@ -160,7 +158,7 @@ export class ScanFeed {
   }
 
   /** The rows after one, as many as fit into a batch; null if there are none yet. */
-  async #batchAfter(folder: ScanFolder, row: number): Promise<EventBatch | null> {
+  async #batchAfter(record: ScanRecord, row: number): Promise<EventBatch | null> {
     const kept = this.#kept.findLast(({ after, to }) => after <= row && row < to);
     if (kept) return kept;
     const version = this.#version;
@@ -168,7 +166,7 @@ export class ScanFeed {
     const same = this.#reading.get(row);
     // An end found before the last query may be outdated.
     if (same?.version === version) return await same.batch;
-    const batch = this.#readBatch(folder, row, version);
+    const batch = this.#readBatch(record, row, version);
     const reading = { version, batch };
     this.#reading.set(row, reading);
     try {
@@ -178,8 +176,8 @@ export class ScanFeed {
     }
   }
 
-  async #readBatch(folder: ScanFolder, row: number, version: number): Promise<EventBatch | null> {
-    const { rows } = await tailRecord(folder, row);
+  async #readBatch(record: ScanRecord, row: number, version: number): Promise<EventBatch | null> {
+    const { rows } = await record.rowsAfter(row);
     const batch = batchOf(row, rows);
     if (batch) this.#keep(batch);
     else this.#end = { row, version };

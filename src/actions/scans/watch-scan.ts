@@ -3,7 +3,7 @@ import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import { withoutHistory } from '../../domain/scan-progress.ts';
 import { openResults, type RecordObserver, recordDamaged } from '../../scan-run/results/open-results.ts';
 import { parseRow } from '../../workspace/record/row-line.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { passingWarnings } from './window-warning.ts';
 
 export type ScanEventName = 'status' | 'progress' | 'host' | 'port' | 'finding' | 'warning' | 'end';
@@ -17,7 +17,6 @@ export interface ScanEvent {
 
 export interface ScanSource {
   scanId: string;
-  folder: ScanFolder;
   /** The current scan; null once it is deleted. */
   scan(): Promise<Scan | null>;
   /** Resolves at a possible change, after a while, or on abort. */
@@ -86,10 +85,10 @@ export async function* watchScan(
 /** Verifies the record of a finished scan for its event stream. */
 export async function eventDamage(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   observer: RecordObserver,
 ): Promise<EventDamage> {
-  const results = await openResults(scan, folder, observer).catch((error: unknown) => {
+  const results = await openResults(scan, record, observer).catch((error: unknown) => {
     if (error instanceof PortolanError && error.code === 'not_found') return null;
     throw error;
   });

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../../store/open.ts';
-import { mergedRows, recordSummary } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { type ScanStorage, storedScanId, storeScan } from '../fixtures/stored-scan.ts';
@@ -45,7 +45,7 @@ const nothing = { problems: [], found: 0, fixed: 0, left: 0 };
 
 async function rowsOf(folder: ScanFolder): Promise<number> {
   let rows = 0;
-  for await (const _ of mergedRows(folder)) rows++;
+  for await (const _ of recordIn(folder).rows()) rows++;
   return rows;
 }
 
@@ -124,7 +124,7 @@ describe('a record', () => {
     expect((await check()).problems[0]).toMatchObject({ problem: expect.stringContaining('no end') });
     expect(await check(true)).toMatchObject({ left: 0 });
     expect(await rowsOf(folder)).toBe(left);
-    expect(await recordSummary(folder)).toMatchObject({ status: 'completed' });
+    expect(await recordIn(folder).summary()).toMatchObject({ status: 'completed' });
     expect(await check()).toMatchObject(nothing);
   });
 
@@ -275,7 +275,7 @@ describe('store and folders', () => {
     await place.store.scans.setSize(storedScanId(1), await folder.sizeBytes());
     expect((await check()).problems).toEqual([]);
     await purgeLeftovers(place, async () => undefined, new AbortController().signal);
-    expect(await recordSummary(folder)).toMatchObject({ status: 'failed', partial: true });
+    expect(await recordIn(folder).summary()).toMatchObject({ status: 'failed', partial: true });
     expect(await rowsOf(folder)).toBe(5);
     expect(await folder.storedState()).toBe('failed');
     expect((await check()).problems).toEqual([]);

@@ -8,7 +8,7 @@ import { storeFaults } from '../../store/integrity.ts';
 import type { Store } from '../../store/open.ts';
 import type { DatedScan } from '../../store/scans/scan-ages.ts';
 import { makePrivate, openModes } from '../../workspace/file-modes.ts';
-import { recordSummary } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { deletedPrefix, type ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { checkScan, linkFinding, readRequest, type ScanFault } from './check-scan.ts';
@@ -228,7 +228,7 @@ async function unlisted(
 }
 
 async function hasRecord(folder: ScanFolder): Promise<boolean> {
-  if ((await recordSummary(folder)) !== null) return true;
+  if ((await recordIn(folder).summary()) !== null) return true;
   return (await namesIn(folder.path)).some((name) => name.startsWith('results.jsonl'));
 }
 

@@ -4,9 +4,9 @@ import { storedStatus } from '../../scan-run/status.ts';
 import type { Store } from '../../store/open.ts';
 import type { DatedScan } from '../../store/scans/scan-ages.ts';
 import { leftoversOf, removeDrafts } from '../../workspace/leftovers.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { repairRecord } from '../../workspace/record/record-check.ts';
 import { resolveBoth } from '../../workspace/record/record-compress.ts';
-import { recordSummary } from '../../workspace/record/record-reader.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
@@ -67,7 +67,7 @@ async function purgeScan(
 
 /** Writes what a full disk prevented: the end of the record, and `status.json`. */
 async function makeUpForFullDisk(store: Store, folder: ScanFolder, scanId: string): Promise<void> {
-  const ended = (await recordSummary(folder)) !== null;
+  const ended = (await recordIn(folder).summary()) !== null;
   if (ended && (await folder.storedState()) === 'failed') return;
   const scan = await store.scans.get(scanId);
   if (scan?.error?.code !== 'insufficient_storage' || !(await folder.exists())) return;

@@ -6,6 +6,7 @@ import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import { openStore, type Store } from '../../store/open.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import type { OutputFormat } from '../terminal/output.ts';
@@ -34,7 +35,9 @@ async function rendered(format: OutputFormat): Promise<{ text: string; observed:
   const scan = await store.scans.get(storedScanId(1));
   if (scan === null) throw new Error('the scan is not listed');
   const style = { columns: 80, color: false };
-  const text = (await Array.fromAsync(renderResult(format, folder, scan, style, observer))).join('');
+  const text = (await Array.fromAsync(renderResult(format, recordIn(folder), scan, style, observer))).join(
+    '',
+  );
   return { text, observed };
 }
 

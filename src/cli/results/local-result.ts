@@ -1,7 +1,7 @@
 import type { ReportOrder } from '../../actions/results/export-report.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { OutputFormat } from '../terminal/output.ts';
 import { jsonSafe, linesSafe } from '../terminal/printable.ts';
 import type { TableStyle } from './result-table.ts';
@@ -9,7 +9,7 @@ import type { TableStyle } from './result-table.ts';
 /** The results of a local scan in the requested format, safe to print. */
 export async function* renderResult(
   format: OutputFormat,
-  folder: ScanFolder,
+  record: ScanRecord,
   scan: Scan,
   style: TableStyle,
   observer: RecordObserver,
@@ -17,7 +17,7 @@ export async function* renderResult(
 ): AsyncIterable<string | Uint8Array> {
   if (format === 'text') {
     const { renderTable } = await import('./result-table.ts');
-    const results = await openResults(scan, folder, observer);
+    const results = await openResults(scan, record, observer);
     try {
       yield* renderTable(results.rowsWithDamage(), results.summary, style);
     } finally {
@@ -26,7 +26,7 @@ export async function* renderResult(
   } else {
     const { exportScan } = await import('../../actions/results/export-scan.ts');
     const options = order === null ? {} : { order };
-    const content = await exportScan(scan, folder, format === 'yaml' ? 'json' : format, observer, options);
+    const content = await exportScan(scan, record, format === 'yaml' ? 'json' : format, observer, options);
     if (format === 'pdf') yield* content;
     else yield* makeSafe(format, content as AsyncIterable<string>);
   }

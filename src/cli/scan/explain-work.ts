@@ -19,6 +19,7 @@ import { readConfigQuietly, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { storedRecord } from '../workspace/local-record.ts';
 
 export type ExplainFlags = ServerFlags & { format: string };
 
@@ -45,10 +46,10 @@ async function explained(
     const rows = readRows(await client.download(`${scanPath(scanId)}/results?format=jsonl`));
     return withAtHand(config, (atHand) => explainEndpoint(scanId, rows, place, atHand));
   }
-  return withStore(global, async ({ store, workspace, config }) => {
+  return withStore(global, async (session) => {
+    const { store, config } = session;
     const scan = await showScan(store, scanId);
-    const folder = workspace.forTenant(await store.scans.tenantOf(scan.scan_id)).scan(scan.scan_id);
-    const results = await openResults(scan, folder, damageNote(store));
+    const results = await openResults(scan, await storedRecord(session, scan.scan_id), damageNote(store));
     try {
       return await withAtHand(config, (atHand) =>
         explainEndpoint(scan.scan_id, results.rows(), place, atHand),

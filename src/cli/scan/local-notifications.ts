@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { Store } from '../../store/open.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { printable } from '../terminal/printable.ts';
@@ -30,6 +31,10 @@ export async function notifyFromHere(
   const { notifications: settings, server } = config;
   const context = { settings, signal: abort.signal };
   const pageOf = (scanId: string) => scanPage(server, scanId);
+  const holdRecord = async ({ scan_id }: Scan, tenant: string | null) => ({
+    record: recordIn(workspace.forTenant(tenant).scan(scan_id)),
+    release: () => undefined,
+  });
   try {
     const states = store
       ? await notifyScan(
@@ -39,14 +44,14 @@ export async function notifyFromHere(
             store,
             workspace,
             highlights: new StoredHighlights(
-              { store, workspace, config, catalogueOf: () => catalogue },
+              { store, config, catalogueOf: () => catalogue, holdRecord },
               abort.signal,
             ),
           },
           scan.scan_id,
         )
       : await notifyUnstoredScan(
-          { ...context, highlights: unstoredHighlights(workspace.scan(scan.scan_id)) },
+          { ...context, highlights: unstoredHighlights(recordIn(workspace.scan(scan.scan_id))) },
           scan,
           channels,
           randomUUID,

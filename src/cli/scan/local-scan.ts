@@ -15,6 +15,7 @@ import { type ModuleCatalog, planScan, readGraphFile } from '../../scan-run/plan
 import type { Submission } from '../../scan-run/plan/submission.ts';
 import { runScan } from '../../scan-run/run-scan.ts';
 import type { ScanRows } from '../../store/scans/scan-rows.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
@@ -25,6 +26,7 @@ import { onInterrupt } from '../terminal/interrupt.ts';
 import { createLog } from '../terminal/log.ts';
 import { note, writeResult } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
+import { storedRecord } from '../workspace/local-record.ts';
 import { type LocalScanStore, openLocalScanStore } from './local-store.ts';
 import { isProfileFile, withProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
@@ -189,12 +191,9 @@ class LocalScan {
   async #comparing(): Promise<CompareContext> {
     const { store, workspace } = this.#place;
     if (store === null) throw usage('--compare-with needs the workspace: omit --no-workspace');
-    return {
-      store: await store.whole(),
-      workspace,
-      config: this.#settings.config,
-      catalogue: this.#catalogue,
-    };
+    const whole = await store.whole();
+    const recordOf = ({ scan_id }: Scan) => storedRecord({ store: whole, workspace }, scan_id);
+    return { store: whole, config: this.#settings.config, catalogue: this.#catalogue, recordOf };
   }
 
   /** Null without wishes. */
@@ -239,7 +238,7 @@ class LocalScan {
   async #writeResult(folder: ScanFolder, scan: Scan, report: ReportOrder | null): Promise<void> {
     const { file, format } = this.#order.output;
     const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
-    await writeResult(file, renderResult(format, folder, scan, style, damageNote(null), report));
+    await writeResult(file, renderResult(format, recordIn(folder), scan, style, damageNote(null), report));
     if (!this.#order.flags.quiet) noteResult(scan, file, this.#place.store !== null);
   }
 }

@@ -1,4 +1,5 @@
 import { type Comparison, compareScans, renderComparison } from '../../actions/results/compare-scans.ts';
+import type { Scan } from '../../domain/scan.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { diffText } from '../results/diff-text.ts';
 import { unwrapData } from '../results/envelope.ts';
@@ -10,6 +11,7 @@ import { loadModuleCatalog, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { writeResult } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
+import { storedRecord } from '../workspace/local-record.ts';
 import type { ControlFlags } from './control-flags.ts';
 
 interface Pair {
@@ -29,11 +31,13 @@ export async function diffScans(
     await writeResult(null, fetchDiff(client, pair, flags.format));
     return 0;
   }
-  await withStore(global, async ({ store, workspace, config }) => {
+  await withStore(global, async (session) => {
+    const { store, config } = session;
+    const recordOf = ({ scan_id }: Scan) => storedRecord(session, scan_id);
     const catalogue = await loadModuleCatalog(wiring, config);
     await catalogue.release();
     const comparison = await compareScans(
-      { store, workspace, config, catalogue, observer: damageNote(store) },
+      { store, config, catalogue, recordOf, observer: damageNote(store) },
       pair.id,
       pair.baseline,
     );

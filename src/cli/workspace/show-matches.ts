@@ -25,7 +25,7 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, writeResult } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
-import { localFolder } from './local-folder.ts';
+import { localRecord } from './local-record.ts';
 
 export interface MatchFlags extends ServerFlags {
   query: string;
@@ -42,7 +42,7 @@ export async function showMatches(id: string, flags: MatchFlags, global: GlobalF
   else
     await withStore(global, async (session) => {
       const scan = await showScan(session.store, id);
-      const results = await openResults(scan, await localFolder(session, id), damageNote(session.store));
+      const results = await openResults(scan, await localRecord(session, id), damageNote(session.store));
       try {
         await print(results.rows());
       } finally {

@@ -2,6 +2,7 @@ import type { CompareContext } from '../../actions/results/compare-scans.ts';
 import { exportScan, requireFormatLicense } from '../../actions/results/export-scan.ts';
 import { orderReport, type ReportWishes } from '../../actions/results/report-order.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
+import type { Scan } from '../../domain/scan.ts';
 import { isReportFormat } from '../../report/render-report.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
@@ -22,7 +23,7 @@ import {
   writeResult,
 } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
-import { localFolder } from './local-folder.ts';
+import { localRecord, storedRecord } from './local-record.ts';
 
 export interface ExportFlags extends ServerFlags, ReportWishes {
   output?: string;
@@ -73,23 +74,22 @@ async function exportHere(
 ): Promise<Pieces> {
   const { store, workspace } = session;
   const scan = await showScan(store, id);
-  const folder = await localFolder(session, id);
+  const record = await localRecord(session, id);
   const observer = damageNote(store);
-  if (format === 'tar.gz') return await exportScan(scan, folder, format, observer);
-  if (!isReportFormat(format)) return renderResult(format, folder, scan, style, observer);
+  if (format === 'tar.gz') return await exportScan(scan, record, format, observer);
+  if (!isReportFormat(format)) return renderResult(format, record, scan, style, observer);
   const { templatesDir } = workspace.forTenant(await store.scans.tenantOf(id));
   const comparing = () => comparingHere(session, wiring);
   const order = await orderReport({ templatesDir, comparing }, scan, wishes);
-  return renderResult(format, folder, scan, style, observer, order);
+  return renderResult(format, record, scan, style, observer, order);
 }
 
-async function comparingHere(
-  { config, store, workspace }: Session,
-  wiring: CliWiring,
-): Promise<CompareContext> {
+async function comparingHere(session: Session, wiring: CliWiring): Promise<CompareContext> {
+  const { config, store } = session;
   const catalogue = await loadModuleCatalog(wiring, config);
   await catalogue.release();
-  return { store, workspace, config, catalogue, observer: damageNote(store) };
+  const recordOf = ({ scan_id }: Scan) => storedRecord(session, scan_id);
+  return { store, config, catalogue, recordOf, observer: damageNote(store) };
 }
 
 /** @throws PortolanError `license_required` */

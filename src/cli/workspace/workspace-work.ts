@@ -19,7 +19,7 @@ import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { printableJson } from '../terminal/printable.ts';
-import { localFolder } from './local-folder.ts';
+import { localRecord } from './local-record.ts';
 import { requireLocalStore } from './require-local-store.ts';
 import { findScans, type ScanListFlags } from './workspace-list.ts';
 
@@ -102,7 +102,7 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
     const format = flags.format === 'json' ? 'json' : 'text';
     await writeResult(
       null,
-      renderResult(format, await localFolder(session, id), scan, style, damageNote(session.store)),
+      renderResult(format, await localRecord(session, id), scan, style, damageNote(session.store)),
     );
   });
   return 0;

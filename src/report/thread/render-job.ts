@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { PortolanError } from '../../domain/errors.ts';
-import { RecordView } from '../../workspace/record/record-view.ts';
+import { recordAt } from '../../workspace/record/folder-record.ts';
 import { renderReport } from '../render-report.ts';
 import { type FromReport, piecesAhead, type ReportFailure, type ReportJob } from './report-job.ts';
 
@@ -21,7 +21,7 @@ export async function renderJob(job: ReportJob, port: MessagePort): Promise<void
 }
 
 async function sendReport(job: ReportJob, sender: PieceSender): Promise<void> {
-  const view = await RecordView.open({ path: job.folder });
+  const view = await recordAt(job.record).open();
   try {
     if (job.recorded && !view.exists) throw new PortolanError('not_found', 'There is no such scan.');
     view.accept(job.fault);

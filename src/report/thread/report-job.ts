@@ -1,4 +1,4 @@
-import type { RecordDamage } from '../../workspace/record/record-view.ts';
+import type { RecordDamage, RecordPlace } from '../../workspace/record/scan-record.ts';
 import type { ReportFormat } from '../render-report.ts';
 import type { ReportFacts, ReportOptions } from '../report-facts.ts';
 
@@ -7,9 +7,8 @@ export interface ReportJob {
   format: ReportFormat;
   /** Number of one fix; null = all. */
   fix: number | null;
-  /** Path of the folder of the scan. */
-  folder: string;
-  /** Whether there is a record: it was deleted if the thread finds none. */
+  record: RecordPlace;
+  /** Whether there is one: it was deleted if the thread finds none. */
   recorded: boolean;
   /** What its verification has found; other damage ends the report. */
   fault: RecordDamage | null;

@@ -51,7 +51,7 @@ async function recorded(name: string, hosts: number): Promise<{ job: ReportJob; 
   const job = {
     format: 'html',
     fix: null,
-    folder: folder.path,
+    record: { folder: folder.path },
     recorded: true,
     fault: null,
     facts,
@@ -162,7 +162,7 @@ describe('a report in a thread', () => {
 
   it('of a scan that was deleted meanwhile is not found', async () => {
     const { job } = await recorded('deleted', 1);
-    await rm(job.folder, { recursive: true });
+    await rm(job.record.folder, { recursive: true });
     const threads = new ReportThreads();
     await expect(threads.render(job, forever())).rejects.toMatchObject({ code: 'not_found' });
     await vi.waitFor(() => expect(threads.running).toBe(0), eventually);
@@ -170,7 +170,7 @@ describe('a report in a thread', () => {
 
   it('of a record that is damaged since its verification ends with an error', async () => {
     const { job } = await recorded('torn', 1500);
-    const file = join(job.folder, 'results.jsonl');
+    const file = join(job.record.folder, 'results.jsonl');
     const bytes = await readFile(file);
     bytes.fill(0x20, bytes.length >> 1, (bytes.length >> 1) + 200);
     await writeFile(file, bytes);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { storeScan } from '../../actions/fixtures/stored-scan.ts';
 import { openStore } from '../../store/open.ts';
-import { mergedRows } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { finalizeRecord } from './finalize-record.ts';
@@ -57,7 +57,7 @@ it('killed at any moment it loses nothing, and the next call brings it to its en
   for (const afterMs of [0, 15, 40, 90, 150, 220, 300, 400]) {
     await finalizeAndDie(folder.path, afterMs);
     let rows = 0;
-    for await (const _ of mergedRows(folder)) rows++;
+    for await (const _ of recordIn(folder).rows()) rows++;
     expect(rows).toBe(ports);
   }
   expect(await finalizeRecord(folder, both)).toEqual([]);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type FailureCode, failureCodes, type Scan } from '../../domain/scan.ts';
 import { afterEnd } from '../../domain/scan-progress.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
-import { recordSummary } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { storedStatus } from '../status.ts';
 import { finalizeRecord } from './finalize-record.ts';
@@ -14,7 +14,7 @@ import { type EndContext, interruptScan } from './interrupt-scan.ts';
  */
 export async function concludeScan({ store, workspace, config }: EndContext, scanId: string) {
   const folder = workspace.scan(scanId);
-  const summary = await recordSummary(folder);
+  const summary = await recordIn(folder).summary();
   if (summary === null || summary.status !== 'completed') {
     await interruptScan({ store, workspace, ...(config && { config }) }, scanId, await failureOf(folder));
     return;

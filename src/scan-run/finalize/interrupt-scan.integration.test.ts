@@ -6,7 +6,7 @@ import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { openStore } from '../../store/open.ts';
 import { writeCheckpoint } from '../../workspace/record/checkpoint.ts';
-import { recordSummary } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { interruptScan, isDeadCommandLine, liveCommandLine } from './interrupt-scan.ts';
 
@@ -49,7 +49,7 @@ it('an interrupted scan ends as its checkpoint says, and keeps no report of the 
     expect(await end()).toMatchObject({ error });
     expect(reported).toEqual(['failed']);
     const summary = { status: 'failed', partial: true, duration_seconds: 12.5 };
-    expect(await recordSummary(folder)).toMatchObject(summary);
+    expect(await recordIn(folder).summary()).toMatchObject(summary);
     expect(readdirSync(folder.reportsDir)).toEqual([]);
   } finally {
     await store.close();

@@ -5,7 +5,7 @@ import { isFinal, type Scan } from '../../domain/scan.ts';
 import { afterEnd } from '../../domain/scan-progress.ts';
 import type { Store } from '../../store/open.ts';
 import { isAlive } from '../../workspace/process-identity.ts';
-import { mergedRows, recordSummary } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
@@ -80,7 +80,7 @@ async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
     if (!(await folder.exists())) return { scan, size: null };
     if (!isFull(error)) throw error;
     // The record is finished when there is space again, see tidyWorkspace.
-    const { results, severity_counts } = await countRows(mergedRows(folder));
+    const { results, severity_counts } = await countRows(recordIn(folder).rows());
     return { scan: { ...scan, results, severity_counts }, size: await folder.sizeBytes() };
   }
 }
@@ -88,19 +88,19 @@ async function closeRecord(context: EndContext, scan: Scan): Promise<Closed> {
 async function finishRecord({ config }: EndContext, scan: Scan, folder: ScanFolder): Promise<Closed> {
   const record = await openRecord(folder);
   try {
-    const { unidentified, ...counts } = await countRows(mergedRows(folder));
+    const { unidentified, ...counts } = await countRows(recordIn(folder).rows());
     const counted = { ...scan, ...counts };
     if (!record.finished) {
       // Reports of a process that died before it finished the record state an end that did not happen.
       await folder.removeReports();
-      const seconds = (await checkpointSeconds(folder)) ?? undefined;
+      const seconds = (await checkpointSeconds(recordIn(folder))) ?? undefined;
       await record.finish({ ...provisionalSummary(counted, seconds), unidentified });
     }
     const warnings = config ? await finalizeRecord(folder, config.workspace.scans) : [];
     counted.warnings = [...scan.warnings, ...warnings];
     // The store is authoritative; a full disk must not keep the scan from ending.
     await folder
-      .writeStatus(storedStatus(counted, (await recordSummary(folder))?.duration_seconds))
+      .writeStatus(storedStatus(counted, (await recordIn(folder).summary())?.duration_seconds))
       .catch(() => undefined);
     return { scan: counted, size: await folder.sizeBytes() };
   } finally {

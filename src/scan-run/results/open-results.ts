@@ -2,8 +2,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ErrorRow, ResultRow, SummaryRow } from '../../domain/result.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import { type RecordDamage, RecordView } from '../../workspace/record/record-view.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { RecordDamage, RecordView, ScanRecord } from '../../workspace/record/scan-record.ts';
 import { checkpointSeconds } from '../run-time.ts';
 import { provisionalSummary } from './provisional-summary.ts';
 
@@ -72,11 +71,11 @@ export type Verification = 'first' | 'behind-page' | 'while-reading';
  */
 export async function openResults(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   observer: RecordObserver,
   verification: Verification = 'first',
 ): Promise<OpenResults> {
-  const view = await RecordView.open(folder);
+  const view = await record.open();
   const verify = async () => {
     if (verification === 'behind-page') return await view.verifyBehindPage();
     if (verification === 'first') return await view.verify();
@@ -86,11 +85,11 @@ export async function openResults(
   };
   try {
     const damage = isFinal(scan.status) ? damageOf(scan, view, await verify()) : null;
-    if (damage && !(await folder.exists()) && (await isDeleted(scan, folder, observer)))
+    if (damage && !(await record.exists()) && (await isDeleted(scan, record, observer)))
       throw new PortolanError('not_found', 'There is no such scan.');
     if (isFinal(scan.status)) observer.observed(scan.scan_id, damage);
     const isSummarized = isFinal(scan.status) && view.summary !== null;
-    const seconds = isSummarized ? null : await checkpointSeconds(folder);
+    const seconds = isSummarized ? null : await checkpointSeconds(record);
     return new OpenResults(scan, view, damage, seconds ?? undefined);
   } catch (error) {
     await view.close();
@@ -98,9 +97,9 @@ export async function openResults(
   }
 }
 
-/** A deletion renames the folder, unlists the scan, then deletes the folder: check in this order. */
-async function isDeleted(scan: Scan, folder: ScanFolder, observer: RecordObserver): Promise<boolean> {
-  return (await folder.isRetired()) || !(await observer.isListed(scan.scan_id));
+/** A deletion renames the record, unlists the scan, then deletes the folder: check in this order. */
+async function isDeleted(scan: Scan, record: ScanRecord, observer: RecordObserver): Promise<boolean> {
+  return (await record.isRetired()) || !(await observer.isListed(scan.scan_id));
 }
 
 function damageOf(scan: Scan, view: RecordView, fault: RecordDamage | null): ScanWarning | null {

@@ -12,7 +12,7 @@ import type { Banner } from '../../domain/text/banner.ts';
 import type { SavedState } from '../../engine/node.ts';
 import type { EarlierRun } from '../../engine/run.ts';
 import { readCheckpoint } from '../../workspace/record/checkpoint.ts';
-import { mergedRows } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
   const counts = { tcp: new Map<string, PortCoverage>(), udp: new Map<string, PortCoverage>() };
   const complete = new Set<string>();
   let rows = 0;
-  for await (const row of mergedRows(folder)) {
+  for await (const row of recordIn(folder).rows()) {
     rows++;
     if (row.type === 'host') {
       const { tcp, udp } = countsByProtocol(row);
@@ -58,14 +58,14 @@ function isComplete(row: PortRow): boolean {
 async function* itemsOf(folder: ScanFolder, key: string): AsyncGenerator<unknown> {
   const itemsOfRow = readers[key];
   if (!itemsOfRow) return;
-  for await (const row of mergedRows(folder)) {
+  for await (const row of recordIn(folder).rows()) {
     yield* itemsOfRow(row);
   }
 }
 
 /** Ports that are not complete are probed again. */
 async function* bannersOf(folder: ScanFolder): AsyncGenerator<Banner> {
-  for await (const row of mergedRows(folder))
+  for await (const row of recordIn(folder).rows())
     if (row.type === 'port' && isComplete(row) && row.banner) yield bannerOf(row);
 }
 

@@ -1,12 +1,11 @@
+import type { RecordHolder } from '../../actions/scans/record-reader.ts';
 import type { Config } from '../../config/schema.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
-import type { Scan } from '../../domain/scan.ts';
 import { tenantPattern } from '../../domain/tenant.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { TokenRecord } from '../../store/tokens.ts';
-import type { PinnedFolder, ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { Installed } from '../installed.ts';
 import type { DamagedRecords } from '../results/damaged-records.ts';
@@ -22,8 +21,7 @@ export interface TenantContext {
   tenant: string | null;
   store: Store;
   workspace: Workspace;
-  /** Locates the files of a scan, see `ScanFolders`. */
-  holdFolder(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanFile): Promise<PinnedFolder>;
+  records: RecordHolder;
   /** Observes the records read for the request. */
   observer: RecordObserver;
   /** Current installation: a reload may replace it. */
@@ -61,7 +59,7 @@ export class Tenants {
       tenant,
       store: store.forTenant(tenant),
       workspace: workspace.forTenant(tenant),
-      holdFolder: (scan, part) => folders.hold(scan, tenant, part),
+      records: { hold: (scan, part) => folders.hold(scan, tenant, part) },
       observer: damaged.observer(store.forTenant(tenant)),
       get installed() {
         return installed.of(tenant);

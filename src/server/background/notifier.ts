@@ -26,7 +26,7 @@ export interface NotifierInput {
   workspace: Workspace;
   config: Config;
   catalogueOf: StoredHighlightsInput['catalogueOf'];
-  holdFolder?: NonNullable<StoredHighlightsInput['holdFolder']>;
+  holdRecord: StoredHighlightsInput['holdRecord'];
   log: ServerLog;
   /** Called for every message that was delivered, skipped or dropped. */
   onEnd?: (type: string, status: NotificationState['status']) => void;

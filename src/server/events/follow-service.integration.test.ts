@@ -11,7 +11,7 @@ import { readPosition } from './stream-position.ts';
 const scanId = '20261006-143022-a1b2c3';
 
 /** Records by hand: rows after the position, then `end`. */
-class Rows implements RecordReader {
+class Rows implements Pick<RecordReader, 'follow'> {
   readonly rows: number;
   /** Fails once before this row. */
   faultAt = 0;
@@ -159,7 +159,7 @@ describe('followService', () => {
 
   it('reports an unknown scan as deleted, and goes on', async () => {
     const feed = new ServiceFeed([], () => undefined);
-    const records: RecordReader = {
+    const records: Pick<RecordReader, 'follow'> = {
       follow: () => Promise.reject(new PortolanError('not_found', 'There is no such scan.')),
     };
     const { events } = readerOf(feed, { records, scans: [{ scanId, from: 'end' }] });

@@ -24,7 +24,7 @@ export interface ServiceReader {
   /** Of the last received event; null for a new reader. */
   position: StreamPosition | null;
   scans: readonly FollowedScan[];
-  records: RecordReader;
+  records: Pick<RecordReader, 'follow'>;
   /** Whether the token has a scope. */
   holds: (scope: TokenScope) => boolean;
   /** Data of the first event. */
@@ -104,7 +104,7 @@ async function* serviceEvents(
 /** Events of a scan, also over an outage of the server that has its record. */
 async function* recordEvents(
   { scanId, from }: FollowedScan,
-  records: RecordReader,
+  records: Pick<RecordReader, 'follow'>,
   signal: AbortSignal,
 ): AsyncGenerator<SourceEvent> {
   let reached = from;

@@ -6,8 +6,8 @@ import {
   exportScan,
 } from '../../actions/results/export-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { withEnvelope } from '../http/resources/results.ts';
 import type { AdmittedCall } from './call.ts';
 import { type Chunk, ChunkSchema } from './gen/service_pb.ts';
@@ -23,9 +23,9 @@ export async function* pinnedChunks(
   part?: ScanFile,
   report: Omit<ExportOptions, 'signal'> = {},
 ): AsyncGenerator<Chunk> {
-  const { folder, release } = await call.space.holdFolder(scan, part);
+  const { record, release } = await call.space.records.hold(scan, part);
   try {
-    yield* fileChunks(scan, folder, format, call, report);
+    yield* fileChunks(scan, record, format, call, report);
   } finally {
     release();
   }
@@ -34,7 +34,7 @@ export async function* pinnedChunks(
 /** A scan as a file, byte for byte as the REST API sends it. The first chunk has the file name. */
 async function* fileChunks(
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   format: ExportFormat,
   call: AdmittedCall,
   report: Omit<ExportOptions, 'signal'>,
@@ -45,7 +45,7 @@ async function* fileChunks(
     filename: `${scan.scan_id}.${extension}`,
     scanStatus: scan.status,
   };
-  const content = await exportScan(scan, folder, format, call.space.observer, {
+  const content = await exportScan(scan, record, format, call.space.observer, {
     ...report,
     signal: call.signal,
   });

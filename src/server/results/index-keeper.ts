@@ -4,6 +4,7 @@ import type { RecordIndexes } from '../../actions/record-index/record-indexes.ts
 import { scanIdPattern } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -60,12 +61,9 @@ export class IndexKeeper {
     const { store, workspace, indexes, log } = this.#input;
     if (this.#isClosed) return;
     try {
-      const folder = workspace.forTenant(await store.scans.tenantOf(scanId)).scan(scanId);
-      const size = await stat(join(folder.path, 'results.jsonl')).then(
-        (entry) => entry.size,
-        () => 0,
-      );
-      if (size >= minPreparedBytes) await indexes.prepare(indexes.scan(scanId, folder));
+      const record = recordIn(workspace.forTenant(await store.scans.tenantOf(scanId)).scan(scanId));
+      if ((await record.plainBytes()) < minPreparedBytes) return;
+      await indexes.prepare(indexes.scan(scanId, record));
     } catch (error) {
       // The first request builds it.
       log.debug({ scan_id: scanId, ...logReason(error) }, 'building the index of a scan failed');

@@ -3,14 +3,14 @@ import { checkReportWishes, orderReport, type ReportWishes } from '../../actions
 import { showScan } from '../../actions/scans/show-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { isReportFormat } from '../../report/render-report.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { TenantContext } from '../access/tenants.ts';
 import type { RouteContext } from '../context.ts';
 
-/** Who asks for an export, and how the folder of a scan is held until the response ends. */
+/** Who asks for an export, and how the record of a scan is held until the response ends. */
 interface ExportClient {
   space: TenantContext;
-  folderOf(scan: Scan): Promise<ScanFolder>;
+  recordOf(scan: Scan): Promise<ScanRecord>;
 }
 
 /**
@@ -19,7 +19,7 @@ interface ExportClient {
  */
 export async function orderExport(
   { config, shards, reports }: Pick<RouteContext, 'config' | 'shards' | 'reports'>,
-  { space, folderOf }: ExportClient,
+  { space, recordOf }: ExportClient,
   scan: Scan,
   format: ExportFormat,
   wishes: ReportWishes,
@@ -31,7 +31,7 @@ export async function orderExport(
     // Do not reveal the location of another tenant's scan.
     await showScan(store, against);
     await shards?.homes.demandHere(against);
-    return { store, workspace, config, catalogue, folderOf, observer };
+    return { store, config, catalogue, recordOf, observer };
   };
   const { templatesDir } = workspace;
   const order = await orderReport({ templatesDir, comparing }, scan, wishes);

@@ -1,7 +1,9 @@
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
-import type { FetchedScans, PinnedFolder, ScanFile } from '../../workspace/result-store/fetched-scans.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
+import type { HeldRecord } from '../../workspace/record/scan-record.ts';
+import type { FetchedScans, ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -20,8 +22,8 @@ export interface ScanFoldersInput {
 }
 
 /**
- * Locates the files of a scan: in the workspace, or in the result store for a finished scan that another server ran
- * or whose folder was lost.
+ * Locates the record of a scan: in the workspace, or in the result store for a finished scan that another server ran
+ * or whose folder was lost. Nothing else of a server knows where records lie.
  */
 export class ScanFolders {
   readonly #input: ScanFoldersInput;
@@ -43,7 +45,7 @@ export class ScanFolders {
   }
 
   /**
-   * The folder of a scan, pinned until it is released.
+   * The record of a scan, held until it is released.
    *
    * @param part artifacts in the result store are only fetched with the whole scan
    * @throws PortolanError `unavailable`, `insufficient_storage`, or `internal_error` for damaged results
@@ -52,13 +54,14 @@ export class ScanFolders {
     { scan_id, status }: Pick<Scan, 'scan_id' | 'status'>,
     tenant: string | null,
     part: ScanFile = 'record',
-  ): Promise<PinnedFolder> {
+  ): Promise<HeldRecord> {
     const { workspace, store, fetched } = this.#input;
     const folder = workspace.forTenant(tenant).scan(scan_id);
-    const here = { folder, release: () => undefined };
+    const here = { record: recordIn(folder), release: () => undefined };
     if (!fetched || !isFinal(status) || (await folder.exists())) return here;
     if ((await store.scans.storedAt(scan_id)) === null) return here;
-    return await fetched.hold({ scanId: scan_id, tenant }, part);
+    const { folder: copy, release } = await fetched.hold({ scanId: scan_id, tenant }, part);
+    return { record: recordIn(copy), release };
   }
 
   /** Also removes scans that another server has deleted. */

@@ -6,7 +6,7 @@ import { concludeScan } from '../../scan-run/finalize/finalize-scan.ts';
 import { interruptScan } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { ScanOutcome } from '../../scan-run/messages.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
-import { recordSummary } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { scanCompleted } from '../logging/audit.ts';
 import { removeShards } from '../shards/shard-ingest.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
@@ -81,7 +81,9 @@ export class ScanEnds {
     const { store, metrics, audit } = this.#context;
     const scan = await store.scans.get(key.scanId);
     if (!scan) return;
-    const summary = await recordSummary(folderOf(this.#context, key)).catch(() => null);
+    const summary = await recordIn(folderOf(this.#context, key))
+      .summary()
+      .catch(() => null);
     metrics.scanEnded(scan, summary?.duration_seconds);
     await audit.record(scanCompleted(scan, key.tenant));
     await traceScan(this.#context, { ...scan, stages: this.#stagesOf(scan, key) });

@@ -1,7 +1,7 @@
 import { ScanFeed } from '../../actions/scans/scan-feed.ts';
 import { eventDamage, type ScanSource } from '../../actions/scans/watch-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { TenantContext } from '../access/tenants.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
@@ -24,19 +24,19 @@ export class ScanFeeds {
 
   /**
    * Follows a scan; the caller must close the result.
-   * @param folder pinned until then
+   * @param record held until then
    */
   follow(
     space: Pick<TenantContext, 'store' | 'observer'>,
     scanId: string,
-    folder: ScanFolder,
+    record: ScanRecord,
   ): ScanSource & { close(): void } {
     let feed = this.#feeds.get(scanId);
     if (!feed) {
       feed = this.#feedOf(space, scanId);
       this.#feeds.set(scanId, feed);
     }
-    return feed.subscribe(scanId, folder);
+    return feed.subscribe(scanId, record);
   }
 
   #feedOf({ store, observer }: Pick<TenantContext, 'store' | 'observer'>, scanId: string): ScanFeed {
@@ -47,7 +47,7 @@ export class ScanFeeds {
         return scan && workers.freshen(scan);
       },
       changed: (signal: AbortSignal) => workers.changed(scanId, signal, lookMs),
-      damageOf: (scan: Scan, folder: ScanFolder) => eventDamage(scan, folder, observer),
+      damageOf: (scan: Scan, record: ScanRecord) => eventDamage(scan, record, observer),
     };
     return new ScanFeed(input, () => this.#feeds.delete(scanId));
   }

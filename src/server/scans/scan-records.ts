@@ -2,6 +2,9 @@ import type { FollowedRecord, RecordReader } from '../../actions/scans/record-re
 import { showScan } from '../../actions/scans/show-scan.ts';
 import { type RecordPosition, type ScanEvent, watchScan } from '../../actions/scans/watch-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { Scan } from '../../domain/scan.ts';
+import type { HeldRecord } from '../../workspace/record/scan-record.ts';
+import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { TenantContext } from '../access/tenants.ts';
 import type { RouteContext } from '../context.ts';
 import { callOwner, type ForwardedClient, forwardEvents } from '../shards/call-owner.ts';
@@ -23,6 +26,10 @@ export class ScanRecords implements RecordReader {
     this.#head = head;
   }
 
+  async hold(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanFile): Promise<HeldRecord> {
+    return await this.#space.records.hold(scan, part);
+  }
+
   async follow(scanId: string, from: RecordPosition, signal: AbortSignal): Promise<FollowedRecord> {
     const scan = await showScan(this.#space.store, scanId);
     const url = `/api/v1/scans/${scan.scan_id}/events`;
@@ -34,8 +41,8 @@ export class ScanRecords implements RecordReader {
       const close = () => void remote.body?.cancel().catch(() => undefined);
       return { events: this.#remoteEvents(scan.scan_id, remote, signal), close };
     }
-    const { folder, release } = await this.#space.holdFolder(scan);
-    const source = this.#context.feeds.follow(this.#space, scan.scan_id, folder);
+    const { record, release } = await this.hold(scan);
+    const source = this.#context.feeds.follow(this.#space, scan.scan_id, record);
     let isOpen = true;
     return {
       events: watchScan(source, from, signal),

@@ -4,7 +4,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import { isFinal } from '../../domain/scan.ts';
 import { ScanProcess } from '../../worker/scan-process.ts';
-import { mergedRows, recordSummary } from '../../workspace/record/record-reader.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import { nextResumeMark } from './resume-mark.ts';
 
@@ -21,7 +21,7 @@ async function start(flags: Record<string, unknown> = {}, options: Parameters<ty
 
 async function hostsOf(service: Service, scanId: string): Promise<string[]> {
   const rows: ResultRow[] = [];
-  for await (const row of mergedRows(service.workspace.scan(scanId))) rows.push(row);
+  for await (const row of recordIn(service.workspace.scan(scanId)).rows()) rows.push(row);
   return rows.flatMap((row) => (row.type === 'host' ? row.host : []));
 }
 
@@ -87,7 +87,7 @@ describe('cancel', () => {
     const cancel = (id: string) => service.app.inject({ method: 'POST', url: `/api/v1/scans/${id}/cancel` });
     const responses = await Promise.all(Array.from({ length: 5 }, () => cancel(scanId)));
     expect(responses.map(({ statusCode }) => statusCode)).toEqual(Array(5).fill(200));
-    expect(await recordSummary(service.workspace.scan(scanId))).toMatchObject({ status: 'failed' });
+    expect(await recordIn(service.workspace.scan(scanId)).summary()).toMatchObject({ status: 'failed' });
 
     for (let round = 0; round < 5; round++) {
       const doomed = await service.submit('waits');
@@ -124,7 +124,7 @@ describe('cancel', () => {
       error: { code: 'canceled' },
       results: { live_hosts: 1 },
     });
-    expect(await recordSummary(service.workspace.scan(scanId))).toMatchObject({
+    expect(await recordIn(service.workspace.scan(scanId)).summary()).toMatchObject({
       status: 'failed',
       partial: true,
       live_hosts: 1,

@@ -1,12 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type ColumnKind, NumberColumn, type StoredColumn, TextColumn } from './columns.ts';
 
-/** Where a row is in the text of the record, bytes. */
-export interface RowPlace {
-  offset: number;
-  length: number;
-}
-
 /** Members of one kind (hosts, ports, findings, other rows) as columns, numbered from 0 in order of arrival. */
 export class MemberTable<N extends string, T extends string> {
   readonly numbers: Readonly<Record<N, NumberColumn>>;

@@ -1,5 +1,5 @@
+import type { RowPlace } from '../record/scan-record.ts';
 import { NumberColumn } from './columns.ts';
-import type { RowPlace } from './member-table.ts';
 
 /** Places of rows that newer ones complete: a list per member, in columns. */
 export class OlderRows {

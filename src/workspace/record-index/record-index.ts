@@ -18,6 +18,7 @@ import {
   type VulnerabilityRow,
 } from '../../domain/result.ts';
 import { parseAddress } from '../../domain/targets/address.ts';
+import type { RowPlace } from '../record/scan-record.ts';
 import { IdTable } from './id-table.ts';
 import {
   columnSchema,
@@ -27,7 +28,6 @@ import {
   otherTable,
   otherTypes,
   portTable,
-  type RowPlace,
 } from './member-table.ts';
 import { OlderRows } from './older-rows.ts';
 import { poolSchema, StringPool } from './string-pool.ts';

@@ -4,7 +4,7 @@ import type { PortRow } from '../../domain/result.ts';
 import { bannerBytes } from '../../domain/text/banner.ts';
 import { diskError, fileMode, folderMode, isMissing, syncFolder } from '../atomic-file.ts';
 import type { ScanFolder } from '../scan-folder.ts';
-import { mergedRows } from './record-reader.ts';
+import { recordIn } from './folder-record.ts';
 
 /** Maximum number of banner files per scan. The rest is in the results only: a file takes 4 KiB on most disks. */
 export const maxBannerFiles = 100_000;
@@ -43,7 +43,7 @@ export async function writeBannerFiles(folder: ScanFolder, limit = maxBannerFile
 async function writeAll(folder: ScanFolder, draft: string, limit: number): Promise<number> {
   let banners = 0;
   let batch: PortRow[] = [];
-  for await (const row of mergedRows(folder)) {
+  for await (const row of recordIn(folder).rows()) {
     if (row.type !== 'port' || !row.banner) continue;
     if (banners === 0) await mkdir(draft, { recursive: true, mode: folderMode });
     banners += 1;

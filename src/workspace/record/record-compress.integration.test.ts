@@ -17,9 +17,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { noFindings } from '../../domain/finding.ts';
 import type { PortRow, ResultRow, SummaryRow } from '../../domain/result.ts';
 import { ScanFolder } from '../scan-folder.ts';
+import { recordIn } from './folder-record.ts';
 import { compressRecord, resolveBoth, unpackRecord } from './record-compress.ts';
 import { recordFiles } from './record-files.ts';
-import { mergedRows, recordSummary, tailRecord } from './record-reader.ts';
 import { openRecord } from './record-writer.ts';
 
 const timestamp = '2026-10-06T14:30:24.010Z';
@@ -74,7 +74,7 @@ async function finishedRecord(rows: number): Promise<void> {
 
 async function allRows(): Promise<ResultRow[]> {
   const rows: ResultRow[] = [];
-  for await (const row of mergedRows(folder)) rows.push(row);
+  for await (const row of recordIn(folder).rows()) rows.push(row);
   return rows;
 }
 
@@ -82,7 +82,7 @@ async function allRows(): Promise<ResultRow[]> {
 async function followed(from: number): Promise<[number, string][]> {
   const seen: [number, string][] = [];
   for (let after = from; ; ) {
-    const { rows, finished } = await tailRecord(folder, after);
+    const { rows, finished } = await recordIn(folder).rowsAfter(after);
     for (const { sequence, line } of rows) seen.push([sequence, line]);
     after = rows.at(-1)?.sequence ?? after;
     if (finished) return seen;
@@ -104,7 +104,7 @@ it('gives every reader the same rows as before, and zcat the very JSONL', async 
   expect(await allRows()).toEqual(before.rows);
   expect(await followed(0)).toEqual(before.all);
   expect(await followed(6500)).toEqual(before.late);
-  expect(await recordSummary(folder)).toMatchObject({ open_ports: 7000 });
+  expect(await recordIn(folder).summary()).toMatchObject({ open_ports: 7000 });
   expect(await folder.sizeBytes()).toBeLessThan(plain.length / 2);
 });
 
@@ -131,7 +131,7 @@ it('leaves a growing record alone', async () => {
 
 it('is read while the plain record goes', async () => {
   await finishedRecord(6000);
-  const rows = mergedRows(folder);
+  const rows = recordIn(folder).rows();
   await rows.next();
   await compressRecord(folder);
   let seen = 1;
@@ -184,7 +184,7 @@ it('of a damaged member loses its rows alone', async () => {
   expect(rows.length).toBeGreaterThan(3000);
   expect(rows.length).toBeLessThan(7000);
   expect(await followed(0)).toHaveLength(rows.length);
-  expect(await recordSummary(folder)).not.toBeNull();
+  expect(await recordIn(folder).summary()).not.toBeNull();
 });
 
 it('without its index is read from the start, and gets a new one', async () => {
@@ -196,7 +196,7 @@ it('without its index is read from the start, and gets a new one', async () => {
   const { members, compressed } = recordFiles(folder.path);
   await rm(members);
   expect(await allRows()).toEqual(rows);
-  expect(await recordSummary(folder)).not.toBeNull();
+  expect(await recordIn(folder).summary()).not.toBeNull();
   expect(await unpackRecord(folder)).toBe(true);
   await compressRecord(folder);
   expect(await followed(0)).toEqual(numbered);
@@ -209,7 +209,7 @@ it('that is not gzip at all gives no rows and no error', async () => {
   const { compressed } = recordFiles(folder.path);
   await writeFile(compressed, 'nothing of that kind');
   expect(await allRows()).toEqual([]);
-  expect(await recordSummary(folder)).toBeNull();
+  expect(await recordIn(folder).summary()).toBeNull();
   expect(await followed(0)).toEqual([]);
   await expect(unpackRecord(folder)).rejects.toMatchObject({ code: 'Z_DATA_ERROR' });
   expect(await readdir(folder.path)).toContain('results.jsonl.gz');
@@ -243,7 +243,7 @@ it('reads one member for the last rows of 40,000, and all of them once for a lon
   expect(sizes.length).toBeGreaterThan(10);
   for (const rows of [1, 3]) {
     const bytes = await bytesReadBy(async () => {
-      expect((await tailRecord(folder, 40_000 - rows)).rows).toHaveLength(rows);
+      expect((await recordIn(folder).rowsAfter(40_000 - rows)).rows).toHaveLength(rows);
     });
     // Neighbors are in one member; in addition it reads that of the summary, and entries of the sequence.
     expect(bytes).toBeLessThan(largest + 2000);

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { port, summary } from '../../../test/result-rows.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import { ScanFolder } from '../scan-folder.ts';
+import { recordIn } from './folder-record.ts';
 import { compressRecord } from './record-compress.ts';
 import { recordFiles } from './record-files.ts';
 import { recordPage as pageOf } from './record-page.ts';
-import { mergedRows } from './record-reader.ts';
-import { RecordView } from './record-view.ts';
+import { FileView } from './record-view.ts';
 import { openRecord } from './record-writer.ts';
 import { completeRow } from './row-line.ts';
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder.path, { recursive: true, force: true }));
 
 async function recordPage(place: ScanFolder, offset: number, limit: number, signal?: AbortSignal) {
-  const view = await RecordView.open(place);
+  const view = await FileView.open(place.path);
   view.tolerateDamage();
   try {
     return await pageOf(view, offset, limit, signal);
@@ -39,7 +39,7 @@ async function record({ finished = true } = {}): Promise<ResultRow[]> {
   if (finished) await writer.finish(summary);
   await writer.close();
   const all: ResultRow[] = [];
-  for await (const row of mergedRows(folder)) all.push(completeRow(row));
+  for await (const row of recordIn(folder).rows()) all.push(completeRow(row));
   return all;
 }
 

@@ -1,6 +1,6 @@
 import type { ResultRow } from '../../domain/result.ts';
-import type { RecordView } from './record-view.ts';
 import { completeRow } from './row-line.ts';
+import type { RecordView } from './scan-record.ts';
 
 export interface RecordPage {
   /** With every field of its kind. */

@@ -17,8 +17,8 @@ import {
   recordRows,
   rowTime,
 } from './fixtures/record-rows.ts';
+import { recordIn } from './folder-record.ts';
 import { readIndex, recordFiles } from './record-files.ts';
-import { mergedRows, tailRecord } from './record-reader.ts';
 import { openRecord } from './record-writer.ts';
 import { completeRow } from './row-line.ts';
 
@@ -73,20 +73,20 @@ describe('a torn tail', () => {
   });
 
   async function expectRows(count: number): Promise<void> {
-    const seen = await collectItems(mergedRows(folder));
+    const seen = await collectItems(recordIn(folder).rows());
     expect(seen.slice(0, count)).toEqual(rows.slice(0, count).map((row) => completeRow(row)));
     const writer = await openRecord(folder);
     expect(writer.rows).toBe(count);
     await writer.close();
     const blocks = await readIndex(recordFiles(folder.path).index);
     expect(blocks).toHaveLength(count);
-    expect((await tailRecord(folder, 0)).rows).toHaveLength(count);
+    expect((await recordIn(folder).rowsAfter(0)).rows).toHaveLength(count);
   }
 
   it('of bytes that no index line covers is not read and is overwritten', async () => {
     await recordRows(folder, rows, 1);
     await appendFile(recordFiles(folder.path).data, '{"type":"port","ho');
-    expect(await collectItems(mergedRows(folder))).toHaveLength(3);
+    expect(await collectItems(recordIn(folder).rows())).toHaveLength(3);
     await recordRows(folder, [openPortRow('10.0.0.2', 1)]);
     const lines = (await readFile(recordFiles(folder.path).data, 'utf8')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).host)).toEqual([
@@ -113,9 +113,9 @@ describe('a torn tail', () => {
     const data = await readFile(files.data);
     data[20] = 0x22;
     await writeFile(files.data, data);
-    expect(await collectItems(mergedRows(folder))).toHaveLength(2);
+    expect(await collectItems(recordIn(folder).rows())).toHaveLength(2);
     await finishWithSummary(folder);
-    expect(await collectItems(mergedRows(folder))).toHaveLength(2);
+    expect(await collectItems(recordIn(folder).rows())).toHaveLength(2);
   });
 });
 
@@ -130,7 +130,7 @@ describe('a killed writer', () => {
       expect(rows.map((line) => JSON.parse(line).banner)).toEqual(rows.map((_, index) => `row ${index}`));
     }
     await finishWithSummary(folder);
-    expect((await collectItems(mergedRows(folder))).length).toBeGreaterThan(0);
+    expect((await collectItems(recordIn(folder).rows())).length).toBeGreaterThan(0);
   });
 
   /** A real process that appends and reports sealed rows; killed some time after its first report. */
@@ -166,7 +166,7 @@ describe('a killed writer', () => {
   async function tailEverything(): Promise<{ rows: string[] }> {
     const rows: string[] = [];
     for (;;) {
-      const next = await tailRecord(folder, rows.length);
+      const next = await recordIn(folder).rowsAfter(rows.length);
       if (next.rows.length === 0) return { rows };
       rows.push(...next.rows.map((row) => row.line));
     }

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow, SummaryRow } from '../../domain/result.ts';
-import type { ScanFolder } from '../scan-folder.ts';
 import { isCurrent, isFinished, type OpenRecord, openRecordFile, recordPieces } from './open-record.ts';
 import {
   type Block,
@@ -18,12 +17,7 @@ import { describeLines } from './record-recovery.ts';
 import { sequenceLength } from './record-sequence.ts';
 import { isPlausibleRow, parseRow } from './row-line.ts';
 import { compareRows } from './row-order.ts';
-
-/**
- * Damage of a record: `missing`, there is none or it is empty; `unfinished`, it has no summary, but every sealed row;
- * `damaged`, rows are lost or changed.
- */
-export type RecordDamage = 'missing' | 'unfinished' | 'damaged';
+import type { RecordDamage, RecordView } from './scan-record.ts';
 
 /** Verification results of unchanged records; null = intact. */
 const verified = new Map<string, RecordDamage | null>();
@@ -38,11 +32,8 @@ const restPerBlock = 4;
 /** Called after each verified block, with the milliseconds that it took. */
 type AfterBlock = (ms: number) => Promise<void> | void;
 
-/**
- * A record opened for one response: whatever happens to its folder meanwhile, summary and rows are consistent and can
- * be read again. Must be closed.
- */
-export class RecordView {
+/** A record whose files stay open, whatever happens to its folder meanwhile. */
+export class FileView implements RecordView {
   readonly summary: SummaryRow | null;
   readonly #folder: string;
   readonly #record: OpenRecord | null;
@@ -61,16 +52,16 @@ export class RecordView {
     this.summary = line === null ? null : (parseRow(line) as SummaryRow | null);
   }
 
-  static async open(folder: Pick<ScanFolder, 'path'>): Promise<RecordView> {
-    const files = recordFiles(folder.path);
+  static async open(path: string): Promise<FileView> {
+    const files = recordFiles(path);
     for (;;) {
       const record = await openRecordFile(files);
-      if (record === null) return new RecordView(folder.path, null, []);
+      if (record === null) return new FileView(path, null, []);
       try {
-        if (record.members !== null) return new RecordView(folder.path, record, record.members);
+        if (record.members !== null) return new FileView(path, record, record.members);
         const blocks = await readIndex(files.index);
-        if (isFinished(record)) return new RecordView(folder.path, record, await fitting(blocks, record));
-        if (await isCurrent(files, record)) return new RecordView(folder.path, record, blocks);
+        if (isFinished(record)) return new FileView(path, record, await fitting(blocks, record));
+        if (await isCurrent(files, record)) return new FileView(path, record, blocks);
       } catch (error) {
         await record.file.close();
         throw error;
@@ -84,23 +75,19 @@ export class RecordView {
     await this.#record?.file.close();
   }
 
-  /** Rows of a finished record without its summary, by its index; null if unknown. */
   get total(): number | null {
     if (this.#record === null || !isFinished(this.#record) || this.#blocks.length === 0) return null;
     return blockLastRow(this.#blocks.at(-1)) - (this.summary === null ? 0 : 1);
   }
 
-  /** Whether there are files. */
   get exists(): boolean {
     return this.#record !== null;
   }
 
-  /** What a verification has found; null = nothing, or none took place. */
   get fault(): RecordDamage | null {
     return this.#fault;
   }
 
-  /** Takes over what the verification of another view of the same files has found. */
   accept(fault: RecordDamage | null): void {
     this.#fault = fault;
   }
@@ -110,19 +97,11 @@ export class RecordView {
     this.#tolerant = true;
   }
 
-  /**
-   * Verifies every byte of a record that should be intact. Reading then skips the reported damage, and throws at any
-   * other.
-   */
   async verify(afterBlock: AfterBlock = () => undefined): Promise<RecordDamage | null> {
     this.#fault = this.#record === null ? 'missing' : await this.#verifyOnce(this.#record, afterBlock);
     return this.#fault;
   }
 
-  /**
-   * Verification result after reading at most some megabytes: a larger record is verified in the background, for the
-   * next call. `page` throws for damage found before that.
-   */
   async verifyBehindPage(): Promise<RecordDamage | null> {
     const key = this.#blocks.length > 0 ? await this.#keyOfLarge() : null;
     if (key === null) return await this.verify();
@@ -134,10 +113,6 @@ export class RecordView {
     return null;
   }
 
-  /**
-   * As `verifyBehindPage`; a larger record is verified while its rows are read, which throws at the first damage.
-   * @param onDamage called before that
-   */
   async verifyWhileReading(onDamage: () => void): Promise<RecordDamage | null> {
     const key = await this.#keyOfLarge();
     if (key === null) return await this.verify();
@@ -199,18 +174,11 @@ export class RecordView {
     return counted.hasAllOf(this.summary);
   }
 
-  /** Whether event readers find every row of the finished record. */
   async hasWholeSequence(): Promise<boolean> {
     const { total } = this;
     return total === null || (await sequenceLength(recordFiles(this.#folder).sequence)) === total;
   }
 
-  /**
-   * The rows, each identity once: errors; then hosts by address, each followed by its ports ascending, each port by
-   * its findings; findings without a port end the host. No summary. Of a running scan the rows sealed so far.
-   * @param damaged whether to return the readable rows of a damaged block, or none
-   * @throws PortolanError `internal_error` for damage that `verify` has not reported before
-   */
   async *rows(damaged: 'readable' | 'none' = 'readable'): AsyncGenerator<ResultRow> {
     const record = this.#record;
     if (record === null) return;
@@ -265,7 +233,6 @@ export class RecordView {
     if (this.#verification) remember(this.#verification.key, null);
   }
 
-  /** Rows of a finished record with a number above `after` up to `last`; null if that requires reading all. */
   async page(after: number, last: number): Promise<ResultRow[] | null> {
     const record = this.#record;
     if (record === null || this.total === null) return null;
@@ -324,7 +291,7 @@ function remember(key: string, fault: RecordDamage | null): void {
 /** Verifies a record in a separate view. A deleted folder has nothing to verify. */
 async function verifyAside(path: string): Promise<void> {
   try {
-    const view = await RecordView.open({ path });
+    const view = await FileView.open(path);
     await view.verify((ms) => rest(restPerBlock * ms)).finally(() => view.close());
   } catch {
     // The next reader of the record gets the same error.

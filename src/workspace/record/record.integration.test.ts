@@ -19,9 +19,9 @@ import {
   rowTime,
   summaryRow,
 } from './fixtures/record-rows.ts';
+import { recordIn } from './folder-record.ts';
 import { readIndex, recordFiles } from './record-files.ts';
 import { publishSteps, writeFinished } from './record-finish.ts';
-import { mergedRows, recordSummary, tailRecord } from './record-reader.ts';
 import { openRecord } from './record-writer.ts';
 import { completeRow } from './row-line.ts';
 
@@ -82,9 +82,9 @@ describe('a growing record', () => {
     await writer.seal();
     void writer.append(openPortRow('10.0.0.1', 80));
     expect(writer.rows).toBe(2);
-    expect(await collectItems(mergedRows(folder))).toHaveLength(1);
+    expect(await collectItems(recordIn(folder).rows())).toHaveLength(1);
     await writer.close();
-    expect(await collectItems(mergedRows(folder))).toHaveLength(2);
+    expect(await collectItems(recordIn(folder).rows())).toHaveLength(2);
   });
 
   it('seals by itself after sealMs and tells how many rows are durable', async () => {
@@ -105,7 +105,7 @@ describe('a growing record', () => {
     expect(responses.at(-1)).toBeInstanceOf(Promise);
     await Promise.all(responses);
     await writer.close();
-    expect(await collectItems(mergedRows(folder))).toHaveLength(7);
+    expect(await collectItems(recordIn(folder).rows())).toHaveLength(7);
   });
 
   it('goes on where it was closed', async () => {
@@ -115,7 +115,7 @@ describe('a growing record', () => {
     expect(writer.finished).toBe(false);
     void writer.append(openPortRow('10.0.0.1', 80));
     await writer.close();
-    expect((await tailRecord(folder, 0)).rows.map((row) => row.sequence)).toEqual([1, 2]);
+    expect((await recordIn(folder).rowsAfter(0)).rows.map((row) => row.sequence)).toEqual([1, 2]);
   });
 
   it('refuses rows after close and after finish', async () => {
@@ -131,11 +131,11 @@ describe('a growing record', () => {
   });
 
   it('is empty before anything was recorded, and for a scan that is gone', async () => {
-    expect(await collectItems(mergedRows(folder))).toEqual([]);
-    expect(await recordSummary(folder)).toBeNull();
-    expect(await tailRecord(folder, 0)).toEqual({ rows: [], finished: false });
+    expect(await collectItems(recordIn(folder).rows())).toEqual([]);
+    expect(await recordIn(folder).summary()).toBeNull();
+    expect(await recordIn(folder).rowsAfter(0)).toEqual({ rows: [], finished: false });
     await folder.remove();
-    expect(await collectItems(mergedRows(folder))).toEqual([]);
+    expect(await collectItems(recordIn(folder).rows())).toEqual([]);
   });
 
   it('keeps one row one line, valid for strict readers', async () => {
@@ -171,9 +171,9 @@ describe('a finished record', () => {
       },
       openPortRow('10.0.0.9', 443, { banner: 'later' }),
     ]);
-    const before = await collectItems(mergedRows(folder));
+    const before = await collectItems(recordIn(folder).rows());
     await finishWithSummary(folder);
-    expect(await collectItems(mergedRows(folder))).toEqual(before);
+    expect(await collectItems(recordIn(folder).rows())).toEqual(before);
     const lines = (await readFile(recordFiles(folder.path).data, 'utf8')).trimEnd().split('\n');
     expect(lines.map((line) => rowIdentity(JSON.parse(line)))).toEqual([
       'e x resolve_failed ',
@@ -189,7 +189,7 @@ describe('a finished record', () => {
       's',
     ]);
     expect(JSON.parse(lines[4] as string).banner).toBe('later');
-    expect(await recordSummary(folder)).toEqual(summaryRow);
+    expect(await recordIn(folder).summary()).toEqual(summaryRow);
   });
 
   it('has extra rows by key behind the errors, each value once', async () => {
@@ -214,9 +214,9 @@ describe('a finished record', () => {
     const keys = (rows: ResultRow[]) =>
       rows.map((row) => (row.type === 'extra' ? `${row.key} ${JSON.stringify(row.value)}` : row.type));
     const expected = ['error', 'b {"x":1}', 'b {"x":0}', 'a "z"', 'a "y"', 'port'];
-    expect(keys(await collectItems(mergedRows(folder)))).toEqual(expected);
+    expect(keys(await collectItems(recordIn(folder).rows()))).toEqual(expected);
     await finishWithSummary(folder);
-    expect(keys(await collectItems(mergedRows(folder)))).toEqual([...expected]);
+    expect(keys(await collectItems(recordIn(folder).rows()))).toEqual([...expected]);
   });
 
   it('can be followed on by row number without gap or repetition', async () => {
@@ -229,7 +229,10 @@ describe('a finished record', () => {
     await recordRows(folder, rows, 2);
     await finishWithSummary(folder);
     const seen = async (from: number) =>
-      (await tailRecord(folder, from)).rows.map(({ sequence, line }) => [sequence, JSON.parse(line).port]);
+      (await recordIn(folder).rowsAfter(from)).rows.map(({ sequence, line }) => [
+        sequence,
+        JSON.parse(line).port,
+      ]);
     expect(await seen(0)).toEqual([
       [2, 1],
       [3, 2],
@@ -240,7 +243,7 @@ describe('a finished record', () => {
       [4, 3],
     ]);
     expect(await seen(4)).toEqual([]);
-    expect((await tailRecord(folder, 3)).finished).toBe(true);
+    expect((await recordIn(folder).rowsAfter(3)).finished).toBe(true);
   });
 
   it('is read in answers of at most 1000 rows', async () => {
@@ -249,11 +252,11 @@ describe('a finished record', () => {
       Array.from({ length: 2500 }, (_, i) => openPortRow('10.0.0.1', i)),
       7,
     );
-    expect((await tailRecord(folder, 0)).rows).toHaveLength(1000);
-    expect((await tailRecord(folder, 2000)).rows[0]?.sequence).toBe(2001);
+    expect((await recordIn(folder).rowsAfter(0)).rows).toHaveLength(1000);
+    expect((await recordIn(folder).rowsAfter(2000)).rows[0]?.sequence).toBe(2001);
     await finishWithSummary(folder);
-    expect(await tailRecord(folder, 0)).toMatchObject({ finished: false });
-    const last = await tailRecord(folder, 2000);
+    expect(await recordIn(folder).rowsAfter(0)).toMatchObject({ finished: false });
+    const last = await recordIn(folder).rowsAfter(2000);
     expect([last.rows.length, last.finished]).toEqual([500, true]);
   });
 
@@ -263,7 +266,7 @@ describe('a finished record', () => {
       openPortRow('10.0.0.1', 1),
       openPortRow('10.0.0.2', 2, { banner: 'b' }),
     ]);
-    const expected = (await collectItems(mergedRows(folder))).map((row) => rowIdentity(row));
+    const expected = (await collectItems(recordIn(folder).rows())).map((row) => rowIdentity(row));
     const files = recordFiles(folder.path);
     const { open } = await import('node:fs/promises');
     const data = await open(files.data);
@@ -272,8 +275,8 @@ describe('a finished record', () => {
     for (const publish of publishSteps(files).slice(0, steps)) await publish();
 
     const readable = async () => {
-      expect((await collectItems(mergedRows(folder))).map((row) => rowIdentity(row))).toEqual(expected);
-      expect((await tailRecord(folder, 0)).rows.at(-1)?.sequence).toBe(3);
+      expect((await collectItems(recordIn(folder).rows())).map((row) => rowIdentity(row))).toEqual(expected);
+      expect((await recordIn(folder).rowsAfter(0)).rows.at(-1)?.sequence).toBe(3);
     };
     await readable();
     const writer = await openRecord(folder);
@@ -293,7 +296,7 @@ describe('a finished record', () => {
     );
     await finishWithSummary(folder);
     let rows = 0;
-    for await (const _ of mergedRows(folder)) if (++rows === 10) await folder.remove();
+    for await (const _ of recordIn(folder).rows()) if (++rows === 10) await folder.remove();
     expect(rows).toBe(20_000);
   });
 
@@ -309,9 +312,9 @@ describe('a finished record', () => {
           await cp(pristine, folder.path, { recursive: true });
           await recordRows(folder, rows, size);
           const expected = naive(rows);
-          expect(await collectItems(mergedRows(folder))).toEqual(expected);
+          expect(await collectItems(recordIn(folder).rows())).toEqual(expected);
           await finishWithSummary(folder);
-          expect(await collectItems(mergedRows(folder))).toEqual(expected);
+          expect(await collectItems(recordIn(folder).rows())).toEqual(expected);
         },
       ),
       { numRuns: 60 },

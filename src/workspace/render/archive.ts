@@ -6,8 +6,7 @@ import { createGzip } from 'node:zlib';
 import { createTarPacker, type TarHeader, type TarPackController } from 'modern-tar';
 import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
 import { isPlainFolder } from '../plain-file.ts';
-import { openRecordFile } from '../record/open-record.ts';
-import { blockEnd, readIndex, recordFiles } from '../record/record-files.ts';
+import { sealedBytes } from '../record/sealed-bytes.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 
 /** Temporary files, which are not part of a scan. */
@@ -103,18 +102,6 @@ async function openPlain(path: string): Promise<FileHandle | null> {
     if (isMissing(error) || error.code === 'ELOOP') return null;
     throw error;
   });
-}
-
-/** Valid size of a growing record; the full size of any other file. */
-async function sealedBytes(path: string): Promise<number> {
-  const files = recordFiles(join(path, '..'));
-  if (path !== files.data) return Number.POSITIVE_INFINITY;
-  const record = await openRecordFile(files);
-  if (record === null) return Number.POSITIVE_INFINITY;
-  await record.file.close();
-  return record.summaryLine === null
-    ? blockEnd((await readIndex(files.index)).at(-1))
-    : Number.POSITIVE_INFINITY;
 }
 
 /** Chunk size, bytes. */

@@ -6,7 +6,7 @@ import { inPieces } from './pieces.ts';
 /**
  * RFC 4180 with CRLF, one record per port, always with a header. No cell is a formula to a spreadsheet: a leading
  * apostrophe prevents that. Control characters appear as `\xNN`, line breaks as `\n`. `rows` are in the order of
- * mergedRows.
+ * `RecordView.rows`.
  */
 export async function* renderCsv(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield* inPieces(csvRecords(rows));

@@ -16,7 +16,7 @@ import type { ResultHead } from './result-head.ts';
 
 /**
  * The `data` object of the JSON response: hosts with nested ports, findings in their port, findings without a
- * reported port at their host. `rows` are in the order of mergedRows; one row is in memory at a time.
+ * reported port at their host. `rows` are in the order of `RecordView.rows`; one row is in memory at a time.
  * @param pretty indented by two blanks
  */
 export async function* renderJson(
@@ -116,8 +116,7 @@ class JsonBody {
   /** Closes earlier lists, and opens this one. */
   #goTo(list: List): string {
     const [from, to] = [lists.indexOf(this.#list), lists.indexOf(list)];
-    if (from > to)
-      throw new Error('Errors, compliance and extra values come before hosts, as in mergedRows.');
+    if (from > to) throw new Error('Errors, compliance and extra values come before hosts, as in a record.');
     let text = '';
     for (const next of lists.slice(from + 1, to + 1)) {
       // Without plugins there are none.

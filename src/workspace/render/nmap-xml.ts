@@ -10,7 +10,7 @@ import type { ResultHead } from './result-head.ts';
 
 /**
  * The XML output format of nmap, version 1.05, for programs that import it: hosts, ports, services and operating
- * systems in its elements, banners and findings as `script` elements. `rows` are in the order of mergedRows; one row
+ * systems in its elements, banners and findings as `script` elements. `rows` are in the order of `RecordView.rows`; one row
  * is in memory at a time.
  */
 export async function* renderNmapXml(

@@ -25,7 +25,7 @@ const levels: Record<Severity, 'error' | 'warning' | 'note'> = {
 
 /**
  * The findings as SARIF 2.1.0 (OASIS): one run, one result per finding, one rule per finding id, errors and warnings
- * of the scan as notifications. `rows` are in the order of mergedRows; one row and the rules are in memory.
+ * of the scan as notifications. `rows` are in the order of `RecordView.rows`; one row and the rules are in memory.
  */
 export async function* renderSarif(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield* inPieces(document(head, rows));

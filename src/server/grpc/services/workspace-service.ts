@@ -68,13 +68,13 @@ async function* exportChunks(
   const remote = await callOwner(context, call, scan.scan_id, 'GET', url);
   if (remote) return yield* forwardChunks(remote);
   const held: (() => void)[] = [];
-  const folderOf = async (one: Scan) => {
-    const { folder, release } = await space.holdFolder(one);
+  const recordOf = async (one: Scan) => {
+    const { record, release } = await space.records.hold(one);
     held.push(release);
-    return folder;
+    return record;
   };
   try {
-    const report = await orderExport(context, { space, folderOf }, scan, format, wishes);
+    const report = await orderExport(context, { space, recordOf }, scan, format, wishes);
     yield* pinnedChunks(scan, format, call, partOf(format), report);
   } finally {
     for (const release of held) release();

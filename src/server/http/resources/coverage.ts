@@ -3,7 +3,7 @@ import { type ShownCoverage, showCoverage } from '../../../actions/results/show-
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, scanIdParams } from '../schema/schemas.ts';
 
@@ -74,8 +74,8 @@ export function coverageRoutes(app: App, { indexes }: RouteContext): void {
     handler: async (request, reply) => {
       const { store, installed, observer } = request.space;
       const scan = await showScan(store, request.params.scan_id);
-      const folder = await pinnedFolder(request, reply, scan);
-      const coverage = await showCoverage(scan, folder, installed, indexes, observer, request.signal);
+      const record = await pinnedRecord(request, reply, scan);
+      const coverage = await showCoverage(scan, record, installed, indexes, observer, request.signal);
       return envelope(request, coverage);
     },
   });

@@ -92,14 +92,13 @@ export function dashboardRoutes(app: App, context: RouteContext): void {
 }
 
 function contextOf({ space }: FastifyRequest, { config }: RouteContext): DashboardContext {
-  const { tenant, store, workspace, observer } = space;
+  const { tenant, store, observer } = space;
   return {
     config,
     tenant,
     store,
-    workspace,
     observer,
-    holdFolder: (scan) => space.holdFolder(scan),
+    records: space.records,
     get installed() {
       return space.installed;
     },

@@ -6,7 +6,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { type Scan, scanIdPattern } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { enveloped, metaOf } from '../schema/envelope.ts';
 import { findingSchema } from '../schema/record-schema.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
@@ -100,14 +100,14 @@ export function diffRoutes(app: App, context: RouteContext): void {
       response: { 200: { content: { 'application/json': { schema: enveloped(diffSchema) } } } },
     },
     handler: async (request, reply) => {
-      const { store, workspace, installed, observer } = request.space;
+      const { store, installed, observer } = request.space;
       const { against } = request.query;
       if (context.shards) {
         await showScan(store, against);
         await context.shards.homes.demandHere(against);
       }
-      const folderOf = (scan: Scan) => pinnedFolder(request, reply, scan);
-      const order = { store, workspace, config: context.config, catalogue: installed, folderOf, observer };
+      const recordOf = (scan: Scan) => pinnedRecord(request, reply, scan);
+      const order = { store, config: context.config, catalogue: installed, recordOf, observer };
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
       const { signal } = gone;

@@ -4,7 +4,7 @@ import { explainScan } from '../../../actions/results/explain-scan.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 
@@ -94,9 +94,9 @@ export function explainRoutes(app: App, { config, indexes }: RouteContext): void
     handler: async (request, reply) => {
       const { host, port = null, protocol = null } = request.query;
       const scan = await showScan(request.space.store, request.params.scan_id);
-      const folder = await pinnedFolder(request, reply, scan);
+      const record = await pinnedRecord(request, reply, scan);
       const endpoint = { host, port, protocol };
-      return envelope(request, await explainScan(scan, folder, endpoint, config, indexes, request.signal));
+      return envelope(request, await explainScan(scan, record, endpoint, config, indexes, request.signal));
     },
   });
 }

@@ -9,7 +9,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { defaultFacets, facetFields } from '../../../workspace/record-index/facets.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, scanIdParams } from '../schema/schemas.ts';
 import { matchesSchema, queryText } from './records.ts';
@@ -65,8 +65,8 @@ export function facetRoutes(app: App, { indexes }: RouteContext): void {
     },
     handler: async (request, reply) => {
       const scan = await showScan(request.space.store, request.params.scan_id);
-      const folder = await pinnedFolder(request, reply, scan);
-      const list = await listFacets(scan, folder, request.query, indexes, request.signal);
+      const record = await pinnedRecord(request, reply, scan);
+      const list = await listFacets(scan, record, request.query, indexes, request.signal);
       return envelope(request, list);
     },
   });

@@ -4,7 +4,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { fixSchema } from '../schema/fix-schema.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
@@ -30,8 +30,8 @@ export function fixRoutes(app: App, { config, indexes }: RouteContext): void {
     },
     handler: async (request, reply) => {
       const scan = await showScan(request.space.store, request.params.scan_id);
-      const folder = await pinnedFolder(request, reply, scan);
-      const page = await listFixes(scan, folder, request.query, indexes, request.signal);
+      const record = await pinnedRecord(request, reply, scan);
+      const page = await listFixes(scan, record, request.query, indexes, request.signal);
       const address = publicAddress(config.server, `/api/v1/scans/${scan.scan_id}/fixes`);
       reply.header('link', linkHeader(address, request.query, page));
       return envelope(request, page);

@@ -6,7 +6,7 @@ import { publicAddress } from '../../../config/public-url.ts';
 import { sortFields } from '../../../workspace/record-index/sort-keys.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
 import { recordSchema, recordTypes } from '../schema/record-schema.ts';
@@ -68,15 +68,15 @@ export function recordRoutes(app: App, { config, indexes }: RouteContext): void 
     handler: async (request, reply) => {
       const scan = await showScan(request.space.store, request.params.scan_id);
       const { scan_id } = scan;
-      const folder = await pinnedFolder(request, reply, scan);
+      const record = await pinnedRecord(request, reply, scan);
       const { observer } = request.space;
       const address = publicAddress(config.server, `/api/v1/scans/${scan_id}/records`);
       if (!needsIndex(request.query)) {
-        const list = await listRecords(scan, folder, request.query, observer, request.signal);
+        const list = await listRecords(scan, record, request.query, observer, request.signal);
         reply.header('link', linkHeader(address, request.query, list));
         return sendData(request, reply, JSON.stringify(list));
       }
-      const list = await queryRecords(scan, folder, request.query, indexes, observer, request.signal);
+      const list = await queryRecords(scan, record, request.query, indexes, observer, request.signal);
       reply.header('link', linkHeader(address, request.query, list));
       const { records, ...place } = list;
       return sendData(request, reply, `{"records":${records},${JSON.stringify(place).slice(1)}`);

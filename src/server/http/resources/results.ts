@@ -11,7 +11,7 @@ import { invalidRequest, PortolanError } from '../../../domain/errors.ts';
 import type { Scan } from '../../../domain/scan.ts';
 import { reportPolicy } from '../../../report/html/policy.ts';
 import { type ResultFormat, resultFormats } from '../../../scan-run/results/stream-results.ts';
-import type { ScanFolder } from '../../../workspace/scan-folder.ts';
+import type { ScanRecord } from '../../../workspace/record/scan-record.ts';
 import { type Meta, metaOf } from '../schema/envelope.ts';
 
 export const resultQuery = Type.Object({
@@ -72,7 +72,7 @@ export async function sendScanFile(
   request: FastifyRequest,
   reply: FastifyReply,
   scan: Scan,
-  folder: ScanFolder,
+  record: ScanRecord,
   format: ExportFormat,
   report: Omit<ExportOptions, 'signal'> = {},
 ): Promise<FastifyReply> {
@@ -83,7 +83,7 @@ export async function sendScanFile(
   const { signal } = gone;
   try {
     const options = { ...report, signal };
-    const content = await exportScan(scan, folder, format, request.space.observer, options);
+    const content = await exportScan(scan, record, format, request.space.observer, options);
     const body =
       format === 'json' ? withEnvelope(content as AsyncIterable<string>, metaOf(request)) : content;
     return withFileHeaders(reply, scan, format).send(Readable.from(body, { objectMode: false }));

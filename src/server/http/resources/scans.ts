@@ -17,7 +17,7 @@ import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import { traceScan } from '../../scans/trace-scan.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery } from '../schema/list-page.ts';
 import { resultFiles } from '../schema/result-schema.ts';
@@ -218,7 +218,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const format = formatOf(request);
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
-      return sendScanFile(request, reply, scan, await pinnedFolder(request, reply, scan), format);
+      return sendScanFile(request, reply, scan, await pinnedRecord(request, reply, scan), format);
     },
   });
 }

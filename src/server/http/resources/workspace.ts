@@ -9,7 +9,7 @@ import type { ScanFile } from '../../../workspace/result-store/fetched-scans.ts'
 import type { RouteContext } from '../../context.ts';
 import { orderExport } from '../../results/order-export.ts';
 import type { App } from '../app-type.ts';
-import { pinnedFolder } from '../pinned-folder.ts';
+import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { exportFiles } from '../schema/result-schema.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
@@ -151,10 +151,10 @@ export function workspaceRoutes(app: App, context: RouteContext): void {
       const format = exportFormatOf(named, license);
       checkReportWishes(format, wishes);
       const scan = workers.freshen(await showScan(request.space.store, request.params.scan_id));
-      const folderOf = (one: Scan) => pinnedFolder(request, reply, one);
-      const order = await orderExport(context, { space: request.space, folderOf }, scan, format, wishes);
-      const folder = await pinnedFolder(request, reply, scan, partOf(format));
-      return sendScanFile(request, reply, scan, folder, format, order);
+      const recordOf = (one: Scan) => pinnedRecord(request, reply, one);
+      const order = await orderExport(context, { space: request.space, recordOf }, scan, format, wishes);
+      const record = await pinnedRecord(request, reply, scan, partOf(format));
+      return sendScanFile(request, reply, scan, record, format, order);
     },
   });
 }

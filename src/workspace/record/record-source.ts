@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { mergeRows } from '../../domain/merge-rows.ts';
 import type { ResultRow, SummaryRow } from '../../domain/result.ts';
-import { isCurrent, isFinished, type OpenRecord, openRecordFile } from '../record/open-record.ts';
+import { isCurrent, isFinished, type OpenRecord, openRecordFile } from './open-record.ts';
 import {
   type Block,
   blockEnd,
@@ -11,27 +11,17 @@ import {
   readBytes,
   readIndex,
   recordFiles,
-} from '../record/record-files.ts';
-import { linesAt, readMember, unpackedStream } from '../record/record-members.ts';
-import { RowReader } from '../record/record-merge.ts';
-import { describeLines } from '../record/record-recovery.ts';
-import { completeRow, isPlausibleRow, parseRow } from '../record/row-line.ts';
-import type { RowPlace } from './member-table.ts';
+} from './record-files.ts';
+import { linesAt, readMember, unpackedStream } from './record-members.ts';
+import { RowReader } from './record-merge.ts';
+import { describeLines } from './record-recovery.ts';
+import { completeRow, isPlausibleRow, parseRow } from './row-line.ts';
+import type { RecordSource, RowPlace, SourceRow } from './scan-record.ts';
 
-/** A row of a record and where it is. */
-export interface SourceRow {
-  row: ResultRow;
-  place: RowPlace;
-  /** Its number in the record. */
-  number: number;
-}
-
-/** The rows of one state of a record: a growing file, or the text of a finished one, packed or not. */
-export class RecordSource {
-  /** Changes when the record is finished, not when it grows or is compressed. */
+/** A growing file, or the text of a finished one, packed or not. */
+export class FileSource implements RecordSource {
   readonly identity: string;
   readonly isGrowing: boolean;
-  /** Members of a finished record by its summary. */
   readonly expected: { hosts: number; ports: number; findings: number };
   readonly #record: OpenRecord;
   readonly #path: string;
@@ -52,12 +42,12 @@ export class RecordSource {
   }
 
   /** Null without a record. @param path of the folder of the scan */
-  static async open(path: string): Promise<RecordSource | null> {
+  static async open(path: string): Promise<FileSource | null> {
     const record = await openRecordFile(recordFiles(path));
     if (record === null) return null;
     try {
       const { size } = await record.file.stat();
-      return new RecordSource(record, path, await identityOf(record), size);
+      return new FileSource(record, path, await identityOf(record), size);
     } catch (error) {
       await record.file.close();
       throw error;
@@ -68,10 +58,6 @@ export class RecordSource {
     await this.#record.file.close();
   }
 
-  /**
-   * The rows behind a number, in the order of the file, in batches of one block each.
-   * @param after 0 except for a growing record
-   */
   async *rows(after: number): AsyncGenerator<SourceRow[]> {
     const { file, members } = this.#record;
     if (members !== null && members.length === 0) return yield* this.#unpackedRows();
@@ -114,15 +100,10 @@ export class RecordSource {
     }
   }
 
-  /** A row of a file that is not packed. */
   read(place: RowPlace): ResultRow | null {
     return parseRow(this.#reader.read(place));
   }
 
-  /**
-   * Members of which each has some places of rows, oldest first, as complete rows.
-   * @returns null for one whose bytes are damaged
-   */
   async members(places: readonly RowPlace[][]): Promise<(ResultRow | null)[]> {
     const { file, members } = this.#record;
     if (members === null) return places.map((own) => mergedOf(own.map((place) => this.read(place))));

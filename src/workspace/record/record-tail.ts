@@ -1,6 +1,4 @@
-import type { ResultRow, SummaryRow } from '../../domain/result.ts';
 import { openPlain } from '../plain-file.ts';
-import type { ScanFolder } from '../scan-folder.ts';
 import { isCurrent, isFinished, type OpenRecord, openRecordFile } from './open-record.ts';
 import {
   type Block,
@@ -15,34 +13,7 @@ import {
 import { type GzipMember, linesAt } from './record-members.ts';
 import { RowReader } from './record-merge.ts';
 import { lastSequence, readSequence, type SequenceEntry } from './record-sequence.ts';
-import { RecordView } from './record-view.ts';
-
-/**
- * The rows of a record as returned by `RecordView.rows`; skips damage. Writes nothing. A record deleted meanwhile is
- * still read to its end.
- */
-export async function* mergedRows(folder: ScanFolder): AsyncGenerator<ResultRow> {
-  const view = await RecordView.open(folder);
-  try {
-    view.tolerateDamage();
-    yield* view.rows();
-  } finally {
-    await view.close();
-  }
-}
-
-/** The last line of a finished record; null while the scan runs. */
-export async function recordSummary(folder: ScanFolder): Promise<SummaryRow | null> {
-  const view = await RecordView.open(folder);
-  await view.close();
-  return view.summary;
-}
-
-/** A row of the growing record and its number, or the row of the finished record that superseded it. */
-export interface NumberedLine {
-  sequence: number;
-  line: string;
-}
+import type { NumberedLine } from './scan-record.ts';
 
 /** Maximum rows per call of tailRecord. */
 const tailRows = 1000;
@@ -54,17 +25,12 @@ const tailRows = 1000;
 const compressedTailRows = 20_000;
 const compressedTailBytes = 4 * 1024 * 1024;
 
-/**
- * Follows a record. Returns a bounded number of rows with a number above `fromRow`, ascending, without the summary.
- * Rows start at 1. Numbers stay valid when the record is finished meanwhile: only rows that were superseded are then
- * skipped.
- * @returns `finished`: the record is finished and these are its last rows
- */
+/** @see ScanRecord.rowsAfter */
 export async function tailRecord(
-  folder: ScanFolder,
+  path: string,
   fromRow: number,
 ): Promise<{ rows: NumberedLine[]; finished: boolean }> {
-  const files = recordFiles(folder.path);
+  const files = recordFiles(path);
   for (;;) {
     const record = await openRecordFile(files);
     if (record === null) return { rows: [], finished: false };
@@ -80,8 +46,8 @@ export async function tailRecord(
 }
 
 /** Number of the last row that `tailRecord` returns; 0 without any. */
-export async function lastRowOf(folder: ScanFolder): Promise<number> {
-  const files = recordFiles(folder.path);
+export async function lastRowOf(path: string): Promise<number> {
+  const files = recordFiles(path);
   for (;;) {
     const record = await openRecordFile(files);
     if (record === null) return 0;
