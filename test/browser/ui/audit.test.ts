@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canRun, looks, type OpenOptions, UiBrowser, type UiPage } from './ui-page.ts';
 import { UiService } from './ui-service.ts';
@@ -91,6 +93,22 @@ describe.runIf(canRun('audit'))('the audit log', () => {
     await ui.page.getByText('This token may not read the audit log').waitFor();
     await ui.expectGood(/status of 403/);
   });
+});
+
+it.runIf(canRun('audit'))('an audit log says where it is damaged', async () => {
+  const service = await UiService.start({ env: { SERVICE_LOGGING__AUDIT__ENABLED: 'true' } });
+  const browser = await UiBrowser.launch();
+  try {
+    writeFileSync(join(service.workspace, 'audit', '2026-01-01.jsonl'), 'hostile <b>line</b>\n');
+    const ui = await browser.open(service, '/audit');
+    await ui.page.getByText('This log may be incomplete or changed').waitFor();
+    await ui.page.getByText('audit log damaged: 2026-01-01.jsonl, byte 0').waitFor();
+    await ui.picture('audit-damaged', { fullPage: false });
+    await ui.expectGood();
+  } finally {
+    await browser.close();
+    await service.dispose();
+  }
 });
 
 it.runIf(canRun('audit'))('an audit log that is off says how to turn it on', async () => {

@@ -14,6 +14,12 @@ export interface RequestParams {
   headers?: Record<string, string>;
 }
 
+/** A success. */
+export interface Envelope<T> {
+  data: T;
+  meta?: { warnings?: string[] };
+}
+
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 type Responses = { data?: unknown; error?: unknown; response: Response };
 type Send = (method: Lowercase<Method>, path: string, init: object) => Promise<Responses>;
@@ -33,9 +39,19 @@ export function onTokenRejected(listener: () => void): void {
 export async function requestData<T>(
   method: Method,
   path: string,
-  { path: places, query, body, headers }: RequestParams = {},
+  params?: RequestParams,
   signal?: AbortSignal,
 ): Promise<T> {
+  return (await requestEnvelope<T>(method, path, params, signal)).data;
+}
+
+/** The same with the server's warnings about it. */
+export async function requestEnvelope<T>(
+  method: Method,
+  path: string,
+  { path: places, query, body, headers }: RequestParams = {},
+  signal?: AbortSignal,
+): Promise<Envelope<T>> {
   const { data, error, response } = await send(method.toLowerCase() as Lowercase<Method>, path, {
     params: { path: places, query },
     body,
@@ -45,7 +61,7 @@ export async function requestData<T>(
     if (signal?.aborted) throw cause;
     throw unreachable();
   });
-  if (response.ok && isEnvelope(data)) return data.data as T;
+  if (response.ok && isEnvelope<T>(data)) return data;
   if (response.ok) throw new ApiError({ status: response.status, code: 'bad_response', message: notOurs });
   const failure = errorOfResponse(response, error);
   if (response.status === 401 && path !== '/api/v1/session') whenRejected();
@@ -59,6 +75,6 @@ function signalOf(signal: AbortSignal | undefined): AbortSignal {
   return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 }
 
-function isEnvelope(value: unknown): value is { data: unknown } {
+function isEnvelope<T>(value: unknown): value is Envelope<T> {
   return typeof value === 'object' && value !== null && 'data' in value;
 }

@@ -1,7 +1,7 @@
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import type { ApiError } from './api-error.ts';
 import type { Data, GetParams, PathWith } from './api-types.ts';
-import { type RequestParams, requestData } from './request.ts';
+import { type Envelope, type RequestParams, requestData, requestEnvelope } from './request.ts';
 
 export interface GetOptions {
   /** False = no request yet. */
@@ -53,6 +53,15 @@ export function fetchGet<P extends PathWith<'get'>>(
   signal?: AbortSignal,
 ): Promise<Data<P>> {
   return requestData<Data<P>>('GET', path, params as RequestParams, signal);
+}
+
+/** The same with the server's warnings about it. */
+export function fetchEnvelope<P extends PathWith<'get'>>(
+  path: P,
+  params: GetParams<P>,
+  signal?: AbortSignal,
+): Promise<Envelope<Data<P>>> {
+  return requestEnvelope<Data<P>>('GET', path, params as RequestParams, signal);
 }
 
 /** Key of a GET in the cache: path first, so that all requests of a path can be invalidated. */

@@ -10,10 +10,13 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped, metaOf } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
+/** In the document only: a token of a later version may have others, and it is listed all the same. */
+const scopeSchema = Type.Unsafe<string>({ type: 'string', enum: [...tokenScopes], title: 'Scope' });
+
 const tokenMembers = {
   token_id: Type.String(),
   name: Type.String(),
-  scopes: Type.Array(Type.String()),
+  scopes: Type.Array(scopeSchema),
   tenant: nullableText,
   created_at: Type.String({ format: 'date-time' }),
   expires_at: nullableText,

@@ -39,7 +39,14 @@ export function Login() {
         )}
         <Field
           label="Token"
-          hint="Create one on the server: portolan server token create --name me --scopes admin"
+          hint={
+            <>
+              Create one on the server:
+              <code className="mono block pt-1 text-text-2">
+                portolan server token create --name me --scopes admin
+              </code>
+            </>
+          }
           error={failure}
         >
           <TextInput
@@ -65,6 +72,6 @@ export function Login() {
 
 function wordsOf(error: unknown): string {
   if (error instanceof ApiError && error.status === 401)
-    return `${error.message} Check for missing characters.`;
+    return 'No valid token. Check for missing characters.';
   return error instanceof Error ? error.message : String(error);
 }

@@ -136,7 +136,7 @@ function Foot({ onHelp }: { onHelp: () => void }) {
           {state === 'open' ? 'No token needed' : name}
         </span>
         {state === 'signed-in' && (
-          <button type="button" className="ml-auto underline" onClick={() => signOut()}>
+          <button type="button" className="ml-auto flex-none underline" onClick={() => signOut()}>
             Sign out
           </button>
         )}

@@ -2,8 +2,10 @@ import type { ReactNode } from 'react';
 import { Button } from '../../components/controls/button.tsx';
 import { Select } from '../../components/controls/select.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
+import { Note } from '../../components/layout/note.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
+import { TargetText } from '../../components/text/target-text.tsx';
 import { count } from '../../format/numbers.ts';
 import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
 import { eventOptions, outcomeOptions, periodOptions, useAuditFilter } from './audit-filter.ts';
@@ -28,6 +30,7 @@ export default function AuditPage(): ReactNode {
       <Boundary got={got} what="The audit log" doing="read the audit log" rows={12}>
         {(data) => (
           <>
+            <Warnings texts={data.warnings} />
             <AuditTable records={data.records} isFiltered={filter.isActive} />
             {data.hasMore ? (
               <div className="flex items-center gap-3 pt-3">
@@ -44,6 +47,24 @@ export default function AuditPage(): ReactNode {
         )}
       </Boundary>
     </>
+  );
+}
+
+/** What the server says about the log itself: lines that cannot be read, a chain of hashes that is broken. */
+function Warnings({ texts }: { texts: readonly string[] }): ReactNode {
+  if (texts.length === 0) return null;
+  return (
+    <div className="pb-3">
+      <Note tone="warning" title="This log may be incomplete or changed">
+        <ul>
+          {texts.map((text) => (
+            <li key={text}>
+              <TargetText text={text} wrap />
+            </li>
+          ))}
+        </ul>
+      </Note>
+    </div>
   );
 }
 
@@ -66,8 +87,8 @@ function Filters(): ReactNode {
       <div className="max-tablet:col-span-2 tablet:w-36">
         <Select label="Period" value={since} onChange={setSince} options={periodOptions} />
       </div>
-      <TextFilter name="actor" label="Actor" placeholder="Id, name or type of an actor" />
-      <TextFilter name="resource" label="Resource" placeholder="Resource, scan:…" />
+      <TextFilter name="actor" label="Actor" placeholder="Name or id of a token" />
+      <TextFilter name="resource" label="Resource" placeholder="What: scan, job:…" />
       {isActive ? (
         <Button
           variant="ghost"

@@ -1,25 +1,18 @@
 import type { ReactNode } from 'react';
-import type { Data } from '../../api/api-types.ts';
 import { useGet } from '../../api/use-get.ts';
-import { Drawer } from '../../components/controls/drawer.tsx';
-import { KeyValues } from '../../components/layout/key-values.tsx';
-import { Note } from '../../components/layout/note.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
-import { StateMark } from '../../components/marks/state-mark.tsx';
-import { Tag } from '../../components/marks/tag.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
 import { Empty } from '../../components/states/empty.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import type { Column } from '../../components/table/table-props.ts';
-import { CopyButton } from '../../components/text/copy-button.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { absent } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
 import { useSearchParam } from '../../url/use-search-param.ts';
-import { signatureWords } from './signature-words.ts';
-
-type PluginRow = Data<'/api/v1/plugins'>['plugins'][number];
+import { PluginDrawer } from './plugin-drawer.tsx';
+import { PluginState } from './plugin-state.tsx';
+import { kindWord, type PluginRow, reasonOf, signatureWords } from './plugin-words.ts';
 
 /** Plugins of this server: which are loaded, who signed them, and why one is not. */
 export default function PluginsPage(): ReactNode {
@@ -34,7 +27,8 @@ export default function PluginsPage(): ReactNode {
   );
 }
 
-function summary(plugins: readonly PluginRow[]): string {
+function summary(plugins: readonly PluginRow[]): string | undefined {
+  if (plugins.length === 0) return undefined;
   const loaded = plugins.filter((plugin) => plugin.loaded).length;
   const failed = plugins.filter(({ error }) => error !== null).length;
   const all = `${plural(plugins.length, 'plugin')}, ${loaded} loaded`;
@@ -49,6 +43,7 @@ function Plugins({ plugins }: { plugins: readonly PluginRow[] }): ReactNode {
     const next = plugins[at];
     setOpen(next === undefined ? null : keyOf(next), { replace: true });
   };
+  if (plugins.length === 0) return <NoPlugins />;
   return (
     <>
       <DataTable
@@ -60,18 +55,7 @@ function Plugins({ plugins }: { plugins: readonly PluginRow[] }): ReactNode {
         onOpen={(row) => setOpen(keyOf(row))}
         openKey={open}
         phoneRow={phoneRow}
-        empty={
-          <Empty
-            icon="plugin"
-            title="No plugins"
-            text={
-              <>
-                A plugin adds modules to graphs. Install one on the machine of the server:{' '}
-                <Mono>portolan plugin install FILE</Mono>
-              </>
-            }
-          />
-        }
+        empty={null}
       />
       {plugin !== undefined && (
         <PluginDrawer
@@ -86,18 +70,26 @@ function Plugins({ plugins }: { plugins: readonly PluginRow[] }): ReactNode {
   );
 }
 
+function NoPlugins(): ReactNode {
+  return (
+    <Empty
+      icon="plugin"
+      title="No plugins"
+      text={
+        <>
+          A plugin adds checks that Portolan does not have. Install one on the machine of the server, then
+          reload it:
+          <code className="mono block pt-1">portolan plugin install FILE</code>
+          <code className="mono block">portolan server reload</code>
+        </>
+      }
+    />
+  );
+}
+
 /** Two versions of one plugin may be there. */
 function keyOf({ name, version, path }: PluginRow): string {
   return [name, version, path].filter((part) => part !== null).join(' ');
-}
-
-function PluginState({ plugin: { loaded, error } }: { plugin: PluginRow }): ReactNode {
-  if (error !== null) return <StateMark state="failed" word="Not loaded" />;
-  return loaded ? (
-    <StateMark state="completed" word="Loaded" />
-  ) : (
-    <StateMark state="skipped" word="Not loaded" />
-  );
 }
 
 const columns: readonly Column<PluginRow>[] = [
@@ -121,10 +113,10 @@ const columns: readonly Column<PluginRow>[] = [
     priority: 2,
     cell: ({ version }) => (version === null ? absent : <Mono>{version}</Mono>),
   },
-  { id: 'kind', head: 'Kind', width: 80, priority: 3, cell: ({ kind }) => kind ?? absent },
+  { id: 'kind', head: 'Kind', width: 104, priority: 3, cell: ({ kind }) => kindWord(kind) },
   {
     id: 'signature',
-    head: 'Signed by',
+    head: 'Signature',
     width: 150,
     grow: 1,
     priority: 1,
@@ -136,7 +128,7 @@ const columns: readonly Column<PluginRow>[] = [
     width: 160,
     grow: 2,
     priority: 4,
-    cell: ({ error }) => (error === null ? absent : <TargetText text={error} />),
+    cell: (plugin) => (plugin.error === null ? absent : <TargetText text={reasonOf(plugin)} />),
   },
 ];
 
@@ -150,60 +142,8 @@ function phoneRow(plugin: PluginRow): ReactNode {
         <PluginState plugin={plugin} />
       </div>
       <div className="truncate text-size-12">
-        {plugin.error === null ? signatureWords(plugin.signature) : <TargetText text={plugin.error} />}
+        {plugin.error === null ? signatureWords(plugin.signature) : <TargetText text={reasonOf(plugin)} />}
       </div>
     </>
-  );
-}
-
-interface DrawerProps {
-  plugin: PluginRow;
-  position: string;
-  onClose(): void;
-  onNext: (() => void) | undefined;
-  onPrevious: (() => void) | undefined;
-}
-
-function PluginDrawer({ plugin, ...drawer }: DrawerProps): ReactNode {
-  const { name, kind, version, path, sha256, signature, error } = plugin;
-  return (
-    <Drawer
-      title={<TargetText text={name} />}
-      eyebrow="Plugin"
-      marks={
-        <>
-          {kind !== null && <Tag>{kind}</Tag>}
-          <PluginState plugin={plugin} />
-        </>
-      }
-      {...drawer}
-    >
-      {error !== null && (
-        <div className="pb-4">
-          <Note tone="problem" title="This plugin is not loaded">
-            <TargetText text={error} wrap />
-          </Note>
-        </div>
-      )}
-      <KeyValues
-        form="column"
-        rows={[
-          { label: 'Version', value: version === null ? absent : <Mono>{version}</Mono> },
-          { label: 'Signature', value: signatureWords(signature) },
-          { label: 'Fingerprint', value: copyable(signature.fingerprint, 'Copy fingerprint') },
-          { label: 'File', value: copyable(path, 'Copy path') },
-          { label: 'SHA-256', value: copyable(sha256, 'Copy SHA-256') },
-        ]}
-      />
-    </Drawer>
-  );
-}
-
-function copyable(text: string | null, label: string): ReactNode {
-  if (text === null) return absent;
-  return (
-    <span className="[overflow-wrap:anywhere]">
-      <TargetText text={text} mono wrap /> <CopyButton text={text} label={label} />
-    </span>
   );
 }

@@ -13,24 +13,9 @@ import { Note } from '../../components/layout/note.tsx';
 import { CopyButton } from '../../components/text/copy-button.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { useSession } from '../../session/session.ts';
+import { tokenScopes } from './token-scopes.ts';
 
 type Created = Data<'/api/v1/tokens', 'post'>;
-
-/** What each scope allows. */
-const scopes: readonly (readonly [string, string])[] = [
-  ['scan:read', 'see scans and results'],
-  ['scan:write', 'plan, change and delete scans'],
-  ['scan:execute', 'start scans'],
-  ['workspace:read', 'export and read the workspace'],
-  ['workspace:write', 'import, clean and repair the workspace'],
-  ['job:read', 'see jobs'],
-  ['job:write', 'create and change jobs'],
-  ['plugin:read', 'see plugins'],
-  ['plugin:write', 'install and remove plugins'],
-  ['metrics:read', 'see metrics, workers and alerts'],
-  ['audit:read', 'read the audit log'],
-  ['admin', 'everything, also tokens and configuration'],
-];
 
 const lifetimes = [
   { value: '1d', label: '1 day' },
@@ -87,7 +72,7 @@ function TokenForm({ onCreated, onClose }: TokenFormProps): ReactNode {
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             form={form}
@@ -111,8 +96,8 @@ function TokenForm({ onCreated, onClose }: TokenFormProps): ReactNode {
         </Field>
         <fieldset className="min-w-0">
           <legend className="pb-1.5 font-medium text-size-12">Scopes</legend>
-          <div className="grid gap-x-4 gap-y-1.5 tablet:grid-cols-2">
-            {scopes.map(([scope, words]) => (
+          <div className="grid gap-x-4 gap-y-1.5 tablet:grid-flow-col tablet:grid-cols-2 tablet:grid-rows-6">
+            {tokenScopes.map(([scope, words]) => (
               <Checkbox
                 key={scope}
                 label={scope}
