@@ -189,10 +189,10 @@ async function addRows(
   const readRow = source.read.bind(source);
   for await (const rows of source.rows(index.lastRow)) {
     index.database.exec('BEGIN');
-    for (const [at, { row, place, number }] of rows.entries()) {
+    for (const { row, place, number } of rows) {
       index.add(row, place, readRow);
       index.lastRow = number;
-      if (at % rowsPerSlice === rowsPerSlice - 1) await setImmediate();
+      if (number % rowsPerSlice === 0) await setImmediate();
     }
     index.database.exec('COMMIT');
     onRows(index.lastRow);

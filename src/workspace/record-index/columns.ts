@@ -1,3 +1,5 @@
+import { IdTable } from './id-table.ts';
+
 /** Values of one kind, by number of their member; they grow, and take as few bytes each as they can. */
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -36,22 +38,45 @@ function bytesOf(values: Values, length: number): Bytes {
   return new Uint8Array(values.buffer, values.byteOffset, length * values.BYTES_PER_ELEMENT);
 }
 
+/** The first values in memory of their own, unless little of it is unused. */
+function exact(values: Values, length: number): Values {
+  return values.length > length * 1.01 + 1024 ? (values.slice(0, length) as Values) : values;
+}
+
 /** Growth keeps copying linear and the unused rest small. */
 function grownLength(length: number): number {
   return Math.max(1024, Math.ceil(length * 1.25));
 }
 
-/** Numbers of a fixed size; absent ones are 0, or in `f64` NaN where the caller says so. */
+/** Kinds of whole numbers, and one more than the highest of each. */
+const wholeKinds = [
+  ['u8', 2 ** 8],
+  ['u16', 2 ** 16],
+  ['u32', 2 ** 32],
+] as const;
+
+/** The narrowest kind of a whole number from 0; the widest for what is none. */
+function kindFor(value: number): ColumnKind {
+  if (!Number.isInteger(value) || value < 0) return 'f64';
+  return wholeKinds.find(([, end]) => value < end)?.[0] ?? 'f64';
+}
+
+/** `whole`: numbers from 0, as wide as the highest of them needs. */
+export type NumberKind = 'whole' | 'f32' | 'f64';
+
+/** Numbers; absent ones are 0, or in `f32` and `f64` NaN where the caller says so. */
 export class NumberColumn {
-  readonly kind: ColumnKind;
+  readonly #isWhole: boolean;
+  #kind: ColumnKind;
   #values: Values;
 
-  constructor(kind: ColumnKind) {
-    this.kind = kind;
-    this.#values = made(kind, 0);
+  constructor(kind: NumberKind) {
+    this.#isWhole = kind === 'whole';
+    this.#kind = kind === 'whole' ? 'u8' : kind;
+    this.#values = made(this.#kind, 0);
   }
 
-  /** Longer than the column; read only. */
+  /** Longer than the column; read only. Another array after the next `set`. */
   get values(): Values {
     return this.#values;
   }
@@ -63,23 +88,36 @@ export class NumberColumn {
   set(index: number, value: number): void {
     if (index >= this.#values.length) this.reserve(grownLength(index + 1));
     this.#values[index] = value;
+    if (!this.#isWhole || this.#kind === 'f64' || this.#values[index] === value) return;
+    this.#convert(kindFor(value), this.#values.length);
+    this.#values[index] = value;
   }
 
   /** Makes room for so many values. */
   reserve(length: number): void {
-    if (length <= this.#values.length) return;
-    const larger = made(this.kind, length);
+    if (length > this.#values.length) this.#convert(this.#kind, length);
+  }
+
+  #convert(kind: ColumnKind, length: number): void {
+    const larger = made(kind, length);
     larger.set(this.#values as never);
+    this.#kind = kind;
     this.#values = larger;
   }
 
   store(length: number): StoredColumn {
     this.reserve(length);
-    return { kind: this.kind, bytes: bytesOf(this.#values, length), dictionary: null };
+    return { kind: this.#kind, bytes: bytesOf(this.#values, length), dictionary: null };
   }
 
-  restore({ bytes }: StoredColumn): void {
-    this.#values = restored(this.kind, bytes);
+  restore({ kind, bytes }: StoredColumn): void {
+    this.#kind = kind;
+    this.#values = restored(kind, bytes);
+  }
+
+  /** No value will be set any more. */
+  seal(length: number): void {
+    this.#values = exact(this.#values, length);
   }
 }
 
@@ -94,12 +132,14 @@ export class TextColumn {
   #kind: 'u8' | 'u16' | 'u32' = 'u8';
   #values: Values = made('u8', 0);
   /** Numbers of the pool by code; code 0 is an absent text. Null: the values are numbers of the pool. */
-  #dictionary: number[] | null = [0];
-  #codes: Map<number, number> | null = new Map([[0, 0]]);
+  #dictionary: Uint32Array<ArrayBuffer> | null = new Uint32Array(firstCodes);
+  #size = 1;
+  /** Codes by number of the pool; null while nothing is set. */
+  #codes: IdTable | null = null;
 
   /** Numbers of the pool by code, or null. */
-  get dictionary(): readonly number[] | null {
-    return this.#dictionary;
+  get dictionary(): Uint32Array | null {
+    return this.#dictionary?.subarray(0, this.#size) ?? null;
   }
 
   /** Codes, or numbers of the pool without a dictionary; longer than the column; read only. */
@@ -125,22 +165,33 @@ export class TextColumn {
   }
 
   #codeOf(id: number): number {
-    if (this.#dictionary === null || this.#codes === null) return id;
+    if (this.#dictionary === null || id === 0) return id;
+    this.#codes ??= this.#codesOf(this.#dictionary);
     const known = this.#codes.get(id);
     if (known !== undefined) return known;
-    if (this.#dictionary.length === maxCodes) {
-      this.#dropDictionary();
+    if (this.#size === maxCodes) {
+      this.#dropDictionary(this.#dictionary);
       return id;
     }
-    const code = this.#dictionary.length;
-    this.#dictionary.push(id);
+    const code = this.#size++;
+    if (code === this.#dictionary.length) {
+      const larger = new Uint32Array(code * 2);
+      larger.set(this.#dictionary);
+      this.#dictionary = larger;
+    }
+    this.#dictionary[code] = id;
     this.#codes.set(id, code);
     if (code === 256) this.#convert('u16', this.#values.length);
     return code;
   }
 
-  #dropDictionary(): void {
-    const dictionary = this.#dictionary ?? [];
+  #codesOf(dictionary: Uint32Array): IdTable {
+    const codes = new IdTable(firstCodes);
+    for (let code = 0; code < this.#size; code++) codes.set(dictionary[code] as number, code);
+    return codes;
+  }
+
+  #dropDictionary(dictionary: Uint32Array): void {
     this.#convert('u32', this.#values.length);
     const values = this.#values;
     for (let index = 0; index < values.length; index++) values[index] = dictionary[values[index] ?? 0] ?? 0;
@@ -157,18 +208,29 @@ export class TextColumn {
 
   store(length: number): StoredColumn {
     this.reserve(length);
-    const dictionary = this.#dictionary && Uint32Array.from(this.#dictionary);
+    const { dictionary } = this;
     return {
       kind: this.#kind,
       bytes: bytesOf(this.#values, length),
-      dictionary: dictionary && bytesOf(dictionary, dictionary.length),
+      dictionary: dictionary && bytesOf(dictionary as Uint32Array<ArrayBuffer>, dictionary.length),
     };
   }
 
   restore({ kind, bytes, dictionary }: StoredColumn): void {
     this.#kind = kind as 'u8' | 'u16' | 'u32';
     this.#values = restored(kind, bytes);
-    this.#dictionary = dictionary && [...(restored('u32', dictionary) as Uint32Array)];
-    this.#codes = this.#dictionary && new Map(this.#dictionary.map((id, code) => [id, code]));
+    this.#dictionary = dictionary && (restored('u32', dictionary) as Uint32Array<ArrayBuffer>);
+    this.#size = this.#dictionary?.length ?? 0;
+    this.#codes = null;
+  }
+
+  /** No value will be set any more. */
+  seal(length: number): void {
+    this.#values = exact(this.#values, length);
+    this.#dictionary = this.#dictionary?.slice(0, this.#size) ?? null;
+    this.#codes = null;
   }
 }
+
+/** Room for codes at first. */
+const firstCodes = 16;

@@ -6,6 +6,7 @@ import type { Query, QueryCondition, QueryText, QueryValue } from '../../domain/
 import { queryFields } from '../../domain/query/query-fields.ts';
 import type { TextColumn } from './columns.ts';
 import { listOfText, type RecordIndex, versionSchemes } from './record-index.ts';
+import type { TimeColumn } from './time-column.ts';
 import {
   complement,
   intersect,
@@ -282,9 +283,9 @@ class Evaluation {
   #seen(condition: QueryCondition): TupleSet {
     const { hosts, ports, findings, others } = this.#index;
     return {
-      findings: timeMarks(condition, findings.numbers.seen.values, findings.count),
-      ports: timeMarks(condition, ports.numbers.seen.values, ports.count),
-      hosts: timeMarks(condition, hosts.numbers.seen.values, hosts.count),
+      findings: timeMarks(condition, findings.seen, findings.count),
+      ports: timeMarks(condition, ports.seen, ports.count),
+      hosts: timeMarks(condition, hosts.seen, hosts.count),
       others: new Uint8Array(others.count),
     };
   }
@@ -366,7 +367,7 @@ function numberMarks(
 
 function timeMarks(
   { operator, values: wanted }: QueryCondition,
-  values: ArrayLike<number>,
+  times: TimeColumn,
   count: number,
 ): Uint8Array {
   const marks = new Uint8Array(count);
@@ -378,7 +379,7 @@ function timeMarks(
         : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
     const absent = value.kind === 'none';
     for (let at = 0; at < count; at++) {
-      const seen = values[at] as number;
+      const seen = times.get(at);
       if (value.kind === 'time' ? isInOrder(seen, operator, first, last) : Number.isNaN(seen) === absent)
         marks[at] = 1;
     }

@@ -3,9 +3,15 @@ const fullAt = 0.7;
 
 /** A map of whole numbers (below 2^53) to numbers: 12 bytes per place instead of the 50 of a Map. */
 export class IdTable {
-  #keys = new Float64Array(1024).fill(-1);
-  #values = new Uint32Array(1024);
+  #keys: Float64Array;
+  #values: Uint32Array;
   #size = 0;
+
+  /** @param places at first, a power of two */
+  constructor(places = 1024) {
+    this.#keys = new Float64Array(places).fill(-1);
+    this.#values = new Uint32Array(places);
+  }
 
   get(key: number): number | undefined {
     const at = this.#placeOf(key);

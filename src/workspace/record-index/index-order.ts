@@ -80,12 +80,19 @@ export class IndexOrder {
     return bare;
   }
 
-  /** Ranks by a name; computed once. */
+  /** Ranks by a name; the last used ones are remembered. */
   ranks(name: string, compute: () => Ranks): Ranks {
     const known = this.#ranks.get(name);
-    if (known) return known;
-    const ranks = compute();
+    const ranks = known ?? compute();
+    this.#ranks.delete(name);
     this.#ranks.set(name, ranks);
+    let bytes = 0;
+    for (const each of this.#ranks.values()) bytes += each.ranks.byteLength;
+    for (const [oldest, each] of this.#ranks) {
+      if (bytes <= maxRankBytes || oldest === name) break;
+      this.#ranks.delete(oldest);
+      bytes -= each.ranks.byteLength;
+    }
     return ranks;
   }
 
@@ -93,7 +100,7 @@ export class IndexOrder {
   get hostRanks(): Ranks {
     return this.ranks('host address', () => {
       const { hosts } = this.#index;
-      const order = Uint32Array.from({ length: hosts.count }, (_, number) => number);
+      const order = inArrival(hosts.count);
       // A finished record has its hosts in this order.
       if (this.#index.isGrowing) order.sort((a, b) => compareHosts(this.#index, a, b));
       const ranks = new Uint32Array(hosts.count);
@@ -118,10 +125,7 @@ export class IndexOrder {
   numberRanks(name: string, numbers: () => ArrayLike<number>, count: number): Ranks {
     return this.ranks(name, () => {
       const values = numbers();
-      const sorted = Float64Array.from({ length: count }, (_, number) => values[number] as number)
-        .filter((value) => !Number.isNaN(value))
-        .sort();
-      const distinct = sorted.filter((value, at) => at === 0 || value !== sorted[at - 1]);
+      const distinct = distinctNumbers(values, count);
       const ranks = new Uint32Array(count);
       for (let number = 0; number < count; number++) {
         const value = values[number] as number;
@@ -181,7 +185,7 @@ export class IndexOrder {
   recordOrder(table: 'host' | 'port' | 'finding'): Uint32Array {
     const { hosts, ports, findings, isGrowing } = this.#index;
     const { count } = { host: hosts, port: ports, finding: findings }[table];
-    const arrival = Uint32Array.from({ length: count }, (_, number) => number);
+    const arrival = inArrival(count);
     if (!isGrowing) return arrival;
     return this.order(`record ${table}`, () => {
       const { hostRanks } = this;
@@ -225,6 +229,23 @@ export class IndexOrder {
 
 /** Orders that are remembered: 4 bytes per member each. */
 const maxOrders = 3;
+/** Ranks that are remembered, bytes; the newest ones always are. */
+const maxRankBytes = 8 * 1024 * 1024;
+
+/** All members as they came. */
+function inArrival(count: number): Uint32Array {
+  const order = new Uint32Array(count);
+  for (let number = 0; number < count; number++) order[number] = number;
+  return order;
+}
+
+/** Ascending, without NaN. Few are different, as scores and counts are. */
+function distinctNumbers(values: ArrayLike<number>, count: number): Float64Array {
+  const found = new Set<number>();
+  for (let number = 0; number < count; number++) found.add(values[number] as number);
+  found.delete(Number.NaN);
+  return Float64Array.from(found).sort();
+}
 
 /** Stable counting sort of members by their ranks; absent values come last in both directions. */
 export function sortedBy(order: Uint32Array, { ranks, none }: Ranks, descending: boolean): Uint32Array {
@@ -268,9 +289,11 @@ function distinctOf(values: ArrayLike<number>, count: number): number[] {
   return [...seen];
 }
 
-function byId(ids: readonly number[], rankAt: Uint32Array): Uint32Array {
-  const ranks = new Uint32Array(ids.reduce((most, id) => Math.max(most, id), 0) + 1);
-  for (const [at, id] of ids.entries()) ranks[id] = rankAt[at] as number;
+function byId(ids: ArrayLike<number>, rankAt: Uint32Array): Uint32Array {
+  let most = 0;
+  for (let at = 0; at < ids.length; at++) most = Math.max(most, ids[at] as number);
+  const ranks = new Uint32Array(most + 1);
+  for (let at = 0; at < ids.length; at++) ranks[ids[at] as number] = rankAt[at] as number;
   return ranks;
 }
 

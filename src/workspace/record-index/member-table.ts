@@ -1,25 +1,50 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type ColumnKind, NumberColumn, type StoredColumn, TextColumn } from './columns.ts';
+import type { RowPlace } from '../record/scan-record.ts';
+import { type ColumnKind, NumberColumn, type NumberKind, type StoredColumn, TextColumn } from './columns.ts';
+import { TimeColumn } from './time-column.ts';
 
 /** Members of one kind (hosts, ports, findings, other rows) as columns, numbered from 0 in order of arrival. */
 export class MemberTable<N extends string, T extends string> {
   readonly numbers: Readonly<Record<N, NumberColumn>>;
   /** Numbers of the pool. */
   readonly texts: Readonly<Record<T, TextColumn>>;
+  /** When they were seen. */
+  readonly seen = new TimeColumn();
   readonly name: string;
   count = 0;
+  /** Place of the newest row: the page of the text, and the byte in it. */
+  readonly #page = new NumberColumn('whole');
+  readonly #offset = new NumberColumn('whole');
+  readonly #length = new NumberColumn('whole');
 
-  constructor(name: string, numbers: Record<N, ColumnKind>, texts: readonly T[]) {
+  constructor(name: string, numbers: Record<N, NumberKind>, texts: readonly T[]) {
     this.name = name;
     this.numbers = Object.fromEntries(
-      Object.entries<ColumnKind>(numbers).map(([column, kind]) => [column, new NumberColumn(kind)]),
+      Object.entries<NumberKind>(numbers).map(([column, kind]) => [column, new NumberColumn(kind)]),
     ) as Record<N, NumberColumn>;
     this.texts = Object.fromEntries(texts.map((text) => [text, new TextColumn()])) as Record<T, TextColumn>;
   }
 
-  *#columns(): Generator<[name: string, NumberColumn | TextColumn]> {
+  *#columns(): Generator<[name: string, NumberColumn | TextColumn | TimeColumn]> {
     yield* Object.entries<NumberColumn>(this.numbers);
     yield* Object.entries<TextColumn>(this.texts);
+    yield* Object.entries({ seen: this.seen, page: this.#page, offset: this.#offset, length: this.#length });
+  }
+
+  placeOf(member: number): RowPlace {
+    const offset = this.#page.get(member) * pageBytes + this.#offset.get(member);
+    return { offset, length: this.#length.get(member) };
+  }
+
+  setPlace(member: number, { offset, length }: RowPlace): void {
+    this.#page.set(member, Math.floor(offset / pageBytes));
+    this.#offset.set(member, offset % pageBytes);
+    this.#length.set(member, length);
+  }
+
+  /** No member will be added or changed any more: what only that needs is dropped. */
+  seal(): void {
+    for (const [, column] of this.#columns()) column.seal(this.count);
   }
 
   /** Makes room for so many members. */
@@ -54,6 +79,9 @@ export class MemberTable<N extends string, T extends string> {
   }
 }
 
+/** Of the text of a record: an offset within a page has 32 bits. */
+const pageBytes = 2 ** 32;
+
 const bytesPer: Record<ColumnKind, number> = { u8: 1, u16: 2, u32: 4, f32: 4, f64: 8 };
 
 export const columnSchema = `
@@ -66,36 +94,32 @@ export const columnSchema = `
 
 /** How the ports of a host were found, by protocol. */
 const portCounts = {
-  tcpOpen: 'u32',
-  tcpClosed: 'u32',
-  tcpFiltered: 'u32',
-  tcpNotTried: 'u32',
-  udpOpen: 'u32',
-  udpClosed: 'u32',
-  udpFiltered: 'u32',
-  udpNotTried: 'u32',
+  tcpOpen: 'whole',
+  tcpClosed: 'whole',
+  tcpFiltered: 'whole',
+  tcpNotTried: 'whole',
+  udpOpen: 'whole',
+  udpClosed: 'whole',
+  udpFiltered: 'whole',
+  udpNotTried: 'whole',
 } as const;
-
-const place = { offset: 'f64', length: 'u32' } as const;
 
 export function hostTable() {
   return new MemberTable(
     'host',
-    // `present`: it has a row of its own. `latency`: NaN = unknown. `seen`: milliseconds since 1970, NaN = unknown.
+    // `present`: it has a row of its own. `latency`: NaN = unknown.
     // `family`: 4, 6, or 9 for what is no address; its 32 or 128 bits are the words.
     {
-      present: 'u8',
+      present: 'whole',
       latency: 'f64',
-      openPorts: 'u32',
-      allOpen: 'u8',
-      seen: 'f64',
-      family: 'u8',
-      word0: 'u32',
-      word1: 'u32',
-      word2: 'u32',
-      word3: 'u32',
+      openPorts: 'whole',
+      allOpen: 'whole',
+      family: 'whole',
+      word0: 'whole',
+      word1: 'whole',
+      word2: 'whole',
+      word3: 'whole',
       ...portCounts,
-      ...place,
     },
     ['host', 'name', 'os', 'device', 'mac'],
   );
@@ -107,14 +131,12 @@ export function portTable() {
     // `protocol`: 0 = TCP, 1 = UDP. A port without `present` is known from a finding only. `scheme`: of its version.
     // `unfinished`: it was not read to its end.
     {
-      host: 'u32',
-      port: 'u16',
-      protocol: 'u8',
-      present: 'u8',
-      scheme: 'u8',
-      unfinished: 'u8',
-      seen: 'f64',
-      ...place,
+      host: 'whole',
+      port: 'whole',
+      protocol: 'whole',
+      present: 'whole',
+      scheme: 'whole',
+      unfinished: 'whole',
     },
     [
       'state',
@@ -137,15 +159,13 @@ export function findingTable() {
     'finding',
     // `port`: number of the port + 1, 0 = none. `severity` and `class`: place in their lists. Scores: NaN = unknown.
     {
-      host: 'u32',
-      port: 'u32',
-      severity: 'u8',
-      class: 'u8',
-      kev: 'u8',
+      host: 'whole',
+      port: 'whole',
+      severity: 'whole',
+      class: 'whole',
+      kev: 'whole',
       cvss: 'f32',
       epss: 'f32',
-      seen: 'f64',
-      ...place,
     },
     ['id', 'finding', 'action', 'plugin', 'detected', 'variant'],
   );
@@ -153,7 +173,7 @@ export function findingTable() {
 
 /** Compliance results, values of plugins and errors: tuples of their own, each a JSON text of what queries look at. */
 export function otherTable() {
-  return new MemberTable('other', { kind: 'u8', ...place }, ['fields']);
+  return new MemberTable('other', { kind: 'whole' }, ['fields']);
 }
 
 /** Types of other rows, as their numbers in the column `kind`, in record order. */

@@ -4,11 +4,11 @@ import { NumberColumn } from './columns.ts';
 /** Places of rows that newer ones complete: a list per member, in columns. */
 export class OlderRows {
   /** By member: number of its newest entry + 1. */
-  readonly #heads = new NumberColumn('u32');
-  readonly #offset = new NumberColumn('f64');
-  readonly #length = new NumberColumn('u32');
+  readonly #heads = new NumberColumn('whole');
+  readonly #offset = new NumberColumn('whole');
+  readonly #length = new NumberColumn('whole');
   /** Number of the entry before + 1. */
-  readonly #before = new NumberColumn('u32');
+  readonly #before = new NumberColumn('whole');
   #count = 0;
 
   push(member: number, { offset, length }: RowPlace): void {

@@ -36,10 +36,10 @@ import { variantText } from './variant.ts';
 export { versionSchemes };
 
 /** Any change of what is stored: an index of another version is built anew. */
-export const indexVersion = 1;
+export const indexVersion = 2;
 
 /** Memory of SQLite for pages of the file, KiB. */
-const cacheKiB = 8192;
+const cacheKiB = 2048;
 
 const schema = `
   CREATE TABLE meta (version INTEGER NOT NULL, identity TEXT NOT NULL);
@@ -150,6 +150,7 @@ export class RecordIndex {
       .prepare('INSERT INTO meta (version, identity) VALUES (?, ?)')
       .run(indexVersion, this.identity);
     this.database.exec('COMMIT');
+    for (const table of this.#tables) table.seal();
     this.#database.close();
     renameSync(draft, file);
     // With the usual journal: its texts are still added to the trigrams.
@@ -187,7 +188,7 @@ export class RecordIndex {
     numbers.latency.set(number, latency_ms ?? Number.NaN);
     numbers.openPorts.set(number, port_counts?.open ?? 0);
     numbers.allOpen.set(number, all_ports_open === true ? 1 : 0);
-    numbers.seen.set(number, timeOf(values.seen));
+    this.hosts.seen.set(number, timeOf(values.seen));
     this.#setPortCounts(number, merged);
     texts.name.set(number, this.pool.intern(listText(values.name)));
     texts.os.set(number, this.pool.intern(values.os));
@@ -209,7 +210,7 @@ export class RecordIndex {
       hosts.texts.host.set(number, id);
       this.#setAddress(number, address);
       hosts.numbers.latency.set(number, Number.NaN);
-      hosts.numbers.seen.set(number, Number.NaN);
+      hosts.seen.set(number, Number.NaN);
     }
     this.#lastHost = { name: address, number };
     return number;
@@ -244,7 +245,7 @@ export class RecordIndex {
     numbers.present.set(number, 1);
     numbers.unfinished.set(number, isUnfinished(merged) ? 1 : 0);
     numbers.scheme.set(number, versionSchemes.indexOf(values.version_scheme));
-    numbers.seen.set(number, timeOf(values.seen));
+    this.ports.seen.set(number, timeOf(values.seen));
     for (const name of portTexts) texts[name].set(number, this.pool.intern(values[name]));
     for (const name of portLists) texts[name].set(number, this.pool.intern(listText(values[name])));
   }
@@ -264,9 +265,9 @@ export class RecordIndex {
       for (const column of Object.values(numbers)) column.set(number, 0);
       for (const column of Object.values(ports.texts)) column.set(number, 0);
       numbers.host.set(number, host);
-      numbers.port.set(number, port);
+      numbers.port.set(number, port & 0xffff);
       numbers.protocol.set(number, transport);
-      numbers.seen.set(number, Number.NaN);
+      ports.seen.set(number, Number.NaN);
     }
     this.#lastPort = number;
     return number;
@@ -294,7 +295,7 @@ export class RecordIndex {
     numbers.kev.set(number, values.kev ? 1 : 0);
     numbers.cvss.set(number, values.cvss ?? Number.NaN);
     numbers.epss.set(number, values.epss ?? Number.NaN);
-    numbers.seen.set(number, timeOf(values.seen));
+    findings.seen.set(number, timeOf(values.seen));
     for (const name of ['id', 'finding', 'detected'] as const)
       texts[name].set(number, pool.intern(values[name]));
     for (const name of ['action', 'plugin'] as const)
@@ -326,29 +327,22 @@ export class RecordIndex {
     readRow: ReadRow,
   ): R {
     this.revision += 1;
-    const { offset, length } = this.tableOf(table).numbers;
-    if (!isKnown) {
-      offset.set(number, place.offset);
-      length.set(number, place.length);
-      return row;
-    }
-    this.older[table].push(number, { offset: offset.get(number), length: length.get(number) });
-    offset.set(number, place.offset);
-    length.set(number, place.length);
+    const members = this.tableOf(table);
+    if (isKnown) this.older[table].push(number, members.placeOf(number));
+    members.setPlace(number, place);
+    if (!isKnown) return row;
     const rows = this.older[table].of(number).flatMap((older) => readRow(older) ?? []) as R[];
     return mergeRows([...rows, row]) ?? row;
   }
 
   /** The table of a kind of members. */
-  tableOf(table: Member['table']): MemberTable<'offset' | 'length', string> {
+  tableOf(table: Member['table']): MemberTable<string, string> {
     return { host: this.hosts, port: this.ports, finding: this.findings, other: this.others }[table];
   }
 
   /** Where the rows of a member are, oldest first. */
   placesOf({ table, number }: Member): RowPlace[] {
-    const { offset, length } = this.tableOf(table).numbers;
-    const newest = { offset: offset.get(number), length: length.get(number) };
-    return [...this.older[table].of(number), newest];
+    return [...this.older[table].of(number), this.tableOf(table).placeOf(number)];
   }
 }
 

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { IdTable } from './id-table.ts';
 
-/** Short texts remembered by their number. */
-const maxRemembered = 20_000;
+/** Short texts that occurred more than once, remembered by their number. */
+const maxRemembered = 10_000;
 const maxRememberedLength = 200;
 /** Texts compared per statement of a search: some 20 ms. */
 const textsPerStep = 50_000;
@@ -12,8 +13,7 @@ const trigramsPerStep = 2000;
 const maxTrigrams = 12;
 
 export const poolSchema = `
-  CREATE TABLE strings (id INTEGER PRIMARY KEY, digest INTEGER NOT NULL, text TEXT NOT NULL, folded TEXT);
-  CREATE INDEX strings_by_digest ON strings (digest);
+  CREATE TABLE strings (id INTEGER PRIMARY KEY, text TEXT NOT NULL, folded TEXT);
   CREATE VIRTUAL TABLE trigrams USING fts5(text, content='', detail='none', tokenize='trigram case_sensitive 1');
   CREATE TABLE trigram_state (indexed INTEGER NOT NULL);
   INSERT INTO trigram_state VALUES (0);
@@ -24,21 +24,24 @@ function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** The texts of a record, each once, with a number from 1. 0 stands for an absent one. */
+/**
+ * The texts of a record, each once, with a number from 1. 0 stands for an absent one. Texts can be added to a new pool,
+ * not to one that is opened again: what finds a text by its digest is in memory only.
+ */
 export class StringPool {
   readonly #database: DatabaseSync;
-  readonly #find: StatementSync;
   readonly #insert: StatementSync;
   readonly #one: StatementSync;
   readonly #matching: StatementSync;
   readonly #remembered = new Map<string, number>();
+  /** Numbers of the texts by their digest. */
+  readonly #byDigest = new IdTable();
   #size: number;
   #trigrams: number;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#find = database.prepare('SELECT id FROM strings WHERE digest = ? AND text = ?');
-    this.#insert = database.prepare('INSERT INTO strings (id, digest, text, folded) VALUES (?, ?, ?, ?)');
+    this.#insert = database.prepare('INSERT INTO strings (id, text, folded) VALUES (?, ?, ?)');
     this.#one = database.prepare('SELECT text FROM strings WHERE id = ?');
     this.#matching = database.prepare(
       `SELECT group_concat(id) AS ids FROM strings
@@ -61,25 +64,38 @@ export class StringPool {
   /** The number of a text, new if necessary; 0 for none. */
   intern(value: string | null | undefined): number {
     if (value === null || value === undefined || value === '') return 0;
-    const known = this.#remembered.get(value);
-    if (known !== undefined) return known;
+    const isShort = value.length <= maxRememberedLength;
+    const remembered = isShort ? this.#remembered.get(value) : undefined;
+    if (remembered !== undefined) return remembered;
     const text = storableText(value);
-    const id = this.#stored(text);
-    if (value.length <= maxRememberedLength) {
-      if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
-      this.#remembered.set(value, id);
-    }
-    return id;
+    const digest = digestOf(text);
+    const known = this.#numberOf(text, digest);
+    if (known === undefined) return this.#added(text, digest);
+    if (isShort) this.#remember(value, known);
+    return known;
   }
 
-  #stored(text: string): number {
-    const digest = digestOf(text);
-    const found = this.#find.get(digest, text);
-    if (found) return found['id'] as number;
+  #remember(value: string, id: number): void {
+    if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
+    this.#remembered.set(value, id);
+  }
+
+  /** Two texts with the same digest have different keys, the second one that of the digest behind it. */
+  #numberOf(text: string, digest: number): number | undefined {
+    for (let key = digest; ; key++) {
+      const id = this.#byDigest.get(key);
+      if (id === undefined || this.text(id) === text) return id;
+    }
+  }
+
+  #added(text: string, digest: number): number {
+    let key = digest;
+    while (this.#byDigest.get(key) !== undefined) key += 1;
+    const id = ++this.#size;
+    this.#byDigest.set(key, id);
     const folded = text.toLowerCase();
-    this.#size += 1;
-    this.#insert.run(this.#size, digest, text, folded === text ? null : folded);
-    return this.#size;
+    this.#insert.run(id, text, folded === text ? null : folded);
+    return id;
   }
 
   /** The text of a number; empty for 0. */

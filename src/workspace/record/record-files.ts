@@ -106,9 +106,16 @@ async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
-/** Bytes of a file from an offset; fewer at its end. */
-export async function readBytes(file: FileHandle, offset: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
+/**
+ * Bytes of a file from an offset; fewer at its end.
+ * @param bytes memory for them, at least as long
+ */
+export async function readBytes(
+  file: FileHandle,
+  offset: number,
+  length: number,
+  bytes: Buffer = Buffer.allocUnsafe(length),
+): Promise<Buffer> {
   let read = 0;
   while (read < length) {
     const { bytesRead } = await file.read(bytes, read, length - read, offset + read);
@@ -118,9 +125,16 @@ export async function readBytes(file: FileHandle, offset: number, length: number
   return bytes.subarray(0, read);
 }
 
-/** The bytes of a block, and whether they match their checksum. */
-export async function readBlock(file: FileHandle, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
-  const bytes = await readBytes(file, block.offset, block.length);
+/**
+ * The bytes of a block, and whether they match their checksum.
+ * @param memory for them, at least as long
+ */
+export async function readBlock(
+  file: FileHandle,
+  block: Block,
+  memory?: Buffer,
+): Promise<{ bytes: Buffer; sound: boolean }> {
+  const bytes = await readBytes(file, block.offset, block.length, memory);
   return { bytes, sound: bytes.length === block.length && crc32(bytes) === block.crc32 };
 }
 

@@ -58,25 +58,26 @@ export class FileSource implements RecordSource {
     await this.#record.file.close();
   }
 
-  async *rows(after: number): AsyncGenerator<SourceRow[]> {
+  async *rows(after: number): AsyncGenerator<Iterable<SourceRow>> {
     const { file, members } = this.#record;
     if (members !== null && members.length === 0) return yield* this.#unpackedRows();
     for (const member of members ?? []) {
       const bytes = await readMember(file, member);
-      if (bytes !== null) yield [...rowsOf(bytes, member)];
+      if (bytes !== null) yield rowsOf(bytes, member);
     }
     if (members === null) yield* this.#plainRows(after);
   }
 
-  async *#plainRows(after: number): AsyncGenerator<SourceRow[]> {
+  async *#plainRows(after: number): AsyncGenerator<Iterable<SourceRow>> {
+    let memory: Buffer = Buffer.of();
     for (const block of await this.#blocks()) {
       if (blockLastRow(block) <= after) continue;
-      const { bytes, sound } = await readBlock(this.#record.file, block);
+      // Memory for each block would grow to a multiple before it is collected.
+      if (memory.length < block.length) memory = Buffer.allocUnsafeSlow(block.length);
+      const { bytes, sound } = await readBlock(this.#record.file, block, memory);
       // The end of a record whose scan was killed, and which was not recovered yet.
       if (!sound && this.isGrowing) return;
-      yield [...rowsOf(bytes, block)].filter(
-        ({ number, row }) => number > after && (sound || isPlausibleRow(row)),
-      );
+      yield rowsOf(bytes, block, ({ number, row }) => number > after && (sound || isPlausibleRow(row)));
     }
   }
 
@@ -90,7 +91,7 @@ export class FileSource implements RecordSource {
     return await describeLines(file);
   }
 
-  async *#unpackedRows(): AsyncGenerator<SourceRow[]> {
+  async *#unpackedRows(): AsyncGenerator<Iterable<SourceRow>> {
     let [offset, first_row] = [0, 1];
     for await (const bytes of unpackedStream(this.#record.file, false)) {
       const rows = [...rowsOf(bytes, { offset, first_row })];
@@ -130,13 +131,19 @@ function mergedOf(rows: readonly (ResultRow | null)[]): ResultRow | null {
   return merged && completeRow(merged);
 }
 
-function* rowsOf(bytes: Buffer, block: Pick<Block, 'offset' | 'first_row'>): Generator<SourceRow> {
+/** Rows are read one by one: those of a whole block would fill the memory of a thread. */
+function* rowsOf(
+  bytes: Buffer,
+  block: Pick<Block, 'offset' | 'first_row'>,
+  isWanted: (row: SourceRow) => boolean = () => true,
+): Generator<SourceRow> {
   let number = block.first_row - 1;
   for (const { start, end } of linesOf(bytes)) {
     number += 1;
     const row = parseRow(bytes.toString('utf8', start, end));
-    if (row !== null && typeof row === 'object')
-      yield { row, place: { offset: block.offset + start, length: end - start }, number };
+    if (row === null || typeof row !== 'object') continue;
+    const found = { row, place: { offset: block.offset + start, length: end - start }, number };
+    if (isWanted(found)) yield found;
   }
 }
 

@@ -128,10 +128,11 @@ export interface RecordSource {
   /** Members of a finished record by its summary. */
   readonly expected: { hosts: number; ports: number; findings: number };
   /**
-   * The rows behind a number, in the order of the record, in batches of one block each.
+   * The rows behind a number, in the order of the record, in batches of one block each. A batch can be read once, before
+   * the next one.
    * @param after 0 except for a growing record
    */
-  rows(after: number): AsyncGenerator<SourceRow[]>;
+  rows(after: number): AsyncGenerator<Iterable<SourceRow>>;
   /** A row of a record that is not packed. */
   read(place: RowPlace): ResultRow | null;
   /**
