@@ -1,15 +1,15 @@
 import type { Scan } from '../../domain/scan.ts';
 import type { HeldRecord } from '../../workspace/record/scan-record.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
-import type { RecordPosition, ScanEvent } from './watch-scan.ts';
+import type { EventRun, RecordPosition } from './watch-scan.ts';
 
 /** A scan that is being followed. */
 export interface FollowedRecord {
   /**
-   * Events up to and with `end`; read once. They stop without `end` when the scan is deleted, or on abort.
+   * Runs of consecutive events up to and with `end`; read once. They stop without `end` when the scan is deleted, or on abort.
    * @throws PortolanError `unavailable` when the server that has the record goes away
    */
-  readonly events: AsyncIterable<ScanEvent>;
+  readonly events: AsyncIterable<EventRun>;
   /** Releases the record. Idempotent. */
   close(): void;
 }

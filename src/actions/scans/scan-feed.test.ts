@@ -82,8 +82,8 @@ class Script {
     const source = this.feed.subscribe(scanId, stored);
     const take = async () => {
       const seen: string[] = [];
-      for await (const { event, id } of watchScan(source, afterRow, new AbortController().signal)) {
-        seen.push(id === undefined ? event : `${event} ${id}`);
+      for await (const run of watchScan(source, afterRow, new AbortController().signal)) {
+        for (const { event, id } of run) seen.push(id === undefined ? event : `${event} ${id}`);
       }
       source.close();
       return seen;
@@ -168,21 +168,39 @@ describe('the feed of a scan', () => {
   });
 
   it('gives a reader that stood still every row when it goes on', async () => {
-    await record(1, 900);
+    await record(1, 2500);
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const script = new Script();
     const source = script.feed.subscribe(scanId, stored);
     const slow = source.rowsAfter(0)[Symbol.asyncIterator]();
     const seen: (number | undefined)[] = [];
-    const take = async () => seen.push((await slow.next()).value?.id);
+    const take = async () => {
+      const { value, done } = await slow.next();
+      for (const { id } of value ?? []) seen.push(id);
+      return !done;
+    };
     await take();
     await take();
+    const before = seen.length;
     vi.advanceTimersByTime(10_000);
-    await take();
-    for (let row = 4; row <= 900; row++) await take();
-    expect(seen).toEqual(Array.from({ length: 900 }, (_, n) => n + 1));
-    expect((await slow.next()).done).toBe(true);
+    while (await take());
+    expect(before).toBeLessThan(2000);
+    expect(seen).toEqual(Array.from({ length: 2500 }, (_, n) => n + 1));
     source.close();
+  });
+
+  it('gives readers at the same place the same run, so that it is formatted once', async () => {
+    await record(1, 2500);
+    const script = new Script();
+    const sources = [0, 1, 2].map(() => script.feed.subscribe(scanId, stored));
+    const runs: unknown[] = [];
+    for (const source of sources) for await (const run of source.rowsAfter(0)) runs.push(run);
+    expect(new Set(runs).size).toBe(runs.length / 3);
+    const own = script.feed.subscribe(scanId, stored);
+    const ids: (number | undefined)[] = [];
+    for await (const run of own.rowsAfter(10)) ids.push(...run.map(({ id }) => id));
+    expect([ids[0], ids.length]).toEqual([11, 2490]);
+    for (const source of [...sources, own]) source.close();
   });
 
   it('ends for all when the scan is deleted, or cannot be looked at', async () => {

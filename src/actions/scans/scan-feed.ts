@@ -1,10 +1,18 @@
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { NumberedLine, ScanRecord } from '../../workspace/record/scan-record.ts';
-import { type EventDamage, eventOfRow, type ScanEvent, type ScanSource } from './watch-scan.ts';
+import {
+  type EventDamage,
+  type EventRun,
+  eventOfRow,
+  type ScanEvent,
+  type ScanSource,
+} from './watch-scan.ts';
 
 /** Maximum size of a batch, and of all batches that a feed keeps for later readers, bytes. */
 const maxBatchBytes = 1024 * 1024;
 const maxKeptBytes = 4 * 1024 * 1024;
+/** Maximum size of a run, which a reader gets at once, bytes; larger only with a single row. */
+const maxRunBytes = 64 * 1024;
 /** A reader that reads nothing for this long loses its batch and continues at its own position, milliseconds. */
 const stallMs = 2000;
 
@@ -21,7 +29,7 @@ interface EventBatch {
   after: number;
   to: number;
   bytes: number;
-  events: readonly ScanEvent[];
+  runs: readonly EventRun[];
 }
 
 type Current = { scan: Scan | null } | { fault: unknown };
@@ -142,14 +150,14 @@ export class ScanFeed {
     });
   }
 
-  async *#rowsAfter(record: ScanRecord, afterRow: number): AsyncGenerator<ScanEvent> {
+  async *#rowsAfter(record: ScanRecord, afterRow: number): AsyncGenerator<EventRun> {
     for (let row = afterRow; ; ) {
       const batch = await this.#batchAfter(record, row);
       if (batch === null) return;
       const held = new HeldBatch(batch, row);
       this.#held.add(held);
       try {
-        for (let event = held.next(); event; event = held.next()) yield event;
+        for (let run = held.next(); run; run = held.next()) yield run;
       } finally {
         this.#held.delete(held);
       }
@@ -207,18 +215,20 @@ class HeldBatch {
   constructor(batch: EventBatch, row: number) {
     this.row = row;
     this.#batch = batch;
-    const { events } = batch;
-    const index = events.findIndex(({ id = 0 }) => id > row);
-    this.#index = index < 0 ? events.length : index;
+    const { runs } = batch;
+    const index = runs.findIndex((run) => lastOf(run) > row);
+    this.#index = index < 0 ? runs.length : index;
   }
 
   /** Undefined at the end, and after it was dropped: continue after `row`. */
-  next(): ScanEvent | undefined {
-    const event = this.#batch?.events[this.#index];
-    if (event) this.row = event.id ?? this.row;
+  next(): EventRun | undefined {
+    const run = this.#batch?.runs[this.#index];
+    const after = this.row;
+    if (run) this.row = lastOf(run);
     else if (this.#batch) this.row = this.#batch.to;
     this.#index += 1;
-    return event;
+    const isWhole = (run?.[0]?.id ?? 0) > after;
+    return isWhole ? run : run?.filter(({ id = 0 }) => id > after);
   }
 
   dropIfStalled(): void {
@@ -227,16 +237,27 @@ class HeldBatch {
   }
 }
 
+function lastOf(run: EventRun): number {
+  return run.at(-1)?.id ?? 0;
+}
+
 function batchOf(after: number, rows: readonly NumberedLine[]): EventBatch | null {
-  const events: ScanEvent[] = [];
+  const runs: ScanEvent[][] = [];
   let bytes = 0;
+  let left = 0;
   let to = after;
   for (const { sequence, line } of rows) {
     if (to > after && bytes + line.length > maxBatchBytes) break;
     bytes += line.length;
     to = sequence;
     const event = eventOfRow(line);
-    if (event) events.push({ event, id: sequence, data: line });
+    if (!event) continue;
+    left -= line.length;
+    if (left < 0 || runs.length === 0) {
+      runs.push([]);
+      left = maxRunBytes - line.length;
+    }
+    runs.at(-1)?.push({ event, id: sequence, data: line });
   }
-  return rows.length > 0 ? { after, to, bytes, events } : null;
+  return rows.length > 0 ? { after, to, bytes, runs } : null;
 }

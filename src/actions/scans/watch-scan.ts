@@ -15,6 +15,9 @@ export interface ScanEvent {
   data: string;
 }
 
+/** Consecutive events. Readers at the same place of a record get the same object. */
+export type EventRun = readonly ScanEvent[];
+
 export interface ScanSource {
   scanId: string;
   /** The current scan; null once it is deleted. */
@@ -24,7 +27,7 @@ export interface ScanSource {
   /** Number of the last sealed row; 0 without any. */
   lastRow(): Promise<number>;
   /** Every sealed row after a number, as stored. */
-  rowsAfter(row: number): AsyncIterable<ScanEvent>;
+  rowsAfter(row: number): AsyncIterable<EventRun>;
   /** State of the record of a finished scan. */
   damageOf(scan: Scan): Promise<EventDamage>;
 }
@@ -54,7 +57,7 @@ export async function* watchScan(
   source: ScanSource,
   from: RecordPosition,
   signal: AbortSignal,
-): AsyncGenerator<ScanEvent> {
+): AsyncGenerator<EventRun> {
   const report = new ScanReport();
   let row = from === 'end' ? await source.lastRow() : from;
   let id = from === 'end' ? { id: row } : {};
@@ -62,22 +65,22 @@ export async function* watchScan(
     // Read the state before the rows: if it is final, every row is on disk.
     const scan = await source.scan();
     if (scan === null) return;
-    for (const event of report.statusOf(scan)) yield { ...event, ...id };
+    for (const event of report.statusOf(scan)) yield [{ ...event, ...id }];
     id = {};
-    for await (const event of source.rowsAfter(row)) {
-      row = event.id ?? row;
-      yield event;
+    for await (const run of source.rowsAfter(row)) {
+      row = run.at(-1)?.id ?? row;
+      yield run;
       if (signal.aborted) return;
     }
-    yield* report.warningsOf(scan);
+    for (const event of report.warningsOf(scan)) yield [event];
     if (isFinal(scan.status)) {
       const damage = await source.damageOf(scan);
       if (damage === 'deleted') return;
-      if (damage) yield { event: 'warning', data: JSON.stringify(damage) };
-      yield report.end(scan, damage !== null);
+      if (damage) yield [{ event: 'warning', data: JSON.stringify(damage) }];
+      yield [report.end(scan, damage !== null)];
       return;
     }
-    yield* report.progressOf(scan);
+    for (const event of report.progressOf(scan)) yield [event];
     await source.changed(signal);
   }
 }

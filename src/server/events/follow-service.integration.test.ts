@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { RecordReader } from '../../actions/scans/record-reader.ts';
-import type { ScanEvent } from '../../actions/scans/watch-scan.ts';
+import type { EventRun } from '../../actions/scans/watch-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { EventRing } from './event-ring.ts';
-import { followService, type ServiceReader, type StreamEvent } from './follow-service.ts';
+import { runEvents, type StreamEvent, type StreamRun } from './event-text.ts';
+import { followService, type ServiceReader } from './follow-service.ts';
 import { ServiceFeed } from './service-feed.ts';
 import { readPosition } from './stream-position.ts';
 
@@ -25,15 +26,15 @@ class Rows implements Pick<RecordReader, 'follow'> {
     return { events: this.#events(from === 'end' ? this.rows : from), close: () => void (this.closed += 1) };
   }
 
-  async *#events(from: number): AsyncGenerator<ScanEvent> {
+  async *#events(from: number): AsyncGenerator<EventRun> {
     for (let row = from + 1; row <= this.rows; row++) {
       if (row === this.faultAt) {
         this.faultAt = 0;
         throw new PortolanError('unavailable', 'away');
       }
-      yield { event: 'host', id: row, data: JSON.stringify({ type: 'host', host: `10.0.0.${row}` }) };
+      yield [{ event: 'host', id: row, data: JSON.stringify({ type: 'host', host: `10.0.0.${row}` }) }];
     }
-    yield { event: 'end', data: JSON.stringify({ scan_id: scanId }) };
+    yield [{ event: 'end', data: JSON.stringify({ scan_id: scanId }) }];
   }
 }
 
@@ -53,12 +54,12 @@ function readerOf(feed: ServiceFeed, more: Partial<ServiceReader> = {}) {
   return { events: followService(reader), gone, closing };
 }
 
-async function take(events: AsyncGenerator<StreamEvent>, count: number): Promise<StreamEvent[]> {
+async function take(events: AsyncGenerator<StreamEvent | StreamRun>, count: number): Promise<StreamEvent[]> {
   const taken: StreamEvent[] = [];
   while (taken.length < count) {
     const { value, done } = await events.next();
     if (done) break;
-    taken.push(value as StreamEvent);
+    taken.push(...('run' in value ? runEvents(value) : [value]));
   }
   return taken;
 }

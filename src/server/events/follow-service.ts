@@ -1,22 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenScope } from '../../actions/access/verify-token.ts';
 import type { RecordReader } from '../../actions/scans/record-reader.ts';
-import type { ScanEvent } from '../../actions/scans/watch-scan.ts';
+import type { EventRun } from '../../actions/scans/watch-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { StreamEvent, StreamRun } from './event-text.ts';
 import { mergedEvents } from './merge-events.ts';
 import { permitted, type ServiceFeed } from './service-feed.ts';
-import { type FollowedScan, positionText, type StreamPosition } from './stream-position.ts';
+import { type FollowedScan, positionAround, positionText, type StreamPosition } from './stream-position.ts';
 
 /** Retry interval while the server that has a record is away, milliseconds. */
 const retryMs = 2000;
-
-/** An event of a stream; `data` is JSON text on one line. */
-export interface StreamEvent {
-  event: string;
-  data: string;
-  /** Place to resume after; null = that of the last event with one. */
-  id: string | null;
-}
 
 export interface ServiceReader {
   /** Joined until the stream ends. */
@@ -35,16 +28,21 @@ export interface ServiceReader {
   closing: AbortSignal;
 }
 
-/** An event and how far its source is with it. */
-interface SourceEvent {
+/** An event of the service and how far the reader is with it. */
+interface ServiceStep {
   event: string;
   data: string;
   sequence?: number;
-  row?: { scanId: string; row: number };
+}
+
+/** Events of a scan. */
+interface RecordStep {
+  scanId: string;
+  run: EventRun;
 }
 
 /** Events of the service and of the followed scans, from the position of the reader on, until it leaves. */
-export async function* followService(reader: ServiceReader): AsyncGenerator<StreamEvent> {
+export async function* followService(reader: ServiceReader): AsyncGenerator<StreamEvent | StreamRun> {
   const { feed, position, scans, hello, gone } = reader;
   const { epoch, last } = feed.ring;
   const isHere = position?.epoch === epoch && feed.ring.after(position.sequence) !== null;
@@ -60,11 +58,22 @@ export async function* followService(reader: ServiceReader): AsyncGenerator<Stre
     serviceEvents(reader, sequence, stop),
     ...scans.map((scan) => recordEvents(scan, reader.records, stop.signal)),
   ];
-  for await (const { event, data, sequence: reached, row } of mergedEvents(sources, stop)) {
-    if (reached !== undefined) place.sequence = reached;
-    if (row) place.rows.set(row.scanId, row.row);
-    yield { event, data, id: reached === undefined && !row ? null : positionText(place) };
+  for await (const step of mergedEvents<ServiceStep | RecordStep>(sources, stop)) {
+    yield 'run' in step ? recordPart(step, place) : servicePart(step, place);
   }
+}
+
+/** Moves the place behind the event. */
+function servicePart({ event, data, sequence }: ServiceStep, place: StreamPosition): StreamEvent {
+  if (sequence !== undefined) place.sequence = sequence;
+  return { event, data, id: sequence === undefined ? null : positionText(place) };
+}
+
+/** Moves the place behind the events. */
+function recordPart({ scanId, run }: RecordStep, place: StreamPosition): StreamRun {
+  const row = run.findLast(({ id }) => id !== undefined)?.id;
+  if (row !== undefined) place.rows.set(scanId, row);
+  return { run, frame: { scanId, ...positionAround(place, scanId) } };
 }
 
 function resetOf(reason: string): StreamEvent {
@@ -76,7 +85,7 @@ async function* serviceEvents(
   { feed, holds, closing }: ServiceReader,
   from: number,
   stop: AbortController,
-): AsyncGenerator<SourceEvent> {
+): AsyncGenerator<ServiceStep> {
   let sequence = from;
   let version = 0;
   const signal = AbortSignal.any([stop.signal, closing]);
@@ -106,15 +115,15 @@ async function* recordEvents(
   { scanId, from }: FollowedScan,
   records: Pick<RecordReader, 'follow'>,
   signal: AbortSignal,
-): AsyncGenerator<SourceEvent> {
+): AsyncGenerator<ServiceStep | RecordStep> {
   let reached = from;
   while (!signal.aborted) {
     try {
       const followed = await records.follow(scanId, reached, signal);
       try {
-        for await (const event of followed.events) {
-          reached = event.id ?? reached;
-          yield sourceEventOf(scanId, event);
+        for await (const run of followed.events) {
+          reached = run.findLast(({ id }) => id !== undefined)?.id ?? reached;
+          yield { scanId, run };
         }
       } finally {
         followed.close();
@@ -132,12 +141,4 @@ async function* recordEvents(
     }
     await sleep(retryMs, undefined, { signal }).catch(() => undefined);
   }
-}
-
-/** The row of an event names its scan, like all other events of scans. */
-function sourceEventOf(scanId: string, { event, id, data }: ScanEvent): SourceEvent {
-  const named = data.startsWith('{"scan_id":')
-    ? data
-    : `{"scan_id":${JSON.stringify(scanId)},${data.slice(1)}`;
-  return { event, data: named, ...(id !== undefined && { row: { scanId, row: id } }) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { positionText, readFollowedScans, readPosition } from './stream-position.ts';
+import { positionAround, positionText, readFollowedScans, readPosition } from './stream-position.ts';
 
 const one = '20261006-143022-a1b2c3';
 const two = '20261006-143022-a1b2c4';
@@ -17,6 +17,18 @@ describe('the position of a stream', () => {
     expect(positionText(position)).toBe(`0123456789ab.17;${one}=5;${two}=0`);
     expect(readPosition(positionText(position))).toEqual(position);
     expect(readPosition(undefined)).toBeNull();
+  });
+
+  it('is the same around the row of each scan', () => {
+    const rows = new Map([
+      [one, 5],
+      [two, 7],
+    ]);
+    const position = { epoch: '0123456789ab', sequence: 17, rows };
+    for (const [scanId, row] of rows) {
+      const { before, behind } = positionAround(position, scanId);
+      expect(`${before}${row}${behind}`).toBe(positionText(position));
+    }
   });
 
   it.each([

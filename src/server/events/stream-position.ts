@@ -23,6 +23,17 @@ export function positionText({ epoch, sequence, rows }: StreamPosition): string 
   return `${epoch}.${sequence}${scans.join('')}`;
 }
 
+/** The id of an event of a scan, around its row. @returns the text before and behind it */
+export function positionAround(
+  { epoch, sequence, rows }: StreamPosition,
+  scanId: string,
+): { before: string; behind: string } {
+  const scans = [...rows].map(([each, row]) => (each === scanId ? null : `;${each}=${row}`));
+  const at = scans.indexOf(null);
+  const [earlier, later] = at < 0 ? [scans, []] : [scans.slice(0, at), scans.slice(at + 1)];
+  return { before: `${epoch}.${sequence}${earlier.join('')};${scanId}=`, behind: later.join('') };
+}
+
 const servicePart = /^([0-9a-f]{12})\.(\d{1,15})$/;
 const rowPart = /^([^=]{1,40})=(\d{1,15})$/;
 

@@ -5,13 +5,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** Interval at which the token of a stream is checked, milliseconds. */
 export const tokenCheckMs = 1000;
 
-/** An event on the wire; `data` is one line. */
-interface WireEvent {
-  event: string;
-  id?: string | number | null | undefined;
-  data: string;
-}
-
 /** What keeps a silent connection open. */
 export interface Heartbeat {
   everyMs: number;
@@ -46,11 +39,11 @@ export class EventStream {
     ];
   }
 
-  /** Sends events at the speed of the client. @param stop aborted when no client may be waited for any longer */
-  async send(events: AsyncIterable<WireEvent>, stop: AbortSignal): Promise<void> {
+  /** Sends texts of events at the speed of the client. @param stop aborted when no client may be waited for any longer */
+  async send(texts: AsyncIterable<string | Buffer>, stop: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([this.gone, stop]);
-    for await (const event of events) {
-      if (!this.#response.write(eventText(event))) await this.#drained(signal);
+    for await (const text of texts) {
+      if (!this.#response.write(text)) await this.#drained(signal);
       if (this.gone.aborted) return;
     }
   }
@@ -75,10 +68,4 @@ function openStream(reply: FastifyReply): void {
     'x-accel-buffering': 'no',
   });
   reply.raw.flushHeaders();
-}
-
-/** Text of an event as sent. */
-export function eventText({ event, id = null, data }: WireEvent): string {
-  const number = id === null ? '' : `id: ${id}\n`;
-  return `event: ${event}\n${number}data: ${data}\n\n`;
 }

@@ -1,6 +1,6 @@
 import type { FollowedRecord, RecordReader } from '../../actions/scans/record-reader.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
-import { type RecordPosition, type ScanEvent, watchScan } from '../../actions/scans/watch-scan.ts';
+import { type EventRun, type RecordPosition, watchScan } from '../../actions/scans/watch-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { HeldRecord } from '../../workspace/record/scan-record.ts';
@@ -55,10 +55,10 @@ export class ScanRecords implements RecordReader {
     };
   }
 
-  async *#remoteEvents(scanId: string, response: Response, signal: AbortSignal): AsyncGenerator<ScanEvent> {
-    for await (const event of forwardEvents(response)) {
-      yield event;
-      if (event.event === 'end') return;
+  async *#remoteEvents(scanId: string, response: Response, signal: AbortSignal): AsyncGenerator<EventRun> {
+    for await (const run of forwardEvents(response)) {
+      yield run;
+      if (run.at(-1)?.event === 'end') return;
     }
     if (signal.aborted || (await this.#space.store.scans.get(scanId)) === null) return;
     throw new PortolanError('unavailable', 'The server that has the scan closed the stream.');

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ScanEvent } from '../../actions/scans/watch-scan.ts';
+import type { EventRun, ScanEvent } from '../../actions/scans/watch-scan.ts';
 import { isErrorCode, PortolanError } from '../../domain/errors.ts';
 import type { RouteContext } from '../context.ts';
 
@@ -38,17 +38,15 @@ export async function callOwner(
   throw await rejectionOf(response);
 }
 
-/** Converts the event stream of the REST API to events. */
-export async function* forwardEvents(response: Response): AsyncGenerator<ScanEvent> {
+/** Converts the event stream of the REST API to events, those that arrive together as one run. */
+export async function* forwardEvents(response: Response): AsyncGenerator<EventRun> {
   let rest = '';
   const decoder = new TextDecoder();
   for await (const bytes of bytesOf(response.body)) {
     const blocks = (rest + decoder.decode(bytes, { stream: true })).split('\n\n');
     rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const event = readEvent(block);
-      if (event) yield event;
-    }
+    const run = blocks.map(readEvent).filter((event) => event !== null);
+    if (run.length > 0) yield run;
   }
 }
 

@@ -151,10 +151,12 @@ async function* watch(
   }, tokenCheckMs);
   let sequence = afterRow;
   try {
-    for await (const event of followed.events) {
-      sequence = event.id ?? sequence;
-      yield eventMessage(event, sequence);
-      if (event.event === 'end') return;
+    for await (const run of followed.events) {
+      for (const event of run) {
+        sequence = event.id ?? sequence;
+        yield eventMessage(event, sequence);
+        if (event.event === 'end') return;
+      }
     }
   } catch (error) {
     if (!signal.aborted) throw error;

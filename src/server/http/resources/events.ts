@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { FollowedRecord } from '../../../actions/scans/record-reader.ts';
-import type { RecordPosition } from '../../../actions/scans/watch-scan.ts';
+import type { EventRun, RecordPosition } from '../../../actions/scans/watch-scan.ts';
 import { invalidRequest } from '../../../domain/errors.ts';
 import { scanLogFields } from '../../../domain/scan-origin.ts';
 import type { RouteContext } from '../../context.ts';
+import { plainFrame, runText } from '../../events/event-text.ts';
 import { ScanRecords } from '../../scans/scan-records.ts';
 import type { App } from '../app-type.ts';
 import { EventStream } from '../event-stream.ts';
@@ -61,12 +62,16 @@ async function sendRecord(
   stream.gone.addEventListener('abort', () => leaving.abort());
   try {
     const isAwaited = request.method !== 'HEAD' && !stream.gone.aborted;
-    if (isAwaited) await stream.send(events, context.closing);
+    if (isAwaited) await stream.send(textsOf(events), context.closing);
   } catch (err) {
     if (!stream.gone.aborted && !context.closing.aborted) await logFailure(context, request, err);
   } finally {
     stream.end();
   }
+}
+
+async function* textsOf(runs: AsyncIterable<EventRun>): AsyncGenerator<Buffer, void, void> {
+  for await (const run of runs) yield runText({ run, frame: plainFrame });
 }
 
 async function logFailure({ log }: RouteContext, request: FastifyRequest, err: unknown): Promise<void> {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { allows, type TokenScope } from '../../../actions/access/verify-token.ts';
 import type { RouteContext } from '../../context.ts';
+import { eventText, runText, type StreamEvent, type StreamRun } from '../../events/event-text.ts';
 import { followService } from '../../events/follow-service.ts';
 import {
   type FollowedScan,
@@ -94,10 +95,16 @@ async function sendService(
       gone: stream.gone,
       closing,
     });
-    await stream.send(events, closing);
+    await stream.send(textsOf(events), closing);
   } finally {
     leave();
   }
+}
+
+async function* textsOf(
+  parts: AsyncIterable<StreamEvent | StreamRun>,
+): AsyncGenerator<string | Buffer, void, void> {
+  for await (const part of parts) yield 'run' in part ? runText(part) : eventText(part);
 }
 
 function now(): string {
