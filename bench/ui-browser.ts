@@ -84,15 +84,10 @@ export class BenchBrowser {
     const profile = mkdtempSync(join(tmpdir(), 'portolan-browser-'));
     // Its own sandbox cannot be built by root.
     const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+    const look = ['--headless', '--disable-gpu', '--window-size=1280,900'];
     const quiet = ['--no-first-run', '--disable-background-networking', '--disable-component-update'];
-    const child = spawn(
-      browserFile,
-      [
-        ...['--headless', '--disable-gpu', '--window-size=1280,900', '--remote-debugging-port=0'],
-        ...[...sandbox, ...quiet, `--user-data-dir=${profile}`, 'about:blank'],
-      ],
-      { stdio: 'ignore' },
-    );
+    const own = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'];
+    const child = spawn(browserFile, [...look, ...sandbox, ...quiet, ...own], { stdio: 'ignore' });
     try {
       const connected = await Debugger.connect(await debuggerUrl(child, profile));
       return new BenchBrowser(child, profile, connected, token);

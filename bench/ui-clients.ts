@@ -12,9 +12,9 @@ import { cpus, loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { buildUi } from '../ui/build-ui.ts';
 import { UiService } from '../test/browser/ui/ui-service.ts';
 import { childrenOf, residentBytes } from '../test/program.ts';
+import { buildUi } from '../ui/build-ui.ts';
 import type { EventClientsOrder, EventClientsReport } from './event-clients.ts';
 import type { ScanSample, SteadyOrder, SteadyReport } from './steady-requests.ts';
 import { BenchBrowser, type Tab, type Tasks } from './ui-browser.ts';
@@ -196,7 +196,8 @@ class Bench {
     const timer = setInterval(() => {
       most = Math.max(most, residentBytes(pid));
       // Of a process that has ended nothing is known.
-      if (seconds(scans) >= last.scan) last = { at: performance.now(), server: seconds([pid]), scan: seconds(scans) };
+      if (seconds(scans) >= last.scan)
+        last = { at: performance.now(), server: seconds([pid]), scan: seconds(scans) };
     }, 200);
     return () => {
       clearInterval(timer);
@@ -246,7 +247,10 @@ class Bench {
     try {
       for (; opened <= streamsPerToken; opened++) {
         const headers = { authorization: `Bearer ${token}` };
-        const { status } = await fetch(`${this.#service.url}/api/v1/events`, { headers, signal: leave.signal });
+        const { status } = await fetch(`${this.#service.url}/api/v1/events`, {
+          headers,
+          signal: leave.signal,
+        });
         if (status === 429) break;
         if (status !== 200) throw new Error(`the event stream responds with ${status}`);
       }
@@ -289,9 +293,14 @@ async function reportOf<T>(child: ChildProcess): Promise<T> {
   return report;
 }
 
-function roundOf({ readings, samples, ownDelayMs }: SteadyReport): Omit<Round, 'serverBusy' | 'scanBusy' | 'serverMegabytes'> {
+function roundOf({
+  readings,
+  samples,
+  ownDelayMs,
+}: SteadyReport): Omit<Round, 'serverBusy' | 'scanBusy' | 'serverMegabytes'> {
   const times = readings.map(({ ms }) => ms).toSorted((a, b) => a - b);
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+  const at = (share: number) =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
   const running = samples.filter(({ status }) => status === 'running');
   return {
     triedPerSecond: rateOf(running),
@@ -352,19 +361,29 @@ function printReaders(rounds: Readers[], without: Round[], withReaders: Round[])
   print();
   print('| | measured | bar |');
   print('|---|---|---|');
-  print(`| scan with readers against without | ${percent((after ?? 0) / (before ?? 1) - 1)} | loses <= 5 % |`);
-  print(`| p99 of the API with readers | ${Math.max(...withReaders.map(({ p99 }) => p99)).toFixed(1)} ms | <= 100 ms |`);
+  print(
+    `| scan with readers against without | ${percent((after ?? 0) / (before ?? 1) - 1)} | loses <= 5 % |`,
+  );
+  print(
+    `| p99 of the API with readers | ${Math.max(...withReaders.map(({ p99 }) => p99)).toFixed(1)} ms | <= 100 ms |`,
+  );
   for (const [index, page] of shownPages.entries()) {
     const shares = rounds.map(({ front }) => percent(front[index]?.busy ?? Number.NaN));
-    print(`| main thread of the tab in front, ${page.slice(1) || 'overview'} | ${shares.join(', ')} | <= 20 % |`);
+    print(
+      `| main thread of the tab in front, ${page.slice(1) || 'overview'} | ${shares.join(', ')} | <= 20 % |`,
+    );
   }
   for (const { hidden, hiddenTabs, streams, browserBusy, clients } of rounds) {
     if (hidden.length > 0)
-      print(`| main threads of ${hiddenTabs} hidden tabs: mean, most | ${percent(mean(hidden))}, ${percent(Math.max(...hidden))} | <= 20 % |`);
+      print(
+        `| main threads of ${hiddenTabs} hidden tabs: mean, most | ${percent(mean(hidden))}, ${percent(Math.max(...hidden))} | <= 20 % |`,
+      );
     print(`| event streams of the browser | ${streams} | 1 |`);
     print(`| processor time of all processes of the browser | ${percent(browserBusy)} of one processor | |`);
     const { events, bytes, rejected } = clients;
-    print(`| events of the ${size.clients} clients, MB, rejected | ${events.toLocaleString('en')}, ${(bytes / 1e6).toFixed(0)}, ${rejected} | 0 rejected |`);
+    print(
+      `| events of the ${size.clients} clients, MB, rejected | ${events.toLocaleString('en')}, ${(bytes / 1e6).toFixed(0)}, ${rejected} | 0 rejected |`,
+    );
   }
 }
 
@@ -393,9 +412,13 @@ try {
   bench = new Bench(service, port, token, clientTokens);
   const day = new Date().toISOString().slice(0, 10);
   const load = loadavg()[0]?.toFixed(1);
-  print(`${day}, ${cpus().length} processors, Node ${process.versions.node}, load ${load} before. ${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients.`);
+  print(
+    `${day}, ${cpus().length} processors, Node ${process.versions.node}, load ${load} before. ${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients.`,
+  );
   print();
-  print('| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | server | scan process | memory of both, MB |');
+  print(
+    '| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | server | scan process | memory of both, MB |',
+  );
   print('|---|---|---|---|---|---|---|---|---|');
   const without: Round[] = [];
   const withReaders: Round[] = [];
