@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noFindings } from '../../src/domain/finding.ts';
 import { scanRequest } from '../../src/domain/fixtures/scan-request.ts';
@@ -10,11 +12,17 @@ import { finding, host, port, timestamp } from '../result-rows.ts';
 import { Home } from './command.ts';
 
 const scan_id = '20261006-143022-aaaaaa';
+/** More than two pages of a server. */
+const manyRows = '20261006-143022-bbbbbb';
 const home = new Home();
 const server = new ServerProcess();
 
 beforeAll(async () => {
-  await recordOneScan(server.workspace);
+  await recordScan(server.workspace, scan_id, rows);
+  await recordScan(server.workspace, manyRows, [
+    host,
+    ...Array.from({ length: 2500 }, (_, number) => port(number + 1, { banner: 'b'.repeat(100) })),
+  ]);
   await server.start();
 });
 afterAll(async () => {
@@ -31,7 +39,7 @@ const rows: ResultRow[] = [
   finding(443, 'CVE-2', 'low'),
 ];
 
-async function recordOneScan(dir: string): Promise<void> {
+async function recordScan(dir: string, scan_id: string, rows: ResultRow[]): Promise<void> {
   const workspace = await openWorkspace(dir);
   const store = await openStore(workspace.storeFile);
   const request = scanRequest({ scan_id, created_at: timestamp, targets: [host.host] });
@@ -50,8 +58,8 @@ async function recordOneScan(dir: string): Promise<void> {
     status: 'completed',
     partial: false,
     live_hosts: 1,
-    open_ports: 2,
-    vulnerabilities: 2,
+    open_ports: rows.filter(({ type }) => type === 'port').length,
+    vulnerabilities: rows.filter(({ type }) => type === 'vulnerability').length,
     addresses_scanned: 1,
     excluded: 0,
     severity_counts: { ...noFindings(), high: 1, low: 1 },
@@ -119,5 +127,33 @@ describe.each([
     const { code, stderr } = await home.run(['workspace', 'show', scan_id, '--format', 'csv', ...place()]);
     expect(code).toBe(2);
     expect(stderr).toContain('--format csv needs --query');
+  });
+});
+
+describe('workspace show --query', () => {
+  const show = async (id: string, query: string, format: string, place: string[]) =>
+    await home.run(['workspace', 'show', id, '--query', query, '--format', format, ...place]);
+
+  it.each(['text', 'json', 'jsonl', 'csv'])('writes the same %s from a server as here', async (format) => {
+    const query = 'port:<2100 not severity:low or free';
+    for (const id of [scan_id, manyRows]) {
+      const here = await show(id, query, format, ['--workspace-dir', server.workspace]);
+      const there = await show(id, query, format, ['--server', server.url]);
+      expect({ ...there, bytes: null }).toEqual({ ...here, bytes: null });
+      expect(there.stdout.length).toBeGreaterThan(id === manyRows ? 100_000 : 100);
+    }
+    // The server has evaluated it.
+    expect(await readdir(join(server.workspace, 'cache/index'))).toEqual(
+      expect.arrayContaining([`${scan_id}.db`, `${manyRows}.db`]),
+    );
+  });
+
+  it('says that a server has no such scan, and writes nothing', async () => {
+    const { code, stdout, stderr } = await show('20261006-143022-cccccc', 'port:1', 'json', [
+      '--server',
+      server.url,
+    ]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('no such scan');
   });
 });

@@ -231,11 +231,17 @@ function codeOfStatus(status: number): ErrorCode {
   return entries.find(([, entry]) => entry.status === status)?.[0] ?? 'internal_error';
 }
 
+/** Whether a response was refused for its size. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof PortolanError && error.code === 'network' && 'characters' in error.details;
+}
+
 async function readAll(chunks: AsyncIterable<string>): Promise<string> {
   let text = '';
   for await (const chunk of chunks) {
     text += chunk;
-    if (text.length > maxResponse) throw new PortolanError('network', 'the response is larger than 32 MiB');
+    if (text.length > maxResponse)
+      throw new PortolanError('network', 'the response is larger than 32 MiB', { characters: maxResponse });
   }
   return text;
 }

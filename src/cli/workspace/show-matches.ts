@@ -9,23 +9,21 @@ import { parseQuery } from '../../domain/query/parse-query.ts';
 import type { Query } from '../../domain/query/query.ts';
 import { QueryProblem } from '../../domain/query/query-problem.ts';
 import type { ResultRow } from '../../domain/result.ts';
-import { openResults, recordDamaged } from '../../scan-run/results/open-results.ts';
+import { openResults } from '../../scan-run/results/open-results.ts';
 import { completeRow, jsonText, rowLine } from '../../workspace/record/row-line.ts';
 import { renderCsv } from '../../workspace/render/csv.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { makeSafe } from '../results/local-result.ts';
-import { readRows, scanPath } from '../results/remote-result.ts';
 import { renderTable, tableStyle } from '../results/result-table.ts';
-import type { Client } from '../session/client.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import { note, writeResult } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
+import { writeResult } from '../terminal/output.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 import { localRecord } from './local-record.ts';
+import { remoteMatches } from './remote-matches.ts';
 
 export interface MatchFlags extends ServerFlags {
   query: string;
@@ -35,16 +33,17 @@ export interface MatchFlags extends ServerFlags {
 /** Prints the results of a scan that match a query. @throws PortolanError `usage` for a text that is no query */
 export async function showMatches(id: string, flags: MatchFlags, global: GlobalFlags): Promise<number> {
   const query = readQuery(flags.query);
+  const counted = noMatches();
   const print = async (rows: AsyncIterable<ResultRow>) =>
-    await writeResult(null, renderMatches({ id, text: flags.query, query, rows }, flags.format, global));
+    await writeResult(null, renderMatches({ id, text: flags.query, rows, counted }, flags.format, global));
   const client = await namedClient(flags, global);
-  if (client) await print(withoutDamage(await remoteRows(client, id), id));
+  if (client) await print(await remoteMatches(client, id, flags.query, counted));
   else
     await withStore(global, async (session) => {
       const scan = await showScan(session.store, id);
       const results = await openResults(scan, await localRecord(session, id), damageNote(session.store));
       try {
-        await print(results.rows());
+        await print(matchingRows(results.rows(), query, counted));
       } finally {
         await results.close();
       }
@@ -61,24 +60,14 @@ function readQuery(text: string): Query | null {
   }
 }
 
-async function remoteRows(client: Client, id: string): Promise<AsyncIterable<ResultRow>> {
-  return readRows(await client.download(`${scanPath(id)}/results?format=jsonl`));
-}
-
-/** The rows; a server reports a damaged record in a row, here it is a warning as for a local one. */
-async function* withoutDamage(rows: AsyncIterable<ResultRow>, id: string): AsyncGenerator<ResultRow> {
-  for await (const row of rows) {
-    if (row.type !== 'error' || row.code !== recordDamaged) yield row;
-    else note(`warning: ${id}: ${printable(row.message)}`);
-  }
-}
-
 interface MatchRequest {
   id: string;
   /** The query as written. */
   text: string;
-  query: Query | null;
+  /** The rows that match. */
   rows: AsyncIterable<ResultRow>;
+  /** Complete when all rows were read. */
+  counted: QueryMatches;
 }
 
 async function* renderMatches(
@@ -86,11 +75,10 @@ async function* renderMatches(
   format: string,
   global: GlobalFlags,
 ): AsyncIterable<string> {
-  const counted = noMatches();
-  const rows = matchingRows(request.rows, request.query, counted);
+  const { rows, counted } = request;
   switch (format) {
     case 'json':
-      return yield* makeSafe('json', jsonOf(request, rows, counted));
+      return yield* makeSafe('json', jsonOf(request));
     case 'jsonl':
       return yield* makeSafe('jsonl', linesOf(rows));
     case 'csv':
@@ -102,11 +90,7 @@ async function* renderMatches(
 }
 
 /** One object; a record per line, and the counts at the end, known only then. */
-async function* jsonOf(
-  { id, text }: MatchRequest,
-  rows: AsyncIterable<ResultRow>,
-  counted: QueryMatches,
-): AsyncGenerator<string> {
+async function* jsonOf({ id, text, rows, counted }: MatchRequest): AsyncGenerator<string> {
   yield `{"scan_id":${jsonText(id)},"query":${jsonText(text)},"records":[`;
   let separator = '\n';
   for await (const row of rows) {
