@@ -78,7 +78,7 @@ interface ScanView {
 async function scan(): Promise<ScanView> {
   const { scan_id } = await request<ScanView>('/scans', { targets: ['127.0.0.1'], dag: 'remote' });
   const view = () => request<ScanView>(`/scans/${scan_id}`);
-  await expect.poll(async () => (await view()).status, { timeout: 30_000 }).toMatch(/completed|failed/);
+  await expect.poll(async () => (await view()).status).toMatch(/completed|failed/);
   return view();
 }
 
@@ -115,7 +115,7 @@ it('a plugin that is down fails its node only; once it is up, the next scan uses
     const { modules } = await request<{ modules: { name: string; version: string }[] }>('/modules');
     return modules.find(({ name }) => name === 'port_notes')?.version;
   };
-  await expect.poll(version, { timeout: 30_000 }).toBe('1.0.0');
+  await expect.poll(version).toBe('1.0.0');
   expect(await listed()).toEqual([
     expect.objectContaining({ name: 'port_notes', loaded: true, error: null }),
   ]);

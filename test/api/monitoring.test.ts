@@ -59,7 +59,7 @@ beforeAll(async () => {
       families = parseTextFormat(String((await server.request('/metrics')).body));
       expect(families.get('service_scans_total')?.samples.get('service_scans_total')).toBe(1);
     },
-    { timeout: 30_000, interval: 100 },
+    { interval: 100 },
   );
 });
 afterAll(() => server.dispose());

@@ -76,9 +76,7 @@ describe('a server with tenants', () => {
     await expect.poll(async () => (await detail()).status).toBe('running');
     await server.stop('SIGKILL');
     await server.start();
-    await expect
-      .poll(async () => (await detail()).status, { timeout: 40_000, interval: 250 })
-      .toBe('completed');
+    await expect.poll(async () => (await detail()).status, { interval: 250 }).toBe('completed');
     expect((await detail()).progress.resumes).toBe(1);
   });
 

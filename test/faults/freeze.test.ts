@@ -43,10 +43,7 @@ describe('a freeze', () => {
     await expect.poll(() => field.since(0, '127.84.0.').length).toBeGreaterThan(10);
     freezeFor(longFreeze);
     await expect
-      .poll(async () => (await server.detail(scanId)).warnings.map(({ code }) => code), {
-        interval: 50,
-        timeout: 30_000,
-      })
+      .poll(async () => (await server.detail(scanId)).warnings.map(({ code }) => code), { interval: 50 })
       .toEqual(['outside_window']);
     const waiting = await server.submit({
       targets: ['127.84.0.1'],

@@ -100,7 +100,7 @@ describe.skipIf(obstacle !== null)(`a store on PostgreSQL that is away ${obstacl
               (r) => r.status,
               () => 0,
             ),
-          { timeout: 60_000 },
+          { timeout: 120_000 },
         )
         .toBe(503);
       const answer = await fetch(`http://${bind}/api/v1/scans`);

@@ -4,9 +4,10 @@ import { classOf, type Finding, findingClasses, noFindings, severities } from '.
 import { reportFormats } from '../../src/report/render-report.ts';
 import { run } from '../cli/command.ts';
 import { isInstalled } from '../installed.ts';
+import { rounds } from '../rounds.ts';
 import { Exports, htmlText, pdfText, randomScan } from './exports.ts';
 
-const seeds = Array.from({ length: 30 }, (_, index) => index + 1);
+const seeds = Array.from({ length: rounds(30, 10) }, (_, index) => index + 1);
 
 let exports: Exports;
 beforeAll(async () => {

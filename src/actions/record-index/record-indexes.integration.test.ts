@@ -76,7 +76,7 @@ async function rows(q = '', more: Partial<RowsRequest> = {}): Promise<{ ports: n
   return { ports: (JSON.parse(records) as PortRow[]).map(({ port }) => port), total };
 }
 
-const eventually = { timeout: 60_000 };
+const eventually = { timeout: 120_000 };
 
 describe('the index of a record', () => {
   it('is built when it is absent, and used again', async () => {

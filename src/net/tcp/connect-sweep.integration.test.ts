@@ -105,7 +105,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
       const { stdout } = await promisify(execFile)(
         'unshare',
         ['--net', process.execPath, fixture, '127.70.4.1', '3'],
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       );
       expect(JSON.parse(stdout)).toMatchObject({
         open: [],
@@ -119,7 +119,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
   it('T-076 finds everything with few file handles', async () => {
     const command = 'ulimit -n 64 && exec "$0" "$1" 127.70.3.1 1900';
     const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, fixture], {
-      timeout: 15_000,
+      timeout: 60_000,
     });
     expect(JSON.parse(stdout)).toMatchObject({ obstacle: null, unsent: [] });
     const { open, outcomes } = JSON.parse(stdout) as { open: number[]; outcomes: unknown[] };

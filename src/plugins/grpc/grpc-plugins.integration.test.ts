@@ -34,9 +34,9 @@ function watch(entries: GrpcEntry[]) {
     /** Ends the current wait, and resolves when the next one began. */
     async step() {
       const before = waits.length;
-      await expect.poll(() => waits.length, { timeout: 10_000 }).toBeGreaterThan(0);
+      await expect.poll(() => waits.length).toBeGreaterThan(0);
       wake();
-      await expect.poll(() => waits.length, { timeout: 10_000 }).toBeGreaterThan(before);
+      await expect.poll(() => waits.length).toBeGreaterThan(before);
     },
     first: () => plugins.list()[0] as GrpcPlugin,
   };
@@ -94,7 +94,7 @@ describe('configured gRPC plugins', () => {
     await using server = await PluginServer.start({});
     const { plugins } = watch([silent.entry(), server.entry()]);
     void plugins.start();
-    await expect.poll(() => plugins.list()[1]?.loaded, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => plugins.list()[1]?.loaded).toBe(true);
     expect(plugins.list()[0]).toMatchObject({ loaded: false, error: 'not asked yet' });
   });
 

@@ -33,7 +33,7 @@ const facts: ReportFacts = {
 };
 const options: ReportOptions = { template: null, paper: 'a4', changes: null, madeAt: summaryRow.timestamp };
 const forever = () => new AbortController().signal;
-const eventually = { timeout: 30_000 };
+const eventually = { timeout: 120_000 };
 
 /** A finished record; each of its hosts takes some kilobytes of a page. */
 async function recorded(name: string, hosts: number): Promise<{ job: ReportJob; rows: ResultRow[] }> {

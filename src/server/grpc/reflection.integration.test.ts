@@ -121,7 +121,7 @@ describe('buf curl', () => {
     const bearer = `authorization: Bearer ${token}`;
     const flags = ['--protocol', 'grpc', '--http2-prior-knowledge', '-H', bearer, '-d', data, ...more];
     const { stdout } = await run(buf, ['curl', ...flags, `http://${grpc.address}/${method}`], {
-      timeout: 20_000,
+      timeout: 120_000,
     });
     return stdout
       .trim()

@@ -41,7 +41,7 @@ describe('generated code', () => {
       const env = { ...process.env, PATH: `${tools}${delimiter}${process.env['PATH']}` };
       const template = join(folder, 'buf.gen.yaml');
       const args = ['generate', folder, '--template', template, '-o', target];
-      await promisify(execFile)(join(tools, 'buf'), args, { env, timeout: 20_000 });
+      await promisify(execFile)(join(tools, 'buf'), args, { env, timeout: 120_000 });
       expect(filesIn(join(target, 'gen'))).toEqual(filesIn(join(folder, 'gen')));
     } finally {
       rmSync(target, { recursive: true, force: true });

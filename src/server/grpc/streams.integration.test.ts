@@ -243,7 +243,7 @@ describe('GetResults and ExportScan', () => {
     const against = await ended(grpc, 'rows 1');
     const compared = await grpc.workspace().all<Piece>('ExportScan', { scan_id, format: 'html', against });
     expect(textOf(compared.messages)).toContain(against);
-    await vi.waitFor(() => expect(grpc.service.context.reports.running).toBe(0), { timeout: 60_000 });
+    await vi.waitFor(() => expect(grpc.service.context.reports.running).toBe(0), { timeout: 120_000 });
   });
 
   it('end the thread of a report when the client cancels', async () => {
@@ -255,7 +255,7 @@ describe('GetResults and ExportScan', () => {
     expect(grpc.service.context.reports.running).toBe(1);
     call.cancel();
     await canceled;
-    await vi.waitFor(() => expect(grpc.service.context.reports.running).toBe(0), { timeout: 60_000 });
+    await vi.waitFor(() => expect(grpc.service.context.reports.running).toBe(0), { timeout: 120_000 });
   });
 
   it('wait for a slow reader, who gets everything', async () => {

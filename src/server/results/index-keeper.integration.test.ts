@@ -64,5 +64,5 @@ it('builds the index of a large scan when it has ended, and none of a small one'
   }
   keeping().scanEnded(small);
   keeper.scanEnded(large);
-  await vi.waitFor(async () => expect(await names()).toEqual([`${large}.db`]), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(await names()).toEqual([`${large}.db`]), { timeout: 120_000 });
 });

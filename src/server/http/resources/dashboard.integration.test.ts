@@ -155,7 +155,7 @@ async function read(tenant = 'acme') {
 
 /** Once everything is computed. */
 async function dashboard(tenant = 'acme') {
-  await expect.poll(async () => (await read(tenant)).pending, { timeout: 20_000 }).toBe(false);
+  await expect.poll(async () => (await read(tenant)).pending).toBe(false);
   return await read(tenant);
 }
 
@@ -236,7 +236,7 @@ describe('GET /api/v1/dashboard', () => {
     expect(series[0].stands_out).toEqual({ severity: null, text: 'No change', exploited: false });
     await ran({ name: 'series 1', days: 0.1, version: '2.0' });
     const first = async () => (await dashboard()).series[0].stands_out.text;
-    await expect.poll(first, { timeout: 20_000 }).toBe('nginx updated from 1.0 to 2.0 on 10.0.0.1, port 80');
+    await expect.poll(first).toBe('nginx updated from 1.0 to 2.0 on 10.0.0.1, port 80');
   });
 
   it('counts hosts that were not among the targets as not comparable', async () => {

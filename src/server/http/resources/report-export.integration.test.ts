@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const eventually = { timeout: 60_000, interval: 20 };
+const eventually = { timeout: 120_000, interval: 20 };
 
 /** A finished scan with these rows in its record. */
 async function finishedScan(rows: AsyncIterable<ResultRow> | Iterable<ResultRow>): Promise<string> {
