@@ -6,7 +6,7 @@ import { ServerProcess } from '../program.ts';
 import { rounds } from '../rounds.ts';
 import { TargetField } from './target-field.ts';
 
-const kills = 50;
+const kills = rounds(50, 20);
 const clients = 20;
 const scansPerClient = 2;
 /** Each kill in this many comes when the scans are getting on; the others hit starts and recoveries. */

@@ -165,10 +165,13 @@ function* manyPorts(count: number): Generator<ResultRow> {
 }
 
 describe('a scan that is deleted during its export', () => {
+  /** More than sockets take in advance. */
+  const many = 8000;
+
   it.each(['json', 'jsonl', 'csv', 'html', 'pdf', 'markdown', 'nmap', 'sarif', 'tar.gz'])(
     'T-039 ends %s cleanly',
     async (format) => {
-      const scanId = await finishedScan(manyPorts(20_000));
+      const scanId = await finishedScan(manyPorts(many));
       const response = await begin(exportUrl(scanId, format));
       const deleted = await service.app.inject({ method: 'DELETE', url: `/api/v1/scans/${scanId}` });
       expect(deleted.statusCode).toBe(200);
@@ -182,10 +185,10 @@ describe('a scan that is deleted during its export', () => {
         return;
       }
       const text = bytes.toString();
-      if (format === 'json') expect(JSON.parse(`{${text}`).data.results).toHaveLength(20_000);
+      if (format === 'json') expect(JSON.parse(`{${text}`).data.results).toHaveLength(many);
       if (format === 'jsonl')
         expect(JSON.parse(text.trim().split('\n').at(-1) as string).type).toBe('summary');
-      if (format === 'csv') expect(text.trim().split('\r\n')).toHaveLength(20_001);
+      if (format === 'csv') expect(text.trim().split('\r\n')).toHaveLength(many + 1);
       if (format === 'html') expect(text.trimEnd()).toMatch(/<\/html>$/);
       if (format === 'nmap') expect(text.trimEnd()).toMatch(/<\/nmaprun>$/);
       if (format === 'sarif') expect(JSON.parse(`{${text}`).runs[0].results).toEqual([]);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -220,7 +220,13 @@ describe('the folder of the UI', () => {
     const drop = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all', '--'];
     const [program = '', ...rest] = process.getuid?.() === 0 ? [...drop, ...command] : command;
     const ended = spawnSync(program, rest, {
-      env: { PATH: process.env['PATH'], HOME: home, SERVICE_SERVER__UI__STATIC_DIR: join(closed, 'in') },
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        // Compiled code of earlier runs.
+        XDG_CACHE_HOME: join(homedir(), '.cache'),
+        SERVICE_SERVER__UI__STATIC_DIR: join(closed, 'in'),
+      },
       encoding: 'utf8',
       timeout: 120_000,
     });
