@@ -164,7 +164,8 @@ describe('T-033 DAG nonsense', () => {
       await server.start();
       for (const [index, [, , , node, field]] of nonsense.entries()) {
         const name = `nonsense-${index}`;
-        expect(server.log).toMatch(new RegExp(`${name}.*${node}.*${field.replace('.', '\\.')}`));
+        const line = new RegExp(`${name}.*${node}.*${field.replace('.', '\\.')}`);
+        await expect.poll(() => server.log).toMatch(line);
         const target = { targets: [own], ports: String(port), options: { discover: false } };
         const answer = await server.request('/api/v1/scans', {
           method: 'POST',

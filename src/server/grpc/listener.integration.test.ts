@@ -349,8 +349,9 @@ describe('connections', () => {
       clock.advance(3_600_000);
       await clock.looks();
       // An idle call keeps its connection open: its client responds to pings.
+      const ended = new Promise((resolve) => watch.once('end', resolve));
       await busy.get('CancelScan', { scan_id });
-      await new Promise((resolve) => watch.once('end', resolve));
+      await ended;
       expect(events.at(-1)).toMatchObject({ type: 'end' });
     } finally {
       await grpc.close();
