@@ -40,6 +40,8 @@ export interface RowsResponse {
   epoch: string;
   /** Of the page; null if it is empty. */
   last: Member | null;
+  /** Of the record that the index has so far, below 1; null = all of it. */
+  share: number | null;
 }
 
 export interface FacetsRequest {
@@ -112,7 +114,11 @@ export type ToIndexThread =
   | { type: 'request'; id: number; scan: IndexedScan; request: IndexRequest; deadlineMs: number }
   | { type: 'abort'; id: number }
   /** The scan is deleted. */
-  | { type: 'forget'; file: string };
+  | { type: 'forget'; file: string }
+  /** Somebody follows the scan, without a request at the moment. */
+  | { type: 'watched'; file: string }
+  /** The thread ends by itself. */
+  | { type: 'close' };
 
 /** An error, across the border of a thread. `code` is null for one that no user caused. */
 export interface IndexFailure {

@@ -5,8 +5,6 @@ import { withoutField } from '../../domain/query/query-terms.ts';
 import { recordAt } from '../../workspace/record/folder-record.ts';
 import type { RecordSource } from '../../workspace/record/scan-record.ts';
 import { facetOf } from '../../workspace/record-index/facets.ts';
-import { memberPage } from '../../workspace/record-index/member-list.ts';
-import { totalsOf } from '../../workspace/record-index/row-totals.ts';
 import { coverageOf, emptyCoverage } from './coverage-sums.ts';
 import { explainHost } from './explain-host.ts';
 import type {
@@ -15,10 +13,10 @@ import type {
   IndexedScan,
   IndexRequest,
   IndexResponses,
-  RowsRequest,
   RowsResponse,
 } from './index-requests.ts';
-import { type OpenIndex, openIndex } from './open-index.ts';
+import { earlyRows, isInRecordOrder, listRows } from './list-rows.ts';
+import { type Build, type OpenIndex, openIndex } from './open-index.ts';
 import { rankFixes } from './rank-fixes.ts';
 import type { Turns } from './turns.ts';
 
@@ -29,29 +27,50 @@ const maxOpenRows = 3_000_000;
 /** A growing record is followed for this long after a request, in this interval, milliseconds. */
 const followMs = 10_000;
 const followIntervalMs = 500;
+/** And then for as long as this after somebody watched the scan, so that little is missing when it is needed again. */
+const watchMs = 180_000;
+const watchIntervalMs = 5000;
+/** What waits so long for a build gets what stands of it, if that suffices, milliseconds. */
+const earlyMs = 500;
+/** A build that nobody waits for rests after each slice as long as that took, at most so long, milliseconds. */
+const maxRestMs = 50;
+/** Rest after each step of a search that nobody waits for, milliseconds. */
+const searchRestMs = 10;
 
 /** One scan within the thread. */
 interface Entry {
   scan: IndexedScan;
   open: OpenIndex | null;
-  /** Being built, and how far. */
-  building: { done: Promise<void>; rows: number } | null;
+  building: Building | null;
   /** Work on the index: one at a time. */
   queue: Promise<unknown>;
+  /** 0: nobody has asked for it yet. */
   usedAt: number;
+}
+
+interface Building extends Build {
+  done: Promise<void>;
+  /** Somebody has waited for it. */
+  isUrgent: boolean;
 }
 
 /** The indexes of the thread: opened on demand, the least recently used are closed. */
 export class IndexService {
   readonly #entries = new Map<string, Entry>();
   readonly #onActivity: (isBusy: boolean) => void;
+  readonly #earlyMs: number;
+  readonly #closing = new AbortController();
   #active = 0;
   #extending = false;
   #following: NodeJS.Timeout | null = null;
 
-  /** @param onActivity called when work begins, and when there is no more */
-  constructor(onActivity: (isBusy: boolean) => void) {
+  /**
+   * @param onActivity called when work begins, and when there is no more
+   * @param early @see earlyMs
+   */
+  constructor(onActivity: (isBusy: boolean) => void, early = earlyMs) {
     this.#onActivity = onActivity;
+    this.#earlyMs = early;
   }
 
   async run<K extends IndexRequest['kind']>(
@@ -93,18 +112,25 @@ export class IndexService {
     turns: Turns,
   ): Promise<IndexResponses[keyof IndexResponses]> {
     const entry = this.#entryOf(scan);
-    await this.#refresh(entry, turns);
-    return await this.#alone(entry, async () => {
-      turns.check();
-      return entry.open === null ? emptyResponse(request) : await respond(entry.open, request, turns);
-    });
+    if (request.kind !== 'prepare') entry.usedAt = performance.now();
+    for (;;) {
+      const early = await this.#refresh(entry, request, turns);
+      if (early === 'absent') return emptyResponse(request);
+      if (early !== null) return early;
+      if (request.kind === 'prepare') return await this.#finishPrepared(entry);
+      const response = await this.#alone(entry, async () => {
+        turns.check();
+        return entry.open && { of: await respond(entry.open, request, turns) };
+      });
+      // Null: it was closed meanwhile.
+      if (response !== null) return response.of;
+    }
   }
 
   #entryOf(scan: IndexedScan): Entry {
     const known = this.#entries.get(scan.file);
     const entry = known ?? { scan, open: null, building: null, queue: Promise.resolve(), usedAt: 0 };
     entry.scan = scan;
-    entry.usedAt = performance.now();
     this.#entries.set(scan.file, entry);
     return entry;
   }
@@ -116,34 +142,44 @@ export class IndexService {
     return done;
   }
 
-  /** Brings the index of an entry up to date; while a finished one is being built, a growing one may still serve. */
-  async #refresh(entry: Entry, turns: Turns): Promise<void> {
+  /**
+   * Brings the index of an entry up to date; while a finished one is being built, a growing one may still serve.
+   * @returns the response if the index takes longer; `absent`: nothing is recorded yet
+   */
+  async #refresh(
+    entry: Entry,
+    request: IndexRequest,
+    turns: Turns,
+  ): Promise<RowsResponse | 'absent' | null> {
     const source = await recordAt(entry.scan.record).source();
-    if (source === null) return;
+    if (source === null) return 'absent';
     const isCurrent = entry.open?.index.identity === source.identity && (await hasFile(entry));
     if (isCurrent) {
       await this.#alone(entry, async () => {
-        if (source.isGrowing) await source.close();
-        else await entry.open?.useSource(source);
+        if (source.isGrowing || entry.open === null) await source.close();
+        else await entry.open.useSource(source);
         await entry.open?.catchUp();
       });
       if (entry.open?.index.isGrowing) this.#follow();
-      return;
+      return null;
     }
     if (entry.building === null) this.#build(entry, source);
     else await source.close();
     const isServed = entry.open?.index.isGrowing === true;
-    if (!isServed) await this.#built(entry, turns);
+    return isServed ? null : await this.#built(entry, request, turns);
   }
 
   #build(entry: Entry, source: RecordSource): void {
-    const building = { done: Promise.resolve(), rows: 0 };
+    const building: Building = {
+      done: Promise.resolve(),
+      part: null,
+      share: 0,
+      isUrgent: false,
+      turn: buildTurns(() => building.isUrgent, this.#closing.signal),
+    };
     entry.building = building;
     this.#report();
-    const onRows = (rows: number) => {
-      building.rows = rows;
-    };
-    building.done = openIndex(entry.scan.file, source, onRows)
+    building.done = openIndex(entry.scan.file, source, building)
       .then(async (open) => {
         await this.#alone(entry, async () => {
           await entry.open?.close();
@@ -164,22 +200,43 @@ export class IndexService {
     building.done.catch(() => undefined);
   }
 
-  async #built(entry: Entry, turns: Turns): Promise<void> {
+  /** Waits for a build. @returns a page of what stands of it, if that suffices and the rest takes longer */
+  async #built(entry: Entry, request: IndexRequest, turns: Turns): Promise<RowsResponse | null> {
     const { building } = entry;
-    if (building === null) return;
-    turns.waitsFor = () =>
-      `The index of the scan is being built: ${building.rows} rows so far. Retry in some seconds.`;
+    if (building === null) return null;
+    building.isUrgent ||= request.kind !== 'prepare';
+    turns.waitsFor = () => beingBuilt(building);
     let isDone = false;
     const done = building.done.finally(() => {
       isDone = true;
     });
     done.catch(() => undefined);
-    while (!isDone) {
+    const isPlain = isInRecordOrder(request);
+    for (let early = performance.now() + this.#earlyMs; !isDone; ) {
       turns.check();
+      if (isPlain && building.part !== null && performance.now() >= early) {
+        const response = await earlyRows(building.part, request, shownShare(building));
+        if (response !== null) return response;
+        early += earlyMs;
+      }
       await Promise.race([done, pause(20)]);
     }
     await done;
     turns.waitsFor = null;
+    return null;
+  }
+
+  /** Completes the search in an index that nobody asked for yet; it takes no memory then. */
+  async #finishPrepared(entry: Entry): Promise<null> {
+    const isUnused = () => entry.usedAt === 0 && !this.#closing.signal.aborted;
+    const extend = () =>
+      this.#alone(entry, async () =>
+        entry.open?.index.isGrowing === false ? entry.open.index.pool.extendTrigrams() : false,
+      );
+    while (isUnused() && (await extend())) await pause(searchRestMs);
+    if (isUnused() && entry.building === null && entry.open?.index.isGrowing === false)
+      await this.#close(entry);
+    return null;
   }
 
   async #closeUnused(newest: Entry): Promise<void> {
@@ -199,31 +256,45 @@ export class IndexService {
       entry.open = null;
       await open?.close();
     });
-    if (entry.building === null) this.#entries.delete(entry.scan.file);
   }
 
   /** The scan is deleted, or its file is damaged. */
   async forget(file: string): Promise<void> {
     const entry = this.#entries.get(file);
     if (entry) await this.#close(entry);
+    if (entry?.building === null) this.#entries.delete(file);
     await rm(file, { force: true });
+  }
+
+  /** Somebody follows a scan: an index of its growing record goes on to follow too. */
+  watched(file: string): void {
+    const entry = this.#entries.get(file);
+    if (!entry?.open?.index.isGrowing) return;
+    entry.usedAt = Math.max(entry.usedAt, performance.now() - followMs);
+    if (this.#following === null) this.#follow();
   }
 
   /** Completes growing records for a while, so that the next request finds little to do. */
   #follow(): void {
-    this.#following ??= setTimeout(() => {
-      this.#following = null;
-      void this.#catchUpAll();
-    }, followIntervalMs);
+    if (this.#closing.signal.aborted) return;
+    const isFast = [...this.#entries.values()].some((entry) => isFollowed(entry, followMs));
+    const timer = setTimeout(
+      () => {
+        if (this.#following === timer) this.#following = null;
+        void this.#catchUpAll();
+      },
+      isFast ? followIntervalMs : watchIntervalMs,
+    );
+    if (this.#following) clearTimeout(this.#following);
+    this.#following = timer;
   }
 
   async #catchUpAll(): Promise<void> {
-    const since = performance.now() - followMs;
     for (const entry of this.#entries.values()) {
-      if (entry.usedAt < since || !entry.open?.index.isGrowing) continue;
+      if (!isFollowed(entry, watchMs)) continue;
       await this.#alone(entry, async () => entry.open?.catchUp()).catch(() => undefined);
-      this.#follow();
     }
+    if ([...this.#entries.values()].some((entry) => isFollowed(entry, watchMs))) this.#follow();
     this.#report();
   }
 
@@ -237,7 +308,7 @@ export class IndexService {
           this.#alone(entry, async () =>
             entry.open && !entry.open.index.isGrowing ? entry.open.index.pool.extendTrigrams() : false,
           );
-        while (this.#active === 0 && (await more())) await setImmediate();
+        while (this.#active === 0 && !this.#closing.signal.aborted && (await more())) await setImmediate();
       }
     } catch {
       // Without it a search only takes longer; the next request finds what is wrong with the file.
@@ -248,9 +319,41 @@ export class IndexService {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     if (this.#following) clearTimeout(this.#following);
-    for (const entry of this.#entries.values()) await this.#close(entry);
+    this.#following = null;
+    const entries = [...this.#entries.values()];
+    await Promise.allSettled(entries.map(({ building }) => building?.done));
+    for (const entry of entries) await this.#close(entry);
   }
+}
+
+/** Whether an index of a growing record was used, or its scan watched, within a time, milliseconds. */
+function isFollowed({ open, usedAt }: Entry, within: number): boolean {
+  return open?.index.isGrowing === true && usedAt >= performance.now() - within;
+}
+
+/** Turns of a build: it gives way to requests, and rests while nobody waits for it. */
+function buildTurns(isUrgent: () => boolean, closing: AbortSignal): () => Promise<void> {
+  let resumedAt = performance.now();
+  return async () => {
+    const took = performance.now() - resumedAt;
+    if (isUrgent()) await setImmediate();
+    else await pause(Math.min(took, maxRestMs));
+    if (closing.aborted) throw new PortolanError('unavailable', 'The server is stopping.');
+    resumedAt = performance.now();
+  };
+}
+
+/** Hundredths, rounded down. */
+function shownShare({ share }: Building): number {
+  return Math.min(0.99, Math.floor(share * 100) / 100);
+}
+
+function beingBuilt(building: Building): PortolanError {
+  const share = shownShare(building);
+  const message = `The index of the scan is being built: ${Math.round(share * 100)} %. Retry in some seconds.`;
+  return new PortolanError('timeout', message, { index_share: share });
 }
 
 function rowsOf({ open }: Entry): number {
@@ -264,7 +367,7 @@ function emptyResponse(request: IndexRequest): IndexResponses[keyof IndexRespons
   const matches = { hosts: 0, ports: 0, findings: 0, others: 0 };
   switch (request.kind) {
     case 'rows':
-      return { records: '[]', total: 0, offset: 0, matches, epoch: '', last: null };
+      return { records: '[]', total: 0, offset: 0, matches, epoch: '', last: null, share: null };
     case 'facets':
       return { facets: request.fields.map((field) => ({ field, values: [], more: 0 })), matches };
     case 'fixes':
@@ -316,26 +419,6 @@ async function respond(
     case 'prepare':
       return null;
   }
-}
-
-async function listRows(open: OpenIndex, request: RowsRequest, turns: Turns): Promise<RowsResponse> {
-  const { index, order, epoch } = open;
-  const { query, type, keys, limit, after } = request;
-  const matched = await open.matched(query, turns.next);
-  const start = { offset: request.offset, after: after?.epoch === epoch ? after.member : null };
-  const { members, offset, total } = memberPage(index, order, matched, type, keys, start, limit);
-  await turns.next();
-  const rows = await open.source.members(members.map((member) => index.placesOf(member)));
-  const totals = totalsOf(index, order, members, query === null ? null : matched);
-  const texts = rows.flatMap((row, at) => (row === null ? [] : JSON.stringify({ ...row, ...totals[at] })));
-  return {
-    records: `[${texts.join()}]`,
-    total,
-    offset,
-    matches: matched.counts,
-    epoch,
-    last: members.at(-1) ?? null,
-  };
 }
 
 async function listFacets(open: OpenIndex, request: FacetsRequest, turns: Turns): Promise<FacetsResponse> {

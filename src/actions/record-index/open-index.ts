@@ -89,7 +89,7 @@ export class OpenIndex {
 
   /** Adds what a growing record has got meanwhile. */
   async catchUp(): Promise<void> {
-    if (this.index.isGrowing) await addRows(this.index, this.#source, () => undefined);
+    if (this.index.isGrowing) await addRows(this.index, this.#source, setImmediate, () => undefined);
   }
 
   async close(): Promise<void> {
@@ -99,21 +99,24 @@ export class OpenIndex {
   }
 }
 
-/**
- * The index of a record as it is now: from its file if that is current, else built.
- * @param onRows called with the number of rows so far
- */
-export async function openIndex(
-  file: string,
-  source: RecordSource,
-  onRows: (rows: number) => void,
-): Promise<OpenIndex> {
+/** An index that is being built. */
+export interface Build {
+  /** What stands of it. */
+  part: OpenIndex | null;
+  /** Of the record that is in it, from 0 to 1. */
+  share: number;
+  /** Called between slices of the work. @throws to end it */
+  turn(): Promise<void>;
+}
+
+/** The index of a record as it is now: from its file if that is current, else built. */
+export async function openIndex(file: string, source: RecordSource, build: Build): Promise<OpenIndex> {
   const stored = source.isGrowing ? null : await storedIndex(file, source.identity);
   if (stored) return new OpenIndex(stored, source);
   await mkdir(dirname(file), { recursive: true, mode: folderMode });
   return source.isGrowing
-    ? await growingIndex(file, source, onRows)
-    : await finishedIndex(file, source, onRows);
+    ? await growingIndex(file, source, build)
+    : await finishedIndex(file, source, build);
 }
 
 async function storedIndex(file: string, identity: string): Promise<RecordIndex | null> {
@@ -129,35 +132,28 @@ async function storedIndex(file: string, identity: string): Promise<RecordIndex 
 }
 
 /** Never found again: it is removed when it is closed. */
-async function growingIndex(
-  file: string,
-  source: RecordSource,
-  onRows: (rows: number) => void,
-): Promise<OpenIndex> {
+async function growingIndex(file: string, source: RecordSource, build: Build): Promise<OpenIndex> {
   const draft = draftOf(file);
   try {
-    const index = RecordIndex.create(draft, source.identity, true);
-    await addAll(index, source, onRows);
-    return new OpenIndex(index, source, draft);
+    const open = new OpenIndex(RecordIndex.create(draft, source.identity, true), source, draft);
+    await fill(open, build);
+    return open;
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   }
 }
 
-async function finishedIndex(
-  file: string,
-  source: RecordSource,
-  onRows: (rows: number) => void,
-): Promise<OpenIndex> {
+async function finishedIndex(file: string, source: RecordSource, build: Build): Promise<OpenIndex> {
   const draft = draftOf(file);
   try {
     const index = RecordIndex.create(draft, source.identity, false);
     const { hosts, ports, findings } = source.expected;
     index.reserve(hosts, ports, findings);
-    await addAll(index, source, onRows);
+    const open = new OpenIndex(index, source);
+    await fill(open, build);
     index.save(draft, file);
-    return new OpenIndex(index, source);
+    return open;
   } finally {
     await rm(draft, { force: true });
   }
@@ -168,34 +164,39 @@ function draftOf(file: string): string {
 }
 
 /** Closes the index if it fails. */
-async function addAll(
-  index: RecordIndex,
-  source: RecordSource,
-  onRows: (rows: number) => void,
-): Promise<void> {
+async function fill(open: OpenIndex, build: Build): Promise<void> {
   try {
-    await addRows(index, source, onRows);
+    const bytes = await open.source.textBytes();
+    build.part = open;
+    await addRows(open.index, open.source, build.turn, (end) => {
+      build.share = bytes > 0 ? Math.min(1, end / bytes) : 0;
+    });
   } catch (error) {
-    index.close();
+    build.part = null;
+    open.index.close();
     throw error;
   }
 }
 
+/** @param onEnd called with the end of the last row that was added, bytes */
 async function addRows(
   index: RecordIndex,
   source: RecordSource,
-  onRows: (rows: number) => void,
+  turn: () => Promise<void>,
+  onEnd: (end: number) => void,
 ): Promise<void> {
   const readRow = source.read.bind(source);
   for await (const rows of source.rows(index.lastRow)) {
     index.database.exec('BEGIN');
+    let end = 0;
     for (const { row, place, number } of rows) {
       index.add(row, place, readRow);
       index.lastRow = number;
-      if (number % rowsPerSlice === 0) await setImmediate();
+      end = place.offset + place.length;
+      if (number % rowsPerSlice === 0) await turn();
     }
     index.database.exec('COMMIT');
-    onRows(index.lastRow);
-    await setImmediate();
+    onEnd(end);
+    await turn();
   }
 }

@@ -16,12 +16,14 @@ import type {
 const requestMs = 5000;
 /** Longest time to build the index of an ended scan in the background, milliseconds. */
 const prepareMs = 3_600_000;
-/** A thread that has not ended a late request after this is stuck, and is ended, milliseconds. */
-const graceMs = 2000;
+/** A thread that has not ended a late request after this is stuck, and is ended, milliseconds. Its builds are lost. */
+const graceMs = 10_000;
+/** Time for a thread to close its files, milliseconds. */
+const closeMs = 5000;
 /** A thread without work ends after this, with the memory of its indexes, milliseconds. */
 const idleMs = 180_000;
 /** Of V8 in the thread; columns are outside of it. Mebibytes. */
-const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 };
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 6 };
 
 interface Waiting {
   resolve(response: IndexResponses[keyof IndexResponses]): void;
@@ -74,6 +76,11 @@ export class RecordIndexes {
     this.#thread?.post({ type: 'forget', file: this.#workspace.indexFile(scanId) });
   }
 
+  /** Somebody follows a scan: an index that follows it too goes on to do so. */
+  watched(scanId: string): void {
+    this.#thread?.post({ type: 'watched', file: this.#workspace.indexFile(scanId) });
+  }
+
   get #current(): IndexThread {
     if (this.#isClosed) throw new PortolanError('unavailable', 'The server is stopping.');
     this.#thread ??= new IndexThread(this.#idleMs, (ended) => {
@@ -92,12 +99,14 @@ class IndexThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #idleMs: number;
+  readonly #onEnd: (thread: IndexThread) => void;
   readonly #ended: Promise<void>;
   #lastId = 0;
   #idle: NodeJS.Timeout | null = null;
 
   constructor(idle: number, onEnd: (thread: IndexThread) => void) {
     this.#idleMs = idle;
+    this.#onEnd = onEnd;
     const file = new URL(`./record-index.worker${extname(import.meta.url)}`, import.meta.url);
     this.#worker = new Worker(file, { resourceLimits });
     // A server that has nothing else to do must be able to exit.
@@ -118,9 +127,13 @@ class IndexThread {
     this.#worker.postMessage(message);
   }
 
+  /** Lets it close its files first: a thread that is ended within them can take the process with it. */
   async end(): Promise<void> {
-    await this.#worker.terminate();
+    this.#worker.ref();
+    this.post({ type: 'close' });
+    const stuck = setTimeout(() => void this.#worker.terminate(), closeMs);
     await this.#ended;
+    clearTimeout(stuck);
   }
 
   async request(
@@ -132,7 +145,7 @@ class IndexThread {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = null;
     const id = ++this.#lastId;
-    const stuck = setTimeout(() => void this.end(), deadlineMs + graceMs).unref();
+    const stuck = setTimeout(() => void this.#worker.terminate(), deadlineMs + graceMs).unref();
     const abort = () => {
       this.post({ type: 'abort', id });
       this.#waiting.get(id)?.reject(signal?.reason);
@@ -171,7 +184,10 @@ class IndexThread {
 
   async #endIfUnused(): Promise<void> {
     this.#idle = null;
-    if (this.#waiting.size === 0) await this.end();
+    if (this.#waiting.size > 0) return;
+    // A request that comes now begins another thread.
+    this.#onEnd(this);
+    await this.end();
   }
 
   #failAll(error: unknown): void {

@@ -11,10 +11,26 @@ export function serveIndexes(port: MessagePort): void {
   const service = new IndexService((isBusy) => post({ type: isBusy ? 'busy' : 'idle' }));
   const running = new Map<number, Turns>();
   port.on('message', (message: ToIndexThread) => {
-    if (message.type === 'abort') running.get(message.id)?.abort();
-    else if (message.type === 'forget') void service.forget(message.file).catch(() => undefined);
-    else void respond(message);
+    switch (message.type) {
+      case 'request':
+        return void respond(message);
+      case 'abort':
+        return running.get(message.id)?.abort();
+      case 'forget':
+        return void service.forget(message.file).catch(() => undefined);
+      case 'watched':
+        return service.watched(message.file);
+      case 'close':
+        return void close();
+    }
   });
+
+  /** Nothing then holds the thread. */
+  async function close(): Promise<void> {
+    for (const turns of running.values()) turns.abort();
+    await service.close().catch(() => undefined);
+    port.close();
+  }
 
   async function respond({ id, scan, request, deadlineMs }: Extract<ToIndexThread, { type: 'request' }>) {
     const turns = new Turns(deadlineMs);

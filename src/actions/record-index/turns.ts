@@ -9,8 +9,8 @@ export class Turns {
   readonly #deadline: number;
   #resumedAt = performance.now();
   #isAborted = false;
-  /** What takes so long; null = the request itself. */
-  waitsFor: (() => string) | null = null;
+  /** Why it takes so long; null = because of the request itself. */
+  waitsFor: (() => PortolanError) | null = null;
 
   /** @param deadlineMs from now */
   constructor(deadlineMs: number) {
@@ -27,7 +27,7 @@ export class Turns {
 
   /** @throws PortolanError `timeout` */
   check(): void {
-    if (this.isOver) throw new PortolanError('timeout', this.waitsFor?.() ?? 'The query takes too long.');
+    if (this.isOver) throw this.waitsFor?.() ?? new PortolanError('timeout', 'The query takes too long.');
   }
 
   /** @throws PortolanError `timeout` */

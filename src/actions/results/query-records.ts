@@ -32,6 +32,8 @@ export interface QueriedRecords extends ListPage {
   partial: boolean;
   warnings: ScanWarning[];
   matches: Matches;
+  /** Of the record that the index has so far; absent = all of it. */
+  index_share?: number;
 }
 
 /** Whether a request needs an index. */
@@ -54,7 +56,8 @@ export function readQuery(q: string | undefined, problems: FieldProblem[]): Quer
 /**
  * A page of the records of a scan that satisfy a query, sorted.
  * @param signal the client has gone
- * @throws PortolanError `invalid_request`, `timeout` while an index is being built or for a query that takes too long
+ * @throws PortolanError `invalid_request`, `timeout` while an index is being built, of which a page in the order of the
+ *   record may not need all, or for a query that takes too long
  */
 export async function queryRecords(
   scan: Scan,
@@ -87,6 +90,7 @@ export async function queryRecords(
     partial,
     warnings,
     matches: { hosts, ports, findings },
+    ...(rows.share !== null && { index_share: rows.share }),
   };
 }
 

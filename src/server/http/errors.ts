@@ -12,6 +12,13 @@ export const retryAfter: Partial<Record<string, string>> = { queue_full: '10', u
 /** How long a client that sends too much may read the response, milliseconds; its data is dropped. */
 const lingerMs = 2000;
 
+/** For a request that waited for an index. */
+const indexRetrySeconds = '2';
+
+function secondsToRetry({ code, details }: PortolanError): string | undefined {
+  return retryAfter[code] ?? (details['index_share'] === undefined ? undefined : indexRetrySeconds);
+}
+
 /** Responds with the error object; an internal error is logged and does not reveal its cause. */
 export function sendError(cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asPortolanError(cause);
@@ -23,7 +30,7 @@ export function sendError(cause: unknown, request: FastifyRequest, reply: Fastif
   }
   const { challenge, ...details } = error.details;
   if (error.code === 'unauthorized') reply.header('www-authenticate', String(challenge ?? 'Bearer'));
-  const wait = retryAfter[error.code];
+  const wait = secondsToRetry(error);
   if (wait !== undefined) reply.header('retry-after', wait);
   const shape = errorShape(error, { ...details, request_id: request.id });
   const problem = wantsProblem(request.headers);

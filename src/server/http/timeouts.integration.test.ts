@@ -63,11 +63,18 @@ describe('responses with Retry-After', () => {
   }
 
   it.each([
-    ['queue_full', 503],
-    ['unavailable', 503],
-  ] as const)('%s says when', async (code, status) => {
-    const { statusCode, headers } = await responseTo(new PortolanError(code, 'x'));
+    ['queue_full', 503, {}],
+    ['unavailable', 503, {}],
+    ['timeout', 504, { index_share: 0.42 }],
+  ] as const)('%s says when', async (code, status, details) => {
+    const { statusCode, headers, body } = await responseTo(new PortolanError(code, 'x', details));
     expect([statusCode, Number(headers['retry-after']) >= 1]).toEqual([status, true]);
+    expect(JSON.parse(body).error.details).toMatchObject(details);
+  });
+
+  it('other timeouts do not say when', async () => {
+    const { headers } = await responseTo(new PortolanError('timeout', 'x'));
+    expect(headers['retry-after']).toBeUndefined();
   });
 });
 

@@ -10,6 +10,7 @@ import type { TimeColumn } from './time-column.ts';
 import {
   complement,
   intersect,
+  release,
   setOfFindings,
   setOfHosts,
   setOfPorts,
@@ -93,7 +94,11 @@ class Evaluation {
   async #joined(terms: readonly Query[], join: (into: TupleSet, other: TupleSet) => void): Promise<TupleSet> {
     const [first, ...others] = terms;
     const set = await this.of(first as Query);
-    for (const term of others) join(set, await this.of(term));
+    for (const term of others) {
+      const other = await this.of(term);
+      join(set, other);
+      release(other);
+    }
     return set;
   }
 
@@ -107,8 +112,10 @@ class Evaluation {
     const ofFindings = new Uint8Array(findings.count);
     for (const name of searchedOfFindings) markFound(ofFindings, findings.texts[name], found);
     const set = setOfHosts(this.#index, ofHosts);
-    unite(set, setOfPorts(this.#index, ofPorts, 0));
-    unite(set, setOfFindings(this.#index, ofFindings, 0));
+    for (const other of [setOfPorts(this.#index, ofPorts, 0), setOfFindings(this.#index, ofFindings, 0)]) {
+      unite(set, other);
+      release(other);
+    }
     return set;
   }
 

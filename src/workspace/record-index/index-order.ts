@@ -3,7 +3,7 @@ import type { RecordIndex } from './record-index.ts';
 
 /** Ranks of members by one property: equal values have equal ranks, from 0; `none` is the rank of an absent one. */
 export interface Ranks {
-  ranks: Uint32Array;
+  ranks: Uint8Array | Uint16Array | Uint32Array;
   /** One more than the highest rank of a value. */
   none: number;
 }
@@ -103,7 +103,7 @@ export class IndexOrder {
       const order = inArrival(hosts.count);
       // A finished record has its hosts in this order.
       if (this.#index.isGrowing) order.sort((a, b) => compareHosts(this.#index, a, b));
-      const ranks = new Uint32Array(hosts.count);
+      const ranks = emptyRanks(hosts.count, hosts.count);
       for (const [rank, number] of order.entries()) ranks[number] = rank;
       return { ranks, none: hosts.count };
     });
@@ -112,7 +112,7 @@ export class IndexOrder {
   /** Ranks of members by those of what they belong to; `owner` + 1 where 0 means none. */
   inherited(name: string, owner: ArrayLike<number>, count: number, of: Ranks, fromOne = false): Ranks {
     return this.ranks(name, () => {
-      const ranks = new Uint32Array(count);
+      const ranks = emptyRanks(count, of.none);
       for (let number = 0; number < count; number++) {
         const at = (owner[number] as number) - (fromOne ? 1 : 0);
         ranks[number] = at < 0 ? of.none : (of.ranks[at] as number);
@@ -126,7 +126,7 @@ export class IndexOrder {
     return this.ranks(name, () => {
       const values = numbers();
       const distinct = distinctNumbers(values, count);
-      const ranks = new Uint32Array(count);
+      const ranks = emptyRanks(count, distinct.length);
       for (let number = 0; number < count; number++) {
         const value = values[number] as number;
         ranks[number] = Number.isNaN(value) ? distinct.length : placeOf(distinct, value);
@@ -159,7 +159,7 @@ export class IndexOrder {
       const none = rank + 1;
       const rankOf = dictionary === null ? byId(ids, rankAt) : rankAt;
       const absent = (value: number) => (dictionary === null ? value === 0 : (ids[value] ?? 0) === 0);
-      const ranks = new Uint32Array(count);
+      const ranks = emptyRanks(count, none);
       for (let number = 0; number < count; number++) {
         const value = values[number] as number;
         ranks[number] = absent(value) ? none : (rankOf[value] as number);
@@ -185,9 +185,9 @@ export class IndexOrder {
   recordOrder(table: 'host' | 'port' | 'finding'): Uint32Array {
     const { hosts, ports, findings, isGrowing } = this.#index;
     const { count } = { host: hosts, port: ports, finding: findings }[table];
-    const arrival = inArrival(count);
-    if (!isGrowing) return arrival;
     return this.order(`record ${table}`, () => {
+      const arrival = inArrival(count);
+      if (!isGrowing) return arrival;
       const { hostRanks } = this;
       if (table === 'host') return sortedBy(arrival, hostRanks, false);
       const portRanks = this.portPlaces;
@@ -207,7 +207,7 @@ export class IndexOrder {
     return this.ranks('port place', () => {
       const { count, numbers } = this.#index.ports;
       const [port, protocol] = [numbers.port.values, numbers.protocol.values];
-      const ranks = new Uint32Array(count);
+      const ranks = emptyRanks(count, 2 * 65_536);
       for (let number = 0; number < count; number++)
         ranks[number] = (port[number] as number) * 2 + (protocol[number] as number);
       return { ranks, none: 2 * 65_536 };
@@ -217,7 +217,7 @@ export class IndexOrder {
   /** Members by a word that is stored as its place in a list, highest first: the first word has the highest rank. */
   wordRanks(name: string, places: ArrayLike<number>, words: readonly string[], count: number): Ranks {
     return this.ranks(name, () => {
-      const ranks = new Uint32Array(count);
+      const ranks = emptyRanks(count, words.length);
       for (let number = 0; number < count; number++) {
         const place = places[number] as number;
         ranks[number] = place < words.length ? words.length - 1 - place : words.length;
@@ -230,7 +230,13 @@ export class IndexOrder {
 /** Orders that are remembered: 4 bytes per member each. */
 const maxOrders = 3;
 /** Ranks that are remembered, bytes; the newest ones always are. */
-const maxRankBytes = 8 * 1024 * 1024;
+const maxRankBytes = 4 * 1024 * 1024;
+
+/** Room for ranks, as narrow as the highest of them allows. */
+function emptyRanks(count: number, none: number): Ranks['ranks'] {
+  if (none < 2 ** 8) return new Uint8Array(count);
+  return none < 2 ** 16 ? new Uint16Array(count) : new Uint32Array(count);
+}
 
 /** All members as they came. */
 function inArrival(count: number): Uint32Array {

@@ -2,6 +2,7 @@ import type { Query } from '../../domain/query/query.ts';
 import { tuplesOf } from './compile-query.ts';
 import type { IndexOrder } from './index-order.ts';
 import type { RecordIndex } from './record-index.ts';
+import { freed } from './tuple-set.ts';
 
 /** Members of a record that belong to a tuple which satisfies a query: marks by number, and how many. */
 export interface MatchedMembers {
@@ -36,6 +37,7 @@ export async function matchedMembers(
     findings: set.findings,
     others: set.others,
   };
+  for (const marks of [set.hosts, set.ports]) freed(marks);
   const [hostOfPort, hostOfFinding] = [ports.numbers.host.values, findings.numbers.host.values];
   const portOfFinding = findings.numbers.port.values;
   for (let at = 0; at < findings.count; at++) {
@@ -52,6 +54,7 @@ export async function matchedMembers(
     hosts: joined(members.hosts, hosts.numbers.present.values),
     ports: joined(members.ports, ports.numbers.present.values),
   };
+  for (const marks of [members.hosts, members.ports]) freed(marks);
   return {
     ...recorded,
     counts: {

@@ -3,6 +3,7 @@ import { findingClasses, severities } from '../../domain/finding.ts';
 import { compareVersions } from '../../domain/version-order.ts';
 import { type IndexOrder, type Ranks, sortedBy } from './index-order.ts';
 import type { RecordIndex } from './record-index.ts';
+import { freed } from './tuple-set.ts';
 
 /** Types of records that can be sorted, and by what. */
 export const sortFields = {
@@ -58,14 +59,14 @@ export function sortedMembers(
   const table = type === 'vulnerability' ? 'finding' : type;
   if (keys.length === 0) return order.recordOrder(table);
   const name = `${type} ${keys.map(({ field, descending }) => `${descending ? '-' : ''}${field}`).join()}`;
-  return order.order(name, () =>
-    keys
-      .toReversed()
-      .reduce(
-        (sorted, { field, descending }) => sortedBy(sorted, ranksOf(index, order, type, field), descending),
-        order.recordOrder(table),
-      ),
-  );
+  return order.order(name, () => {
+    const first = order.recordOrder(table);
+    return keys.toReversed().reduce((before, { field, descending }) => {
+      const sorted = sortedBy(before, ranksOf(index, order, type, field), descending);
+      if (before !== first) freed(before);
+      return sorted;
+    }, first);
+  });
 }
 
 function ranksOf(index: RecordIndex, order: IndexOrder, type: SortedType, field: string): Ranks {

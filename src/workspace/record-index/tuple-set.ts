@@ -26,6 +26,16 @@ export function uniformSet(index: RecordIndex, mark: 0 | 1): TupleSet {
   };
 }
 
+/** Frees the memory of a set that nobody uses any more: waiting for its collection, a thread grows to a multiple. */
+export function release(set: TupleSet): void {
+  for (const part of parts) freed(set[part]);
+}
+
+/** Frees the memory of an array that nobody uses any more. */
+export function freed({ buffer }: Uint8Array | Uint32Array): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
 /** Changes the first set to those in both. */
 export function intersect(into: TupleSet, other: TupleSet): void {
   for (const part of parts) {

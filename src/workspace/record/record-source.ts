@@ -81,6 +81,12 @@ export class FileSource implements RecordSource {
     }
   }
 
+  async textBytes(): Promise<number> {
+    const { file, members } = this.#record;
+    if (members !== null) return blockEnd(members.at(-1));
+    return this.isGrowing ? blockEnd((await this.#blocks()).at(-1)) : (await file.stat()).size;
+  }
+
   async #blocks(): Promise<Block[]> {
     const { file } = this.#record;
     const blocks = await readIndex(recordFiles(this.#path).index);

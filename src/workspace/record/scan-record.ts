@@ -133,6 +133,8 @@ export interface RecordSource {
    * @param after 0 except for a growing record
    */
   rows(after: number): AsyncGenerator<Iterable<SourceRow>>;
+  /** Bytes of the text of its rows so far; 0 = unknown. */
+  textBytes(): Promise<number>;
   /** A row of a record that is not packed. */
   read(place: RowPlace): ResultRow | null;
   /**

@@ -1,6 +1,7 @@
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import type { ApiError } from './api-error.ts';
 import type { Data, GetParams, PathWith } from './api-types.ts';
+import { indexShareOf } from './index-share.ts';
 import { type Envelope, type RequestParams, requestData, requestEnvelope } from './request.ts';
 
 export interface GetOptions {
@@ -20,6 +21,8 @@ export interface Got<T> {
   isFetching: boolean;
   /** `data` is that of former parameters. */
   isFormer: boolean;
+  /** The part of the scan's index that stands while the request waits for it, 0 to 1; else null. */
+  indexShare: number | null;
   refetch(): void;
 }
 
@@ -42,6 +45,7 @@ export function useGet<P extends PathWith<'get'>>(
     isPending: query.isPending,
     isFetching: query.isFetching,
     isFormer: query.isPlaceholderData,
+    indexShare: query.isFetching ? indexShareOf(query.failureReason) : null,
     refetch: () => void query.refetch(),
   };
 }

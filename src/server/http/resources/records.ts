@@ -30,6 +30,15 @@ const recordMembers = Type.Object({
   ...pageMembers,
   /** Absent without `q`, `type` and `sort`. */
   matches: Type.Optional(matchesSchema),
+  index_share: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'present while the index of a large record is being built: the part that it has. `total` and `matches` are ' +
+        'then those of the summary, or of what is known so far of a running scan',
+    }),
+  ),
   partial: Type.Boolean({ description: 'the records are incomplete' }),
   warnings: Type.Array(warningSchema, {
     description: '`record_damaged`: rows were lost',

@@ -84,6 +84,7 @@ async function sendService(
   const { closing, version, phase } = context;
   const feed = tenantFeed(context, space);
   const leave = await feed.join();
+  const watched = setInterval(() => void markWatched(context, space, scans), watchedMs).unref();
   try {
     const events = followService({
       feed,
@@ -97,6 +98,7 @@ async function sendService(
     });
     await stream.send(textsOf(events), closing);
   } finally {
+    clearInterval(watched);
     leave();
   }
 }
@@ -105,6 +107,21 @@ async function* textsOf(
   parts: AsyncIterable<StreamEvent | StreamRun>,
 ): AsyncGenerator<string | Buffer, void, void> {
   for await (const part of parts) yield 'run' in part ? runText(part) : eventText(part);
+}
+
+/** Between two marks of a scan as watched, milliseconds. */
+const watchedMs = 15_000;
+
+/** While somebody follows a scan, the index that was opened for it follows too. */
+async function markWatched(
+  { indexes }: RouteContext,
+  { store }: FastifyRequest['space'],
+  scans: readonly FollowedScan[],
+): Promise<void> {
+  for (const { scanId } of scans) {
+    const scan = await store.scans.get(scanId).catch(() => null);
+    if (scan?.status === 'running') indexes.watched(scanId);
+  }
 }
 
 function now(): string {

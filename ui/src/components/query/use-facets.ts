@@ -2,7 +2,6 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ApiError } from '../../api/api-error.ts';
 import { requestData } from '../../api/request.ts';
 import type { Matches } from '../table/table-props.ts';
-import { whenIndexed } from '../table/when-indexed.ts';
 import type { FieldValue } from './query-edit.ts';
 
 export interface FacetValue {
@@ -42,7 +41,7 @@ export function useFacets(
 ) {
   const { data, error, isPending } = useQuery<FacetList, ApiError>({
     queryKey: ['/api/v1/scans/{scan_id}/facets', { scan_id: scanId }, { q, fields, limit }, revision],
-    queryFn: ({ signal }) => whenIndexed(() => fetchFacets(scanId, { q, fields, limit }, signal), signal),
+    queryFn: ({ signal }) => fetchFacets(scanId, { q, fields, limit }, signal),
     enabled,
     placeholderData: keepPreviousData,
   });

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import type { ApiError } from '../../api/api-error.ts';
 import { Button } from '../controls/button.tsx';
 import { Note } from '../layout/note.tsx';
+import { BeingIndexed } from './being-indexed.tsx';
 import { Blank } from './blank.tsx';
 import { Failure } from './failure.tsx';
 import { LoadingRows, type LoadingRowsProps } from './loading-rows.tsx';
@@ -13,6 +14,7 @@ export interface BoundaryGot<T> {
   data: T | undefined;
   error: ApiError | null;
   isPending: boolean;
+  indexShare?: number | null;
   refetch?: () => void;
 }
 
@@ -45,6 +47,7 @@ export function Boundary<T>(props: BoundaryProps<T>): ReactNode {
     );
   }
   if (error === null) {
+    if (typeof got.indexShare === 'number') return <BeingIndexed share={got.indexShare} />;
     return pending ?? <LoadingRows rows={rows} height={rowHeight} />;
   }
   return <ErrorState error={error} what={what} doing={doing} retry={refetch} />;

@@ -1,9 +1,9 @@
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ApiError } from '../../api/api-error.ts';
 import { fetchGet } from '../../api/use-get.ts';
 import { type LoadedPage, pageSize, RecordPages } from './record-pages.ts';
 import type { Matches, RecordQuery } from './table-props.ts';
-import { whenIndexed } from './when-indexed.ts';
+import { untilIndexed, whenIndexed } from './when-indexed.ts';
 
 export interface RecordRows<Row> {
   /** For `DataTable`: undefined while the row is not loaded. */
@@ -14,6 +14,11 @@ export interface RecordRows<Row> {
   error: ApiError | null;
   /** Members of the whole scan that match; undefined until the first response. */
   matches: Matches | undefined;
+  /**
+   * The part of the scan's index that stands while it is being built, 0 to 1; else null. Rows are then the first ones
+   * of the record, or none; they are loaded again when it stands.
+   */
+  indexShare: number | null;
   /** Loads again what is in view; rows stay until then. */
   refresh(): void;
 }
@@ -23,6 +28,13 @@ interface RecordPageData {
   records: readonly unknown[];
   total: number;
   matches?: Matches;
+  index_share?: number;
+}
+
+/** What a page says of the whole list. */
+interface ListFacts {
+  matches: Matches | undefined;
+  indexShare: number | null;
 }
 
 /**
@@ -30,16 +42,19 @@ interface RecordPageData {
  * what is not in view any more aborted.
  */
 export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuery): RecordRows<Row> {
-  const pages = useMemo(() => new RecordPages<Row, Matches | undefined>(neverLoads), [scanId, type]);
+  const pages = useMemo(() => new RecordPages<Row, ListFacts>(neverLoads), [scanId, type]);
+  const [waiting, setWaiting] = useState<number | null>(null);
   useEffect(() => {
-    const load = async (
-      offset: number,
-      signal: AbortSignal,
-    ): Promise<LoadedPage<Row, Matches | undefined>> => {
+    setWaiting(null);
+    const load = async (offset: number, signal: AbortSignal): Promise<LoadedPage<Row, ListFacts>> => {
       const query = { ...without({ type, q, sort }), limit: pageSize, offset };
-      const data = await whenIndexed(() => fetchRecords(scanId, query, signal), signal);
-      const { records, total, matches } = data;
-      return { rows: records as readonly Row[], total, extra: matches };
+      const data = await whenIndexed(() => fetchRecords(scanId, query, signal), {
+        signal,
+        onWait: setWaiting,
+      });
+      const { records, total, matches, index_share: indexShare = null } = data;
+      setWaiting(null);
+      return { rows: records as readonly Row[], total, extra: { matches, indexShare } };
     };
     pages.reload(load);
     return () => pages.close();
@@ -49,12 +64,26 @@ export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuer
     (listener) => pages.subscribe(listener),
     () => pages.state(),
   );
+  const early = extra?.indexShare ?? null;
+  const earlyList = early === null ? null : extra;
+  useEffect(() => {
+    if (earlyList === null) return;
+    const stop = new AbortController();
+    const look = async () =>
+      (await fetchRecords(scanId, { type, limit: 1 }, stop.signal)).index_share ?? null;
+    const reload = () => {
+      if (!stop.signal.aborted) pages.reload();
+    };
+    untilIndexed(look, { signal: stop.signal, onWait: setWaiting }).then(reload, reload);
+    return () => stop.abort();
+  }, [earlyList, pages, scanId, type]);
   return {
     rowAt: (index) => pages.rowAt(index),
     total,
     isPending,
     error: error as ApiError | null,
-    matches: extra,
+    matches: extra?.matches,
+    indexShare: error === null ? (waiting ?? early) : null,
     refresh: () => pages.reload(),
   };
 }

@@ -1,25 +1,45 @@
-import { ApiError } from '../../api/api-error.ts';
+import { indexPauseMs, indexShareOf } from '../../api/index-share.ts';
 
-/** Between attempts; the server itself lets a request wait for seconds. Milliseconds. */
-const pauseMs = 500;
-/** The index of millions of records is built within a minute or two; each attempt takes some 5 s. */
-const maxAttempts = 30;
+/** Between two looks at an index that is being built, milliseconds. */
+const lookMs = 2000;
+
+interface Waiting {
+  signal?: AbortSignal;
+  /** Called with the part of the index that stands, 0 to 1. */
+  onWait?(share: number): void;
+}
 
 /**
- * Requests records again while the server builds the index of a large scan, which it says by a timeout.
- * @throws ApiError of any other kind, or the last one
+ * Requests records again while the server builds the index of a large scan.
+ * @throws ApiError of any other kind, or the last one when nobody waits any more
  */
-export async function whenIndexed<T>(request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+export async function whenIndexed<T>(request: () => Promise<T>, waiting: Waiting = {}): Promise<T> {
+  for (;;) {
     try {
       return await request();
     } catch (error) {
-      if (!isTimeout(error) || attempt >= maxAttempts || signal?.aborted === true) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      const share = indexShareOf(error);
+      if (share === null || waiting.signal?.aborted === true) throw error;
+      waiting.onWait?.(share);
+      await pause(indexPauseMs);
     }
   }
 }
 
-function isTimeout(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'timeout';
+/**
+ * Looks at an index until it stands.
+ * @param look gets the part of it that stands; null = all of it
+ * @throws ApiError of any kind but that of an index
+ */
+export async function untilIndexed(look: () => Promise<number | null>, waiting: Waiting): Promise<void> {
+  while (waiting.signal?.aborted !== true) {
+    await pause(lookMs);
+    const share = await whenIndexed(look, waiting);
+    if (share === null) return;
+    waiting.onWait?.(share);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -40,6 +40,7 @@ export default function FindingsTab() {
       matches={findings.matches}
       problem={findings.error?.reasonOf('q') ?? null}
       waiting={waiting}
+      indexShare={findings.indexShare}
       actions={<ColumnChooser columns={columns} {...chosen} />}
       facets={['severity', 'class', 'kev', 'product', 'port', 'host']}
     >

@@ -55,6 +55,7 @@ export default function HostsTab() {
       matches={hosts.matches}
       problem={hosts.error?.reasonOf('q') ?? null}
       waiting={waiting}
+      indexShare={hosts.indexShare}
       facets={['severity', 'port', 'product', 'kev', 'os', 'device']}
     >
       <DataTable<Row>

@@ -8,6 +8,7 @@ import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
+import { BeingIndexed } from '../../components/states/being-indexed.tsx';
 import { Empty } from '../../components/states/empty.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
@@ -31,6 +32,7 @@ export default function OverviewTab() {
   if (hasEnded(scan) && scan.results.live_hosts === 0) return <NothingFound scan={scan} />;
   return (
     <>
+      {facets.indexShare !== null && <BeingIndexed share={facets.indexShare} />}
       <div className="grid desk:grid-cols-[auto_minmax(0,1fr)]">
         <Strip
           label="Findings by severity"

@@ -38,6 +38,7 @@ export default function ServicesTab() {
       matches={ports.matches}
       problem={ports.error?.reasonOf('q') ?? null}
       waiting={waiting}
+      indexShare={ports.indexShare}
       actions={<ColumnChooser columns={columns} {...chosen} />}
       facets={['service', 'port', 'product', 'version', 'state', 'severity']}
     >

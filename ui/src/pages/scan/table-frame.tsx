@@ -4,6 +4,7 @@ import { Button } from '../../components/controls/button.tsx';
 import { Facets } from '../../components/query/facets.tsx';
 import { QueryBar } from '../../components/query/query-bar.tsx';
 import type { Suggestion } from '../../components/query/query-props.ts';
+import { BeingIndexed } from '../../components/states/being-indexed.tsx';
 import type { Matches } from '../../components/table/table-props.ts';
 import { count } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
@@ -18,6 +19,8 @@ interface TableFrameProps {
   problem: string | null;
   /** New rows wait behind a button. */
   waiting: { count: number; show: () => void } | null;
+  /** The part of the scan's index that stands while it is being built; else null. */
+  indexShare: number | null;
   facets: readonly string[];
   actions?: ReactNode;
   children: ReactNode;
@@ -30,6 +33,7 @@ export function TableFrame({
   matches,
   problem,
   waiting,
+  indexShare,
   facets,
   actions,
   children,
@@ -57,6 +61,7 @@ export function TableFrame({
       <p className="py-2 text-size-12" role="status">
         <Hits scan={scan} of={of} matches={matches} isFiltered={q !== ''} />
       </p>
+      {indexShare !== null && <BeingIndexed share={indexShare} />}
       <div className="grid gap-x-6 gap-y-3 desk:grid-cols-[var(--facets)_minmax(0,1fr)]">
         <div>
           <Facets

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import { fetchGet } from '../../api/use-get.ts';
+import { whenIndexed } from '../../components/table/when-indexed.ts';
 import type { FindingRecord, HostRecord, PortRecord } from './record-types.ts';
 
 /** Rows below an unfolded host. */
@@ -62,11 +63,18 @@ async function childrenOf(scanId: string, host: HostRecord, q: string): Promise<
   const query = q === '' ? own : `${own} (${q})`;
   const path = { scan_id: scanId };
   const [ports, findings] = await Promise.all([
-    fetchGet('/api/v1/scans/{scan_id}/records', { path, query: { type: 'port', q: query, limit: maxBelow } }),
-    fetchGet('/api/v1/scans/{scan_id}/records', {
-      path,
-      query: { type: 'vulnerability', q: query, limit: maxBelow, sort: '-severity' },
-    }),
+    whenIndexed(() =>
+      fetchGet('/api/v1/scans/{scan_id}/records', {
+        path,
+        query: { type: 'port', q: query, limit: maxBelow },
+      }),
+    ),
+    whenIndexed(() =>
+      fetchGet('/api/v1/scans/{scan_id}/records', {
+        path,
+        query: { type: 'vulnerability', q: query, limit: maxBelow, sort: '-severity' },
+      }),
+    ),
   ]);
   return {
     ports: ports.records as unknown as PortRecord[],

@@ -45,6 +45,13 @@ const errorSchema = Type.Object(
               description: 'every problem of an invalid request',
             }),
           ),
+          index_share: Type.Optional(
+            Type.Number({
+              minimum: 0,
+              maximum: 1,
+              description: 'of a `timeout` while the index of a record is being built: the part that it has',
+            }),
+          ),
         },
         { additionalProperties: true },
       ),

@@ -1,0 +1,14 @@
+import { ApiError } from './api-error.ts';
+
+/** Between attempts; the server itself lets a request wait for seconds. Milliseconds. */
+export const indexPauseMs = 500;
+
+/**
+ * The part of a scan's index that stands, 0 to 1, for a request that waited for it in vain: it can be sent again. Null
+ * for every other error.
+ */
+export function indexShareOf(error: unknown): number | null {
+  if (!(error instanceof ApiError) || error.code !== 'timeout') return null;
+  const share = error.details['index_share'];
+  return typeof share === 'number' ? share : null;
+}
