@@ -144,7 +144,7 @@ export class IndexService {
 
   /**
    * Brings the index of an entry up to date; while a finished one is being built, a growing one may still serve.
-   * @returns the response if the index takes longer; `absent`: nothing is recorded yet
+   * @returns the response if the index takes longer; `absent`: nothing is recorded yet, or nothing to prepare
    */
   async #refresh(
     entry: Entry,
@@ -153,6 +153,10 @@ export class IndexService {
   ): Promise<RowsResponse | 'absent' | null> {
     const source = await recordAt(entry.scan.record).source();
     if (source === null) return 'absent';
+    if (request.kind === 'prepare' && source.isGrowing) {
+      await source.close();
+      return 'absent';
+    }
     const isCurrent = entry.open?.index.identity === source.identity && (await hasFile(entry));
     if (isCurrent) {
       await this.#alone(entry, async () => {
