@@ -65,7 +65,7 @@ const ofPorts: RowsRequest = {
 };
 const ofHosts: RowsRequest = { ...ofPorts, type: 'host', keys: [], limit: 5 };
 const list = async (request: RowsRequest, deadlineMs = 60_000) =>
-  await service.run(scan, request, new Turns(deadlineMs));
+  await service.run<'rows'>(scan, request, new Turns(deadlineMs));
 const portsOf = (records: string) => (JSON.parse(records) as PortRow[]).map(({ host, port }) => [host, port]);
 
 it('serves pages in the order of the record while it is built, and the same ones afterwards', async () => {
@@ -125,7 +125,7 @@ it('serves what stands of the index of a running scan', async () => {
 
 it('takes no memory when it was prepared and nobody asked for it', async () => {
   await (await record())();
-  await service.run(scan, { kind: 'prepare' }, new Turns(60_000));
+  await service.run<'prepare'>(scan, { kind: 'prepare' }, new Turns(60_000));
   const open = readdirSync('/proc/self/fd').map((descriptor) => {
     try {
       return readlinkSync(`/proc/self/fd/${descriptor}`);

@@ -54,10 +54,11 @@ export async function earlyRows(
     return await responseOf(open, page, totals, { total: page.total, matches: matched.counts, share });
   const isWhole = page.members.length === limit && page.members.every((member) => isComplete(index, member));
   if (!isWhole) return null;
-  const expected = { ...open.source.expected, others: matched.counts.others };
-  const ofType = { host: expected.hosts, port: expected.ports }[type ?? ''] ?? expected.findings;
+  const { hosts, ports, findings } = open.source.expected;
+  const ofType = type === 'host' ? hosts : type === 'port' ? ports : findings;
   const total = Math.max(ofType, page.offset + page.members.length);
-  return await responseOf(open, page, totals, { total, matches: expected, share });
+  const matches = { hosts, ports, findings, others: matched.counts.others };
+  return await responseOf(open, page, totals, { total, matches, share });
 }
 
 /** Rows of a finished record come host by host: of all hosts but the last one everything is known. */
