@@ -20,7 +20,7 @@ import { type Build, type OpenIndex, openIndex } from './open-index.ts';
 import { rankFixes } from './rank-fixes.ts';
 import type { Turns } from './turns.ts';
 
-/** Indexes in memory; some 60 bytes per row. */
+/** Indexes in memory; some 40 bytes per row. */
 const maxOpen = 4;
 /** Rows of all of them together; the newest one is always there. */
 const maxOpenRows = 3_000_000;
@@ -32,6 +32,8 @@ const watchMs = 180_000;
 const watchIntervalMs = 5000;
 /** What waits so long for a build gets what stands of it, if that suffices, milliseconds. */
 const earlyMs = 500;
+/** Between two attempts with more of it, milliseconds. */
+const earlyRetryMs = 100;
 /** A build that nobody waits for rests after each slice as long as that took, at most so long, milliseconds. */
 const maxRestMs = 50;
 /** Rest after each step of a search that nobody waits for, milliseconds. */
@@ -221,7 +223,7 @@ export class IndexService {
       if (isPlain && building.part !== null && performance.now() >= early) {
         const response = await earlyRows(building.part, request, shownShare(building));
         if (response !== null) return response;
-        early += earlyMs;
+        early = performance.now() + earlyRetryMs;
       }
       await Promise.race([done, pause(20)]);
     }

@@ -63,7 +63,7 @@ const ofPorts: RowsRequest = {
   limit: 20,
   after: null,
 };
-const ofHosts: RowsRequest = { ...ofPorts, type: 'host', keys: [], limit: 5 };
+const ofHosts: RowsRequest = { ...ofPorts, type: 'host', keys: [], limit: 2 };
 const list = async (request: RowsRequest, deadlineMs = 60_000) =>
   await service.run<'rows'>(scan, request, new Turns(deadlineMs));
 const portsOf = (records: string) => (JSON.parse(records) as PortRow[]).map(({ host, port }) => [host, port]);

@@ -45,7 +45,9 @@ export async function earlyRows(
   share: number,
 ): Promise<RowsResponse | null> {
   const { index, order } = open;
-  const { type, keys, limit } = request;
+  const { type, keys, offset, limit } = request;
+  const members = type === 'host' ? index.hosts : type === 'port' ? index.ports : index.findings;
+  if (!index.isGrowing && members.count < offset + limit) return null;
   // Nothing here may wait for anything before the rows are read: the index would grow meanwhile.
   const matched = await matchedMembers(index, order, null, async () => undefined);
   const page = memberPage(index, order, matched, type, keys, startOf(open, request), limit);
