@@ -73,7 +73,7 @@ const overview = `Submit, watch, list, download and delete network scans.
 A success response is \`{"data": ..., "meta": ...}\`, an error response is
 \`{"error": {"code", "message", "details"}}\`; \`details.fields\` lists every problem of a request at once. Unknown fields
 are ignored and listed in \`meta.warnings\`. Lists continue with \`next_cursor\`. Every response has \`X-Request-Id\`;
-429 and 503 have \`Retry-After\`.`;
+429 and 503 have \`Retry-After\`, and a 504 with \`details.index_share\`.`;
 
 const tokenAdvice =
   'A token from `portolan server token create`. Required unless the server listens only on loopback, or ' +
