@@ -148,11 +148,7 @@ export class IndexService {
    * Brings the index of an entry up to date; while a finished one is being built, a growing one may still serve.
    * @returns the response if the index takes longer; `absent`: nothing is recorded yet, or nothing to prepare
    */
-  async #refresh(
-    entry: Entry,
-    request: IndexRequest,
-    turns: Turns,
-  ): Promise<RowsResponse | 'absent' | null> {
+  async #refresh(entry: Entry, request: IndexRequest, turns: Turns): Promise<RowsResponse | 'absent' | null> {
     const source = await recordAt(entry.scan.record).source();
     if (source === null) return 'absent';
     if (request.kind === 'prepare' && source.isGrowing) {

@@ -75,9 +75,7 @@ it('serves pages in the order of the record while it is built, and the same ones
   expect(ofSomeHosts.share).toBeLessThan(1);
   expect(ports.total).toBe(hosts * portsPerHost);
   expect(ofSomeHosts.total).toBe(hosts);
-  expect(portsOf(ports.records)).toEqual(
-    Array.from({ length: 20 }, (_, number) => ['10.0.0.0', number + 1]),
-  );
+  expect(portsOf(ports.records)).toEqual(Array.from({ length: 20 }, (_, number) => ['10.0.0.0', number + 1]));
   const whole = await list({ ...ofPorts, keys: [{ field: 'host', descending: true }] });
   expect(whole.share).toBeNull();
   for (const [early, request] of [

@@ -3,7 +3,12 @@ import { ApiError } from '../../api/api-error.ts';
 import { untilIndexed, whenIndexed } from './when-indexed.ts';
 
 const built = (index_share: number) =>
-  new ApiError({ status: 504, code: 'timeout', message: 'The index is being built.', details: { index_share } });
+  new ApiError({
+    status: 504,
+    code: 'timeout',
+    message: 'The index is being built.',
+    details: { index_share },
+  });
 const slow = new ApiError({ status: 504, code: 'timeout', message: 'The query takes too long.' });
 const other = new ApiError({ status: 404, code: 'not_found', message: 'There is no such scan.' });
 
