@@ -1,6 +1,7 @@
 import { isLoopbackHost, parseEndpoint } from '../config/endpoint.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { isProtected, requiresTokens } from './access/auth.ts';
+import { requiresTokens } from '../config/required-tokens.ts';
+import { isProtected } from './access/auth.ts';
 import type { ServerLog } from './logging/log.ts';
 
 type Announced = Pick<LoadedConfig, 'config' | 'warnings'> & { version: string };

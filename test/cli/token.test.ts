@@ -121,6 +121,16 @@ describe('a token', () => {
     await expect.poll(() => statusWith(revoked.value), { interval: 100 }).toBe(401);
   });
 
+  it('is revoked as the last one of an administrator with --force only', async () => {
+    const made = await token('create', '--name', 'boss', '--scopes', 'admin', '--expiry', '1h');
+    const id = made.stdout.split('_')[1] as string;
+    const refused = await token('revoke', id);
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/last active one with the scope admin.*force/);
+    expect((await token('revoke', id, '--force')).code).toBe(0);
+    expect((await token('revoke', id)).code).toBe(0);
+  });
+
   it('keeps its old value for the grace time of a rotation only', async () => {
     const { id, value } = await create('--expiry', '1h');
     const next = (await token('rotate', id, '--grace', '8s')).stdout.trim();

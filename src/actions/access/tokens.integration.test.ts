@@ -59,6 +59,16 @@ describe('tokens', () => {
     await expect(revokeToken(store, 'nobody')).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('of two administrators that are revoked at once leave one', async () => {
+    const order = { name: 'x', scopes: ['admin'], expiry: '1h' };
+    const ids = [await createToken(store, order), await createToken(store, order)].map(({ record }) => record.id);
+    const ended = await Promise.allSettled(ids.map((id) => revokeToken(store, id, { sparesLastAdmin: true })));
+    expect(ended.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const refused = ended.find(({ status }) => status === 'rejected');
+    expect(refused).toMatchObject({ reason: { code: 'conflict', details: { reason: 'last_admin_token' } } });
+    expect((await listTokens(store)).map(({ status }) => status).sort()).toEqual(['active', 'revoked']);
+  });
+
   it('are refused with every problem named; without expiry there is a warning', async () => {
     const order = createToken(store, { name: ' ', scopes: ['scan:raed'], expiry: '90' });
     await expect(order).rejects.toMatchObject({

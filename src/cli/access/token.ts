@@ -40,7 +40,12 @@ export function addTokenCommand(server: Command): void {
     .command('revoke')
     .description('revoke a token permanently')
     .argument('<token_id>', 'id from the list')
-    .action(guarded((id: string, _flags: object, command: Command) => revoke(id, globalFlags(command))));
+    .option('--force', 'also the last active token with the scope admin')
+    .action(
+      guarded((id: string, { force = false }: { force?: boolean }, command: Command) =>
+        revoke(id, force, globalFlags(command)),
+      ),
+    );
   token
     .command('rotate')
     .description('replace the value of a token; the old value stops working')
@@ -117,14 +122,17 @@ function rowOf(token: TokenSummary, nothing: string): string[] {
   return [id, name, scopes.join(' '), ...times, status, tenant ?? nothing];
 }
 
-async function revoke(id: string, global: GlobalFlags): Promise<number> {
-  const [{ revokeToken }, { recordChange }] = await Promise.all([
+async function revoke(id: string, force: boolean, global: GlobalFlags): Promise<number> {
+  const [{ revokeToken }, { recordChange }, { requiresTokens }] = await Promise.all([
     import('../../actions/access/revoke-token.ts'),
     import('./audit-change.ts'),
+    import('../../config/required-tokens.ts'),
   ]);
-  await withStore(global, (session) =>
-    recordChange(session, { operation: 'token.revoke', id }, () => revokeToken(session.store, id)),
-  );
+  await withStore(global, (session) => {
+    const sparesLastAdmin = !force && requiresTokens(session.config);
+    const change = { operation: 'token.revoke', id };
+    return recordChange(session, change, () => revokeToken(session.store, id, { sparesLastAdmin }));
+  });
   note(`token ${printable(id)} revoked`);
   return 0;
 }

@@ -7,7 +7,8 @@ import {
   tokenIdOf,
   verifyToken,
 } from '../../actions/access/verify-token.ts';
-import { isLoopbackHost, parseEndpoint } from '../../config/endpoint.ts';
+import { isLoopbackHost } from '../../config/endpoint.ts';
+import { isOutside, requiresTokens } from '../../config/required-tokens.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Store } from '../../store/open.ts';
@@ -34,15 +35,6 @@ export interface RequestHead {
   rawHeaders: string[];
   url?: string | undefined;
   socket: Socket;
-}
-
-export function requiresTokens(config: Config): boolean {
-  return config.server.api.auth ?? isOutside(config.server.bind);
-}
-
-/** Whether other machines can reach a listener. @param bind as in the settings */
-export function isOutside(bind: string): boolean {
-  return !isLoopbackHost(parseEndpoint(bind)?.host ?? '');
 }
 
 /** Protected mode: non-loopback without tokens and without server.allow_insecure serves only loopback clients. */

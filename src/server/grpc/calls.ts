@@ -2,9 +2,10 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import { type Code, ConnectError, createConnectRouter, createContextValues } from '@connectrpc/connect';
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
+import { isOutside } from '../../config/required-tokens.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { pathWithoutTokens } from '../../domain/text/secret-text.ts';
-import { checkClientAddress, isOutside, type RequestHead, type RouteAccess } from '../access/auth.ts';
+import { checkClientAddress, type RequestHead, type RouteAccess } from '../access/auth.ts';
 import { requestId } from '../access/request-id.ts';
 import type { ServerContext } from '../context.ts';
 import { faultLevel } from '../http/errors.ts';

@@ -130,6 +130,31 @@ describe.runIf(canRun('settings'))('the settings', () => {
     await ui.expectClean(status401);
   });
 
+  it('says that nobody could manage the service without the last token, and revokes it after a second yes', async () => {
+    const alone = await UiService.start({ auth: true });
+    try {
+      const last = await alone.token('admin');
+      const { tokens } = await alone.call<{ tokens: { token_id: string }[] }>('GET', '/api/v1/tokens');
+      for (const { token_id } of tokens.filter((each) => !last.includes(`_${each.token_id}_`)))
+        await alone.call('DELETE', `/api/v1/tokens/${token_id}`);
+      for (const old of pages.splice(0)) await old.close();
+      const ui = await browser.open(alone, '/settings/tokens', { token: last });
+      pages.push(ui);
+      await rowOf(ui, 'this token').getByRole('button', { name: 'Revoke' }).click();
+      await ui.page.getByRole('button', { name: 'Revoke token' }).click();
+      const dialog = ui.page.getByRole('alertdialog');
+      await expect.poll(() => dialog.textContent()).toContain('Create another one first');
+      await ui.picture('settings-revoke-last', { fullPage: false });
+      await ui.expectGood(/status of 409/);
+      await dialog.getByRole('button', { name: 'Revoke it all the same' }).click();
+      await ui.page.getByText('You revoked this token.').waitFor();
+      await ui.expectClean(status401);
+    } finally {
+      for (const old of pages.splice(0)) await old.close();
+      await alone.dispose();
+    }
+  });
+
   it('finds settings, with their origin, and never shows a secret', async () => {
     const ui = await visit('/settings/configuration');
     await ui.page.getByText('SERVICE_SCANNER__RATE').waitFor();

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { requiresTokens } from '../../../config/required-tokens.ts';
 import type { Config } from '../../../config/schema.ts';
 import { PortolanError } from '../../../domain/errors.ts';
 import type { TokenRecord } from '../../../store/tokens.ts';
 import type { Admission } from '../../access/admission.ts';
-import { checkClientAddress, isProtected, type RouteAccess, requiresTokens } from '../../access/auth.ts';
+import { checkClientAddress, isProtected, type RouteAccess } from '../../access/auth.ts';
 import type { ServerContext } from '../../context.ts';
 import { type KnownPaths, pathOf, routeOf } from '../routes.ts';
 import { AllowedHosts } from './allowed-hosts.ts';

@@ -48,8 +48,8 @@ function hasLongList(value: unknown): boolean {
 }
 
 /**
- * Converts plain digits to a number where the schema has an integer, and one value to a list where it has a list;
- * everything else then fails validation.
+ * Converts plain digits to a number where the schema has an integer, `true` and `false` where it has a boolean, and one
+ * value to a list where it has a list; everything else then fails validation.
  */
 function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record<string, unknown> {
   const read: Record<string, unknown> = {};
@@ -57,6 +57,7 @@ function readQuery(query: Record<string, unknown>, schema: ObjectSchema): Record
     const { type } = schema.properties?.[name] ?? {};
     const number = type === 'integer' && typeof text === 'string' && /^\d+$/.test(text);
     if (type === 'array') read[name] = [text].flat();
+    else if (type === 'boolean' && (text === 'true' || text === 'false')) read[name] = text === 'true';
     else read[name] = number ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
   }
   return read;

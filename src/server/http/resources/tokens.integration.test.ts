@@ -150,6 +150,46 @@ describe('tokens over REST', () => {
     await expect.poll(() => everythingWritten()).toContain('token.revoke');
   });
 
+  it('of an administrator are revoked, but not the last usable one', async () => {
+    const revoke = (key: string, id: string, query = '') =>
+      call(key, { method: 'DELETE', url: `${url}/${id}${query}` });
+    const second = await tokenFor(null, 'admin');
+    const operator = keys['operator'] as string;
+    expect((await revoke(operator, idOf(second))).statusCode).toBe(200);
+    // None of these can create tokens for the service: a tenant's, one without the scope, an expired one.
+    await tokenFor(null, 'scan:read');
+    const { record } = await createToken(service.store, {
+      name: 'old',
+      scopes: ['admin'],
+      expiry: '1h',
+      tenant: null,
+    });
+    await service.store.tokens.update(record.id, { expires_at: '2020-01-01T00:00:00.000Z' });
+    const refused = await revoke(operator, idOf(operator));
+    expect([refused.statusCode, refused.json().error.code]).toEqual([409, 'conflict']);
+    expect(refused.json().error.message).toContain('Create another one first');
+    expect(refused.json().error.details).toMatchObject({ reason: 'last_admin_token' });
+    expect((await call(operator, { url })).statusCode).toBe(200);
+    for (const query of ['?force=false', '?force'])
+      expect([400, 409]).toContain((await revoke(operator, idOf(operator), query)).statusCode);
+    expect((await revoke(operator, idOf(operator), '?force=true')).json().data).toEqual({
+      token_id: idOf(operator),
+      revoked: true,
+      own: true,
+    });
+  });
+
+  it('are all revoked where no token is required', async () => {
+    const open = await openService({ 'server.api.auth': false });
+    try {
+      const { record } = await createToken(open.store, { name: 'x', scopes: ['admin'], expiry: '1h' });
+      const response = await open.app.inject({ method: 'DELETE', url: `${url}/${record.id}` });
+      expect(response.statusCode).toBe(200);
+    } finally {
+      await open.close();
+    }
+  });
+
   it('of a tenant reach nothing of the service where tenants are switched off', async () => {
     const second = await openService({ 'server.api.auth': true });
     try {

@@ -3,6 +3,7 @@ import { createToken } from '../../../actions/access/create-token.ts';
 import { listTokens, type TokenSummary } from '../../../actions/access/list-tokens.ts';
 import { revokeToken } from '../../../actions/access/revoke-token.ts';
 import { tokenScopes } from '../../../actions/access/verify-token.ts';
+import { requiresTokens } from '../../../config/required-tokens.ts';
 import { PortolanError } from '../../../domain/errors.ts';
 import { checkTokenTenant } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
@@ -117,11 +118,19 @@ export function tokenRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
       wholeService: true,
       auditEvent: 'config_change',
       auditOperation: 'token.revoke',
+      refusals: ['conflict'],
     },
     schema: {
       summary: 'Revoke a token for good',
-      description: 'It is rejected within 2 s. A client may revoke its own token.',
+      description:
+        'It is rejected within 2 s. A client may revoke its own token. Where tokens are required, the last active one with the ' +
+        'scope admin that belongs to no tenant is refused: 409 with `details.reason` = `last_admin_token`.',
       params: tokenIdParams,
+      querystring: Type.Object({
+        force: Type.Optional(
+          Type.Boolean({ description: 'also the last one; then only the command line can create another one' }),
+        ),
+      }),
       response: {
         200: enveloped(
           Type.Object({
@@ -138,7 +147,8 @@ export function tokenRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
       request.change = { type: 'token', id: isId ? id : null };
       checkTokenTenant(request.space, request.token, 'the tokens');
       if (!isId) throw new PortolanError('not_found', 'There is no such token.');
-      await revokeToken(request.space.store, id);
+      const sparesLastAdmin = requiresTokens(config) && request.query.force !== true;
+      await revokeToken(request.space.store, id, { sparesLastAdmin });
       return envelope(request, { token_id: id, revoked: true as const, own: id === request.tokenId });
     },
   });

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { ApiError } from '../../api/api-error.ts';
 import type { Data } from '../../api/api-types.ts';
 import { useGet } from '../../api/use-get.ts';
 import { useSend } from '../../api/use-send.ts';
@@ -208,8 +209,16 @@ function RevokeToken({
   onClose: () => void;
 }): ReactNode {
   const { send } = useSend('delete', '/api/v1/tokens/{token_id}', { invalidates: ['/api/v1/tokens'] });
+  /** The server has refused it as the last one of an administrator. */
+  const [isLast, setLast] = useState(false);
   const revoke = async () => {
-    await send({ path: { token_id: token.token_id } });
+    const path = { token_id: token.token_id };
+    try {
+      await send(isLast ? { path, query: { force: true } } : { path });
+    } catch (error) {
+      setLast(error instanceof ApiError && error.details['reason'] === 'last_admin_token');
+      throw error;
+    }
     if (isOwn) signOut('You revoked this token.');
     else toast(`Token ${token.name} revoked. The server rejects it within 2 s.`);
   };
@@ -222,7 +231,7 @@ function RevokeToken({
           : 'Programs and people that use it are rejected within 2 s.'
       }
       stays="Scans and jobs that it started go on."
-      verb="Revoke token"
+      verb={isLast ? 'Revoke it all the same' : 'Revoke token'}
       onConfirm={revoke}
       onClose={onClose}
     />
