@@ -1,6 +1,6 @@
 import { machineNow } from '../net/machine-clock.ts';
 import { type RunTime, readRunTime } from '../workspace/record/checkpoint.ts';
-import type { ScanRecord } from '../workspace/record/scan-record.ts';
+import type { RowRecord } from '../workspace/record/scan-record.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 
 /** Duration of a scan over all its runs, by a monotonic clock. */
@@ -56,7 +56,7 @@ export async function earlierTime(
 }
 
 /** Duration of an unfinished scan by its last checkpoint, seconds; null if unknown. */
-export async function checkpointSeconds(record: Pick<ScanRecord, 'runTime'>): Promise<number | null> {
+export async function checkpointSeconds(record: Pick<RowRecord, 'runTime'>): Promise<number | null> {
   const saved = await record.runTime();
   return saved === null || saved === 'unknown' ? null : saved.elapsed_ms / 1000;
 }

@@ -5,9 +5,9 @@ import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
-import type { ScanRecord } from '../../workspace/record/scan-record.ts';
+import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import type { ListedFix } from '../results/listed-fix.ts';
-import type { RecordHolder } from '../scans/record-reader.ts';
+import type { RecordReader } from '../scans/record-reader.ts';
 import { BackgroundValues } from './background-values.ts';
 import { type OpenFindings, openFindings } from './open-findings.ts';
 import { type RunChanges, runChanges, type StandingOut } from './pair-changes.ts';
@@ -21,7 +21,7 @@ export interface DashboardContext {
   store: Store;
   readonly installed: ModuleCatalog;
   observer: RecordObserver;
-  records: RecordHolder;
+  records: Pick<RecordReader, 'holdRows'>;
 }
 
 export interface Dashboard {
@@ -130,7 +130,7 @@ export class Dashboards {
 
   #changesOf(context: DashboardContext, scanId: string, against: string): RunChanges | null | undefined {
     return this.#values.get(`changes ${context.tenant} ${scanId} ${against}`, () =>
-      withRecords(context, (recordOf) => {
+      withRecords(context, this.#closing, (recordOf) => {
         const { store, config, installed: catalogue, observer } = context;
         const order = { store, config, catalogue, observer, recordOf };
         return runChanges(order, scanId, against, this.#closing);
@@ -139,19 +139,22 @@ export class Dashboards {
   }
 
   #openFindings(context: DashboardContext, scans: readonly Scan[]): Promise<OpenFindings> {
-    return withRecords(context, (recordOf) => openFindings(scans, recordOf, context.observer, this.#closing));
+    return withRecords(context, this.#closing, (recordOf) =>
+      openFindings(scans, recordOf, context.observer, this.#closing),
+    );
   }
 }
 
 /** Releases the records at the end. */
 async function withRecords<T>(
   { records }: DashboardContext,
-  work: (recordOf: (scan: Scan) => Promise<ScanRecord>) => Promise<T>,
+  closing: AbortSignal,
+  work: (recordOf: (scan: Scan) => Promise<RowRecord>) => Promise<T>,
 ): Promise<T> {
   const held: (() => void)[] = [];
   try {
     return await work(async (scan) => {
-      const { record, release } = await records.hold(scan);
+      const { record, release } = await records.holdRows(scan, closing);
       held.push(release);
       return record;
     });

@@ -7,7 +7,7 @@ import { KindTable, placeOf } from '../../report/model/findings/kinds.ts';
 import { readFinding } from '../../report/model/findings/seen-finding.ts';
 import { type CurrentHost, currentHost } from '../../report/model/inventory/current-host.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
-import type { ScanRecord } from '../../workspace/record/scan-record.ts';
+import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import { type ListedFix, listedFix } from '../results/listed-fix.ts';
 
 /** The findings that are open in some scans together. */
@@ -30,7 +30,7 @@ const longestStretch = 8;
  */
 export async function openFindings(
   scans: readonly Scan[],
-  recordOf: (scan: Scan) => Promise<ScanRecord>,
+  recordOf: (scan: Scan) => Promise<RowRecord>,
   observer: RecordObserver,
   signal: AbortSignal,
 ): Promise<OpenFindings> {

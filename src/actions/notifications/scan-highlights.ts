@@ -3,7 +3,7 @@ import type { Scan } from '../../domain/scan.ts';
 import { isAtLeast } from '../../notify/rules.ts';
 import { type FindingChanges, type ShownFinding, WorstFindings } from '../../notify/shown-finding.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
-import type { ScanRecord } from '../../workspace/record/scan-record.ts';
+import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import type { Comparison } from '../results/compare-scans.ts';
 
 /** Findings that a report names, and that a report of changes names of the new and of the fixed ones. */
@@ -30,7 +30,7 @@ export interface ScanHighlights {
  */
 export async function worstFindings(
   scan: Scan,
-  record: ScanRecord,
+  record: RowRecord,
   observer: RecordObserver,
   { most, least }: { most: number; least: Severity | null },
   signal?: AbortSignal,
@@ -94,7 +94,7 @@ export function firstChanges(scan: Scan, least: Severity | null, worst: ShownFin
 }
 
 /** Highlights of a scan that no store knows: it has no run before it. */
-export function unstoredHighlights(record: ScanRecord): ScanHighlights {
+export function unstoredHighlights(record: RowRecord): ScanHighlights {
   const observer = { isListed: async () => true, observed: () => undefined };
   const worst = async (scan: Scan, most: number, least: Severity | null) =>
     // What cannot be read is left out of the message.

@@ -10,7 +10,7 @@ import { openResults, type RecordObserver, storeObserver } from '../../scan-run/
 import type { Store } from '../../store/open.ts';
 import { jsonText } from '../../workspace/record/row-line.ts';
 import { compareRows } from '../../workspace/record/row-order.ts';
-import type { ScanRecord } from '../../workspace/record/scan-record.ts';
+import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import { showScan } from '../scans/show-scan.ts';
 import { type MovedHost, MovedHosts } from './moved-hosts.ts';
 import { type Blindness, PlannedCoverage } from './scan-coverage.ts';
@@ -20,7 +20,7 @@ export interface CompareContext {
   config: Config;
   catalogue: ModuleCatalog;
   /** Stays readable during the comparison. */
-  recordOf(scan: Scan): Promise<ScanRecord>;
+  recordOf(scan: Scan): Promise<RowRecord>;
   observer?: RecordObserver;
 }
 
@@ -190,7 +190,7 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
  */
 async function* rowsOf(
   scan: Scan,
-  record: ScanRecord,
+  record: RowRecord,
   observer: RecordObserver,
   damaged: boolean,
 ): AsyncGenerator<ResultRow> {

@@ -8,7 +8,7 @@ import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import { type PlannedPorts, plannedPorts } from '../../scan-run/plan/planned-ports.ts';
-import type { ScanRecord } from '../../workspace/record/scan-record.ts';
+import type { RowRecord } from '../../workspace/record/scan-record.ts';
 
 /** Why the silence of a scan means nothing. */
 export type Blindness = 'out_of_scope' | 'partial' | 'port_not_planned' | 'not_evaluated' | 'record_damaged';
@@ -75,7 +75,7 @@ export class PlannedCoverage {
 export interface CoverageInput {
   scan: Scan;
   request: ScanRequest;
-  record: ScanRecord;
+  record: RowRecord;
   config: Config;
   catalogue: ModuleCatalog;
   /** Its record is missing or damaged. */
@@ -135,7 +135,7 @@ class TargetNames {
     return names;
   }
 
-  async #read(record: ScanRecord): Promise<void> {
+  async #read(record: RowRecord): Promise<void> {
     for await (const row of record.rows()) {
       if (row.type === 'error' && row.target !== null && row.code === 'resolve_failed')
         this.#unresolved.add(row.target);

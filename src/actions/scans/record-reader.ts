@@ -1,5 +1,5 @@
 import type { Scan } from '../../domain/scan.ts';
-import type { HeldRecord } from '../../workspace/record/scan-record.ts';
+import type { HeldRecord, RowRecord } from '../../workspace/record/scan-record.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { EventRun, RecordPosition } from './watch-scan.ts';
 
@@ -29,6 +29,12 @@ export interface RecordHolder {
  * server.
  */
 export interface RecordReader extends RecordHolder {
+  /**
+   * The rows of an ended scan.
+   * @param signal ends the reading
+   * @throws PortolanError as of `hold`
+   */
+  holdRows(scan: Pick<Scan, 'scan_id' | 'status'>, signal: AbortSignal): Promise<HeldRecord<RowRecord>>;
   /**
    * Follows a scan; the caller must close the result.
    * @throws PortolanError `not_found`, `unavailable`

@@ -2,7 +2,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ErrorRow, ResultRow, SummaryRow } from '../../domain/result.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { RecordDamage, RecordView, ScanRecord } from '../../workspace/record/scan-record.ts';
+import type { RecordDamage, RecordView, RowRecord } from '../../workspace/record/scan-record.ts';
 import { checkpointSeconds } from '../run-time.ts';
 import { provisionalSummary } from './provisional-summary.ts';
 
@@ -71,7 +71,7 @@ export type Verification = 'first' | 'behind-page' | 'while-reading';
  */
 export async function openResults(
   scan: Scan,
-  record: ScanRecord,
+  record: RowRecord,
   observer: RecordObserver,
   verification: Verification = 'first',
 ): Promise<OpenResults> {
@@ -98,7 +98,7 @@ export async function openResults(
 }
 
 /** A deletion renames the record, unlists the scan, then deletes the folder: check in this order. */
-async function isDeleted(scan: Scan, record: ScanRecord, observer: RecordObserver): Promise<boolean> {
+async function isDeleted(scan: Scan, record: RowRecord, observer: RecordObserver): Promise<boolean> {
   return (await record.isRetired()) || !(await observer.isListed(scan.scan_id));
 }
 

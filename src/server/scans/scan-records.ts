@@ -3,10 +3,11 @@ import { showScan } from '../../actions/scans/show-scan.ts';
 import { type EventRun, type RecordPosition, watchScan } from '../../actions/scans/watch-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
-import type { HeldRecord } from '../../workspace/record/scan-record.ts';
+import type { HeldRecord, RowRecord } from '../../workspace/record/scan-record.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { TenantContext } from '../access/tenants.ts';
 import type { RouteContext } from '../context.ts';
+import { RemoteRecord } from '../results/remote-record.ts';
 import { callOwner, type ForwardedClient, forwardEvents } from '../shards/call-owner.ts';
 
 /** Records of the scans that a client may read. */
@@ -28,6 +29,20 @@ export class ScanRecords implements RecordReader {
 
   async hold(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanFile): Promise<HeldRecord> {
     return await this.#space.records.hold(scan, part);
+  }
+
+  async holdRows(
+    scan: Pick<Scan, 'scan_id' | 'status'>,
+    signal: AbortSignal,
+  ): Promise<HeldRecord<RowRecord>> {
+    const { scan_id } = scan;
+    if (!(await this.#context.shards?.homes.isElsewhere(scan_id))) return await this.hold(scan);
+    const read = async (url: string) => {
+      const response = await callOwner(this.#context, { head: this.#head, signal }, scan_id, 'GET', url);
+      if (response) return response;
+      throw new PortolanError('unavailable', 'The record of the scan has moved to this server meanwhile.');
+    };
+    return { record: new RemoteRecord(scan_id, read), release: () => undefined };
   }
 
   async follow(scanId: string, from: RecordPosition, signal: AbortSignal): Promise<FollowedRecord> {

@@ -40,6 +40,11 @@ export class HomeServers {
     return (await this.#store.scans.storedAt(scanId)) === null ? home : null;
   }
 
+  /** Whether only another server has the files of a scan. */
+  async isElsewhere(scanId: string): Promise<boolean> {
+    return (await this.#onlyPlaceOf(scanId)) !== null;
+  }
+
   /** @throws PortolanError `conflict` if only another server has the files of a scan; names it */
   async demandHere(scanId: string): Promise<void> {
     const home = await this.#onlyPlaceOf(scanId);

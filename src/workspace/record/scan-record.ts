@@ -21,17 +21,27 @@ export interface RecordPlace {
   folder: string;
 }
 
-/** The record of one scan for readers, wherever it lies. Reading writes nothing. */
-export interface ScanRecord {
-  readonly place: RecordPlace;
+/** What can be read of the record of a scan even if it is on another server. */
+export interface RowRecord {
   /** For one response; must be closed. */
   open(): Promise<RecordView>;
-  /** Rows for an index; null without a record. Must be closed. */
-  source(): Promise<RecordSource | null>;
   /**
    * The rows as returned by `RecordView.rows`; skips damage. A record deleted meanwhile is still read to its end.
    */
   rows(): AsyncGenerator<ResultRow>;
+  /** Duration of an unfinished scan by its last checkpoint; null without one, `unknown` if it says nothing. */
+  runTime(): Promise<RunTime | 'unknown' | null>;
+  /** Whether there is anything of the scan. */
+  exists(): Promise<boolean>;
+  /** Whether a deletion is in progress, or was interrupted. */
+  isRetired(): Promise<boolean>;
+}
+
+/** The record of one scan for readers, wherever it lies. Reading writes nothing. */
+export interface ScanRecord extends RowRecord {
+  readonly place: RecordPlace;
+  /** Rows for an index; null without a record. Must be closed. */
+  source(): Promise<RecordSource | null>;
   /** The last line of a finished record; null while the scan runs. */
   summary(): Promise<SummaryRow | null>;
   /**
@@ -44,21 +54,15 @@ export interface ScanRecord {
   lastRow(): Promise<number>;
   /** Bytes of the record unless it is packed, then 0. */
   plainBytes(): Promise<number>;
-  /** Duration of an unfinished scan by its last checkpoint; null without one, `unknown` if it says nothing. */
-  runTime(): Promise<RunTime | 'unknown' | null>;
   /** The submission. @throws PortolanError `not_found`, `internal_error` if it is damaged */
   request(): Promise<ScanRequest>;
-  /** Whether there is anything of the scan. */
-  exists(): Promise<boolean>;
-  /** Whether a deletion is in progress, or was interrupted. */
-  isRetired(): Promise<boolean>;
   /** All files of the scan as tar.gz. @param damage text of `damage.json`, for incomplete results */
   archive(damage: string | null): Promise<Readable>;
 }
 
 /** A record that stays readable until it is released. */
-export interface HeldRecord {
-  record: ScanRecord;
+export interface HeldRecord<R extends RowRecord = ScanRecord> {
+  record: R;
   /** Idempotent. */
   release(): void;
 }

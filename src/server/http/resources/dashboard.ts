@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { type Dashboard, type DashboardContext, Dashboards } from '../../../actions/dashboard/dashboards.ts';
 import { severities } from '../../../domain/finding.ts';
 import type { RouteContext } from '../../context.ts';
+import { ScanRecords } from '../../scans/scan-records.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { fixSchema } from '../schema/fix-schema.ts';
@@ -91,14 +92,14 @@ export function dashboardRoutes(app: App, context: RouteContext): void {
   });
 }
 
-function contextOf({ space }: FastifyRequest, { config }: RouteContext): DashboardContext {
+function contextOf({ space, headers }: FastifyRequest, context: RouteContext): DashboardContext {
   const { tenant, store, observer } = space;
   return {
-    config,
+    config: context.config,
     tenant,
     store,
     observer,
-    records: space.records,
+    records: new ScanRecords(context, space, { headers }),
     get installed() {
       return space.installed;
     },
