@@ -53,7 +53,12 @@ describe.skipIf(postgresObstacle() !== null)('what the pages of one server show 
     await lab?.dispose();
   });
 
-  async function data<T>(server: ServerProcess, tenant: Tenant, path: string, init: RequestInit = {}): Promise<T> {
+  async function data<T>(
+    server: ServerProcess,
+    tenant: Tenant,
+    path: string,
+    init: RequestInit = {},
+  ): Promise<T> {
     const headers = { 'x-tenant-id': tenant, 'content-type': 'application/json' };
     const { status, body } = await server.request(`/api/v1/${path}`, { ...init, headers });
     expect(status, `${path}: ${JSON.stringify(body)}`).toBeLessThan(300);
@@ -61,8 +66,12 @@ describe.skipIf(postgresObstacle() !== null)('what the pages of one server show 
   }
 
   const submit = async (submission: object): Promise<string> =>
-    (await data<{ scan_id: string }>(home, 'acme', 'scans', { method: 'POST', body: JSON.stringify(submission) }))
-      .scan_id;
+    (
+      await data<{ scan_id: string }>(home, 'acme', 'scans', {
+        method: 'POST',
+        body: JSON.stringify(submission),
+      })
+    ).scan_id;
   const statusAt = async (server: ServerProcess, scanId: string) =>
     (await data<{ status: string }>(server, 'acme', `scans/${scanId}`)).status;
   const ended = (scanId: string) =>
@@ -150,7 +159,9 @@ describe.skipIf(postgresObstacle() !== null)('what the pages of one server show 
     } finally {
       await cancel(scanId);
     }
-    await until('idle workers', async () => (await working(other, 'acme')).every(({ scans }) => scans.length === 0));
+    await until('idle workers', async () =>
+      (await working(other, 'acme')).every(({ scans }) => scans.length === 0),
+    );
   });
 
   it('the events of its scans, to their tenant only', async () => {
@@ -161,7 +172,8 @@ describe.skipIf(postgresObstacle() !== null)('what the pages of one server show 
       const response = await fetch(`${other.url}/api/v1/events`, { headers, signal: leaving.signal });
       expect(response.status).toBe(200);
       return (async () => {
-        for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) texts[tenant] += piece;
+        for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? [])
+          texts[tenant] += piece;
       })().catch(() => undefined);
     };
     const reading = [await follow('acme'), await follow('globex')];
@@ -170,7 +182,9 @@ describe.skipIf(postgresObstacle() !== null)('what the pages of one server show 
         await until('the first event', () => texts[tenant].includes('event: hello'));
       const scanId = await submitSlow();
       const shown = (status: string) =>
-        new RegExp(`^event: scan\n.*\n?data: \\{"scan_id":"${scanId}","status":"${status}"`, 'm').test(texts.acme);
+        new RegExp(`^event: scan\n.*\n?data: \\{"scan_id":"${scanId}","status":"${status}"`, 'm').test(
+          texts.acme,
+        );
       await until('its start', () => shown('running'));
       await cancel(scanId);
       await until('its end', () => shown('failed'));

@@ -61,8 +61,12 @@ describe('tokens', () => {
 
   it('of two administrators that are revoked at once leave one', async () => {
     const order = { name: 'x', scopes: ['admin'], expiry: '1h' };
-    const ids = [await createToken(store, order), await createToken(store, order)].map(({ record }) => record.id);
-    const ended = await Promise.allSettled(ids.map((id) => revokeToken(store, id, { sparesLastAdmin: true })));
+    const ids = [await createToken(store, order), await createToken(store, order)].map(
+      ({ record }) => record.id,
+    );
+    const ended = await Promise.allSettled(
+      ids.map((id) => revokeToken(store, id, { sparesLastAdmin: true })),
+    );
     expect(ended.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const refused = ended.find(({ status }) => status === 'rejected');
     expect(refused).toMatchObject({ reason: { code: 'conflict', details: { reason: 'last_admin_token' } } });

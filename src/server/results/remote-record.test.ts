@@ -10,7 +10,9 @@ function recordOf({ rows = '', warnings = [] as string[] }, asked: string[] = []
   return new RemoteRecord(id, async (url) => {
     asked.push(url);
     if (url.endsWith('format=jsonl')) return new Response(rows);
-    return Response.json({ data: { records: [], warnings: warnings.map((code) => ({ code, message: '' })) } });
+    return Response.json({
+      data: { records: [], warnings: warnings.map((code) => ({ code, message: '' })) },
+    });
   });
 }
 

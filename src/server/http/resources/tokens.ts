@@ -128,7 +128,9 @@ export function tokenRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
       params: tokenIdParams,
       querystring: Type.Object({
         force: Type.Optional(
-          Type.Boolean({ description: 'also the last one; then only the command line can create another one' }),
+          Type.Boolean({
+            description: 'also the last one; then only the command line can create another one',
+          }),
         ),
       }),
       response: {
