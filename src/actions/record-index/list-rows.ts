@@ -2,6 +2,7 @@ import { type MatchCounts, matchedMembers } from '../../workspace/record-index/m
 import { type MemberPage, memberPage } from '../../workspace/record-index/member-list.ts';
 import type { Member, RecordIndex } from '../../workspace/record-index/record-index.ts';
 import { type RowTotals, totalsOf } from '../../workspace/record-index/row-totals.ts';
+import { release } from '../../workspace/record-index/tuple-set.ts';
 import type { IndexRequest, RowsRequest, RowsResponse } from './index-requests.ts';
 import type { OpenIndex } from './open-index.ts';
 import type { Turns } from './turns.ts';
@@ -45,28 +46,53 @@ export async function earlyRows(
   share: number,
 ): Promise<RowsResponse | null> {
   const { index, order } = open;
-  const { type, keys, offset, limit } = request;
-  const members = type === 'host' ? index.hosts : type === 'port' ? index.ports : index.findings;
-  if (!index.isGrowing && members.count < offset + limit) return null;
+  if (!index.isGrowing) return await firstRows(open, request, share);
+  const { type, keys, limit } = request;
   // Nothing here may wait for anything before the rows are read: the index would grow meanwhile.
   const matched = await matchedMembers(index, order, null, async () => undefined);
   const page = memberPage(index, order, matched, type, keys, startOf(open, request), limit);
   const totals = totalsOf(index, order, page.members, null);
-  if (index.isGrowing)
-    return await responseOf(open, page, totals, { total: page.total, matches: matched.counts, share });
-  const isWhole = page.members.length === limit && page.members.every((member) => isComplete(index, member));
-  if (!isWhole) return null;
-  const { hosts, ports, findings } = open.source.expected;
-  const ofType = type === 'host' ? hosts : type === 'port' ? ports : findings;
-  const total = Math.max(ofType, page.offset + page.members.length);
-  const matches = { hosts, ports, findings, others: matched.counts.others };
-  return await responseOf(open, page, totals, { total, matches, share });
+  release(matched);
+  return await responseOf(open, page, totals, { total: page.total, matches: matched.counts, share });
 }
 
+/** A page of a finished record, whose members come in its order. */
+async function firstRows(
+  open: OpenIndex,
+  { type, offset, limit }: RowsRequest,
+  share: number,
+): Promise<RowsResponse | null> {
+  const { index } = open;
+  const table = type === 'host' || type === 'port' ? type : 'finding';
+  const members: Member[] = [];
+  let place = 0;
+  for (let number = 0; number < index.tableOf(table).count && members.length < limit; number++) {
+    if (!isComplete(index, table, number)) return null;
+    if (isRecorded(index, table, number) && place++ >= offset) members.push({ table, number });
+  }
+  if (members.length < limit) return null;
+  const totals = totalsOf(index, open.order, members, null);
+  const { hosts, ports, findings } = open.source.expected;
+  const ofType = { host: hosts, port: ports, finding: findings }[table];
+  const counts = {
+    total: Math.max(ofType, offset + limit),
+    matches: { ...open.source.expected, others: 0 },
+    share,
+  };
+  return await responseOf(open, { members, offset, total: counts.total }, totals, counts);
+}
+
+type Table = 'host' | 'port' | 'finding';
+
 /** Rows of a finished record come host by host: of all hosts but the last one everything is known. */
-function isComplete({ hosts, ports, findings }: RecordIndex, { table, number }: Member): boolean {
+function isComplete({ hosts, ports, findings }: RecordIndex, table: Table, number: number): boolean {
   const host = table === 'host' ? number : (table === 'port' ? ports : findings).numbers.host.get(number);
   return host < hosts.count - 1;
+}
+
+/** Whether a member has a row of its own. */
+function isRecorded({ hosts, ports }: RecordIndex, table: Table, number: number): boolean {
+  return table === 'finding' || { host: hosts, port: ports }[table].numbers.present.get(number) === 1;
 }
 
 function startOf({ epoch }: OpenIndex, { offset, after }: RowsRequest) {

@@ -125,6 +125,17 @@ export async function readBytes(
   return bytes.subarray(0, read);
 }
 
+/** Memory for one block after another: memory for each of its own would grow to a multiple before it is collected. */
+export class BlockMemory {
+  #bytes: Buffer = Buffer.of();
+
+  /** Not before the block before is done with. */
+  for({ length }: Block): Buffer {
+    if (this.#bytes.length < length) this.#bytes = Buffer.allocUnsafeSlow(length);
+    return this.#bytes;
+  }
+}
+
 /**
  * The bytes of a block, and whether they match their checksum.
  * @param memory for them, at least as long

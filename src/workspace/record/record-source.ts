@@ -4,6 +4,7 @@ import type { ResultRow, SummaryRow } from '../../domain/result.ts';
 import { isCurrent, isFinished, type OpenRecord, openRecordFile } from './open-record.ts';
 import {
   type Block,
+  BlockMemory,
   blockEnd,
   blockLastRow,
   linesOf,
@@ -69,12 +70,10 @@ export class FileSource implements RecordSource {
   }
 
   async *#plainRows(after: number): AsyncGenerator<Iterable<SourceRow>> {
-    let memory: Buffer = Buffer.of();
+    const memory = new BlockMemory();
     for (const block of await this.#blocks()) {
       if (blockLastRow(block) <= after) continue;
-      // Memory for each block would grow to a multiple before it is collected.
-      if (memory.length < block.length) memory = Buffer.allocUnsafeSlow(block.length);
-      const { bytes, sound } = await readBlock(this.#record.file, block, memory);
+      const { bytes, sound } = await readBlock(this.#record.file, block, memory.for(block));
       // The end of a record whose scan was killed, and which was not recovered yet.
       if (!sound && this.isGrowing) return;
       yield rowsOf(bytes, block, ({ number, row }) => number > after && (sound || isPlausibleRow(row)));

@@ -4,6 +4,7 @@ import type { ResultRow, SummaryRow } from '../../domain/result.ts';
 import { isCurrent, isFinished, type OpenRecord, openRecordFile, recordPieces } from './open-record.ts';
 import {
   type Block,
+  BlockMemory,
   blockEnd,
   blockLastRow,
   linesOf,
@@ -145,9 +146,10 @@ export class FileView implements RecordView {
 
   async #verifyBytes(record: OpenRecord, size: number, afterBlock: AfterBlock): Promise<RecordDamage | null> {
     if (record.members === null && blockEnd(this.#blocks.at(-1)) > size) return 'damaged';
+    const memory = new BlockMemory();
     for (const block of this.#blocks) {
       const started = performance.now();
-      if (!(await this.#bytesOf(record, block)).sound) return 'damaged';
+      if (!(await this.#bytesOf(record, block, memory)).sound) return 'damaged';
       await afterBlock(performance.now() - started);
     }
     if (record.summaryLine === null) {
@@ -199,7 +201,9 @@ export class FileView implements RecordView {
 
   async #soundBlocks(record: OpenRecord): Promise<Block[]> {
     const sound: Block[] = [];
-    for (const block of this.#blocks) if ((await this.#bytesOf(record, block)).sound) sound.push(block);
+    const memory = new BlockMemory();
+    for (const block of this.#blocks)
+      if ((await this.#bytesOf(record, block, memory)).sound) sound.push(block);
     return sound;
   }
 
@@ -269,8 +273,12 @@ export class FileView implements RecordView {
   }
 
   /** A damaged member is unreadable as a whole. */
-  async #bytesOf({ file, members }: OpenRecord, block: Block): Promise<{ bytes: Buffer; sound: boolean }> {
-    if (members === null) return await readBlock(file, block);
+  async #bytesOf(
+    { file, members }: OpenRecord,
+    block: Block,
+    memory?: BlockMemory,
+  ): Promise<{ bytes: Buffer; sound: boolean }> {
+    if (members === null) return await readBlock(file, block, memory?.for(block));
     const bytes = await readMember(file, block as GzipMember);
     return { bytes: bytes ?? Buffer.alloc(0), sound: bytes !== null };
   }
