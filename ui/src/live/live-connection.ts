@@ -3,6 +3,10 @@ import { firstState, type LiveMessage, type LiveState, type StreamAccess } from 
 
 /** The server sends its time every five seconds; without a byte for this long it is lost, milliseconds. */
 const silenceMs = 8000;
+/** Interval of messages to the tabs: a fast scan has thousands of events a second. */
+const batchMs = 100;
+/** Interval at which tabs learn that bytes arrived. */
+const byteMs = 1000;
 const retryMs = { first: 500, longest: 10_000, refused: 15_000 };
 
 /** One event stream of the whole service, opened again whenever it ends, without a gap. */
@@ -17,6 +21,10 @@ export class LiveConnection {
   #isClosed = false;
   /** Events between a new connection and the first time signal are those that were missed. */
   #isCatchingUp = false;
+  /** Events that the tabs did not get yet. */
+  #batch: StreamEvent[] = [];
+  #batchTimer: ReturnType<typeof setTimeout> | null = null;
+  #batchSentAt = 0;
 
   constructor(access: StreamAccess, tell: (message: LiveMessage) => void) {
     this.#access = access;
@@ -40,6 +48,7 @@ export class LiveConnection {
     this.#isClosed = true;
     this.#opened?.abort();
     if (this.#retry !== null) clearTimeout(this.#retry);
+    if (this.#batchTimer !== null) clearTimeout(this.#batchTimer);
   }
 
   #reopen(): void {
@@ -92,21 +101,50 @@ export class LiveConnection {
     for await (const part of body as unknown as AsyncIterable<Uint8Array>) {
       silence.broken();
       this.#failures = 0;
-      this.#change({ state: 'live', lastByteAt: Date.now() });
+      this.#noteByte();
       for (const event of text.add(decoder.decode(part, { stream: true }))) this.#receive(event);
+      this.#sendSoon();
     }
+  }
+
+  #noteByte(): void {
+    const { state, lastByteAt } = this.#state;
+    const now = Date.now();
+    if (state === 'live' && lastByteAt !== null && Math.abs(now - lastByteAt) < byteMs) return;
+    this.#change({ state: 'live', lastByteAt: now });
   }
 
   #receive({ event, id, data }: StreamEvent): void {
     if (id !== null) this.#change({ lastEventId: id }, false);
     if (event === 'hello' || event === 'time') {
-      if (event === 'time') this.#isCatchingUp = false;
+      if (event === 'time') {
+        this.#sendBatch();
+        this.#isCatchingUp = false;
+      }
       this.#change(serverFacts(data));
       return;
     }
-    if (this.#isCatchingUp && id !== null) this.#change({ missed: this.#state.missed + 1 });
+    if (this.#isCatchingUp && id !== null) this.#change({ missed: this.#state.missed + 1 }, false);
     if (event === 'draining') this.#change({ draining: { saved: numberIn(data, 'saved') } });
-    this.#tell({ kind: 'event', event, id, data });
+    this.#batch.push({ event, id, data });
+  }
+
+  /** At once after a pause: timers of hidden tabs are late. */
+  #sendSoon(): void {
+    const wait = this.#batchSentAt + batchMs - performance.now();
+    if (wait <= 0) this.#sendBatch();
+    else if (this.#batch.length > 0) this.#batchTimer ??= setTimeout(() => this.#sendBatch(), wait);
+  }
+
+  #sendBatch(): void {
+    if (this.#batchTimer !== null) clearTimeout(this.#batchTimer);
+    this.#batchTimer = null;
+    if (this.#batch.length === 0) return;
+    const events = this.#batch;
+    this.#batch = [];
+    this.#batchSentAt = performance.now();
+    if (this.#isCatchingUp) this.#tell({ kind: 'state', state: this.#state });
+    this.#tell({ kind: 'events', events });
   }
 
   #rejected(): void {

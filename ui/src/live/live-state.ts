@@ -1,10 +1,12 @@
+import type { StreamEvent } from './event-text.ts';
+
 /** What a tab knows about its stream. */
 export interface LiveState {
   /** `refused`: the server has as many streams as it allows; `forbidden`: not with this token; `paused`: by the reader. */
   state: 'connecting' | 'live' | 'reconnecting' | 'offline' | 'refused' | 'forbidden' | 'paused';
   /** When this state began, by the browser's clock, milliseconds. */
   since: number;
-  /** Last byte from the server, by the browser's clock; null before the first. */
+  /** Last byte from the server within a second, by the browser's clock, milliseconds; null before the first. */
   lastByteAt: number | null;
   lastEventId: string | null;
   /** Server's clock minus the browser's, milliseconds. */
@@ -28,12 +30,12 @@ export const firstState: LiveState = {
 /** What the holder of a stream sends to its tabs. */
 export type LiveMessage =
   | { kind: 'state'; state: LiveState }
-  | { kind: 'event'; event: string; id: string | null; data: string }
+  | { kind: 'events'; events: readonly StreamEvent[] }
   | { kind: 'rejected' };
 
 /** What a tab sends to the holder of its stream. */
 export type TabMessage =
-  | { kind: 'join'; tab: string; access: StreamAccess; scans: readonly string[] }
+  | { kind: 'join'; tab: string; access: StreamAccess /** Whose rows it shows. */; scans: readonly string[] }
   | { kind: 'still-here'; tab: string }
   | { kind: 'leave'; tab: string };
 

@@ -2,6 +2,7 @@ import { useEffect, useSyncExternalStore } from 'react';
 import { accessHeaders } from '../api/credentials.ts';
 import { tokenRejected } from '../session/session.ts';
 import { apiPath } from '../url/paths.ts';
+import type { StreamEvent } from './event-text.ts';
 import { firstState, type LiveMessage, type LiveState } from './live-state.ts';
 import { type Channel, openChannel } from './open-channel.ts';
 
@@ -50,19 +51,28 @@ export function useLive(): LiveState {
   return useSyncExternalStore(subscribe, shownState);
 }
 
+/** Whether a server that was there is lost; for the many who need no more of the state. */
+export function useIsOffline(): boolean {
+  return useSyncExternalStore(subscribe, isOffline);
+}
+
+function isOffline(): boolean {
+  return state.state === 'offline' && state.lastByteAt !== null;
+}
+
 /** The server's time, milliseconds since 1970: the browser's clock may be wrong. */
 export function serverNow(): number {
   return Date.now() + state.clockOffset;
 }
 
-/** Calls back for each event, of the service and of followed scans. */
+/** Calls back for each event of the service, and of the scans that this tab follows. */
 export function onLiveEvent(listener: (event: LiveEvent) => void): () => void {
   eventListeners.add(listener);
   return () => eventListeners.delete(listener);
 }
 
-/** Receives the records of a scan while the page is open. */
-export function useFollowedScan(scanId: string): void {
+/** Receives the rows of a scan while something shows them: thousands a second. */
+function useFollowedScan(scanId: string): void {
   useEffect(() => {
     followed.set(scanId, (followed.get(scanId) ?? 0) + 1);
     join();
@@ -75,7 +85,7 @@ export function useFollowedScan(scanId: string): void {
   }, [scanId]);
 }
 
-/** Calls back for each event of a scan, and follows it. */
+/** Calls back for each event of a scan, and follows its rows. What a page needs of its progress comes with the service. */
 export function useScanEvents(scanId: string, onEvent: (event: LiveEvent) => void): void {
   useFollowedScan(scanId);
   useEffect(
@@ -104,10 +114,12 @@ function join(): void {
 function receive(message: LiveMessage): void {
   if (message.kind === 'rejected') tokenRejected();
   else if (message.kind === 'state') change(message.state);
-  else if (!isPaused) {
-    const event = { event: message.event, data: JSON.parse(message.data) as Record<string, unknown> };
-    for (const listener of eventListeners) listener(event);
-  }
+  else if (!isPaused) for (const event of message.events) publish(event);
+}
+
+function publish({ event, data }: StreamEvent): void {
+  const parsed = { event, data: JSON.parse(data) as Record<string, unknown> };
+  for (const listener of eventListeners) listener(parsed);
 }
 
 function change(next: LiveState): void {

@@ -1,3 +1,4 @@
+import type { StreamEvent } from './event-text.ts';
 import { LiveConnection } from './live-connection.ts';
 import type { LiveMessage, StreamAccess, TabMessage } from './live-state.ts';
 
@@ -48,7 +49,8 @@ export class SharedStreams {
   #openShared(key: string, access: StreamAccess): Shared {
     const tabs = new Map<string, Tab>();
     const tell = (message: LiveMessage) => {
-      for (const { send } of tabs.values()) send(message);
+      if (message.kind === 'events') sendEvents(tabs.values(), message.events);
+      else for (const { send } of tabs.values()) send(message);
       if (message.kind === 'rejected') this.#shared.delete(key);
     };
     const shared = { connection: new LiveConnection(access, tell), tabs };
@@ -73,6 +75,26 @@ export class SharedStreams {
       }
     }
   }
+}
+
+/** Events of the service for all tabs, rows of a scan for those that show them. */
+function sendEvents(tabs: Iterable<Tab>, events: readonly StreamEvent[]): void {
+  const ofScan = events.map(followedScan);
+  const ofService = events.filter((_, index) => ofScan[index] === null);
+  for (const { send, scans } of tabs) {
+    const isShown = (scan: string | null | undefined) => !scan || scans.includes(scan);
+    const wanted = scans.length === 0 ? ofService : events.filter((_, index) => isShown(ofScan[index]));
+    if (wanted.length > 0) send({ kind: 'events', events: wanted });
+  }
+}
+
+const scanEvents = new Set(['host', 'port', 'finding', 'warning', 'progress', 'status', 'end']);
+
+/** The scan whose stream an event comes from; null for events of the service. */
+function followedScan({ event, data }: StreamEvent): string | null {
+  if (!scanEvents.has(event)) return null;
+  // The server names it first.
+  return /^\{"scan_id":"([^"]+)"/.exec(data)?.[1] ?? null;
 }
 
 function scansOf({ tabs }: Shared): string[] {

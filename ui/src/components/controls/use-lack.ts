@@ -1,4 +1,4 @@
-import { useLive } from '../../live/live.ts';
+import { useIsOffline } from '../../live/live.ts';
 import { useCan } from '../../session/session.ts';
 
 /**
@@ -6,9 +6,9 @@ import { useCan } from '../../session/session.ts';
  * @param scopes any one of them is enough
  */
 export function useLack(...scopes: string[]): string | null {
-  const { state, lastByteAt } = useLive();
+  const isOffline = useIsOffline();
   const may = useCan(...scopes);
   if (!may) return `Needs the scope ${scopes.join(' or ')}`;
   // Where something between here and the server lets no stream through, requests may work all the same.
-  return state === 'offline' && lastByteAt !== null ? 'No connection to the server' : null;
+  return isOffline ? 'No connection to the server' : null;
 }

@@ -1,4 +1,4 @@
-import { useCallback, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from '../../components/controls/button.tsx';
 import { Tag } from '../../components/marks/tag.tsx';
 import { Empty } from '../../components/states/empty.tsx';
@@ -15,33 +15,40 @@ interface ShownEvent {
   number: number;
   event: string;
   at: string;
-  text: string;
+  data: Record<string, unknown>;
 }
 
-/** Newest events in memory; older ones are in the records. */
-const maxShown = 500;
+/** Newest events in the page; older ones are in the records. */
+const maxShown = 200;
+/** Events come in at this interval, milliseconds: a fast scan has thousands a second, nobody reads so fast. */
+const showMs = 1000;
 
 /** What the scan reports while it runs, newest first; of an ended scan, its records in order. */
 export default function EventsTab() {
   const { data: scan, scanId } = useScan();
   const [shown, setShown] = useState<readonly ShownEvent[]>([]);
   const [isPaused, setPaused] = useState(false);
-  const waiting = useRef<ShownEvent[]>([]);
+  /** Oldest first. */
+  const newest = useRef<ShownEvent[]>([]);
   const numbers = useRef(0);
-  const onEvent = useCallback(
-    ({ event, data }: LiveEvent) => {
-      if (event === 'progress' || event === 'scan') return;
-      numbers.current += 1;
-      const at = typeof data['timestamp'] === 'string' ? data['timestamp'] : new Date().toISOString();
-      waiting.current = [
-        { number: numbers.current, event, at, text: textOf(data) },
-        ...waiting.current,
-      ].slice(0, maxShown);
-      if (!isPaused) setShown(waiting.current);
-    },
-    [isPaused],
-  );
+  const onEvent = useCallback(({ event, data }: LiveEvent) => {
+    if (event === 'progress' || event === 'scan') return;
+    numbers.current += 1;
+    const at = typeof data['timestamp'] === 'string' ? data['timestamp'] : new Date().toISOString();
+    newest.current.push({ number: numbers.current, event, at, data });
+    // In steps: moving the array at each event would cost its length.
+    if (newest.current.length >= 2 * maxShown) newest.current = newest.current.slice(-maxShown);
+  }, []);
   useScanEvents(scanId, onEvent);
+  const show = useCallback(() => {
+    const last = newest.current.at(-1)?.number;
+    setShown((before) => (before[0]?.number === last ? before : newest.current.slice(-maxShown).reverse()));
+  }, []);
+  useEffect(() => {
+    if (isPaused) return;
+    const timer = setInterval(() => !document.hidden && show(), showMs);
+    return () => clearInterval(timer);
+  }, [isPaused, show]);
   if (!scan) return null;
   // The stream of an ended scan says that it has ended, and nothing else.
   if (hasEnded(scan) && shown.every(({ event }) => event === 'status' || event === 'end')) {
@@ -56,7 +63,7 @@ export default function EventsTab() {
           icon={isPaused ? 'play' : 'pause'}
           onClick={() => {
             setPaused(!isPaused);
-            setShown(waiting.current);
+            show();
           }}
         >
           {isPaused ? 'Go on' : 'Pause'}
@@ -69,24 +76,30 @@ export default function EventsTab() {
         />
       ) : (
         <ol className="border-line border-t" aria-label="Events, newest first">
-          {shown.map(({ number, event, at, text }) => (
-            <li key={number} className="flex min-h-7 items-center gap-3 border-line-subtle border-b">
-              <span className="mono w-20 text-text-3">
-                <TimeText at={at} form="time" />
-              </span>
-              <span className="w-20">
-                <Tag>{event}</Tag>
-              </span>
-              <span className="min-w-0 truncate">
-                <TargetText text={text} />
-              </span>
-            </li>
+          {shown.map((each) => (
+            <EventLine key={each.number} shown={each} />
           ))}
         </ol>
       )}
     </div>
   );
 }
+
+const EventLine = memo(function EventLine({ shown: { event, at, data } }: { shown: ShownEvent }) {
+  return (
+    <li className="flex min-h-7 items-center gap-3 border-line-subtle border-b">
+      <span className="mono w-20 text-text-3">
+        <TimeText at={at} form="time" />
+      </span>
+      <span className="w-20">
+        <Tag>{event}</Tag>
+      </span>
+      <span className="min-w-0 truncate">
+        <TargetText text={textOf(data)} />
+      </span>
+    </li>
+  );
+});
 
 interface AnyRecord extends Record<string, unknown> {
   type: string;

@@ -27,7 +27,7 @@ export default function FindingsTab() {
   const [open] = useSearchParam('open');
   const setSearch = useSetSearch();
   const findings = useRecordRows<FindingRecord>(scanId, { type: 'vulnerability', q, sort });
-  const waiting = useWaitingRows(scan, 'finding', findings.refresh);
+  const waiting = useWaitingRows(scan, 'vulnerabilities', findings.refresh);
   const columns = useMemo(findingColumns, []);
   const chosen = useShownColumns();
   if (!scan) return null;

@@ -30,7 +30,7 @@ export default function HostsTab() {
   const [open] = useSearchParam('open');
   const setSearch = useSetSearch();
   const hosts = useRecordRows<HostRecord>(scanId, { type: 'host', q, sort });
-  const waiting = useWaitingRows(scan, 'host', hosts.refresh);
+  const waiting = useWaitingRows(scan, 'live_hosts', hosts.refresh);
   const children = useHostChildren(scanId, q);
   const below = new Map(children.indices.map((index) => [index, children.rowsBelow(index)]));
   const positions = new ExpandedRows(

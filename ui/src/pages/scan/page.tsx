@@ -3,7 +3,6 @@ import { TabLinks } from '../../components/controls/tab-links.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
 import { Mono } from '../../components/text/mono.tsx';
-import { useFollowedScan } from '../../live/live.ts';
 import { usePageTitle } from '../../url/page-title.ts';
 import { RunningScan } from './running-scan.tsx';
 import { ScanHeader } from './scan-header.tsx';
@@ -14,7 +13,6 @@ const crumbs = [{ label: 'Scans', to: '/scans' }];
 /** A scan: what it is, how far it is, and its results in tabs. */
 export default function ScanPage() {
   const got = useScan();
-  useFollowedScan(got.scanId);
   usePageTitle(got.data ? scanTitle(got.data) : got.scanId, crumbs);
   if (got.error && !got.data)
     return (

@@ -25,7 +25,7 @@ export default function ServicesTab() {
   const [open] = useSearchParam('open');
   const setSearch = useSetSearch();
   const ports = useRecordRows<PortRecord>(scanId, { type: 'port', q, sort });
-  const waiting = useWaitingRows(scan, 'port', ports.refresh);
+  const waiting = useWaitingRows(scan, 'open_ports', ports.refresh);
   const columns = useMemo(portColumns, []);
   const chosen = useShownColumns();
   if (!scan) return null;

@@ -1,39 +1,25 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
-import { type LiveEvent, useScanEvents } from '../../live/live.ts';
+import { useCallback, useEffect, useRef } from 'react';
 import { hasEnded, type Scan } from './use-scan.ts';
-
-/** Counts at most this often, milliseconds: a fast scan finds thousands of rows a second. */
-const countMs = 1000;
 
 /**
  * Rows that the scan found since the table was loaded. They wait behind a button, so that nothing moves by itself.
+ * @param of what the table lists
  * @param refresh loads the table again
  */
 export function useWaitingRows(
   scan: Scan | undefined,
-  event: 'host' | 'port' | 'finding',
+  of: keyof Scan['results'],
   refresh: () => void,
 ): { count: number; show: () => void } {
-  const [waiting, setWaiting] = useState(0);
-  const found = useRef(new Set<string>());
-  const latest = useRef(refresh);
-  latest.current = refresh;
-  const onEvent = useCallback(
-    ({ event: name, data }: LiveEvent) => {
-      if (name === event)
-        found.current.add(JSON.stringify([data['host'], data['port'], data['protocol'], idOf(data)]));
-    },
-    [event],
-  );
-  useScanEvents(scan?.scan_id ?? '', onEvent);
-  useEffect(() => {
-    const timer = setInterval(() => setWaiting(found.current.size), countMs);
-    return () => clearInterval(timer);
-  }, []);
+  const found = scan?.results[of];
+  /** How many there were when the table was loaded. */
+  const loaded = useRef(found);
+  loaded.current ??= found;
+  const latest = useRef({ found, refresh });
+  latest.current = { found, refresh };
   const show = useCallback(() => {
-    found.current.clear();
-    setWaiting(0);
-    latest.current();
+    loaded.current = latest.current.found;
+    latest.current.refresh();
   }, []);
   const isOver = scan !== undefined && hasEnded(scan);
   const wasRunning = useRef(false);
@@ -42,12 +28,5 @@ export function useWaitingRows(
     if (isOver && wasRunning.current) show();
     wasRunning.current = scan !== undefined && !isOver;
   }, [scan, isOver, show]);
-  return { count: waiting, show };
-}
-
-function idOf(data: Record<string, unknown>): unknown {
-  const { vulnerability } = data;
-  return typeof vulnerability === 'object' && vulnerability !== null
-    ? (vulnerability as { id?: unknown }).id
-    : null;
+  return { count: Math.max(0, (found ?? 0) - (loaded.current ?? 0)), show };
 }
