@@ -4,20 +4,19 @@
  *   server   a real server with the scan: latencies over HTTP, its resident memory with the thread of the indexes
  *   loop     the same requests within one process whose event loop is watched, while the index is built too
  */
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { IndexedScan } from '../src/actions/record-index/index-requests.ts';
 import { RecordIndexes } from '../src/actions/record-index/record-indexes.ts';
-import type { ResultRow } from '../src/domain/result.ts';
-import { type SyntheticScan, syntheticScan } from '../src/report/fixtures/synthetic-scan.ts';
 import { recordIn } from '../src/workspace/record/folder-record.ts';
 import { openWorkspace } from '../src/workspace/workspace.ts';
 import { residentBytes, ServerProcess } from '../test/program.ts';
 import { recordScans } from '../test/recorded-scan.ts';
+import { Figures } from './figures.ts';
+import { largeScan } from './large-scan.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -30,26 +29,7 @@ const { values: flags } = parseArgs({
 });
 const hosts = Number(flags.hosts);
 const rounds = Number(flags.rounds);
-const lines: string[] = [];
-
-function print(line = ''): void {
-  lines.push(line);
-  console.log(line);
-}
-
-/** About 17 records per host: a host, 10 services, 5 to 6 findings. Half of the banners occur once. */
-function largeScan(): SyntheticScan {
-  const scan = syntheticScan({ hosts, networks: 250, servicesPerHost: 10, findingsPerHost: 5.6, kinds: 400 });
-  return { facts: scan.facts, rows: () => distinctBanners(scan.rows()) };
-}
-
-async function* distinctBanners(rows: AsyncIterable<ResultRow>): AsyncGenerator<ResultRow> {
-  let number = 0;
-  for await (const row of rows) {
-    const isChanged = row.type === 'port' && ++number % 2 === 0;
-    yield isChanged ? { ...row, banner: `${row.banner ?? ''} session ${(number * 7919) % 1_000_003}` } : row;
-  }
-}
+const figures = new Figures('index');
 
 interface Request {
   name: string;
@@ -135,28 +115,29 @@ async function measureServer(server: ServerProcess, scanId: string): Promise<voi
   const processorSeconds = () => (processorTicks(server.pid) - ticks) / ticksPerSecond;
   const built = await untilBuilt(base);
   const whileBuilt = highest;
-  print(
+  figures.print(
     `The index was built in ${built.all.toFixed(1)} s, ${processorSeconds().toFixed(0)} s of processor time; the first page ` +
       `came after ${built.page.toFixed(1)} s; ${sizeOfIndex(server.workspace)}.`,
   );
-  print();
+  figures.print();
   const early = await measureRequests(
     base,
     requests.filter(({ name }) => name.startsWith('free text')),
   );
   await untilSearchable(base);
   highest = 0;
-  print('| request | first, ms | median of further, ms | records in total | bar, ms |');
-  print('|---|---|---|---|---|');
-  for (const [name, line] of early) print(`| ${name}, before its index stands ${line}`);
+  figures.print('| request | first, ms | median of further, ms | records in total | bar, ms |');
+  figures.print('|---|---|---|---|---|');
+  for (const [name, line] of early) figures.print(`| ${name}, before its index stands ${line}`);
   for (const request of requests) {
     const bar = request.name.startsWith('free text') ? 300 : request.bar;
-    for (const [name, line] of await measureRequests(base, [{ ...request, bar }])) print(`| ${name} ${line}`);
+    for (const [name, line] of await measureRequests(base, [{ ...request, bar }]))
+      figures.print(`| ${name} ${line}`);
   }
   clearInterval(watch);
   const after = residentBytes(server.pid);
-  print();
-  print(
+  figures.print();
+  figures.print(
     `Resident memory of the server: ${megabytes(before)} MB before, ${megabytes(whileBuilt)} MB at most while the index ` +
       `was built, ${megabytes(highest)} MB at most during the requests, ${megabytes(after)} MB after them ` +
       `(+ ${megabytes(after - before)} MB; bar + 100 MB).`,
@@ -188,8 +169,8 @@ async function untilSearchable(base: string): Promise<void> {
     fast = ms < 100 ? fast + 1 : 0;
     if (performance.now() - startedAt > 300_000) throw new Error('the search for text does not become fast');
   }
-  print(`The index of texts stood ${((performance.now() - startedAt) / 1000).toFixed(0)} s later.`);
-  print();
+  figures.print(`The index of texts stood ${((performance.now() - startedAt) / 1000).toFixed(0)} s later.`);
+  figures.print();
 }
 
 function sizeOfIndex(workspace: string): string {
@@ -227,7 +208,7 @@ async function measureLoop(dir: string, scanId: string): Promise<void> {
   histogram.disable();
   const own = stretches.end();
   await indexes.close();
-  print(
+  figures.print(
     `Event loop beside the thread, while it builds the index and responds with pages of 1,000 rows: ` +
       `${(histogram.max / 1e6).toFixed(1)} ms at most, p99 ${(histogram.percentile(99) / 1e6).toFixed(1)} ms; ` +
       `longest stretch of processor time ${own.toFixed(1)} ms (bar 20 ms).`,
@@ -258,18 +239,7 @@ class ProcessorStretches {
   }
 }
 
-/** Puts the figures between the marks of bench/README.md. */
-function writeFigures(): void {
-  const file = resolve(import.meta.dirname, 'README.md');
-  const [begin, end] = ['<!-- index: figures begin -->', '<!-- index: figures end -->'];
-  const text = readFileSync(file, 'utf8');
-  const [before, rest] = text.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${file} has no marks`);
-  writeFileSync(file, `${before}${begin}\n${lines.join('\n')}\n${end}${after}`);
-}
-
-const scan = largeScan();
+const scan = largeScan(hosts);
 const server = new ServerProcess();
 try {
   const startedAt = performance.now();
@@ -279,14 +249,13 @@ try {
     rmSync(join(server.workspace, 'cache', 'index'), { recursive: true, force: true });
   } else await recordScans(server.workspace, [scan]);
   const { live_hosts, open_ports, vulnerabilities } = scan.facts.summary;
-  const day = new Date().toISOString().slice(0, 10);
   const rows = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');
-  print(`${day}, ${cpus().length} processors, Node ${process.versions.node}: ${rows} records.`);
+  figures.printOrigin(`${rows} records`);
   console.log(`recorded in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
   await measureServer(server, scan.facts.scan_id);
   await server.stop();
   await measureLoop(server.workspace, scan.facts.scan_id);
-  if (flags.write) writeFigures();
+  if (flags.write) figures.write();
 } finally {
   await server.dispose();
 }

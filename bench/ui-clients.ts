@@ -6,16 +6,16 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { cpus, loadavg } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { UiService } from '../test/browser/ui/ui-service.ts';
 import { childrenOf, residentBytes } from '../test/program.ts';
 import { buildUi } from '../ui/build-ui.ts';
 import type { EventClientsOrder, EventClientsReport } from './event-clients.ts';
+import { Figures } from './figures.ts';
 import type { ScanSample, SteadyOrder, SteadyReport } from './steady-requests.ts';
 import { BenchBrowser, type Tab, type Tasks } from './ui-browser.ts';
 
@@ -48,12 +48,7 @@ const streamsPerToken = 4;
 /** Pages of a scan, one tab each in turn. */
 const shownPages = ['', '/hosts', '/services', '/events', '/stages'];
 
-const lines: string[] = [];
-
-function print(line = ''): void {
-  lines.push(line);
-  console.log(line);
-}
+const figures = new Figures('ui-clients');
 
 /** What one scan showed. */
 interface Round {
@@ -89,6 +84,7 @@ class Bench {
   readonly #clientTokens: string[];
   readonly #port: number;
   #processes: ChildProcess[] = [];
+  #browser: BenchBrowser | null = null;
 
   constructor(service: UiService, port: number, token: string, clientTokens: string[]) {
     this.#service = service;
@@ -101,6 +97,7 @@ class Bench {
   async round(browserToken: string | null): Promise<{ round: Round; readers: Readers | null }> {
     const scanId = await this.#submitPaused();
     const browser = browserToken === null ? null : await BenchBrowser.launch(browserToken);
+    this.#browser = browser;
     try {
       const tabs = browser ? await this.#openTabs(browser, scanId) : [];
       const clients = browser ? await this.#openClients(scanId) : null;
@@ -115,13 +112,15 @@ class Bench {
       const report = clients && (await reportOf<EventClientsReport>(clients));
       return { round, readers: looked && report && { ...looked, streams, clients: report } };
     } finally {
-      this.endProcesses();
-      await browser?.close();
+      await this.end();
     }
   }
 
-  endProcesses(): void {
+  /** Ends what the round has started, but not the server. */
+  async end(): Promise<void> {
     for (const child of this.#processes.splice(0)) child.kill('SIGKILL');
+    await this.#browser?.close();
+    this.#browser = null;
   }
 
   /** Readers are there before the first packet. */
@@ -353,49 +352,38 @@ function printRound(name: string, round: Round): void {
     percent(round.scanBusy),
     round.serverMegabytes.toFixed(0),
   ];
-  print(`| ${cells.join(' | ')} |`);
+  figures.print(`| ${cells.join(' | ')} |`);
 }
 
 function printReaders(rounds: Readers[], without: Round[], withReaders: Round[]): void {
   const [before, after] = [without, withReaders].map((all) => mean(all.map((one) => one.triedPerSecond)));
-  print();
-  print('| | measured | bar |');
-  print('|---|---|---|');
-  print(
+  figures.print();
+  figures.print('| | measured | bar |');
+  figures.print('|---|---|---|');
+  figures.print(
     `| scan with readers against without | ${percent((after ?? 0) / (before ?? 1) - 1)} | loses <= 5 % |`,
   );
-  print(
+  figures.print(
     `| p99 of the API with readers | ${Math.max(...withReaders.map(({ p99 }) => p99)).toFixed(1)} ms | <= 100 ms |`,
   );
   for (const [index, page] of shownPages.entries()) {
     const shares = rounds.map(({ front }) => percent(front[index]?.busy ?? Number.NaN));
-    print(
+    figures.print(
       `| main thread of the tab in front, ${page.slice(1) || 'overview'} | ${shares.join(', ')} | <= 20 % |`,
     );
   }
   for (const { hidden, hiddenTabs, streams, browserBusy, clients } of rounds) {
     if (hidden.length > 0)
-      print(
+      figures.print(
         `| main threads of ${hiddenTabs} hidden tabs: mean, most | ${percent(mean(hidden))}, ${percent(Math.max(...hidden))} | <= 20 % |`,
       );
-    print(`| event streams of the browser | ${streams} | 1 |`);
-    print(`| processor time of all processes of the browser | ${percent(browserBusy)} of one processor | |`);
+    figures.print(`| event streams of the browser | ${streams} | 1 |`);
+    figures.print(`| processor time of all processes of the browser | ${percent(browserBusy)} of one processor | |`);
     const { events, bytes, rejected } = clients;
-    print(
+    figures.print(
       `| events of the ${size.clients} clients, MB, rejected | ${events.toLocaleString('en')}, ${(bytes / 1e6).toFixed(0)}, ${rejected} | 0 rejected |`,
     );
   }
-}
-
-/** Puts the figures between the marks of bench/README.md. */
-function writeFigures(): void {
-  const file = resolve(import.meta.dirname, 'README.md');
-  const [begin, end] = ['<!-- ui-clients: figures begin -->', '<!-- ui-clients: figures end -->'];
-  const text = readFileSync(file, 'utf8');
-  const [before, rest] = text.split(begin);
-  const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${file} has no marks`);
-  writeFileSync(file, `${before}${begin}\n${lines.join('\n')}\n${end}${after}`);
 }
 
 await buildUi();
@@ -405,21 +393,25 @@ const service = await UiService.start({
   env: { SERVICE_SERVER__STREAMS__PER_TOKEN: String(streamsPerToken), SERVICE_SERVER__STREAMS__TOTAL: '200' },
 });
 let bench: Bench | null = null;
+const end = async () => {
+  await bench?.end();
+  await service.dispose();
+  for (const listener of servers) listener.close();
+};
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void end().finally(() => process.exit(1)));
 try {
   const token = await service.token('scan:read');
   const clientTokens: string[] = [];
   for (let client = 0; client < size.clients; client++) clientTokens.push(await service.token('scan:read'));
   bench = new Bench(service, port, token, clientTokens);
-  const day = new Date().toISOString().slice(0, 10);
-  const load = loadavg()[0]?.toFixed(1);
-  print(
-    `${day}, ${cpus().length} processors, Node ${process.versions.node}, load ${load} before. ${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients.`,
+  figures.printOrigin(
+    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients`,
   );
-  print();
-  print(
+  figures.print(
     '| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | server | scan process | memory of both, MB |',
   );
-  print('|---|---|---|---|---|---|---|---|---|');
+  figures.print('|---|---|---|---|---|---|---|---|---|');
   const without: Round[] = [];
   const withReaders: Round[] = [];
   const readers: Readers[] = [];
@@ -433,9 +425,7 @@ try {
     if (read.readers) readers.push(read.readers);
   }
   printReaders(readers, without, withReaders);
-  if (flags.write) writeFigures();
+  if (flags.write) figures.write();
 } finally {
-  bench?.endProcesses();
-  await service.dispose();
-  for (const listener of servers) listener.close();
+  await end();
 }

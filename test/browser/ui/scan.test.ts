@@ -57,7 +57,7 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await rows(ui).nth(1).waitFor();
     await ui.tabTo(ui.page.getByRole('treegrid'));
     await ui.press('ArrowDown', 'ArrowRight');
-    await ui.page.getByText('OpenSSH').first().waitFor();
+    await rows(ui).filter({ hasText: 'OpenSSH' }).first().waitFor();
     await ui.press('ArrowDown', 'Enter');
     const drawer = ui.page.getByRole('complementary').filter({ hasText: /Why it (is called|has no name)/ });
     await drawer.waitFor();

@@ -1,0 +1,318 @@
+/**
+ * The Web UI in one Chromium: `npm run bench:ui [-- --small] [-- --hosts 60000] [-- --write]`.
+ *
+ *   first load   what it transfers, and when the first page can be used; without a cache, five times
+ *   large scan   its tables with 1,000,000 records: scrolling, filters, memory of tab and server
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { syntheticPresets } from '../src/report/fixtures/synthetic-scan.ts';
+import { browserFile, browserObstacle } from '../test/browser/chromium.ts';
+import { UiService } from '../test/browser/ui/ui-service.ts';
+import { residentBytes, root } from '../test/program.ts';
+import { buildUi } from '../ui/build-ui.ts';
+import { Figures } from './figures.ts';
+import { largeScan } from './large-scan.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    small: { type: 'boolean', default: false },
+    hosts: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+});
+const hosts = Number(flags.hosts ?? (flags.small ? 2000 : 60_000));
+const loads = 5;
+const scrollRuns = 3;
+/** In each of them. */
+const jumps = 60;
+const wheels = 120;
+/** Each filter, the first time included. */
+const filterRuns = 4;
+/** The index of a million records is built at the first request, milliseconds. */
+const longestWaitMs = 600_000;
+
+const figures = new Figures('ui');
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** In the page: long tasks, and when a heading is there for the first time. */
+const watchPage = `
+  globalThis.bench = { tasks: [], headingAt: null };
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries()) bench.tasks.push({ startTime, duration });
+  }).observe({ type: 'longtask', buffered: true });
+  (function look() {
+    if (document.querySelector('h1') === null) requestAnimationFrame(look);
+    else bench.headingAt = performance.now();
+  })();
+`;
+
+interface LongTask {
+  startTime: number;
+  duration: number;
+}
+
+async function newContext(browser: Browser): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US' });
+  context.setDefaultTimeout(longestWaitMs);
+  await context.addInitScript(watchPage);
+  return context;
+}
+
+/** Milliseconds until the heading is there and no long task follows for a second. */
+async function interactiveMs(page: Page): Promise<number> {
+  await page.waitForFunction('bench.headingAt !== null');
+  for (;;) {
+    const { headingAt, tasks, now } = (await page.evaluate(
+      '({ ...bench, now: performance.now() })',
+    )) as { headingAt: number; tasks: LongTask[]; now: number };
+    const ends = tasks.map(({ startTime, duration }) => startTime + duration);
+    const at = Math.max(headingAt, ...ends);
+    if (now - at > 1000) return at;
+    await sleep(200);
+  }
+}
+
+async function firstLoad(browser: Browser): Promise<void> {
+  const service = await UiService.start({ recorded: [syntheticPresets.office()] });
+  try {
+    const times: number[] = [];
+    let files: string[] = [];
+    for (let load = 0; load < loads; load++) {
+      const context = await newContext(browser);
+      const page = await context.newPage();
+      files = [];
+      page.on('response', (response) => files.push(new URL(response.url()).pathname));
+      await page.goto(service.page('/'));
+      times.push(await interactiveMs(page));
+      await context.close();
+    }
+    printFirstLoad(times, files);
+  } finally {
+    await service.dispose();
+  }
+}
+
+function printFirstLoad(times: number[], files: string[]): void {
+  const assets = files.filter((path) => /\/assets\/.*\.(?:js|css)$/.test(path)).map((path) => path.replace(/.*\//, ''));
+  const page = readFileSync(join(root, 'dist/ui/index.html'), 'utf8');
+  const first = assets.filter((name) => page.includes(name));
+  const bytes = (names: string[]) => names.reduce((sum, name) => sum + gzipBytes(name), 0);
+  const kilobytes = (names: string[]) => `${(bytes(names) / 1000).toFixed(0)} kB`;
+  figures.print('| first load, nothing cached | measured | bar |');
+  figures.print('|---|---|---|');
+  figures.print(`| scripts and styles before the first page, gzip | ${kilobytes(first)} | 200 kB |`);
+  figures.print(`| all scripts and styles of the dashboard, gzip | ${kilobytes(assets)} in ${assets.length} files | |`);
+  const all = times.map((ms) => ms.toFixed(0)).join(', ');
+  figures.print(`| can be used after, median of ${times.length} | **${median(times).toFixed(0)} ms** (${all}) | 1000 ms |`);
+  figures.print();
+}
+
+function gzipBytes(name: string): number {
+  const file = join(root, 'dist/ui/assets', name);
+  return existsSync(`${file}.gz`) ? statSync(`${file}.gz`).size : gzipSync(readFileSync(file)).length;
+}
+
+async function largeTables(browser: Browser): Promise<void> {
+  const scan = largeScan(hosts);
+  const scanId = scan.facts.scan_id;
+  const service = await UiService.start({ recorded: [scan] });
+  try {
+    for (let read = 0; read < 20; read++) await service.call('GET', '/api/v1/scans');
+    await sleep(3000);
+    const before = residentBytes(service.pid);
+    const most = watchMemory(service.pid);
+    const context = await newContext(browser);
+    const page = await context.newPage();
+    const openedAt = performance.now();
+    await page.goto(service.page(`/scans/${scanId}/services`));
+    await untilRows(page);
+    const openedMs = performance.now() - openedAt;
+    const whileBuilt = most();
+    const { live_hosts, open_ports, vulnerabilities } = scan.facts.summary;
+    const records = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');
+    figures.print(`${records} records, ${open_ports.toLocaleString('en')} of them in the table of services.`);
+    figures.print(`Its first rows came after ${(openedMs / 1000).toFixed(1)} s, in which the index was built.`);
+    figures.print();
+    figures.print('| large scan | measured | bar |');
+    figures.print('|---|---|---|');
+    await filters(page, texts, ', before its index stands', 1000);
+    await scrolling(page);
+    await filters(page, fields, '', 300);
+    await untilSearchable(service, scanId);
+    await filters(page, texts, '', 300);
+    await tabMemory(browser, page);
+    await sleep(3000);
+    const after = residentBytes(service.pid);
+    figures.print(
+      `| memory of the server: before, most while the index was built, most, at the end | ${[before, whileBuilt, most(), after].map(megabytes).join(', ')} | |`,
+    );
+    figures.print(`| the same at the end against before | **+ ${megabytes(after - before)}** | + 100 MB |`);
+    await context.close();
+  } finally {
+    await service.dispose();
+  }
+}
+
+/** @returns a function that states the most so far, bytes */
+function watchMemory(pid: number): () => number {
+  let most = 0;
+  const timer = setInterval(() => {
+    most = Math.max(most, residentBytes(pid));
+  }, 200);
+  timer.unref();
+  return () => most;
+}
+
+async function untilRows(page: Page): Promise<void> {
+  await page.locator('[role=grid]:not([aria-busy]) [data-row="0"]:not([aria-busy])').waitFor();
+}
+
+const fields = ['product:nginx', 'port:443 severity:>=high', 'host:10.20.3.0/24'];
+const texts = ['"session 15838"', 'server'];
+
+/** Puts each filter into the bar, Enter, until its first rows are drawn; takes it back by the browser's button. */
+async function filters(page: Page, chosen: string[], when: string, barMs: number): Promise<void> {
+  for (const text of chosen) {
+    const times: number[] = [];
+    for (let run = 0; run < filterRuns; run++) times.push(await filterMs(page, text));
+    const [first = Number.NaN, ...further] = times;
+    figures.print(
+      `| filter \`${text}\` to first rows${when}: first, median of ${further.length} more | ${first.toFixed(0)}, ${median(further).toFixed(0)} ms | ${barMs} ms |`,
+    );
+  }
+}
+
+async function filterMs(page: Page, text: string): Promise<number> {
+  await page.locator('[data-filter]').fill(text);
+  // The values that complete it are not part of the filter.
+  await sleep(500);
+  await page.evaluate(watchFilter);
+  await page.keyboard.press('Enter');
+  const ms = (await page.evaluate('bench.filtered')) as number;
+  await page.evaluate('bench.before = document.querySelector("[role=grid]").getAttribute("aria-rowcount")');
+  await page.goBack();
+  await page.waitForFunction('document.querySelector("[role=grid]")?.getAttribute("aria-rowcount") !== bench.before');
+  await untilRows(page);
+  return ms;
+}
+
+/** From the key to the frame after the one in which rows of another number are there. */
+const watchFilter = `
+  bench.filtered = new Promise((resolve) => {
+    const grid = () => document.querySelector('[role=grid]');
+    const before = grid().getAttribute('aria-rowcount');
+    const isThere = () =>
+      grid() !== null && grid().getAttribute('aria-rowcount') !== before && !grid().hasAttribute('aria-busy') &&
+      grid().querySelector('[data-row="0"]:not([aria-busy])') !== null;
+    addEventListener('keydown', () => {
+      const startedAt = performance.now();
+      const look = () => {
+        if (!isThere()) requestAnimationFrame(look);
+        else requestAnimationFrame(() => resolve(performance.now() - startedAt));
+      };
+      look();
+    }, { capture: true, once: true });
+  });
+  0
+`;
+
+/** Jumps over the whole table, and turns of the wheel in it. */
+async function scrolling(page: Page): Promise<void> {
+  const runs: { long: number; longest: number; mostRows: number }[] = [];
+  for (let run = 0; run < scrollRuns; run++) {
+    await page.evaluate('bench.tasks.length = 0');
+    const mostRows = await scroll(page, run);
+    await sleep(500);
+    const tasks = (await page.evaluate('bench.tasks')) as LongTask[];
+    const durations = tasks.map(({ duration }) => duration);
+    runs.push({ long: durations.length, longest: Math.max(0, ...durations), mostRows });
+  }
+  const each = runs.map(({ longest }) => (longest === 0 ? 'none' : longest.toFixed(0))).join(', ');
+  const longest = Math.max(...runs.map((run) => run.longest));
+  figures.print(
+    `| longest task while scrolling, ${scrollRuns} runs of ${jumps} jumps and ${wheels} turns of the wheel; each run | **${longest === 0 ? 'none above 50' : longest.toFixed(0)} ms** (${each}) | 100 ms |`,
+  );
+  figures.print(`| tasks above 50 ms in these runs; most rows in the page | ${runs.map(({ long }) => long).join(', ')}; ${Math.max(...runs.map((run) => run.mostRows))} | |`);
+}
+
+/** @returns most rows that were in the page */
+async function scroll(page: Page, run: number): Promise<number> {
+  let most = 0;
+  for (let jump = 0; jump < jumps; jump++) {
+    const place = ((jump * 37 + run * 11) % jumps) / jumps;
+    await page.evaluate(`(() => { ${findScroller} scroller.scrollTop = scroller.scrollHeight * ${place}; })()`);
+    most = Math.max(most, await page.locator('[data-row]').count());
+  }
+  await page.getByRole('grid').hover();
+  for (let turn = 0; turn < wheels; turn++) await page.mouse.wheel(0, 240);
+  most = Math.max(most, await page.locator('[data-row]').count());
+  await page.evaluate(`(() => { ${findScroller} scroller.scrollTop = 0; })()`);
+  await untilRows(page);
+  return most;
+}
+
+const findScroller = `
+  let scroller = document.querySelector('[role=grid]');
+  while (scroller && !/auto|scroll/.test(getComputedStyle(scroller).overflowY)) scroller = scroller.parentElement;
+  scroller ??= document.scrollingElement;
+`;
+
+/** Waits until a rare text is found quickly several times in a row: then its index stands. */
+async function untilSearchable(service: UiService, scanId: string): Promise<void> {
+  const giveUpAt = performance.now() + longestWaitMs;
+  for (let fast = 0; fast < 3; ) {
+    const q = encodeURIComponent(`"session ${fast + 10_007} "`);
+    const startedAt = performance.now();
+    await service.call('GET', `/api/v1/scans/${scanId}/records?type=port&limit=1&q=${q}`);
+    fast = performance.now() - startedAt < 100 ? fast + 1 : 0;
+    if (performance.now() > giveUpAt) throw new Error('the search for text does not become fast');
+    await sleep(flags.small ? 500 : 3000);
+  }
+}
+
+/** Of the process of the page: nothing is collected before. */
+async function tabMemory(browser: Browser, page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  const { metrics } = await session.send('Performance.getMetrics');
+  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN;
+  const system = await browser.newBrowserCDPSession();
+  const { processInfo } = await system.send('SystemInfo.getProcessInfo');
+  const tabs = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => memoryOf(id));
+  // The others are workers and a spare one.
+  const tab = tabs.toSorted((a, b) => b.own - a.own)[0] ?? { resident: Number.NaN, own: Number.NaN };
+  figures.print(
+    `| memory of the tab: resident, of it not shared with other processes, its JavaScript heap | **${megabytes(tab.resident)}**, ${megabytes(tab.own)}, ${megabytes(heap)} | 300 MB |`,
+  );
+}
+
+/** Resident memory of a process, and the part of it that it shares with no other, bytes (proc_pid_smaps(5)). */
+function memoryOf(pid: number): { resident: number; own: number } {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
+  return { resident: bytes('Rss'), own: bytes('Private_Clean') + bytes('Private_Dirty') };
+}
+
+const obstacle = browserObstacle();
+if (obstacle !== null) throw new Error(obstacle);
+await buildUi();
+// Its own sandbox cannot be built by root.
+const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+const browser = await chromium.launch({ executablePath: browserFile, args: [...sandbox, '--disable-gpu'] });
+try {
+  figures.printOrigin('one Chromium, 1280 pixels wide');
+  await firstLoad(browser);
+  await largeTables(browser);
+  if (flags.write) figures.write();
+} finally {
+  await browser.close();
+}
