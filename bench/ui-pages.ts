@@ -10,7 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { syntheticPresets } from '../src/report/fixtures/synthetic-scan.ts';
+import type { ReportFacts } from '../src/report/report-facts.ts';
+import { type SyntheticScan, syntheticPresets } from '../src/report/fixtures/synthetic-scan.ts';
 import { browserFile, browserObstacle } from '../test/browser/chromium.ts';
 import { UiService } from '../test/browser/ui/ui-service.ts';
 import { residentBytes, root } from '../test/program.ts';
@@ -81,24 +82,28 @@ async function interactiveMs(page: Page): Promise<number> {
   }
 }
 
-async function firstLoad(browser: Browser): Promise<void> {
-  const service = await UiService.start({ recorded: [syntheticPresets.office()] });
-  try {
-    const times: number[] = [];
-    let files: string[] = [];
-    for (let load = 0; load < loads; load++) {
-      const context = await newContext(browser);
-      const page = await context.newPage();
-      files = [];
-      page.on('response', (response) => files.push(new URL(response.url()).pathname));
-      await page.goto(service.page('/'));
-      times.push(await interactiveMs(page));
-      await context.close();
-    }
-    printFirstLoad(times, files);
-  } finally {
-    await service.dispose();
+/** The server of the measurement that runs. */
+let running: UiService | null = null;
+
+async function withServer(scan: SyntheticScan, use: (service: UiService) => Promise<void>): Promise<void> {
+  running = await UiService.start({ recorded: [scan] });
+  await use(running);
+  await running.dispose();
+}
+
+async function firstLoad(browser: Browser, service: UiService): Promise<void> {
+  const times: number[] = [];
+  let files: string[] = [];
+  for (let load = 0; load < loads; load++) {
+    const context = await newContext(browser);
+    const page = await context.newPage();
+    files = [];
+    page.on('response', (response) => files.push(new URL(response.url()).pathname));
+    await page.goto(service.page('/'));
+    times.push(await interactiveMs(page));
+    await context.close();
   }
+  printFirstLoad(times, files);
 }
 
 function printFirstLoad(times: number[], files: string[]): void {
@@ -121,45 +126,38 @@ function gzipBytes(name: string): number {
   return existsSync(`${file}.gz`) ? statSync(`${file}.gz`).size : gzipSync(readFileSync(file)).length;
 }
 
-async function largeTables(browser: Browser): Promise<void> {
-  const scan = largeScan(hosts);
-  const scanId = scan.facts.scan_id;
-  const service = await UiService.start({ recorded: [scan] });
-  try {
-    for (let read = 0; read < 20; read++) await service.call('GET', '/api/v1/scans');
-    await sleep(3000);
-    const before = residentBytes(service.pid);
-    const most = watchMemory(service.pid);
-    const context = await newContext(browser);
-    const page = await context.newPage();
-    const openedAt = performance.now();
-    await page.goto(service.page(`/scans/${scanId}/services`));
-    await untilRows(page);
-    const openedMs = performance.now() - openedAt;
-    const whileBuilt = most();
-    const { live_hosts, open_ports, vulnerabilities } = scan.facts.summary;
-    const records = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');
-    figures.print(`${records} records, ${open_ports.toLocaleString('en')} of them in the table of services.`);
-    figures.print(`Its first rows came after ${(openedMs / 1000).toFixed(1)} s, in which the index was built.`);
-    figures.print();
-    figures.print('| large scan | measured | bar |');
-    figures.print('|---|---|---|');
-    await filters(page, texts, ', before its index stands', 1000);
-    await scrolling(page);
-    await filters(page, fields, '', 300);
-    await untilSearchable(service, scanId);
-    await filters(page, texts, '', 300);
-    await tabMemory(browser, page);
-    await sleep(3000);
-    const after = residentBytes(service.pid);
-    figures.print(
-      `| memory of the server: before, most while the index was built, most, at the end | ${[before, whileBuilt, most(), after].map(megabytes).join(', ')} | |`,
-    );
-    figures.print(`| the same at the end against before | **+ ${megabytes(after - before)}** | + 100 MB |`);
-    await context.close();
-  } finally {
-    await service.dispose();
-  }
+async function largeTables(browser: Browser, service: UiService, facts: ReportFacts): Promise<void> {
+  const { scan_id: scanId, summary } = facts;
+  const { live_hosts, open_ports, vulnerabilities } = summary;
+  for (let read = 0; read < 20; read++) await service.call('GET', '/api/v1/scans');
+  await sleep(3000);
+  const before = residentBytes(service.pid);
+  const most = watchMemory(service.pid);
+  const page = await (await newContext(browser)).newPage();
+  const openedAt = performance.now();
+  await page.goto(service.page(`/scans/${scanId}/services`));
+  await untilRows(page);
+  const openedSeconds = ((performance.now() - openedAt) / 1000).toFixed(1);
+  const whileBuilt = most();
+  const records = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');
+  figures.print(`${records} records, ${open_ports.toLocaleString('en')} of them in the table of services.`);
+  figures.print(`Its first rows came after ${openedSeconds} s, in which the index was built.`);
+  figures.print();
+  figures.print('| large scan | measured | bar |');
+  figures.print('|---|---|---|');
+  await filters(page, texts, ', before its index stands', 1000);
+  await scrolling(page);
+  await filters(page, fields, '', 300);
+  await untilSearchable(service, scanId);
+  await filters(page, texts, '', 300);
+  await tabMemory(browser, page);
+  await sleep(3000);
+  const after = residentBytes(service.pid);
+  const sizes = [before, whileBuilt, most(), after].map(megabytes).join(', ');
+  figures.print(
+    `| memory of the server: before, most while the index was built, most, at the end | ${sizes} | |`,
+  );
+  figures.print(`| the same at the end against before | **+ ${megabytes(after - before)}** | + 100 MB |`);
 }
 
 /** @returns a function that states the most so far, bytes */
@@ -308,11 +306,18 @@ await buildUi();
 // Its own sandbox cannot be built by root.
 const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
 const browser = await chromium.launch({ executablePath: browserFile, args: [...sandbox, '--disable-gpu'] });
+const end = async () => {
+  await running?.dispose();
+  await browser.close();
+};
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void end().finally(() => process.exit(1)));
 try {
   figures.printOrigin('one Chromium, 1280 pixels wide');
-  await firstLoad(browser);
-  await largeTables(browser);
+  await withServer(syntheticPresets.office(), (service) => firstLoad(browser, service));
+  const scan = largeScan(hosts);
+  await withServer(scan, (service) => largeTables(browser, service, scan.facts));
   if (flags.write) figures.write();
 } finally {
-  await browser.close();
+  await end();
 }

@@ -1,5 +1,5 @@
 import { EventText, type StreamEvent } from './event-text.ts';
-import { firstState, type LiveMessage, type LiveState, type StreamAccess } from './live-state.ts';
+import { firstState, type LiveMessage, type LiveState, type StreamAccess, type TabEvent } from './live-state.ts';
 
 /** The server sends its time every five seconds; without a byte for this long it is lost, milliseconds. */
 const silenceMs = 8000;
@@ -22,12 +22,14 @@ export class LiveConnection {
   /** Events between a new connection and the first time signal are those that were missed. */
   #isCatchingUp = false;
   /** Events that the tabs did not get yet. */
-  #batch: StreamEvent[] = [];
+  #batch: TabEvent[] = [];
   #batchTimer: ReturnType<typeof setTimeout> | null = null;
   #batchSentAt = 0;
 
-  constructor(access: StreamAccess, tell: (message: LiveMessage) => void) {
+  /** @param scans whose rows to follow at first */
+  constructor(access: StreamAccess, tell: (message: LiveMessage) => void, scans: readonly string[]) {
     this.#access = access;
+    this.#scans = sortedOnce(scans);
     this.#tell = tell;
     void this.#open();
   }
@@ -38,7 +40,7 @@ export class LiveConnection {
 
   /** Also the records of these scans. */
   follow(scans: readonly string[]): void {
-    const wanted = [...new Set(scans)].sort();
+    const wanted = sortedOnce(scans);
     if (wanted.join() === this.#scans.join()) return;
     this.#scans = wanted;
     this.#reopen();
@@ -126,7 +128,7 @@ export class LiveConnection {
     }
     if (this.#isCatchingUp && id !== null) this.#change({ missed: this.#state.missed + 1 }, false);
     if (event === 'draining') this.#change({ draining: { saved: numberIn(data, 'saved') } });
-    this.#batch.push({ event, id, data });
+    this.#batch.push({ event, id, data, scan: followedScan(event, data) });
   }
 
   /** At once after a pause: timers of hidden tabs are late. */
@@ -184,6 +186,19 @@ class Silence {
   end(): void {
     clearTimeout(this.#timer);
   }
+}
+
+function sortedOnce(scans: readonly string[]): string[] {
+  return [...new Set(scans)].sort();
+}
+
+const scanEvents = new Set(['host', 'port', 'finding', 'warning', 'progress', 'status', 'end']);
+
+/** The scan whose stream an event comes from; null for events of the service. */
+function followedScan(event: string, data: string): string | null {
+  if (!scanEvents.has(event)) return null;
+  // The server names it first.
+  return /^\{"scan_id":"([^"]+)"/.exec(data)?.[1] ?? null;
 }
 
 function serverFacts(data: string): Partial<LiveState> {

@@ -27,10 +27,16 @@ export const firstState: LiveState = {
   draining: null,
 };
 
+/** An event for a tab. */
+export interface TabEvent extends StreamEvent {
+  /** The followed scan whose row it is; null for events of the service. */
+  scan: string | null;
+}
+
 /** What the holder of a stream sends to its tabs. */
 export type LiveMessage =
   | { kind: 'state'; state: LiveState }
-  | { kind: 'events'; events: readonly StreamEvent[] }
+  | { kind: 'events'; events: readonly TabEvent[] }
   | { kind: 'rejected' };
 
 /** What a tab sends to the holder of its stream. */

@@ -2,15 +2,12 @@ import { useEffect, useSyncExternalStore } from 'react';
 import { accessHeaders } from '../api/credentials.ts';
 import { tokenRejected } from '../session/session.ts';
 import { apiPath } from '../url/paths.ts';
-import type { StreamEvent } from './event-text.ts';
+import { HeldEvents } from './held-events.ts';
+import { LiveEvent, resetEvent } from './live-event.ts';
 import { firstState, type LiveMessage, type LiveState } from './live-state.ts';
 import { type Channel, openChannel } from './open-channel.ts';
 
-/** An event of the service or of a scan, its data parsed. */
-export interface LiveEvent {
-  event: string;
-  data: Record<string, unknown>;
-}
+export type { LiveEvent } from './live-event.ts';
 
 const stillHereMs = 30_000;
 /** Names this tab at the holder of the stream. */
@@ -21,6 +18,7 @@ let isPaused = false;
 let channel: Channel | null = null;
 const stateListeners = new Set<() => void>();
 const eventListeners = new Set<(event: LiveEvent) => void>();
+const held = new HeldEvents();
 /** Pages that show each scan. */
 const followed = new Map<string, number>();
 
@@ -31,12 +29,14 @@ export function startLive(): void {
     setInterval(() => channel?.send({ kind: 'still-here', tab }), stillHereMs);
     addEventListener('pagehide', () => channel?.send({ kind: 'leave', tab }));
     addEventListener('pageshow', ({ persisted }) => persisted && join());
+    document.addEventListener('visibilitychange', showHeld);
   }
   join();
 }
 
 export function stopLive(): void {
   channel?.send({ kind: 'leave', tab });
+  held.take();
   change({ ...firstState, since: Date.now() });
 }
 
@@ -44,7 +44,7 @@ export function stopLive(): void {
 export function pauseLive(paused: boolean): void {
   isPaused = paused;
   change(state);
-  if (!paused) for (const listener of eventListeners) listener({ event: 'reset', data: {} });
+  if (!paused) publish(resetEvent());
 }
 
 export function useLive(): LiveState {
@@ -85,11 +85,11 @@ function useFollowedScan(scanId: string): void {
   }, [scanId]);
 }
 
-/** Calls back for each event of a scan, and follows its rows. What a page needs of its progress comes with the service. */
+/** Calls back for each row of a scan, and follows it. How far the scan is comes with the events of the service. */
 export function useScanEvents(scanId: string, onEvent: (event: LiveEvent) => void): void {
   useFollowedScan(scanId);
   useEffect(
-    () => onLiveEvent((event) => event.data['scan_id'] === scanId && onEvent(event)),
+    () => onLiveEvent((event) => event.scan === scanId && onEvent(event)),
     [scanId, onEvent],
   );
 }
@@ -114,16 +114,33 @@ function join(): void {
 function receive(message: LiveMessage): void {
   if (message.kind === 'rejected') tokenRejected();
   else if (message.kind === 'state') change(message.state);
-  else if (!isPaused) for (const event of message.events) publish(event);
+  else if (!isPaused) for (const event of message.events) take(new LiveEvent(event));
 }
 
-function publish({ event, data }: StreamEvent): void {
-  const parsed = { event, data: JSON.parse(data) as Record<string, unknown> };
-  for (const listener of eventListeners) listener(parsed);
+/** Events of the service change the page; rows go to those who collect them. */
+function take(event: LiveEvent): void {
+  if (document.hidden && event.scan === null) held.add(event);
+  else publish(event);
+}
+
+function publish(event: LiveEvent): void {
+  for (const listener of eventListeners) listener(event);
+}
+
+function showHeld(): void {
+  if (document.hidden) return;
+  for (const event of held.take()) publish(event);
+  notify();
 }
 
 function change(next: LiveState): void {
+  const isSame = next.state === state.state && next.draining === state.draining;
   state = next === state ? { ...next } : next;
+  // When the last byte came is drawn once somebody sees it.
+  if (!document.hidden || !isSame) notify();
+}
+
+function notify(): void {
   for (const listener of stateListeners) listener();
 }
 

@@ -1,6 +1,5 @@
-import type { StreamEvent } from './event-text.ts';
 import { LiveConnection } from './live-connection.ts';
-import type { LiveMessage, StreamAccess, TabMessage } from './live-state.ts';
+import type { LiveMessage, StreamAccess, TabEvent, TabMessage } from './live-state.ts';
 
 /** A tab that says nothing for this long was closed; hidden tabs run their timers once a minute, milliseconds. */
 const goneMs = 180_000;
@@ -40,20 +39,20 @@ export class SharedStreams {
     const key = JSON.stringify(access);
     const isOther = ([other, { tabs }]: [string, Shared]) => other !== key && tabs.has(tab);
     if ([...this.#shared].some(isOther)) this.#leave(tab);
-    const shared = this.#shared.get(key) ?? this.#openShared(key, access);
+    const shared = this.#shared.get(key) ?? this.#openShared(key, access, scans);
     shared.tabs.set(tab, { send, scans, seenAt: Date.now() });
     shared.connection.follow(scansOf(shared));
     send({ kind: 'state', state: shared.connection.state });
   }
 
-  #openShared(key: string, access: StreamAccess): Shared {
+  #openShared(key: string, access: StreamAccess, scans: readonly string[]): Shared {
     const tabs = new Map<string, Tab>();
     const tell = (message: LiveMessage) => {
       if (message.kind === 'events') sendEvents(tabs.values(), message.events);
       else for (const { send } of tabs.values()) send(message);
       if (message.kind === 'rejected') this.#shared.delete(key);
     };
-    const shared = { connection: new LiveConnection(access, tell), tabs };
+    const shared = { connection: new LiveConnection(access, tell, scans), tabs };
     this.#shared.set(key, shared);
     return shared;
   }
@@ -78,23 +77,11 @@ export class SharedStreams {
 }
 
 /** Events of the service for all tabs, rows of a scan for those that show them. */
-function sendEvents(tabs: Iterable<Tab>, events: readonly StreamEvent[]): void {
-  const ofScan = events.map(followedScan);
-  const ofService = events.filter((_, index) => ofScan[index] === null);
+function sendEvents(tabs: Iterable<Tab>, events: readonly TabEvent[]): void {
   for (const { send, scans } of tabs) {
-    const isShown = (scan: string | null | undefined) => !scan || scans.includes(scan);
-    const wanted = scans.length === 0 ? ofService : events.filter((_, index) => isShown(ofScan[index]));
+    const wanted = events.filter(({ scan }) => scan === null || scans.includes(scan));
     if (wanted.length > 0) send({ kind: 'events', events: wanted });
   }
-}
-
-const scanEvents = new Set(['host', 'port', 'finding', 'warning', 'progress', 'status', 'end']);
-
-/** The scan whose stream an event comes from; null for events of the service. */
-function followedScan({ event, data }: StreamEvent): string | null {
-  if (!scanEvents.has(event)) return null;
-  // The server names it first.
-  return /^\{"scan_id":"([^"]+)"/.exec(data)?.[1] ?? null;
 }
 
 function scansOf({ tabs }: Shared): string[] {

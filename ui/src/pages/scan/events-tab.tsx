@@ -7,15 +7,15 @@ import { useRecordRows } from '../../components/table/use-record-rows.ts';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { count } from '../../format/numbers.ts';
-import { type LiveEvent, useScanEvents } from '../../live/live.ts';
+import { type LiveEvent, serverNow, useScanEvents } from '../../live/live.ts';
 import { portText } from './result-rows.ts';
 import { hasEnded, useScan } from './use-scan.ts';
 
 interface ShownEvent {
   number: number;
-  event: string;
-  at: string;
-  data: Record<string, unknown>;
+  /** When it came, milliseconds. */
+  cameAt: number;
+  event: LiveEvent;
 }
 
 /** Newest events in the page; older ones are in the records. */
@@ -31,11 +31,10 @@ export default function EventsTab() {
   /** Oldest first. */
   const newest = useRef<ShownEvent[]>([]);
   const numbers = useRef(0);
-  const onEvent = useCallback(({ event, data }: LiveEvent) => {
-    if (event === 'progress' || event === 'scan') return;
+  const onEvent = useCallback((event: LiveEvent) => {
+    if (event.event === 'progress') return;
     numbers.current += 1;
-    const at = typeof data['timestamp'] === 'string' ? data['timestamp'] : new Date().toISOString();
-    newest.current.push({ number: numbers.current, event, at, data });
+    newest.current.push({ number: numbers.current, cameAt: serverNow(), event });
     // In steps: moving the array at each event would cost its length.
     if (newest.current.length >= 2 * maxShown) newest.current = newest.current.slice(-maxShown);
   }, []);
@@ -51,7 +50,7 @@ export default function EventsTab() {
   }, [isPaused, show]);
   if (!scan) return null;
   // The stream of an ended scan says that it has ended, and nothing else.
-  if (hasEnded(scan) && shown.every(({ event }) => event === 'status' || event === 'end')) {
+  if (hasEnded(scan) && shown.every(({ event: { event } }) => event === 'status' || event === 'end')) {
     return <Recorded scanId={scanId} />;
   }
   return (
@@ -85,17 +84,19 @@ export default function EventsTab() {
   );
 }
 
-const EventLine = memo(function EventLine({ shown: { event, at, data } }: { shown: ShownEvent }) {
+const EventLine = memo(function EventLine({ shown: { cameAt, event } }: { shown: ShownEvent }) {
+  const { timestamp } = event.data;
+  const at = typeof timestamp === 'string' ? timestamp : cameAt;
   return (
     <li className="flex min-h-7 items-center gap-3 border-line-subtle border-b">
       <span className="mono w-20 text-text-3">
         <TimeText at={at} form="time" />
       </span>
       <span className="w-20">
-        <Tag>{event}</Tag>
+        <Tag>{event.event}</Tag>
       </span>
       <span className="min-w-0 truncate">
-        <TargetText text={textOf(data)} />
+        <TargetText text={textOf(event.data)} />
       </span>
     </li>
   );
