@@ -378,7 +378,9 @@ function printReaders(rounds: Readers[], without: Round[], withReaders: Round[])
         `| main threads of ${hiddenTabs} hidden tabs: mean, most | ${percent(mean(hidden))}, ${percent(Math.max(...hidden))} | <= 20 % |`,
       );
     figures.print(`| event streams of the browser | ${streams} | 1 |`);
-    figures.print(`| processor time of all processes of the browser | ${percent(browserBusy)} of one processor | |`);
+    figures.print(
+      `| processor time of all processes of the browser | ${percent(browserBusy)} of one processor | |`,
+    );
     const { events, bytes, rejected } = clients;
     figures.print(
       `| events of the ${size.clients} clients, MB, rejected | ${events.toLocaleString('en')}, ${(bytes / 1e6).toFixed(0)}, ${rejected} | 0 rejected |`,

@@ -10,8 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import type { ReportFacts } from '../src/report/report-facts.ts';
 import { type SyntheticScan, syntheticPresets } from '../src/report/fixtures/synthetic-scan.ts';
+import type { ReportFacts } from '../src/report/report-facts.ts';
 import { browserFile, browserObstacle } from '../test/browser/chromium.ts';
 import { UiService } from '../test/browser/ui/ui-service.ts';
 import { residentBytes, root } from '../test/program.ts';
@@ -72,9 +72,11 @@ async function newContext(browser: Browser): Promise<BrowserContext> {
 async function interactiveMs(page: Page): Promise<number> {
   await page.waitForFunction('bench.headingAt !== null');
   for (;;) {
-    const { headingAt, tasks, now } = (await page.evaluate(
-      '({ ...bench, now: performance.now() })',
-    )) as { headingAt: number; tasks: LongTask[]; now: number };
+    const { headingAt, tasks, now } = (await page.evaluate('({ ...bench, now: performance.now() })')) as {
+      headingAt: number;
+      tasks: LongTask[];
+      now: number;
+    };
     const ends = tasks.map(({ startTime, duration }) => startTime + duration);
     const at = Math.max(headingAt, ...ends);
     if (now - at > 1000) return at;
@@ -107,7 +109,9 @@ async function firstLoad(browser: Browser, service: UiService): Promise<void> {
 }
 
 function printFirstLoad(times: number[], files: string[]): void {
-  const assets = files.filter((path) => /\/assets\/.*\.(?:js|css)$/.test(path)).map((path) => path.replace(/.*\//, ''));
+  const assets = files
+    .filter((path) => /\/assets\/.*\.(?:js|css)$/.test(path))
+    .map((path) => path.replace(/.*\//, ''));
   const page = readFileSync(join(root, 'dist/ui/index.html'), 'utf8');
   const first = assets.filter((name) => page.includes(name));
   const bytes = (names: string[]) => names.reduce((sum, name) => sum + gzipBytes(name), 0);
@@ -115,9 +119,13 @@ function printFirstLoad(times: number[], files: string[]): void {
   figures.print('| first load, nothing cached | measured | bar |');
   figures.print('|---|---|---|');
   figures.print(`| scripts and styles before the first page, gzip | ${kilobytes(first)} | 200 kB |`);
-  figures.print(`| all scripts and styles of the dashboard, gzip | ${kilobytes(assets)} in ${assets.length} files | |`);
+  figures.print(
+    `| all scripts and styles of the dashboard, gzip | ${kilobytes(assets)} in ${assets.length} files | |`,
+  );
   const all = times.map((ms) => ms.toFixed(0)).join(', ');
-  figures.print(`| can be used after, median of ${times.length} | **${median(times).toFixed(0)} ms** (${all}) | 1000 ms |`);
+  figures.print(
+    `| can be used after, median of ${times.length} | **${median(times).toFixed(0)} ms** (${all}) | 1000 ms |`,
+  );
   figures.print();
 }
 
@@ -198,7 +206,9 @@ async function filterMs(page: Page, text: string): Promise<number> {
   const ms = (await page.evaluate('bench.filtered')) as number;
   await page.evaluate('bench.before = document.querySelector("[role=grid]").getAttribute("aria-rowcount")');
   await page.goBack();
-  await page.waitForFunction('document.querySelector("[role=grid]")?.getAttribute("aria-rowcount") !== bench.before');
+  await page.waitForFunction(
+    'document.querySelector("[role=grid]")?.getAttribute("aria-rowcount") !== bench.before',
+  );
   await untilRows(page);
   return ms;
 }
@@ -239,7 +249,9 @@ async function scrolling(page: Page): Promise<void> {
   figures.print(
     `| longest task while scrolling, ${scrollRuns} runs of ${jumps} jumps and ${wheels} turns of the wheel; each run | **${longest === 0 ? 'none above 50' : longest.toFixed(0)} ms** (${each}) | 100 ms |`,
   );
-  figures.print(`| tasks above 50 ms in these runs; most rows in the page | ${runs.map(({ long }) => long).join(', ')}; ${Math.max(...runs.map((run) => run.mostRows))} | |`);
+  figures.print(
+    `| tasks above 50 ms in these runs; most rows in the page | ${runs.map(({ long }) => long).join(', ')}; ${Math.max(...runs.map((run) => run.mostRows))} | |`,
+  );
 }
 
 /** @returns most rows that were in the page */
@@ -247,7 +259,9 @@ async function scroll(page: Page, run: number): Promise<number> {
   let most = 0;
   for (let jump = 0; jump < jumps; jump++) {
     const place = ((jump * 37 + run * 11) % jumps) / jumps;
-    await page.evaluate(`(() => { ${findScroller} scroller.scrollTop = scroller.scrollHeight * ${place}; })()`);
+    await page.evaluate(
+      `(() => { ${findScroller} scroller.scrollTop = scroller.scrollHeight * ${place}; })()`,
+    );
     most = Math.max(most, await page.locator('[data-row]').count());
   }
   await page.getByRole('grid').hover();
@@ -296,7 +310,8 @@ async function tabMemory(browser: Browser, page: Page): Promise<void> {
 /** Resident memory of a process, and the part of it that it shares with no other, bytes (proc_pid_smaps(5)). */
 function memoryOf(pid: number): { resident: number; own: number } {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
+  const bytes = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
   return { resident: bytes('Rss'), own: bytes('Private_Clean') + bytes('Private_Dirty') };
 }
 

@@ -1,5 +1,11 @@
 import { EventText, type StreamEvent } from './event-text.ts';
-import { firstState, type LiveMessage, type LiveState, type StreamAccess, type TabEvent } from './live-state.ts';
+import {
+  firstState,
+  type LiveMessage,
+  type LiveState,
+  type StreamAccess,
+  type TabEvent,
+} from './live-state.ts';
 
 /** The server sends its time every five seconds; without a byte for this long it is lost, milliseconds. */
 const silenceMs = 8000;

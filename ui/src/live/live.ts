@@ -88,10 +88,7 @@ function useFollowedScan(scanId: string): void {
 /** Calls back for each row of a scan, and follows it. How far the scan is comes with the events of the service. */
 export function useScanEvents(scanId: string, onEvent: (event: LiveEvent) => void): void {
   useFollowedScan(scanId);
-  useEffect(
-    () => onLiveEvent((event) => event.scan === scanId && onEvent(event)),
-    [scanId, onEvent],
-  );
+  useEffect(() => onLiveEvent((event) => event.scan === scanId && onEvent(event)), [scanId, onEvent]);
 }
 
 let shown: LiveState = firstState;
