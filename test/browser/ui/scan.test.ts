@@ -120,6 +120,23 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await ui.expectClean();
   });
 
+  it('stays where its reader scrolled to while it changes', async () => {
+    const slow = await service.submit({ ports: '1-65535', rate: 200, name: 'Long one' });
+    const ui = await browser.open(service, `/scans/${slow}`, { width: 390 });
+    pages.push(ui);
+    const tried = ui.page.getByText(/ tried · /);
+    await tried.waitFor();
+    await ui.page.getByRole('navigation', { name: 'Parts of this scan' }).waitFor();
+    for (const top of [0, 40]) {
+      await ui.page.evaluate(`document.scrollingElement.scrollTop = ${top}`);
+      const before = await tried.textContent();
+      await expect.poll(() => tried.textContent()).not.toBe(before);
+      expect(await ui.page.evaluate('document.scrollingElement.scrollTop')).toBe(top);
+    }
+    await service.call('POST', `/api/v1/scans/${slow}/cancel`);
+    await service.ended(slow);
+  });
+
   it('that does not exist says so', async () => {
     for (const old of pages.splice(0)) await old.close();
     const ui = await browser.open(service, '/scans/20260101-000000-ffffff');

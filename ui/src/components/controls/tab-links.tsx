@@ -22,10 +22,12 @@ export function TabLinks({ tabs, label = 'Parts of this page' }: TabLinksProps):
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const open = openTab(tabs, path);
   const list = useRef<HTMLUListElement>(null);
-  // On phones the open tab may lie beyond the edge.
+  const place = open?.to;
+  // On phones the open tab may lie beyond the edge. The page itself does not scroll.
   useEffect(() => {
-    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [open]);
+    const tab = list.current?.querySelector('[aria-current]');
+    if (tab) showSideways(tab, list.current?.parentElement);
+  }, [place]);
   return (
     <nav
       aria-label={label}
@@ -63,4 +65,11 @@ function openTab(tabs: readonly TabLink[], path: string): TabLink | undefined {
   return tabs
     .filter((tab) => path === pathOf(tab) || path.startsWith(`${pathOf(tab)}/`))
     .sort((a, b) => pathOf(b).length - pathOf(a).length)[0];
+}
+
+function showSideways(element: Element, box: HTMLElement | null | undefined): void {
+  if (!box) return;
+  const [inner, outer] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (inner.left < outer.left) box.scrollLeft -= outer.left - inner.left;
+  else if (inner.right > outer.right) box.scrollLeft += inner.right - outer.right;
 }
