@@ -129,7 +129,7 @@ type Send = <T>(method: string, params?: object) => Promise<T>;
 
 /** Seconds. */
 export interface Tasks {
-  /** Time in which the main thread was busy so far. */
+  /** Processor time of the main thread so far. */
   busy: number;
   at: number;
 }
@@ -147,7 +147,8 @@ export class Tab {
   async begin(script: string, url: string): Promise<void> {
     await this.#send('Page.enable');
     await this.#send('Page.addScriptToEvaluateOnNewDocument', { source: script });
-    await this.#send('Performance.enable');
+    // Processor time: beside other work a task that waits for a processor is not at work.
+    await this.#send('Performance.enable', { timeDomain: 'threadTicks' });
     await this.#send('Page.navigate', { url });
   }
 
@@ -178,8 +179,8 @@ export class Tab {
     const { metrics } = await this.#send<{ metrics: { name: string; value: number }[] }>(
       'Performance.getMetrics',
     );
-    const valueOf = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN;
-    return { busy: valueOf('TaskDuration'), at: valueOf('Timestamp') };
+    const busy = metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
+    return { busy, at: performance.now() / 1000 };
   }
 }
 

@@ -68,9 +68,18 @@ async function newContext(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
+/** Waits until an expression is true. */
+async function until(page: Page, expression: string): Promise<void> {
+  const giveUpAt = performance.now() + longestWaitMs;
+  while (!(await page.evaluate(expression))) {
+    if (performance.now() > giveUpAt) throw new Error(`it never holds: ${expression}`);
+    await sleep(20);
+  }
+}
+
 /** Milliseconds until the heading is there and no long task follows for a second. */
 async function interactiveMs(page: Page): Promise<number> {
-  await page.waitForFunction('bench.headingAt !== null');
+  await until(page, 'bench.headingAt !== null');
   for (;;) {
     const { headingAt, tasks, now } = (await page.evaluate('({ ...bench, now: performance.now() })')) as {
       headingAt: number;
@@ -206,9 +215,7 @@ async function filterMs(page: Page, text: string): Promise<number> {
   const ms = (await page.evaluate('bench.filtered')) as number;
   await page.evaluate('bench.before = document.querySelector("[role=grid]").getAttribute("aria-rowcount")');
   await page.goBack();
-  await page.waitForFunction(
-    'document.querySelector("[role=grid]")?.getAttribute("aria-rowcount") !== bench.before',
-  );
+  await until(page, 'document.querySelector("[role=grid]")?.getAttribute("aria-rowcount") !== bench.before');
   await untilRows(page);
   return ms;
 }
