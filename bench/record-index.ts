@@ -15,7 +15,7 @@ import { recordIn } from '../src/workspace/record/folder-record.ts';
 import { openWorkspace } from '../src/workspace/workspace.ts';
 import { residentBytes, ServerProcess } from '../test/program.ts';
 import { recordScans } from '../test/recorded-scan.ts';
-import { Figures } from './figures.ts';
+import { BenchResults } from './bench-results.ts';
 import { largeScan } from './large-scan.ts';
 
 const { values: flags } = parseArgs({
@@ -29,7 +29,7 @@ const { values: flags } = parseArgs({
 });
 const hosts = Number(flags.hosts);
 const rounds = Number(flags.rounds);
-const figures = new Figures('index');
+const results = new BenchResults('index');
 
 interface Request {
   name: string;
@@ -115,29 +115,29 @@ async function measureServer(server: ServerProcess, scanId: string): Promise<voi
   const processorSeconds = () => (processorTicks(server.pid) - ticks) / ticksPerSecond;
   const built = await untilBuilt(base);
   const whileBuilt = highest;
-  figures.print(
+  results.print(
     `The index was built in ${built.all.toFixed(1)} s, ${processorSeconds().toFixed(0)} s of processor time; the first page ` +
       `came after ${built.page.toFixed(1)} s; ${sizeOfIndex(server.workspace)}.`,
   );
-  figures.print();
+  results.print();
   const early = await measureRequests(
     base,
     requests.filter(({ name }) => name.startsWith('free text')),
   );
   await untilSearchable(base);
   highest = 0;
-  figures.print('| request | first, ms | median of further, ms | records in total | bar, ms |');
-  figures.print('|---|---|---|---|---|');
-  for (const [name, line] of early) figures.print(`| ${name}, before its index stands ${line}`);
+  results.print('| request | first, ms | median of further, ms | records in total | bar, ms |');
+  results.print('|---|---|---|---|---|');
+  for (const [name, line] of early) results.print(`| ${name}, before its index stands ${line}`);
   for (const request of requests) {
     const bar = request.name.startsWith('free text') ? 300 : request.bar;
     for (const [name, line] of await measureRequests(base, [{ ...request, bar }]))
-      figures.print(`| ${name} ${line}`);
+      results.print(`| ${name} ${line}`);
   }
   clearInterval(watch);
   const after = residentBytes(server.pid);
-  figures.print();
-  figures.print(
+  results.print();
+  results.print(
     `Resident memory of the server: ${megabytes(before)} MB before, ${megabytes(whileBuilt)} MB at most while the index ` +
       `was built, ${megabytes(highest)} MB at most during the requests, ${megabytes(after)} MB after them ` +
       `(+ ${megabytes(after - before)} MB; bar + 100 MB).`,
@@ -169,8 +169,8 @@ async function untilSearchable(base: string): Promise<void> {
     fast = ms < 100 ? fast + 1 : 0;
     if (performance.now() - startedAt > 300_000) throw new Error('the search for text does not become fast');
   }
-  figures.print(`The index of texts stood ${((performance.now() - startedAt) / 1000).toFixed(0)} s later.`);
-  figures.print();
+  results.print(`The index of texts stood ${((performance.now() - startedAt) / 1000).toFixed(0)} s later.`);
+  results.print();
 }
 
 function sizeOfIndex(workspace: string): string {
@@ -208,7 +208,7 @@ async function measureLoop(dir: string, scanId: string): Promise<void> {
   histogram.disable();
   const own = stretches.end();
   await indexes.close();
-  figures.print(
+  results.print(
     `Event loop beside the thread, while it builds the index and responds with pages of 1,000 rows: ` +
       `${(histogram.max / 1e6).toFixed(1)} ms at most, p99 ${(histogram.percentile(99) / 1e6).toFixed(1)} ms; ` +
       `longest stretch of processor time ${own.toFixed(1)} ms (bar 20 ms).`,
@@ -250,12 +250,12 @@ try {
   } else await recordScans(server.workspace, [scan]);
   const { live_hosts, open_ports, vulnerabilities } = scan.facts.summary;
   const rows = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');
-  figures.printOrigin(`${rows} records`);
+  results.printOrigin(`${rows} records`);
   console.log(`recorded in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
   await measureServer(server, scan.facts.scan_id);
   await server.stop();
   await measureLoop(server.workspace, scan.facts.scan_id);
-  if (flags.write) figures.write();
+  if (flags.write) results.write();
 } finally {
   await server.dispose();
 }

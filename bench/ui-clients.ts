@@ -14,8 +14,8 @@ import { parseArgs } from 'node:util';
 import { UiService } from '../test/browser/ui/ui-service.ts';
 import { childrenOf, residentBytes } from '../test/program.ts';
 import { buildUi } from '../ui/build-ui.ts';
+import { BenchResults } from './bench-results.ts';
 import type { EventClientsOrder, EventClientsReport } from './event-clients.ts';
-import { Figures } from './figures.ts';
 import type { ScanSample, SteadyOrder, SteadyReport } from './steady-requests.ts';
 import { BenchBrowser, type Tab, type Tasks } from './ui-browser.ts';
 
@@ -48,7 +48,7 @@ const streamsPerToken = 4;
 /** Pages of a scan, one tab each in turn. */
 const shownPages = ['', '/hosts', '/services', '/events', '/stages'];
 
-const figures = new Figures('ui-clients');
+const results = new BenchResults('ui-clients');
 
 /** What one scan showed. */
 interface Round {
@@ -352,37 +352,37 @@ function printRound(name: string, round: Round): void {
     percent(round.scanBusy),
     round.serverMegabytes.toFixed(0),
   ];
-  figures.print(`| ${cells.join(' | ')} |`);
+  results.print(`| ${cells.join(' | ')} |`);
 }
 
 function printReaders(rounds: Readers[], without: Round[], withReaders: Round[]): void {
   const [before, after] = [without, withReaders].map((all) => mean(all.map((one) => one.triedPerSecond)));
-  figures.print();
-  figures.print('| | measured | bar |');
-  figures.print('|---|---|---|');
-  figures.print(
+  results.print();
+  results.print('| | measured | bar |');
+  results.print('|---|---|---|');
+  results.print(
     `| scan with readers against without | ${percent((after ?? 0) / (before ?? 1) - 1)} | loses <= 5 % |`,
   );
-  figures.print(
+  results.print(
     `| p99 of the API with readers | ${Math.max(...withReaders.map(({ p99 }) => p99)).toFixed(1)} ms | <= 100 ms |`,
   );
   for (const [index, page] of shownPages.entries()) {
     const shares = rounds.map(({ front }) => percent(front[index]?.busy ?? Number.NaN));
-    figures.print(
+    results.print(
       `| main thread of the tab in front, ${page.slice(1) || 'overview'} | ${shares.join(', ')} | <= 20 % |`,
     );
   }
   for (const { hidden, hiddenTabs, streams, browserBusy, clients } of rounds) {
     if (hidden.length > 0)
-      figures.print(
+      results.print(
         `| main threads of ${hiddenTabs} hidden tabs: mean, most | ${percent(mean(hidden))}, ${percent(Math.max(...hidden))} | <= 20 % |`,
       );
-    figures.print(`| event streams of the browser | ${streams} | 1 |`);
-    figures.print(
+    results.print(`| event streams of the browser | ${streams} | 1 |`);
+    results.print(
       `| processor time of all processes of the browser | ${percent(browserBusy)} of one processor | |`,
     );
     const { events, bytes, rejected } = clients;
-    figures.print(
+    results.print(
       `| events of the ${size.clients} clients, MB, rejected | ${events.toLocaleString('en')}, ${(bytes / 1e6).toFixed(0)}, ${rejected} | 0 rejected |`,
     );
   }
@@ -407,13 +407,13 @@ try {
   const clientTokens: string[] = [];
   for (let client = 0; client < size.clients; client++) clientTokens.push(await service.token('scan:read'));
   bench = new Bench(service, port, token, clientTokens);
-  figures.printOrigin(
+  results.printOrigin(
     `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients`,
   );
-  figures.print(
+  results.print(
     '| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | server | scan process | memory of both, MB |',
   );
-  figures.print('|---|---|---|---|---|---|---|---|---|');
+  results.print('|---|---|---|---|---|---|---|---|---|');
   const without: Round[] = [];
   const withReaders: Round[] = [];
   const readers: Readers[] = [];
@@ -427,7 +427,7 @@ try {
     if (read.readers) readers.push(read.readers);
   }
   printReaders(readers, without, withReaders);
-  if (flags.write) figures.write();
+  if (flags.write) results.write();
 } finally {
   await end();
 }

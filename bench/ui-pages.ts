@@ -16,7 +16,7 @@ import { browserFile, browserObstacle } from '../test/browser/chromium.ts';
 import { UiService } from '../test/browser/ui/ui-service.ts';
 import { residentBytes, root } from '../test/program.ts';
 import { buildUi } from '../ui/build-ui.ts';
-import { Figures } from './figures.ts';
+import { BenchResults } from './bench-results.ts';
 import { largeScan } from './large-scan.ts';
 
 const { values: flags } = parseArgs({
@@ -34,10 +34,12 @@ const jumps = 60;
 const wheels = 120;
 /** Each filter, the first time included. */
 const filterRuns = 4;
+/** A browser tidies up when nothing happens, milliseconds. */
+const restMs = 30_000;
 /** The index of a million records is built at the first request, milliseconds. */
 const longestWaitMs = 600_000;
 
-const figures = new Figures('ui');
+const results = new BenchResults('ui');
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 
 function median(values: number[]): number {
@@ -125,17 +127,17 @@ function printFirstLoad(times: number[], files: string[]): void {
   const first = assets.filter((name) => page.includes(name));
   const bytes = (names: string[]) => names.reduce((sum, name) => sum + gzipBytes(name), 0);
   const kilobytes = (names: string[]) => `${(bytes(names) / 1000).toFixed(0)} kB`;
-  figures.print('| first load, nothing cached | measured | bar |');
-  figures.print('|---|---|---|');
-  figures.print(`| scripts and styles before the first page, gzip | ${kilobytes(first)} | 200 kB |`);
-  figures.print(
+  results.print('| first load, nothing cached | measured | bar |');
+  results.print('|---|---|---|');
+  results.print(`| scripts and styles before the first page, gzip | ${kilobytes(first)} | 200 kB |`);
+  results.print(
     `| all scripts and styles of the dashboard, gzip | ${kilobytes(assets)} in ${assets.length} files | |`,
   );
   const all = times.map((ms) => ms.toFixed(0)).join(', ');
-  figures.print(
+  results.print(
     `| can be used after, median of ${times.length} | **${median(times).toFixed(0)} ms** (${all}) | 1000 ms |`,
   );
-  figures.print();
+  results.print();
 }
 
 function gzipBytes(name: string): number {
@@ -160,11 +162,11 @@ async function largeTables(browser: Browser, service: UiService, facts: ReportFa
   await untilRows(page);
   const whileBuilt = most();
   const records = (live_hosts + open_ports + vulnerabilities).toLocaleString('en');
-  figures.print(`${records} records, ${open_ports.toLocaleString('en')} of them in the table of services.`);
-  figures.print(`Its first rows came after ${openedSeconds} s; the index was built after ${builtSeconds} s.`);
-  figures.print();
-  figures.print('| large scan | measured | bar |');
-  figures.print('|---|---|---|');
+  results.print(`${records} records, ${open_ports.toLocaleString('en')} of them in the table of services.`);
+  results.print(`Its first rows came after ${openedSeconds} s; the index was built after ${builtSeconds} s.`);
+  results.print();
+  results.print('| large scan | measured | bar |');
+  results.print('|---|---|---|');
   await filters(page, texts, ', before its index stands', 1000);
   await scrolling(page);
   await filters(page, fields, '', 300);
@@ -174,10 +176,10 @@ async function largeTables(browser: Browser, service: UiService, facts: ReportFa
   await sleep(3000);
   const after = residentBytes(service.pid);
   const sizes = [before, whileBuilt, most(), after].map(megabytes).join(', ');
-  figures.print(
+  results.print(
     `| memory of the server: before, most while the index was built, most, at the end | ${sizes} | |`,
   );
-  figures.print(`| the same at the end against before | **+ ${megabytes(after - before)}** | + 100 MB |`);
+  results.print(`| the same at the end against before | **+ ${megabytes(after - before)}** | + 100 MB |`);
 }
 
 /** @returns a function that states the most so far, bytes */
@@ -203,7 +205,7 @@ async function filters(page: Page, chosen: string[], when: string, barMs: number
     const times: number[] = [];
     for (let run = 0; run < filterRuns; run++) times.push(await filterMs(page, text));
     const [first = Number.NaN, ...further] = times;
-    figures.print(
+    results.print(
       `| filter \`${text}\` to first rows${when}: first, median of ${further.length} more | ${first.toFixed(0)}, ${median(further).toFixed(0)} ms | ${barMs} ms |`,
     );
   }
@@ -256,10 +258,10 @@ async function scrolling(page: Page): Promise<void> {
   }
   const each = runs.map(({ longest }) => (longest === 0 ? 'none' : longest.toFixed(0))).join(', ');
   const longest = Math.max(...runs.map((run) => run.longest));
-  figures.print(
+  results.print(
     `| longest task while scrolling, ${scrollRuns} runs of ${jumps} jumps and ${wheels} turns of the wheel; each run | **${longest === 0 ? 'none above 50' : longest.toFixed(0)} ms** (${each}) | 100 ms |`,
   );
-  figures.print(
+  results.print(
     `| tasks above 50 ms in these runs; most rows in the page | ${runs.map(({ long }) => long).join(', ')}; ${Math.max(...runs.map((run) => run.mostRows))} | |`,
   );
 }
@@ -313,20 +315,29 @@ async function untilSearchable(service: UiService, scanId: string): Promise<void
   }
 }
 
-/** Of the process of the page: nothing is collected before. */
+/** Of the process of the page: at once, after some rest, and after what nobody uses any more is collected. */
 async function tabMemory(browser: Browser, page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');
-  const { metrics } = await session.send('Performance.getMetrics');
-  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN;
   const system = await browser.newBrowserCDPSession();
-  const { processInfo } = await system.send('SystemInfo.getProcessInfo');
-  const tabs = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => memoryOf(id));
-  // The others are workers and a spare one.
-  const tab = tabs.toSorted((a, b) => b.own - a.own)[0] ?? { resident: Number.NaN, own: Number.NaN };
-  figures.print(
-    `| memory of the tab: resident, of it not shared with other processes, its JavaScript heap | **${megabytes(tab.resident)}**, ${megabytes(tab.own)}, ${megabytes(heap)} | 300 MB |`,
-  );
+  const look = async (when: string) => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN;
+    const { processInfo } = await system.send('SystemInfo.getProcessInfo');
+    const tabs = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => memoryOf(id));
+    // The others are the worker and a spare one.
+    const tab = tabs.toSorted((a, b) => b.own - a.own)[0] ?? { resident: Number.NaN, own: Number.NaN };
+    const { resident, own } = tab;
+    results.print(
+      `| memory of the tab ${when}: its own, with what it shares with other processes, JavaScript heap | **${megabytes(own)}**, ${megabytes(resident)}, ${megabytes(heap)} | 300 MB |`,
+    );
+  };
+  await look('after all of this');
+  await sleep(restMs);
+  await look(`${restMs / 1000} s later`);
+  await session.send('HeapProfiler.collectGarbage');
+  await sleep(1000);
+  await look('after a garbage collection');
 }
 
 /** Resident memory of a process, and the part of it that it shares with no other, bytes (proc_pid_smaps(5)). */
@@ -350,11 +361,11 @@ const end = async () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void end().finally(() => process.exit(1)));
 try {
-  figures.printOrigin('one Chromium, 1280 pixels wide');
+  results.printOrigin('one Chromium, 1280 pixels wide');
   await withServer(syntheticPresets.office(), (service) => firstLoad(browser, service));
   const scan = largeScan(hosts);
   await withServer(scan, (service) => largeTables(browser, service, scan.facts));
-  if (flags.write) figures.write();
+  if (flags.write) results.write();
 } finally {
   await end();
 }

@@ -3,7 +3,7 @@ import { cpus, loadavg } from 'node:os';
 import { resolve } from 'node:path';
 
 /** What a bench prints, and puts between its marks in bench/README.md. */
-export class Figures {
+export class BenchResults {
   readonly #name: string;
   readonly #lines: string[] = [];
 
