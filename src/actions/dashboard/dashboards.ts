@@ -6,10 +6,9 @@ import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import type { RowRecord } from '../../workspace/record/scan-record.ts';
-import type { ListedFix } from '../results/listed-fix.ts';
 import type { RecordReader } from '../scans/record-reader.ts';
 import { BackgroundValues } from './background-values.ts';
-import { type OpenFindings, openFindings } from './open-findings.ts';
+import { type FixOfScan, type OpenFindings, openFindings } from './open-findings.ts';
 import { type RunChanges, runChanges, type StandingOut } from './pair-changes.ts';
 import { readSeries, type ScanSeries, type TrendDay, trendOf } from './scan-series.ts';
 
@@ -28,7 +27,7 @@ export interface Dashboard {
   series: SeriesView[];
   totals: Record<Severity, TotalView>;
   trend: TrendDay[];
-  fixes: ListedFix[];
+  fixes: FixOfScan[];
   /** Hosts, of all series. */
   not_comparable: number;
   /** Some values are being computed. */

@@ -15,7 +15,12 @@ export interface OpenFindings {
   /** Hosts with a finding of each severity. */
   hosts: Record<Severity, number>;
   /** Most urgent first. */
-  fixes: ListedFix[];
+  fixes: FixOfScan[];
+}
+
+/** A fix, and the scan with most of its findings. */
+export interface FixOfScan extends ListedFix {
+  scan_id: string;
 }
 
 /** Fixes of a dashboard. */
@@ -42,7 +47,7 @@ export async function openFindings(
     try {
       let since = performance.now();
       for await (const row of results.rows()) {
-        sums.add(row);
+        sums.add(row, scan.scan_id);
         if (performance.now() - since < longestStretch) continue;
         await setImmediate();
         signal.throwIfAborted();
@@ -60,13 +65,15 @@ class FindingSums {
   readonly #kinds = new KindTable();
   readonly #actions = new ActionTable();
   readonly #hosts = new Map(severities.map((severity) => [severity, new Set<string>()]));
+  /** Findings of each action, by its key and by scan. */
+  readonly #scans = new Map<string, Map<string, number>>();
   #host: CurrentHost | null = null;
   #port: PortRow | null = null;
 
-  add(row: ResultRow): void {
+  add(row: ResultRow, scanId: string): void {
     if (row.type === 'host') this.#open(row.host, row);
     else if (row.type === 'port') this.#port = row;
-    else if (row.type === 'vulnerability') this.#addFinding(row);
+    else if (row.type === 'vulnerability') this.#addFinding(row, scanId);
   }
 
   #open(host: string, row: Parameters<typeof currentHost>[2]): CurrentHost {
@@ -75,14 +82,16 @@ class FindingSums {
     return this.#host;
   }
 
-  #addFinding(row: VulnerabilityRow): void {
+  #addFinding(row: VulnerabilityRow, scanId: string): void {
     const host = this.#host?.host === row.host ? this.#host : this.#open(row.host, null);
     const at = this.#port;
     const isThere = at?.host === row.host && at.port === row.port && at.protocol === row.protocol;
     const product = isThere ? (at.service?.product ?? null) : null;
     const finding = readFinding(row, product);
     const place = placeOf(finding, host);
-    this.#actions.add(finding, place, host, this.#kinds.add(finding, place, host));
+    const { key } = this.#actions.add(finding, place, host, this.#kinds.add(finding, place, host)).action;
+    const scans = this.#scans.get(key) ?? new Map<string, number>();
+    this.#scans.set(key, scans.set(scanId, (scans.get(scanId) ?? 0) + 1));
     this.#hosts.get(finding.severity)?.add(row.host);
   }
 
@@ -90,6 +99,14 @@ class FindingSums {
     this.#kinds.finish();
     const actions = this.#actions.finish();
     const hosts = severities.map((severity) => [severity, this.#hosts.get(severity)?.size ?? 0]);
-    return { hosts: Object.fromEntries(hosts), fixes: actions.slice(0, maxFixes).map(listedFix) };
+    const fixes = actions
+      .slice(0, maxFixes)
+      .map((action) => ({ ...listedFix(action), scan_id: this.#scanWithMost(action.key) }));
+    return { hosts: Object.fromEntries(hosts), fixes };
+  }
+
+  #scanWithMost(key: string): string {
+    const scans = [...(this.#scans.get(key) ?? [])];
+    return scans.sort(([, a], [, b]) => b - a)[0]?.[0] ?? '';
   }
 }

@@ -1,4 +1,10 @@
-import { noFindings, type Severity, type SeverityCounts } from '../../domain/finding.ts';
+import {
+  type FindingClass,
+  findingClasses,
+  noFindings,
+  type Severity,
+  type SeverityCounts,
+} from '../../domain/finding.ts';
 import {
   type CompareContext,
   eachChange,
@@ -131,16 +137,25 @@ function plain(text: string): StandingOut {
   return { severity: null, text: text.slice(0, maxText), exploited: false };
 }
 
-type Urgency = { severity: Severity; kev?: boolean | null; cvss?: { score: number } | null };
+type Urgency = {
+  severity: Severity;
+  kev?: boolean | null;
+  class?: FindingClass | undefined;
+  cvss?: { score: number } | null;
+};
 
 const ranks: Record<Severity, number> = { critical: 0, high: 1, medium: 2, low: 3, info: 4 };
 
-/** Exploited ones first, then by severity and CVSS score. */
+/** Exploited ones first, then by severity, certainty and CVSS score. */
 function isMoreUrgent(one: Urgency, other: Urgency): boolean {
   const exploited = Number(other.kev === true) - Number(one.kev === true);
   if (exploited !== 0) return exploited < 0;
-  const rank = ranks[one.severity] - ranks[other.severity];
+  const rank = ranks[one.severity] - ranks[other.severity] || doubtOf(one) - doubtOf(other);
   return rank === 0 ? (one.cvss?.score ?? 0) > (other.cvss?.score ?? 0) : rank < 0;
+}
+
+function doubtOf({ class: name }: Urgency): number {
+  return findingClasses.indexOf(name ?? 'possible');
 }
 
 function standingOut({ finding, text }: { finding: Urgency; text: string }): StandingOut {

@@ -97,7 +97,7 @@ describe.runIf(canRun('new-scan'))('a new scan', () => {
     await ui.choose(next(ui, 'Profile'));
     await ui.page.getByRole('radio', { name: /quick/ }).waitFor();
     await expect.poll(() => ui.focused()).toMatch(/^group "Profile"?/);
-    await ui.tabTo(ui.page.getByRole('radio', { name: /Default/ }));
+    await ui.tabTo(ui.page.getByRole('radio', { name: /standard/ }));
     await ui.press('ArrowDown');
     await ui.choose(next(ui, 'Options'));
     await ui.tabTo(field(ui, 'Ports'));
@@ -147,6 +147,46 @@ describe.runIf(canRun('new-scan'))('a new scan', () => {
     await ui.choose(ui.page.getByRole('link', { name: 'Schedule…' }));
     await expect.poll(() => ui.path).toBe('/jobs/new');
     await expect.poll(() => field(ui, 'Targets').inputValue()).toBe('127.0.0.1');
+    await ui.expectClean();
+  });
+
+  it('runs again as it was, with every option', async () => {
+    const first = await service.scan({
+      name: 'again',
+      exclude: ['127.0.0.9'],
+      rate: 400,
+      options: { scan_type: 'connect', retries: 0, timeout: '700ms', min_severity: 'low' },
+    });
+    const ui = await browser.open(service, `/scans/${first.scan_id}`, { token: admin });
+    pages.push(ui);
+    ui.keyboardOnly();
+    await ui.choose(ui.page.getByRole('button', { name: 'Run again' }));
+    await expect.poll(() => ui.path).toBe(review);
+    await ui.page.getByText('retries 0, timeout 700ms').waitFor();
+    await ui.page.getByText('as the last run of this scan').waitFor();
+    await ui.picture('new-scan-again');
+    await ui.expectAccessible();
+    await ui.choose(ui.page.getByRole('button', { name: /Start scan/ }));
+    await expect.poll(() => ui.path).toMatch(/^\/scans\/\d{8}-/);
+    const second = ui.path.split('/')[2] as string;
+    const requestOf = (id: string) => service.call('GET', `/api/v1/scans/${id}/request`);
+    expect(second).not.toBe(first.scan_id);
+    expect(await requestOf(second)).toEqual(await requestOf(first.scan_id));
+    await service.ended(second);
+    await ui.expectClean();
+  });
+
+  it('becomes a job from the menu of a scan', async () => {
+    const { scan_id } = await service.scan({ name: 'nightly to be', rate: 300 });
+    const ui = await browser.open(service, `/scans/${scan_id}`, { token: admin });
+    pages.push(ui);
+    ui.keyboardOnly();
+    await ui.choose(ui.page.getByRole('button', { name: 'More actions' }));
+    await ui.page.getByRole('menuitem', { name: 'Schedule…' }).waitFor();
+    await ui.press('ArrowDown', 'Enter');
+    await expect.poll(() => ui.path).toBe('/jobs/new');
+    await expect.poll(() => field(ui, 'Name').inputValue()).toBe('nightly to be');
+    await ui.page.getByText('Further: 300 packets per second').waitFor();
     await ui.expectClean();
   });
 

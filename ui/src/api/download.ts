@@ -5,9 +5,10 @@ import { accessHeaders } from './credentials.ts';
 /**
  * Saves a file of the API: a link could not carry the token.
  * @param path with its search
+ * @returns its name
  * @throws ApiError
  */
-export async function download(path: string): Promise<void> {
+export async function download(path: string): Promise<string> {
   const response = await fetch(apiPath + path, { headers: accessHeaders(), cache: 'no-store' }).catch(() => {
     throw unreachable();
   });
@@ -16,10 +17,12 @@ export async function download(path: string): Promise<void> {
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
-  link.download = nameIn(response.headers.get('content-disposition')) ?? 'portolan-export';
+  const name = nameIn(response.headers.get('content-disposition')) ?? 'portolan-export';
+  link.download = name;
   link.click();
   // The browser has begun to read it by then.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  return name;
 }
 
 /** Text of a file of the API. @throws ApiError */

@@ -220,6 +220,7 @@ describe('GET /api/v1/dashboard', () => {
         hosts: 1,
         findings: 1,
         host_sample: [{ host: '10.0.0.2', name: 'h2' }],
+        scan_id: latest,
       },
       { text: 'Repair A-1', hosts: 2, findings: 2 },
     ]);

@@ -66,7 +66,13 @@ const dashboardSchema = Type.Unsafe<Dashboard>(
       Type.Object({ date: Type.String({ format: 'date' }), critical: countSchema, high: countSchema }),
       { description: 'open findings at the end of each of the last 30 days' },
     ),
-    fixes: Type.Array(fixSchema, { description: 'the first three of the latest runs together' }),
+    fixes: Type.Array(
+      Type.Object({
+        ...fixSchema.properties,
+        scan_id: Type.String({ description: 'the scan with most of its findings' }),
+      }),
+      { description: 'the first three of the latest runs together' },
+    ),
     not_comparable: Type.Integer({ minimum: 0, description: 'hosts' }),
     pending: Type.Boolean({ description: 'some values are being computed: request it again' }),
   }),

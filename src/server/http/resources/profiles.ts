@@ -20,6 +20,7 @@ const profileSchema = Type.Object(
     description: Type.String(),
     source: Type.String(),
     aliases: Type.Array(Type.String()),
+    default: Type.Boolean({ description: 'of scans that name none' }),
   },
   { title: 'Profile' },
 );
@@ -45,6 +46,7 @@ export function profileRoutes(
           description,
           source,
           aliases,
+          default: [name, ...aliases].includes(config.scanner.default_profile),
         })),
       });
     },

@@ -1,8 +1,11 @@
 import { Dialog } from '@base-ui/react/dialog';
+import { useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, useDeferredValue, useId, useState } from 'react';
 import { useGet } from '../../api/use-get.ts';
+import { saveExport } from '../../components/controls/save-file.ts';
 import { Icon, type IconName } from '../../components/icons/icon.tsx';
 import { useGo } from '../../url/link.tsx';
+import { searchText } from '../../url/search-text.ts';
 import { useSetSearch } from '../../url/use-search-param.ts';
 import { pages } from '../pages.ts';
 import { chooseTheme } from '../theme.ts';
@@ -124,6 +127,7 @@ function useEntries(text: string): Entry[] {
     { id: 'light', group: 'Actions', icon: 'sun', label: 'Light colors', run: () => chooseTheme('light') },
     { id: 'dark', group: 'Actions', icon: 'sun', label: 'Dark colors', run: () => chooseTheme('dark') },
   ];
+  const ofScan = useScanActions();
   const ofPages = pages.flatMap((page): Entry[] =>
     page.group
       ? [
@@ -151,6 +155,42 @@ function useEntries(text: string): Entry[] {
         ]
       : [];
   const lower = wanted.toLowerCase();
-  const named = [...actions, ...ofPages].filter(({ label }) => label.toLowerCase().includes(lower));
+  const named = [...ofScan, ...actions, ...ofPages].filter(({ label, note = '' }) =>
+    `${label} ${note}`.toLowerCase().includes(lower),
+  );
   return [...scans, ...named, ...filter];
+}
+
+/** What can be done with the scan that is open; on other pages, where to find it. */
+function useScanActions(): Entry[] {
+  const go = useGo();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const scanId = /^\/scans\/(\d{8}-\d{6}-[a-z0-9]+)/.exec(path)?.[1];
+  const entry = (id: string, icon: IconName, label: string, note: string, run: () => void): Entry => ({
+    id,
+    group: 'Actions',
+    icon,
+    label,
+    note,
+    run,
+  });
+  if (scanId === undefined)
+    return [
+      entry('report', 'download', 'Reports', 'PDF, HTML: open a scan, then Export', () => go('/scans')),
+      entry('changes', 'compare', 'What changed', 'compare two scans', () => go('/compare')),
+      entry('schedule', 'calendar', 'Schedule a scan', 'a new job, nightly or other', () => go('/jobs/new')),
+    ];
+  return [
+    entry('pdf', 'download', 'PDF report of this scan', 'export', () => saveExport(scanId, 'pdf')),
+    entry('html', 'download', 'HTML report of this scan', 'export', () => saveExport(scanId, 'html')),
+    entry('changes', 'compare', 'What changed in this scan', 'compare', () =>
+      go(`/compare${searchText({ scan: scanId })}`),
+    ),
+    entry('again', 'retry', 'Run this scan again', 'review first', () =>
+      go(`/scans/new/review${searchText({ from: scanId })}`),
+    ),
+    entry('schedule', 'calendar', 'Schedule this scan', 'a new job, nightly or other', () =>
+      go(`/jobs/new${searchText({ from: scanId })}`),
+    ),
+  ];
 }

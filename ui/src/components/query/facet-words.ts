@@ -1,3 +1,4 @@
+import { type FieldRecord, queryFieldOf } from '../../../../src/domain/query/query-fields.ts';
 import type { FieldValue } from './query-edit.ts';
 
 /** Words of a facet: its head, and what stands for rows that have no value. */
@@ -25,6 +26,18 @@ const words: Readonly<Record<string, FacetWords>> = {
 /** Head of a facet. */
 export function facetHead(field: string): string {
   return words[field]?.head ?? field;
+}
+
+const units: Readonly<Record<FieldRecord, string>> = {
+  host: 'hosts',
+  port: 'services',
+  vulnerability: 'findings',
+  tuple: 'records',
+};
+
+/** What the counts of a facet are of: a product counts the services that run it, whatever the table lists. */
+export function facetUnit(field: string): string {
+  return field === 'host' ? units.port : units[queryFieldOf(field)?.record ?? 'tuple'];
 }
 
 /** A value in words. */

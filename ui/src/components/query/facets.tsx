@@ -5,7 +5,7 @@ import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import { SeverityMark } from '../marks/severity-mark.tsx';
 import { useIsNarrow } from '../table/use-is-phone.ts';
-import { facetHead, facetValueText } from './facet-words.ts';
+import { facetHead, facetUnit, facetValueText } from './facet-words.ts';
 import { clickValue, excludeValue, markOf } from './query-edit.ts';
 import type { FacetsProps } from './query-props.ts';
 import { type Facet, type FacetValue, useFacets } from './use-facets.ts';
@@ -63,7 +63,12 @@ function FacetList({ scanId, q, onChange, fields = usualFields, revision }: Face
 }
 
 function FacetHead({ field }: { field: string }): ReactNode {
-  return <h2 className="pb-1 text-size-12 font-normal text-text-2">{facetHead(field)}</h2>;
+  return (
+    <div className="flex items-baseline justify-between gap-2 pb-1 text-size-12 text-text-2">
+      <h2 className="font-normal text-size-12">{facetHead(field)}</h2>
+      <span className="pr-1.5 text-size-11 text-text-3">{facetUnit(field)}</span>
+    </div>
+  );
 }
 
 function FacetView({

@@ -62,7 +62,7 @@ export function changeColumns(): Column<CompareRow>[] {
     },
     {
       id: 'class',
-      head: 'Class',
+      head: 'How sure',
       title: 'How sure a finding is, or how it was fixed',
       width: 84,
       priority: 3,

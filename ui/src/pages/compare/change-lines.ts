@@ -1,6 +1,5 @@
 import type { Data } from '../../api/api-types.ts';
-import { severities } from '../../format/words.ts';
-import type { FindingDetail } from '../scan/result-rows.ts';
+import { byWorst, type FindingDetail } from '../scan/result-rows.ts';
 import { type NotComparable, notComparableLines } from './not-comparable.ts';
 import { differenceOf, type PortValues, productText, type ValueChange } from './port-values.ts';
 
@@ -53,11 +52,9 @@ export function changeLines(diff: Diff): ChangeLine[] {
   ];
 }
 
-/** By severity, exploited ones before the others; the order of the scan within. */
+/** The order of the scan among equals. */
 function worstFirst(lines: ChangeLine[]): ChangeLine[] {
-  const rank = ({ finding }: ChangeLine) =>
-    finding === null ? 0 : severities.indexOf(finding.severity) * 2 + (finding.kev === true ? 0 : 1);
-  return lines.sort((a, b) => rank(a) - rank(b));
+  return lines.sort((a, b) => (a.finding && b.finding ? byWorst(a.finding, b.finding) : 0));
 }
 
 /** What happened to services and hosts: it explains what happened to their findings. */

@@ -1,9 +1,9 @@
 import { type ReactNode, useMemo } from 'react';
-import { download } from '../../api/download.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { Menu } from '../../components/controls/menu.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
+import { saveFile } from '../../components/controls/save-file.ts';
 import { toast } from '../../components/controls/toasts.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
@@ -132,12 +132,8 @@ function Actions({ before, after, scans, lines }: ActionsProps) {
       () => toast(`${plural(lines.length, 'change')} copied as Markdown`),
       () => toast('The browser did not copy.', { tone: 'problem' }),
     );
-  const save = (format: string) => {
-    toast('Preparing the file…');
-    download(`/api/v1/workspace/scans/${after}/export?format=${format}&against=${before}`).catch(
-      (error: Error) => toast(`No file: ${error.message}`, { tone: 'problem' }),
-    );
-  };
+  const save = (format: string) =>
+    saveFile(`/api/v1/workspace/scans/${after}/export?format=${format}&against=${before}`);
   return (
     <>
       <Button icon="copy" onClick={copy}>

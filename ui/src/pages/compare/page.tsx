@@ -1,3 +1,4 @@
+import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useGet } from '../../api/use-get.ts';
 import { Button } from '../../components/controls/button.tsx';
@@ -59,10 +60,13 @@ export default function ComparePage() {
 /** Without a baseline: the run before of the same name or targets. */
 function usePreviousRun(scans: readonly ListedScan[], after: string, before: string): void {
   const setSearch = useSetSearch();
+  const router = useRouter();
   useEffect(() => {
+    // On the way to another page this one still stands while the URL is the other's.
+    if (!router.state.location.pathname.startsWith('/compare')) return;
     const found = before === '' ? previousRun(scans, after) : null;
     if (found) setSearch({ scan: found.after, against: found.before }, { replace: true });
-  }, [scans, after, before, setSearch]);
+  }, [scans, after, before, setSearch, router]);
 }
 
 function Nothing({ scans, isSame }: { scans: readonly ListedScan[]; isSame: boolean }) {

@@ -79,7 +79,13 @@ function ChangeRow({ line }: { line: Series }) {
         ))
       )}
       <td className="pl-6 max-tablet:hidden">
-        <StandsOut line={line} />
+        {compare === null ? (
+          <StandsOut line={line} />
+        ) : (
+          <Link to={compare} className="block text-text-1">
+            <StandsOut line={line} />
+          </Link>
+        )}
       </td>
     </tr>
   );

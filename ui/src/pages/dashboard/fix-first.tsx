@@ -6,6 +6,8 @@ import { SeverityMark } from '../../components/marks/severity-mark.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { count, hundredths } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
+import { Link } from '../../url/link.tsx';
+import { searchText } from '../../url/search-text.ts';
 
 type Dashboard = Data<'/api/v1/dashboard'>;
 type Fix = Dashboard['fixes'][number];
@@ -24,7 +26,11 @@ export function FixFirst({ dashboard: { fixes, series } }: { dashboard: Dashboar
       }}
     >
       {fixes.length === 0 ? (
-        <p className="pt-2 text-text-2">No finding of these scans asks for a change.</p>
+        <p className="pt-2 text-text-2">
+          {series.some(({ scan }) => scan.vuln)
+            ? 'No finding of these scans asks for a change.'
+            : 'No scan has evaluated vulnerabilities yet.'}
+        </p>
       ) : (
         <table className="w-full table-fixed">
           <thead>
@@ -36,7 +42,7 @@ export function FixFirst({ dashboard: { fixes, series } }: { dashboard: Dashboar
               <th className="w-14 text-right font-medium max-tablet:hidden">Hosts</th>
               <th className="w-[68px] text-right font-medium max-tablet:hidden">Findings</th>
               <th className="w-14 text-right font-medium max-tablet:hidden">EPSS</th>
-              <th className="w-24 pl-4 font-medium max-tablet:hidden">Class</th>
+              <th className="w-24 pl-4 font-medium max-tablet:hidden">How sure</th>
               <th className="w-[76px]">
                 <span className="sr-only">Exploited</span>
               </th>
@@ -60,9 +66,12 @@ function FixRow({ fix }: { fix: Fix }) {
         <SeverityMark severity={fix.severity} bare />
       </td>
       <td className="h-12 py-1.5 pr-3">
-        <span className="block truncate font-medium max-tablet:whitespace-normal">
+        <Link
+          to={`/scans/${fix.scan_id}/fixes${searchText({ open: fix.key })}`}
+          className="block truncate font-medium text-text-1 max-tablet:whitespace-normal"
+        >
           <TargetText text={fix.text} wrap />
-        </span>
+        </Link>
         <span className="block truncate text-size-12 text-text-2">
           <TargetText text={hostsText(fix)} />
           <span className="tablet:hidden"> · {plural(fix.findings, 'finding')}</span>

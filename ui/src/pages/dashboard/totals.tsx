@@ -3,13 +3,21 @@ import { LineChart } from '../../components/charts/line-chart.tsx';
 import { Strip } from '../../components/layout/strip.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
 import { change, count } from '../../format/numbers.ts';
+import { visibleText } from '../../format/target-text.ts';
 import { plural, severities } from '../../format/words.ts';
+import { searchText } from '../../url/search-text.ts';
+import { scanTitle } from '../scan/use-scan.ts';
 
 type Dashboard = Data<'/api/v1/dashboard'>;
+type Series = Dashboard['series'][number];
+
+/** Of a scan within a label, characters. */
+const maxTitle = 80;
 
 /** Open findings by severity, with their change and trend. */
 export function Totals({ dashboard: { totals, trend, ...source } }: { dashboard: Dashboard }) {
   const hasTrend = trend.length > 1;
+  const hasPrevious = source.series.some(({ previous }) => previous !== null);
   return (
     <section aria-label="Open findings">
       <div className={hasTrend ? 'grid desk:grid-cols-[auto_minmax(0,1fr)]' : ''}>
@@ -19,8 +27,9 @@ export function Totals({ dashboard: { totals, trend, ...source } }: { dashboard:
             key: severity,
             label: <SeverityMark severity={severity} />,
             value: count(totals[severity].count),
-            beside: <Change severity={severity} difference={totals[severity].change} />,
+            beside: hasPrevious && <Change severity={severity} difference={totals[severity].change} />,
             note: hostsOf(totals[severity]),
+            link: whereMost(source.series, severity),
           }))}
         />
         {hasTrend && <Trend trend={trend} />}
@@ -28,6 +37,22 @@ export function Totals({ dashboard: { totals, trend, ...source } }: { dashboard:
       <p className="pt-3 text-text-2">{sourceOf(source)}</p>
     </section>
   );
+}
+
+/** The findings of the scan that has most of them: no list has those of several scans. */
+function whereMost(series: Dashboard['series'], severity: (typeof severities)[number]) {
+  const [most] = series.map(({ scan }) => scan).sort(byCount(severity));
+  const findings = most?.severity_counts[severity] ?? 0;
+  if (most === undefined || findings === 0) return undefined;
+  return {
+    to: `/scans/${most.scan_id}/findings${searchText({ q: `severity:${severity}` })}`,
+    label: `${plural(findings, `${severity} finding`)} of ${visibleText(scanTitle(most)).slice(0, maxTitle)}`,
+  };
+}
+
+function byCount(severity: (typeof severities)[number]) {
+  return (one: Series['scan'], other: Series['scan']) =>
+    other.severity_counts[severity] - one.severity_counts[severity];
 }
 
 /** More is red, fewer is green; of what is only informative neither. */
@@ -86,5 +111,14 @@ function sourceOf({
       : ' No scan has run twice yet, so there is nothing to compare with.';
   const left =
     notComparable > 0 ? ` ${plural(notComparable, 'address', 'addresses')} could not be compared.` : '';
-  return `${runs}${against}${left}`;
+  return `${runs}${against}${left}${notEvaluated(series)}`;
+}
+
+/** A zero of a scan that looked for nothing must not read as good news. */
+function notEvaluated(series: Dashboard['series']): string {
+  const without = series.filter(({ scan }) => !scan.vuln).length;
+  if (without === 0) return '';
+  return without === series.length
+    ? ' Vulnerabilities were not evaluated: run it again with "Evaluate vulnerabilities".'
+    : ` ${without} of these scans did not evaluate vulnerabilities.`;
 }

@@ -13,6 +13,14 @@ const listedTargets = 20;
 /** Named on their own above the rest. */
 const known = new Set(['targets', 'targets_total', 'profile', 'name', 'options']);
 
+/** Fields whose name is no word for readers. */
+const labels: Readonly<Record<string, string>> = {
+  vuln: 'Evaluates vulnerabilities',
+  dag: 'Graph',
+  rate: 'Packets per second',
+  min_severity: 'Findings from',
+};
+
 /** What each run scans, as it was ordered, and by whom. */
 export function JobFacts({ job }: { job: Job }) {
   const { profile } = paramsOf(job);
@@ -32,7 +40,7 @@ export function JobFacts({ job }: { job: Job }) {
               ),
           },
           ...optionsOf(job).map(([name, value]) => ({
-            label: capitalized(name.replaceAll('_', ' ')),
+            label: labels[name] ?? capitalized(name.replaceAll('_', ' ')),
             value: <TargetText text={value} mono wrap />,
           })),
           { label: 'Schedule', value: job.schedule === null ? 'once' : <Mono>{job.schedule}</Mono> },

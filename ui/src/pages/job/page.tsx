@@ -42,11 +42,16 @@ export default function JobPage() {
   );
 }
 
+/** Between two runs of a schedule: nothing is late. */
+function isWaiting({ status, schedule }: Job): boolean {
+  return status === 'pending' && schedule !== null;
+}
+
 function JobHeader({ job }: { job: Job }) {
   return (
     <PageHeader
       title={<TargetText text={jobTitle(job)} />}
-      mark={<StateMark state={shownState(job)} />}
+      mark={<StateMark state={shownState(job)} word={isWaiting(job) ? 'Scheduled' : undefined} />}
       meta={[
         <Mono key="id">{job.job_id}</Mono>,
         `pool ${job.pool}`,

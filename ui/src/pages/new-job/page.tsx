@@ -9,8 +9,17 @@ import { useLack } from '../../components/controls/use-lack.ts';
 import { Note } from '../../components/layout/note.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
 import { ErrorState } from '../../components/states/boundary.tsx';
+import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { Link, useGo } from '../../url/link.tsx';
-import { clearDraft, type Draft, type Submission, submissionOf, useDraft } from '../new-scan/draft.ts';
+import {
+  clearDraft,
+  type Draft,
+  furtherText,
+  type Submission,
+  submissionOf,
+  useDraft,
+} from '../new-scan/draft.ts';
+import { useStartFrom } from '../new-scan/use-start-from.ts';
 import { ScanFields } from './scan-fields.tsx';
 import { incompleteReason, nightly } from './schedule-choice.ts';
 import { ScheduleFields } from './schedule-fields.tsx';
@@ -19,15 +28,25 @@ const crumbs = [{ label: 'Jobs', to: '/jobs' }];
 
 /** A scan on a schedule; the scan itself is the draft that "New scan" has too. */
 export default function NewJobPage() {
+  const isFilling = useStartFrom();
+  return (
+    <>
+      <PageHeader title="New job" crumbs={crumbs} meta="A scan that runs on a schedule, or once." />
+      {isFilling ? <LoadingRows rows={6} /> : <JobForm />}
+    </>
+  );
+}
+
+function JobForm() {
   const [draft] = useDraft();
   const [schedule, setSchedule] = useState(nightly);
-  const [pool, setPool] = useState('');
+  const [pool, setPool] = useState(draft.pool);
   const go = useGo();
   const lack = useLack('job:write', 'scan:write');
   const { send, isPending, error } = useSend('post', '/api/v1/jobs', {
     invalidates: ['/api/v1/jobs', '/api/v1/scans'],
   });
-  const submission = submissionOf(draft);
+  const submission = submissionOf({ ...draft, pool: '' });
   const create = async () => {
     const { job_id } = await send({ body: jobOf(submission, schedule.text.trim(), pool.trim()) as never });
     clearDraft();
@@ -45,39 +64,36 @@ export default function NewJobPage() {
         ? 'The schedule is incomplete'
         : null);
   return (
-    <>
-      <PageHeader title="New job" crumbs={crumbs} meta="A scan that runs on a schedule, or once." />
-      <form
-        className="flex max-w-[680px] flex-col gap-5"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (reason === null && !isPending) void create().catch(() => undefined);
-        }}
+    <form
+      className="flex max-w-[680px] flex-col gap-5"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (reason === null && !isPending) void create().catch(() => undefined);
+      }}
+    >
+      <ScanFields refusalOf={refusalOf} />
+      <Further draft={draft} />
+      <ScheduleFields value={schedule} onChange={setSchedule} refusal={refusalOf('schedule')} />
+      <Field
+        label="Pool"
+        optional
+        hint="Workers that take its runs. Empty: default."
+        error={refusalOf('pool')}
       >
-        <ScanFields refusalOf={refusalOf} />
-        <Further draft={draft} />
-        <ScheduleFields value={schedule} onChange={setSchedule} refusal={refusalOf('schedule')} />
-        <Field
-          label="Pool"
-          optional
-          hint="Workers that take its runs. Empty: default."
-          error={refusalOf('pool')}
-        >
-          <TextInput value={pool} onChange={setPool} mono maxLength={64} className="max-w-72" />
-        </Field>
-        {error && <Refusal error={error} />}
-        <div className="flex flex-wrap items-center gap-2 border-line border-t pt-3">
-          <LinkButton to="/jobs" variant="ghost">
-            Back
-          </LinkButton>
-          <span className="grow" />
-          <Button type="submit" variant="primary" disabledReason={reason} reasonBeside pending={isPending}>
-            {schedule.choice === '' ? 'Start job' : 'Create job'}
-          </Button>
-        </div>
-      </form>
-    </>
+        <TextInput value={pool} onChange={setPool} mono maxLength={64} className="max-w-72" />
+      </Field>
+      {error && <Refusal error={error} />}
+      <div className="flex flex-wrap items-center gap-2 border-line border-t pt-3">
+        <LinkButton to="/jobs" variant="ghost">
+          Back
+        </LinkButton>
+        <span className="grow" />
+        <Button type="submit" variant="primary" disabledReason={reason} reasonBeside pending={isPending}>
+          {schedule.choice === '' ? 'Start job' : 'Create job'}
+        </Button>
+      </div>
+    </form>
   );
 }
 
@@ -104,6 +120,7 @@ function Further({ draft }: { draft: Draft }) {
     draft.minSeverity !== '' && `findings from ${draft.minSeverity}`,
     draft.tags !== '' && `tags ${draft.tags}`,
     draft.notifications !== '' && `notifies ${draft.notifications}`,
+    ...furtherText({ ...draft, pool: '' }),
   ].filter(Boolean);
   return (
     <p className="text-size-12 text-text-2">

@@ -29,9 +29,10 @@ export function ScanFields({ refusalOf }: ScanFieldsProps) {
     ((field === 'targets' && targetReasons(error)) ||
       error?.fields.find((each) => each.field.split(/[.[]/)[0] === field)?.reason) ??
     refusalOf(field);
+  const usual = data?.profiles.find(({ default: isDefault }) => isDefault)?.name;
   const profiles = [
-    { value: '', label: 'Default of the server' },
-    ...(data?.profiles ?? []).map(({ name, description }) => ({
+    { value: '', label: usual === undefined ? 'Default of the server' : `${usual} (default)` },
+    ...(data?.profiles ?? []).filter(({ default: isDefault }) => !isDefault).map(({ name, description }) => ({
       value: name,
       label: name,
       hint: description,
@@ -62,7 +63,7 @@ export function ScanFields({ refusalOf }: ScanFieldsProps) {
       </Field>
       <div className="grid gap-5 tablet:grid-cols-2">
         <Field label="Profile" error={problem('profile')}>
-          <Select value={draft.profile} options={profiles} onChange={(profile) => change({ profile })} />
+          <Select value={draft.profile === usual ? '' : draft.profile} options={profiles} onChange={(profile) => change({ profile })} />
         </Field>
         <Field label="Ports" optional hint="Empty: those of the profile." error={problem('ports')}>
           <TextInput

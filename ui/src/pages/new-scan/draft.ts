@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import type { Data } from '../../api/api-types.ts';
 
 /** A scan that is being described; nothing of it is sent before the last button. */
 export interface Draft {
@@ -18,6 +19,11 @@ export interface Draft {
   maxDuration: string;
   minSeverity: '' | 'critical' | 'high' | 'medium' | 'low' | 'info';
   notifications: string;
+  /** Graph instead of the profile's; only of a scan that is repeated, as the two below. */
+  dag: string;
+  pool: string;
+  /** Options that no step edits, as the API takes them. */
+  further: Readonly<Record<string, unknown>>;
 }
 
 const emptyDraft: Draft = {
@@ -35,6 +41,9 @@ const emptyDraft: Draft = {
   maxDuration: '',
   minSeverity: '',
   notifications: '',
+  dag: '',
+  pool: '',
+  further: {},
 };
 
 const key = 'portolan.new-scan';
@@ -85,6 +94,8 @@ export interface Submission {
   vuln?: boolean;
   ports?: string;
   rate?: number;
+  dag?: string;
+  pool?: string;
   notifications?: string[];
   options?: Record<string, unknown>;
 }
@@ -94,6 +105,7 @@ export function submissionOf(from: Draft): Submission {
   const tags = targetsIn(from.tags);
   const notifications = targetsIn(from.notifications);
   const options = {
+    ...from.further,
     ...(from.scanType !== 'auto' && { scan_type: from.scanType }),
     ...(!from.discover && { discover: false }),
     ...(from.intrusive && { intrusive: true }),
@@ -109,9 +121,47 @@ export function submissionOf(from: Draft): Submission {
     ...(from.profile !== '' && { profile: from.profile }),
     ...(from.ports !== '' && { ports: from.ports }),
     ...(from.rate !== '' && { rate: Number(from.rate) }),
+    ...(from.dag !== '' && { dag: from.dag }),
+    ...(from.pool !== '' && { pool: from.pool }),
     ...(notifications.length > 0 && { notifications }),
     ...(Object.keys(options).length > 0 && { options }),
   };
+}
+
+type ScanSubmission = Data<'/api/v1/scans/{scan_id}/request'>;
+
+/** The draft that `submissionOf` turns into this request. */
+export function draftOf({ options = {}, ...request }: ScanSubmission): Draft {
+  const { scan_type, discover, intrusive, max_duration, min_severity, ...further } = options;
+  const { ports } = request;
+  return {
+    targets: request.targets.join('\n'),
+    exclude: (request.exclude ?? []).join('\n'),
+    name: request.name ?? '',
+    tags: (request.tags ?? []).join(' '),
+    profile: request.profile ?? '',
+    vuln: request.vuln ?? false,
+    ports: Array.isArray(ports) ? ports.join() : (ports ?? ''),
+    rate: request.rate === undefined ? '' : String(request.rate),
+    scanType: scan_type ?? 'auto',
+    discover: discover !== false,
+    intrusive: intrusive === true,
+    maxDuration: max_duration ?? '',
+    minSeverity: min_severity ?? '',
+    notifications: (request.notifications ?? []).join('\n'),
+    dag: request.dag ?? '',
+    pool: request.pool ?? '',
+    further,
+  };
+}
+
+/** What a repeated scan has beside the steps, in words. */
+export function furtherText({ dag, pool, further }: Draft): string[] {
+  return [
+    ...(dag === '' ? [] : [`graph ${dag}`]),
+    ...(pool === '' ? [] : [`pool ${pool}`]),
+    ...Object.entries(further).map(([name, value]) => `${name.replaceAll('_', ' ')} ${String(value)}`),
+  ];
 }
 
 /** The same scan as a command, one part per line. */
@@ -124,6 +174,7 @@ export function commandOf({
   vuln,
   ports,
   rate,
+  dag,
   notifications,
   options = {},
 }: Submission): string {
@@ -134,6 +185,7 @@ export function commandOf({
     ...targets.map(quoted),
     ...flag('--exclude', exclude?.join(',')),
     ...flag('--profile', profile),
+    ...flag('--dag', dag),
     ...(vuln ? ['--vuln'] : ['--no-vuln']),
     ...flag('--ports', ports),
     ...flag('--rate', rate === undefined ? undefined : String(rate)),
@@ -142,12 +194,30 @@ export function commandOf({
     ...(options['intrusive'] === true ? ['--intrusive'] : []),
     ...flag('--max-duration', options['max_duration'] as string | undefined),
     ...flag('--min-severity', options['min_severity'] as string | undefined),
+    ...furtherFlags.flatMap(([option, name]) =>
+      flag(name, options[option] === undefined ? undefined : String(options[option])),
+    ),
+    ...(options['fingerprint'] === false ? ['--no-fingerprint'] : []),
+    ...(options['fail_fast'] === true ? ['--fail-fast'] : []),
     ...flag('--scan-name', name),
     ...flag('--tags', tags?.join(',')),
     ...flag('--notify', notifications?.join(',')),
   ];
   return parts.join(' \\\n  ');
 }
+
+/** Options with a value, and their flags. */
+const furtherFlags = [
+  ['timeout', '--timeout'],
+  ['retries', '--retries'],
+  ['concurrency', '--concurrency'],
+  ['exclude_ports', '--exclude-ports'],
+  ['compliance', '--compliance'],
+  ['discover_profile', '--discover-profile'],
+  ['discovery_timeout', '--discovery-timeout'],
+  ['discovery_retries', '--discovery-retry'],
+  ['max_protocols', '--max-protocols'],
+] as const;
 
 function quoted(text: string): string {
   return /^[\w./:,@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,12 +1,15 @@
+import { Button } from '../../components/controls/button.tsx';
 import { Field } from '../../components/controls/field.tsx';
 import { Segmented } from '../../components/controls/segmented.tsx';
 import { Select } from '../../components/controls/select.tsx';
 import { Switch } from '../../components/controls/switch.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
-import { submissionOf, targetsIn, useDraft } from './draft.ts';
+import { TargetText } from '../../components/text/target-text.tsx';
+import { count } from '../../format/numbers.ts';
+import { type Draft, furtherText, submissionOf, targetsIn, useDraft } from './draft.ts';
 import { fieldProblem } from './field-problem.ts';
 import { StepFoot } from './step-foot.tsx';
-import { usePlan } from './use-plan.ts';
+import { type Plan, usePlan } from './use-plan.ts';
 
 const scanTypes = [
   { value: 'auto', label: 'Automatic' },
@@ -26,14 +29,14 @@ const severities = [
 /** What differs from the profile. Everything may stay as it is. */
 export default function OptionsStep() {
   const [draft, change] = useDraft();
-  const { error } = usePlan(targetsIn(draft.targets).length === 0 ? null : submissionOf(draft));
+  const { plan, error } = usePlan(targetsIn(draft.targets).length === 0 ? null : submissionOf(draft));
   return (
     <>
       <div className="flex max-w-[680px] flex-col gap-5">
         <Field
           label="Ports"
           optional
-          hint="Empty: those of the profile. Else for example 22,80,8000-8100 or top-100."
+          hint={portsHint(plan)}
           error={error && fieldProblem(error, 'ports')}
         >
           <TextInput value={draft.ports} onChange={(ports) => change({ ports })} mono />
@@ -41,7 +44,7 @@ export default function OptionsStep() {
         <Field
           label="Packets per second"
           optional
-          hint="Empty: the configured rate."
+          hint={rateHint(plan)}
           error={error && fieldProblem(error, 'rate')}
         >
           <TextInput
@@ -66,7 +69,7 @@ export default function OptionsStep() {
         >
           <TextInput value={draft.maxDuration} onChange={(maxDuration) => change({ maxDuration })} mono />
         </Field>
-        <Field label="Report">
+        <Field label="Findings" hint="Less severe ones are not recorded.">
           <Select
             options={severities}
             value={draft.minSeverity === 'info' ? '' : draft.minSeverity}
@@ -85,8 +88,41 @@ export default function OptionsStep() {
           label="Intrusive checks"
           hint="Checks that can disrupt a service. Only with the owner's consent."
         />
+        <Further draft={draft} change={change} />
       </div>
       <StepFoot at={2} />
     </>
+  );
+}
+
+const portsExample = 'for example 22,80,8000-8100 or top-100.';
+
+/** What an empty field means: known once targets are named. */
+function portsHint(plan: Plan | undefined): string {
+  if (!plan) return `Empty: those of the profile. Else ${portsExample}`;
+  const { tcp, udp } = plan.ports;
+  return `${count(tcp)} TCP and ${count(udp)} UDP ports per address now. Empty: those of the profile. Else ${portsExample}`;
+}
+
+function rateHint(plan: Plan | undefined): string {
+  return `Empty: the configured rate${plan ? `. Now ${count(plan.rate)}` : ''}.`;
+}
+
+interface FurtherProps {
+  draft: Draft;
+  change: (changes: Partial<Draft>) => void;
+}
+
+/** What the scan that is repeated had beside the fields: nothing is sent that is not shown. */
+function Further({ draft, change }: FurtherProps) {
+  const parts = furtherText(draft);
+  if (parts.length === 0) return null;
+  return (
+    <p className="flex flex-wrap items-center gap-2 text-text-2">
+      <span>
+        As in the scan before: <TargetText text={parts.join(', ')} wrap />
+      </span>
+      <Button onClick={() => change({ dag: '', pool: '', further: {} })}>Leave out</Button>
+    </p>
   );
 }

@@ -1,12 +1,10 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { fetchGet } from '../../api/use-get.ts';
-import { toast } from '../../components/controls/toasts.tsx';
 import { Icon } from '../../components/icons/icon.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
+import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { Link } from '../../url/link.tsx';
-import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
-import { changeDraft, clearDraft } from './draft.ts';
+import { useStartFrom } from './use-start-from.ts';
 
 export const steps = [
   { path: '/scans/new', label: 'Targets' },
@@ -20,7 +18,7 @@ const crumbs = [{ label: 'Scans', to: '/scans' }];
 
 /** The way to a scan: each step has a URL, and nothing is sent before the end. */
 export default function NewScanPage() {
-  useStartFrom();
+  const isFilling = useStartFrom();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const at = steps.findIndex((step) => step.path === path.replace(/\/$/, ''));
   const content = useFocusOnChange(at);
@@ -28,7 +26,7 @@ export default function NewScanPage() {
     <>
       <PageHeader title="New scan" crumbs={crumbs} actions={<Steps at={at} />} />
       <div ref={content} tabIndex={-1} role="group" aria-label={steps[at]?.label} className="outline-none">
-        <Outlet />
+        {isFilling ? <LoadingRows rows={6} /> : <Outlet />}
       </div>
     </>
   );
@@ -76,32 +74,4 @@ function useFocusOnChange(at: number) {
     former.current = at;
   }, [at]);
   return content;
-}
-
-/** Fills the draft from another scan, or from targets that the URL names. */
-function useStartFrom(): void {
-  const [from] = useSearchParam('from');
-  const [targets] = useSearchParam('targets');
-  const [discover] = useSearchParam('discover');
-  const setSearch = useSetSearch();
-  useEffect(() => {
-    if (from === '' && targets === '') return;
-    clearDraft();
-    if (targets !== '') changeDraft({ targets });
-    if (discover === 'no') changeDraft({ discover: false });
-    setSearch({ from: null, targets: null, discover: null }, { replace: true });
-    if (from === '') return;
-    fetchGet('/api/v1/scans/{scan_id}', { path: { scan_id: from } }).then(
-      (scan) =>
-        changeDraft({
-          targets: scan.targets.join('\n'),
-          name: scan.name ?? '',
-          tags: scan.tags.join(' '),
-          profile: scan.profile,
-          vuln: scan.vuln,
-          notifications: scan.notifications.map(({ channel }) => channel).join(' '),
-        }),
-      (error: Error) => toast(`The scan cannot be read: ${error.message}`),
-    );
-  }, [from, targets, discover, setSearch]);
 }

@@ -15,19 +15,14 @@ export default function ProfileStep() {
           {({ profiles }) => (
             <fieldset className="flex flex-col">
               <legend className="pb-2 font-medium">Profile</legend>
-              <Choice
-                name=""
-                description="What the server's configuration names, usually standard"
-                isChosen={draft.profile === ''}
-                onChoose={() => change({ profile: '' })}
-              />
-              {profiles.map(({ name, description }) => (
+              {fromQuickToDeep(profiles).map(({ name, description, default: isDefault }) => (
                 <Choice
                   key={name}
                   name={name}
+                  note={isDefault ? 'default' : undefined}
                   description={description}
-                  isChosen={draft.profile === name}
-                  onChoose={() => change({ profile: name })}
+                  isChosen={draft.profile === name || (isDefault && draft.profile === '')}
+                  onChoose={() => change({ profile: isDefault ? '' : name })}
                 />
               ))}
             </fieldset>
@@ -45,21 +40,32 @@ export default function ProfileStep() {
   );
 }
 
+/** The usual ones by what they cost, then the others by name. */
+const order = ['quick', 'standard', 'deep'];
+
+function fromQuickToDeep<P extends { name: string }>(profiles: readonly P[]): P[] {
+  const place = ({ name }: P) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return [...profiles].sort((one, other) => place(one) - place(other));
+}
+
 interface ChoiceProps {
   name: string;
+  note: string | undefined;
   description: string;
   isChosen: boolean;
   onChoose: () => void;
 }
 
-function Choice({ name, description, isChosen, onChoose }: ChoiceProps) {
+function Choice({ name, note, description, isChosen, onChoose }: ChoiceProps) {
   return (
     <label
       className={`flex min-h-11 cursor-pointer items-center gap-3 border-line-subtle border-b px-2 py-2 hover:bg-surface-2 ${isChosen ? 'bg-accent-soft' : ''}`}
     >
       <input type="radio" name="profile" className="accent-accent" checked={isChosen} onChange={onChoose} />
       <span className="flex min-w-0 flex-col gap-x-3 tablet:flex-row">
-        <span className="w-32 shrink-0 font-medium">{name === '' ? 'Default' : name}</span>{' '}
+        <span className="w-40 shrink-0 font-medium">
+          {name} {note !== undefined && <span className="text-size-12 text-text-3">{note}</span>}
+        </span>{' '}
         <span className="text-text-2">{description}</span>
       </span>
     </label>

@@ -17,11 +17,18 @@ import { DurationText } from '../../components/text/duration-text.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { count } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
-import { useGo } from '../../url/link.tsx';
-import { clearDraft, commandOf, type Submission, submissionOf, useDraft } from './draft.ts';
+import { Link, useGo } from '../../url/link.tsx';
+import {
+  clearDraft,
+  commandOf,
+  type Draft,
+  furtherText,
+  type Submission,
+  submissionOf,
+  useDraft,
+} from './draft.ts';
 import { Refused } from './other-problem.tsx';
 import { StepFoot } from './step-foot.tsx';
-import { useLikeRun } from './use-like-run.ts';
 import { type Plan, usePlan } from './use-plan.ts';
 
 /** What will be sent, to whom, for how long. The button below starts it. */
@@ -48,14 +55,14 @@ export default function ReviewStep() {
   if (!plan) return <LoadingRows rows={8} />;
   return (
     <>
-      <Numbers plan={plan} submission={submission} />
+      <Numbers plan={plan} />
       <div className="grid gap-x-9 gap-y-8 pt-6 desk:grid-cols-[minmax(0,1fr)_288px]">
         <div className="flex min-w-0 flex-col gap-8">
           <Targets plan={plan} />
           <Graph plan={plan} />
         </div>
         <div className="flex min-w-0 flex-col gap-8">
-          <Settings plan={plan} submission={submission} />
+          <Settings plan={plan} submission={submission} draft={draft} />
           <Command submission={submission} />
         </div>
       </div>
@@ -65,10 +72,9 @@ export default function ReviewStep() {
 }
 
 /** What this scan costs, with the reason of each number. */
-function Numbers({ plan, submission }: { plan: Plan; submission: Submission }) {
+function Numbers({ plan }: { plan: Plan }) {
   const ports = plan.ports.tcp + plan.ports.udp;
   const hosts = plan.addresses + plan.hostnames;
-  const like = useLikeRun(plan, submission);
   return (
     <Strip
       label="What this scan does"
@@ -83,14 +89,14 @@ function Numbers({ plan, submission }: { plan: Plan; submission: Submission }) {
           key: 'packets',
           label: 'Packets, at most',
           value: count(plan.packets_estimate),
-          note: `${plural(ports, 'port')}, retries, discovery`,
+          note: `discovery, ${plural(ports, 'port')}, retries`,
         },
-        ...(like === null ? [] : [probable(like)]),
+        ...(plan.duration_probable === null ? [] : [probable(plan.duration_probable)]),
         {
           key: 'duration',
-          label: 'Duration, at most',
+          label: 'Port scan, at most',
           value: <DurationText ms={plan.duration_estimate_seconds * 1000} />,
-          note: 'if every address is up and silent',
+          note: 'without a response; services come after',
         },
         {
           key: 'rate',
@@ -103,18 +109,22 @@ function Numbers({ plan, submission }: { plan: Plan; submission: Submission }) {
   );
 }
 
-function probable({
-  started_at: from,
-  completed_at: to,
-  results,
-}: NonNullable<ReturnType<typeof useLikeRun>>) {
-  const took = Date.parse(to ?? '') - Date.parse(from ?? '');
+function probable({ seconds, basis, scan_id }: NonNullable<Plan['duration_probable']>) {
   return {
     key: 'probably',
     label: 'Duration, probably',
-    value: <DurationText ms={took} />,
-    note: `as in the last run: ${plural(results.live_hosts, 'host')} up`,
+    value: <DurationText ms={seconds * 1000} />,
+    note: <Link to={`/scans/${scan_id}`}>{basis}</Link>,
   };
+}
+
+/** What is set and has no line of its own. */
+function furtherOf(draft: Draft): string[] {
+  return [
+    ...(draft.discover ? [] : ['every target counts as up']),
+    ...(draft.maxDuration === '' ? [] : [`at most ${draft.maxDuration}`]),
+    ...furtherText(draft),
+  ];
 }
 
 const shownTargets = 50;
@@ -200,7 +210,14 @@ function Graph({ plan }: { plan: Plan }) {
   );
 }
 
-function Settings({ plan, submission }: { plan: Plan; submission: Submission }) {
+interface SettingsProps {
+  plan: Plan;
+  submission: Submission;
+  draft: Draft;
+}
+
+function Settings({ plan, submission, draft }: SettingsProps) {
+  const further = furtherOf(draft);
   return (
     <Section title="Settings" link={{ label: 'Change', to: '/scans/new/options' }}>
       <KeyValues
@@ -211,6 +228,7 @@ function Settings({ plan, submission }: { plan: Plan; submission: Submission }) 
             label: 'Ports',
             value: submission.ports ?? `${count(plan.ports.tcp)} TCP, ${count(plan.ports.udp)} UDP`,
           },
+          { label: 'Packets per second', value: submission.rate && count(submission.rate) },
           { label: 'Scan type', value: String(submission.options?.['scan_type'] ?? 'automatic') },
           {
             label: 'Exclude',
@@ -218,6 +236,11 @@ function Settings({ plan, submission }: { plan: Plan; submission: Submission }) 
           },
           { label: 'Tags', value: submission.tags && <TargetText text={submission.tags.join(', ')} /> },
           { label: 'Vulnerabilities', value: plan.vuln ? 'on' : 'off' },
+          {
+            label: 'Findings',
+            value: draft.minSeverity === '' ? undefined : `from ${draft.minSeverity}`,
+          },
+          { label: 'Further', value: further.length > 0 && <TargetText text={further.join(', ')} wrap /> },
           { label: 'Intrusive checks', value: submission.options?.['intrusive'] ? 'on' : 'off' },
           {
             label: 'Notify',

@@ -27,6 +27,7 @@ export default function TargetsStep() {
             onChange={(text) => change({ targets: text })}
             mono
             rows={6}
+            placeholder={'192.0.2.0/24\nwww.example.net'}
             autoFocus
           />
         </Field>
@@ -47,7 +48,12 @@ export default function TargetsStep() {
         >
           <TextArea value={draft.exclude} onChange={(text) => change({ exclude: text })} mono rows={2} />
         </Field>
-        <Field label="Name" optional error={error && fieldProblem(error, 'name')}>
+        <Field
+          label="Name"
+          optional
+          hint="Runs of one name are compared with each other."
+          error={error && fieldProblem(error, 'name')}
+        >
           <TextInput value={draft.name} onChange={(name) => change({ name })} placeholder="Berlin office" />
         </Field>
         <Field label="Tags" optional hint="Separated by blanks." error={error && fieldProblem(error, 'tags')}>
@@ -55,7 +61,7 @@ export default function TargetsStep() {
         </Field>
         <OtherProblem error={error} />
       </div>
-      <StepFoot at={0} />
+      <StepFoot at={0} canSkip={plan !== undefined} />
     </>
   );
 }

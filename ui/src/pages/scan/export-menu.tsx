@@ -1,6 +1,5 @@
-import { download } from '../../api/download.ts';
 import { Menu } from '../../components/controls/menu.tsx';
-import { toast } from '../../components/controls/toasts.tsx';
+import { saveExport } from '../../components/controls/save-file.ts';
 
 const formats = [
   { id: 'pdf', label: 'PDF report' },
@@ -16,18 +15,12 @@ const formats = [
 
 /** All exports of a scan. */
 export function ExportMenu({ scanId }: { scanId: string }) {
-  const save = (format: string) => {
-    toast('Preparing the file…');
-    download(`/api/v1/workspace/scans/${scanId}/export?format=${format}`).catch((error: Error) =>
-      toast(`No file: ${error.message}`),
-    );
-  };
   return (
     <Menu
       label="Export"
       icon="download"
       wordy
-      items={formats.map(({ id, label }) => ({ label, onSelect: () => save(id) }))}
+      items={formats.map(({ id, label }) => ({ label, onSelect: () => saveExport(scanId, id) }))}
     />
   );
 }

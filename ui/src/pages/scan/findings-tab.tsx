@@ -14,7 +14,7 @@ import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
 import { RecordDrawer } from './drawer/record-drawer.tsx';
 import { EmptyRecords } from './empty-records.tsx';
 import type { FindingRecord } from './record-types.ts';
-import { portText } from './result-rows.ts';
+import { findingKey, portText, worstFirst } from './result-rows.ts';
 import { TableFrame } from './table-frame.tsx';
 import { useScan } from './use-scan.ts';
 import { useWaitingRows } from './use-waiting-rows.ts';
@@ -26,7 +26,8 @@ export default function FindingsTab() {
   const [sort, setSort] = useSearchParam('sort', '-severity');
   const [open] = useSearchParam('open');
   const setSearch = useSetSearch();
-  const findings = useRecordRows<FindingRecord>(scanId, { type: 'vulnerability', q, sort });
+  const order = sort === '-severity' ? worstFirst : sort;
+  const findings = useRecordRows<FindingRecord>(scanId, { type: 'vulnerability', q, sort: order });
   const waiting = useWaitingRows(scan, 'vulnerabilities', findings.refresh);
   const columns = useMemo(findingColumns, []);
   const chosen = useShownColumns();
@@ -50,11 +51,11 @@ export default function FindingsTab() {
         shown={chosen.shown}
         rowAt={findings.rowAt}
         total={findings.total}
-        rowKey={keyOf}
+        rowKey={findingKey}
         sort={sort}
         onSort={setSort}
         openKey={open}
-        onOpen={(row) => setSearch({ open: keyOf(row) })}
+        onOpen={(row) => setSearch({ open: findingKey(row) })}
         phoneRow={phoneRow}
         isPending={findings.isPending}
         empty={<EmptyRecords scan={scan} of="findings" q={q} />}
@@ -62,10 +63,6 @@ export default function FindingsTab() {
       <RecordDrawer scanId={scanId} openKey={open} onClose={() => setSearch({ open: null })} />
     </TableFrame>
   );
-}
-
-function keyOf(record: FindingRecord): string {
-  return `finding ${record.host} ${portText(record)} ${record.vulnerability.id}`;
 }
 
 function findingColumns(): Column<FindingRecord>[] {
@@ -101,7 +98,7 @@ function findingColumns(): Column<FindingRecord>[] {
       id: 'port',
       head: 'Port',
       width: 84,
-      priority: 7,
+      priority: 3,
       sort: 'port',
       cell: (row) => (
         <ValueMenu field="port" value={row.port}>
@@ -111,8 +108,8 @@ function findingColumns(): Column<FindingRecord>[] {
     },
     {
       id: 'class',
-      head: 'Class',
-      width: 84,
+      head: 'How sure',
+      width: 96,
       priority: 2,
       sort: 'class',
       cell: ({ vulnerability }) =>

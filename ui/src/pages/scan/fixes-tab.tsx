@@ -1,13 +1,15 @@
 import { useState } from 'react';
 import type { Data } from '../../api/api-types.ts';
-import { download, downloadText } from '../../api/download.ts';
+import { downloadText } from '../../api/download.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Button } from '../../components/controls/button.tsx';
+import { saveExport } from '../../components/controls/save-file.ts';
 import { toast } from '../../components/controls/toasts.tsx';
 import { Icon } from '../../components/icons/icon.tsx';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
+import { SeverityMark } from '../../components/marks/severity-mark.tsx';
 import { QueryBar } from '../../components/query/query-bar.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
 import { Empty } from '../../components/states/empty.tsx';
@@ -19,7 +21,7 @@ import { Link } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
 import { useSearchParam } from '../../url/use-search-param.ts';
 import type { FindingRecord } from './record-types.ts';
-import { portText } from './result-rows.ts';
+import { findingKey, portText, worstFirst } from './result-rows.ts';
 import { useScanId } from './use-scan.ts';
 
 type Fix = Data<'/api/v1/scans/{scan_id}/fixes'>['fixes'][number];
@@ -37,10 +39,6 @@ export default function FixesTab() {
     { path: { scan_id: scanId }, query: { q, limit } },
     { keep: true },
   );
-  const save = (format: string) =>
-    void download(`/api/v1/workspace/scans/${scanId}/export?format=${format}`).catch((error: Error) =>
-      toast(error.message),
-    );
   return (
     <>
       <div className="flex flex-wrap items-start gap-2">
@@ -53,8 +51,8 @@ export default function FixesTab() {
             problem={got.error?.reasonOf('q') ?? null}
           />
         </div>
-        <Button onClick={() => save('csv')}>CSV</Button>
-        <Button onClick={() => save('sarif')}>SARIF</Button>
+        <Button onClick={() => saveExport(scanId, 'csv')}>CSV</Button>
+        <Button onClick={() => saveExport(scanId, 'sarif')}>SARIF</Button>
       </div>
       <Boundary got={got} rows={8}>
         {({ fixes, total }) => (
@@ -151,7 +149,7 @@ function Places({ fix, q, scanId, rank }: { fix: Fix; q: string; scanId: string;
   const query = q === '' ? own : `${own} (${q})`;
   const got = useGet('/api/v1/scans/{scan_id}/records', {
     path: { scan_id: scanId },
-    query: { type: 'vulnerability', q: query, sort: 'host', limit: shownPlaces },
+    query: { type: 'vulnerability', q: query, sort: worstFirst, limit: shownPlaces },
   });
   const copyTicket = () =>
     void downloadText(`/api/v1/workspace/scans/${scanId}/export?format=markdown&fix=${rank}`)
@@ -169,25 +167,33 @@ function Places({ fix, q, scanId, rank }: { fix: Fix; q: string; scanId: string;
               <tr className="text-left text-size-11 text-text-3">
                 <th className="py-1 font-medium">Address</th>
                 <th className="font-medium">Port</th>
-                <th className="font-medium max-tablet:hidden">Finding</th>
-                <th className="font-medium">Seen</th>
-                <th className="font-medium">Class</th>
+                <th className="font-medium">Finding</th>
+                <th className="font-medium max-tablet:hidden">Seen</th>
+                <th className="font-medium">How sure</th>
               </tr>
             </thead>
             <tbody>
               {(records as unknown as FindingRecord[]).map((record) => (
                 <tr
-                  key={`${record.host} ${portText(record)} ${record.vulnerability.id}`}
+                  key={findingKey(record)}
                   className="border-line-subtle border-t"
                 >
                   <td className="h-7 pr-3">
                     <TargetText text={record.host} mono cut="middle" max={39} />
                   </td>
                   <td className="mono pr-3">{portText(record)}</td>
-                  <td className="pr-3 max-tablet:hidden">
-                    <TargetText text={record.vulnerability.id} mono />
-                  </td>
                   <td className="pr-3">
+                    <span className="flex items-center gap-2">
+                      <SeverityMark severity={record.vulnerability.severity} bare />
+                      <Link
+                        to={`/scans/${scanId}/findings${searchText({ q: query, open: findingKey(record) })}`}
+                      >
+                        <TargetText text={record.vulnerability.id} mono />
+                      </Link>
+                      {record.vulnerability.kev && <Exploited />}
+                    </span>
+                  </td>
+                  <td className="pr-3 max-tablet:hidden">
                     <TargetText text={record.vulnerability.detected ?? '–'} max={40} />
                   </td>
                   <td>{record.vulnerability.class && <ClassMark value={record.vulnerability.class} />}</td>

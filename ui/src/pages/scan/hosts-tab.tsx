@@ -129,7 +129,7 @@ function hostColumns(): Column<Row>[] {
     },
     { id: 'cvss', head: 'CVSS', width: 48, align: 'right', priority: 5, cell: cvssCell },
     { id: 'epss', head: 'EPSS', width: 48, align: 'right', priority: 6, cell: epssCell },
-    { id: 'class', head: 'Class', width: 84, priority: 7, cell: classCell },
+    { id: 'class', head: 'How sure', width: 96, priority: 7, cell: classCell },
   ];
 }
 

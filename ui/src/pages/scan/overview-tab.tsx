@@ -38,12 +38,12 @@ export default function OverviewTab() {
           label="Findings by severity"
           numbers={severities.map((severity) => ({
             key: severity,
-            label: (
-              <Link to={`/scans/${scanId}/findings${searchText({ q: `severity:${severity}` })}`}>
-                <SeverityMark severity={severity} />
-              </Link>
-            ),
+            label: <SeverityMark severity={severity} />,
             value: count(scan.severity_counts[severity]),
+            link: {
+              to: `/scans/${scanId}/findings${searchText({ q: `severity:${severity}` })}`,
+              label: `${plural(scan.severity_counts[severity], `${severity} finding`)}`,
+            },
           }))}
         />
         <HowSure facets={facets} />

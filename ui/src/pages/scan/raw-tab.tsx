@@ -1,6 +1,5 @@
-import { download } from '../../api/download.ts';
 import { Button } from '../../components/controls/button.tsx';
-import { toast } from '../../components/controls/toasts.tsx';
+import { saveFile } from '../../components/controls/save-file.ts';
 import { CopyButton } from '../../components/text/copy-button.tsx';
 import { useScan } from './use-scan.ts';
 
@@ -9,10 +8,7 @@ export default function RawTab() {
   const { data: scan, scanId } = useScan();
   if (!scan) return null;
   const text = JSON.stringify(scan, null, 2);
-  const save = (format: string) =>
-    void download(`/api/v1/scans/${scanId}/results?format=${format}`).catch((error: Error) =>
-      toast(error.message),
-    );
+  const save = (format: string) => saveFile(`/api/v1/scans/${scanId}/results?format=${format}`);
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-2">

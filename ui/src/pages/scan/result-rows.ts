@@ -91,6 +91,29 @@ export function portText({ port, protocol }: { port: number | null; protocol: st
   return port === null ? 'host' : `${port}/${protocol ?? 'tcp'}`;
 }
 
+/** Names a finding in the URL. */
+export function findingKey(
+  row: Pick<VulnerabilityRow, 'host' | 'port' | 'protocol'> & { vulnerability: Pick<FindingDetail, 'id'> },
+): string {
+  return `finding ${row.host} ${portText(row)} ${row.vulnerability.id}`;
+}
+
+/** Sort of findings: severity, then exploited ones, certain ones, and those with the highest score. */
+export const worstFirst = '-severity,-kev,-class,-cvss';
+
+const severityOrder = ['critical', 'high', 'medium', 'low', 'info'];
+const classOrder = ['certain', 'likely', 'possible'];
+
+/** The same order for findings that are here. */
+export function byWorst(one: FindingDetail, other: FindingDetail): number {
+  return (
+    severityOrder.indexOf(one.severity) - severityOrder.indexOf(other.severity) ||
+    Number(other.kev === true) - Number(one.kev === true) ||
+    classOrder.indexOf(one.class ?? 'possible') - classOrder.indexOf(other.class ?? 'possible') ||
+    (other.cvss?.score ?? 0) - (one.cvss?.score ?? 0)
+  );
+}
+
 /** The first bytes that a service sent, as they were. */
 export function bannerBytes({ banner, banner_b64 }: Pick<PortRow, 'banner' | 'banner_b64'>): Uint8Array {
   if (typeof banner_b64 === 'string') return Uint8Array.from(atob(banner_b64), (char) => char.charCodeAt(0));

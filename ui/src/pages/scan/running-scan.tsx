@@ -54,7 +54,13 @@ function Tried({ scan: { progress } }: { scan: Scan }) {
         <span className="font-semibold text-size-28 leading-[1.15] tracking-[-0.025em]">{percent} %</span>
         <span>of {unit} tried</span>
         <span className="ml-auto text-text-2">
-          {count(tried)} tried · <strong className="font-semibold">{count(notTried)} not tried yet</strong>
+          {all === 0 ? (
+            `${unit} are being counted`
+          ) : (
+            <>
+              {count(tried)} tried · <strong className="font-semibold">{count(notTried)} not tried yet</strong>
+            </>
+          )}
         </span>
       </p>
       <div className="py-2">

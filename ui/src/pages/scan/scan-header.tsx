@@ -16,7 +16,7 @@ import { count } from '../../format/numbers.ts';
 import { useCan } from '../../session/session.ts';
 import { useGo } from '../../url/link.tsx';
 import { ExportMenu } from './export-menu.tsx';
-import { runAgainPath } from './run-again.ts';
+import { runAgainPath, schedulePath } from './run-again.ts';
 import { hasEnded, type Scan, scanTitle, shownState } from './use-scan.ts';
 
 const lists = ['/api/v1/scans', '/api/v1/scans/{scan_id}', '/api/v1/dashboard'] as const;
@@ -29,7 +29,7 @@ export function ScanHeader({ scan }: { scan: Scan }) {
       mark={<StateMark state={state} by={scan.error?.by ?? scan.progress.paused_by ?? undefined} />}
       meta={[
         <TargetText key="targets" text={targetsOf(scan)} mono />,
-        `${scan.profile}${scan.vuln ? ' + vuln' : ''}`,
+        `${scan.profile}, vulnerabilities ${scan.vuln ? 'evaluated' : 'not evaluated'}`,
         <When key="when" scan={scan} />,
         <Mono key="id">{scan.scan_id}</Mono>,
       ]}
@@ -128,6 +128,7 @@ function MoreMenu({ scan }: { scan: Scan }) {
   const remove = useSend('delete', '/api/v1/scans/{scan_id}', { invalidates: lists });
   const [isAsking, setAsking] = useState(false);
   const mayWrite = useCan('scan:write');
+  const mayRepeat = useCan('job:write');
   const { results } = scan;
   return (
     <>
@@ -135,6 +136,9 @@ function MoreMenu({ scan }: { scan: Scan }) {
         label="More actions"
         icon="more"
         items={[
+          ...(mayRepeat
+            ? [{ label: 'Schedule…', icon: 'calendar' as const, onSelect: () => go(schedulePath(scan)) }]
+            : []),
           { label: 'Copy link', icon: 'link', onSelect: () => void copy(location.href, 'Link copied') },
           { label: 'Copy scan ID', icon: 'copy', onSelect: () => void copy(scan.scan_id, 'Scan ID copied') },
           {

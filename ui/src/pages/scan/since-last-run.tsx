@@ -1,14 +1,16 @@
 import { useGet } from '../../api/use-get.ts';
 import { Section } from '../../components/layout/section.tsx';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
+import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { dateTime } from '../../format/times.ts';
 import { plural } from '../../format/words.ts';
 import { serverNow } from '../../live/live.ts';
+import { Link } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
-import { type FindingDetail, portText } from './result-rows.ts';
+import { byWorst, type FindingDetail, findingKey, portText } from './result-rows.ts';
 import type { Scan } from './use-scan.ts';
 
 /** Runs before this one that are searched for the same scan. */
@@ -29,6 +31,9 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
   );
   if (!before || !diff) return null;
   const { new: added, resolved, unchanged_count: unchanged } = diff.vulnerabilities;
+  const worst = added
+    .map((row) => ({ ...row, finding: row.vulnerability as unknown as FindingDetail }))
+    .sort((a, b) => byWorst(a.finding, b.finding));
   const compare = `/compare${searchText({ scan: scan.scan_id, against: before.scan_id })}`;
   return (
     <Section
@@ -37,28 +42,34 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
       link={{ label: 'Compare', to: compare }}
     >
       <ul>
-        {added.slice(0, shown).map(({ host, port, protocol, vulnerability }) => {
-          const finding = vulnerability as unknown as FindingDetail;
+        {worst.slice(0, shown).map((row) => {
+          const { finding } = row;
+          const key = findingKey(row);
           return (
-            <li
-              key={`${host} ${port} ${finding.id}`}
-              className="flex min-h-9 items-center gap-3 border-line-subtle border-b"
-            >
+            <li key={key} className="flex min-h-9 items-center gap-3 border-line-subtle border-b">
               <SeverityMark severity={finding.severity} bare />
-              <span className="min-w-0 grow truncate">
+              <Link
+                to={`/scans/${scan.scan_id}/findings${searchText({ open: key })}`}
+                className="min-w-0 grow truncate text-text-1"
+              >
                 <TargetText text={finding.id} mono /> <TargetText text={finding.title} />
+              </Link>
+              {finding.kev && <Exploited />}
+              <span className="flex-none whitespace-nowrap max-tablet:hidden">
+                <Mono>{`${row.host} ${portText(row)}`}</Mono>
               </span>
-              <span className="max-tablet:hidden">
-                <Mono>{`${host} ${portText({ port, protocol })}`}</Mono>
+              <span className="w-[72px] flex-none">
+                {finding.class && <ClassMark value={finding.class} />}
               </span>
-              {finding.class && <ClassMark value={finding.class} />}
             </li>
           );
         })}
       </ul>
       {added.length === 0 && <p className="pt-2 text-text-2">No new finding.</p>}
       {added.length > shown && (
-        <p className="pt-2 text-text-2">{added.length - shown} more in the comparison.</p>
+        <p className="pt-2">
+          <Link to={compare}>{added.length - shown} more in the comparison</Link>
+        </p>
       )}
     </Section>
   );

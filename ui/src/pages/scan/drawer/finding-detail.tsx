@@ -88,7 +88,7 @@ function Body({ finding }: { finding: ExplainedFinding }) {
             label: 'Fix',
             value: finding.remediation ? <TargetText text={finding.remediation} wrap /> : undefined,
           },
-          { label: 'Class', value: finding.class ? <ClassMark value={finding.class} /> : undefined },
+          { label: 'How sure', value: finding.class ? <ClassMark value={finding.class} /> : undefined },
           { label: 'Confidence', value: hundredths(finding.confidence) },
           {
             label: 'CVSS',
