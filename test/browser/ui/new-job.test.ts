@@ -73,8 +73,11 @@ describe.runIf(canRun('new-job'))('the page of a new job', () => {
     await field.fill('30 22 * * 1-5');
     await ui.page.getByText('at 22:30 on Monday to Friday').waitFor();
     await expect
-      .poll(() => ui.page.getByRole('radio', { name: 'Own' }).getAttribute('aria-checked'))
+      .poll(() => ui.page.getByRole('radio', { name: 'Weekdays' }).getAttribute('aria-checked'))
       .toBe('true');
+    await ui.page.getByLabel('At', { exact: true }).fill('23:05');
+    await ui.page.getByText('at 23:05 on Monday to Friday').waitFor();
+    expect(await field.inputValue()).toBe('5 23 * * 1-5');
     await field.fill('60 * * * *');
     await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
     await ui.page

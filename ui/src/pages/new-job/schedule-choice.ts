@@ -25,10 +25,36 @@ export function chosen(choice: Choice, { text }: ScheduleDraft): ScheduleDraft {
   return choice === 'own' ? { choice, text } : { choice, text: choice };
 }
 
-/** After a change of the text. */
+/** After a change of the text: a choice at another time is still the choice. */
 export function typed(text: string): ScheduleDraft {
-  const same = choices.find(({ value }) => value !== '' && value !== 'own' && value === text.trim());
+  const days = daysOf(text);
+  const same = days === null ? undefined : choices.find(({ value }) => daysOf(value) === days);
   return { choice: same?.value ?? 'own', text };
+}
+
+/** Minute, hour and the rest, where minute and hour are plain numbers. */
+const daily = /^\s*(\d{1,2})\s+(\d{1,2})\s+(\S+\s+\S+\s+\S+)\s*$/;
+const hourly = /^\s*\d{1,2}\s+\*\s+\*\s+\*\s+\*\s*$/;
+
+/** What a schedule is without its time; null for any other text. */
+function daysOf(text: string): string | null {
+  if (hourly.test(text)) return 'hourly';
+  return daily.exec(text)?.[3]?.replace(/\s+/g, ' ').toUpperCase() ?? null;
+}
+
+/** `02:00`; null where a schedule has no one time of the day. */
+export function timeOf(text: string): string | null {
+  const [, minute, hour] = daily.exec(text) ?? [];
+  if (minute === undefined || hour === undefined || Number(minute) > 59 || Number(hour) > 23) return null;
+  return `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+}
+
+/** The same days at another time. @param time `23:30`; another text changes nothing */
+export function atTime(schedule: ScheduleDraft, time: string): ScheduleDraft {
+  const [, hour, minute] = /^(\d\d):(\d\d)/.exec(time) ?? [];
+  const days = daily.exec(schedule.text)?.[3];
+  if (hour === undefined || days === undefined) return schedule;
+  return typed(`${Number(minute)} ${Number(hour)} ${days}`);
 }
 
 const fields = 5;

@@ -6,11 +6,13 @@ import { NextDay } from '../jobs/next-day.tsx';
 import { type SchedulePreview, useSchedule } from '../jobs/use-schedule.ts';
 import { useRested } from '../new-scan/use-plan.ts';
 import {
+  atTime,
   type Choice,
   choices,
   chosen,
   incompleteReason,
   type ScheduleDraft,
+  timeOf,
   typed,
 } from './schedule-choice.ts';
 
@@ -28,6 +30,7 @@ export function ScheduleFields({ value, onChange, refusal }: ScheduleFieldsProps
   const rested = useRested(text);
   const { preview, error, isFormer } = useSchedule(choice === '' || incomplete !== null ? null : rested);
   const isCurrent = rested === text;
+  const time = timeOf(text);
   return (
     <>
       <Field label="When">
@@ -41,6 +44,16 @@ export function ScheduleFields({ value, onChange, refusal }: ScheduleFieldsProps
         <p className="text-text-2">One run, as soon as a worker is free.</p>
       ) : (
         <>
+          {time !== null && (
+            <Field label="At">
+              <TextInput
+                type="time"
+                value={time}
+                onChange={(next) => onChange(atTime(value, next))}
+                className="max-w-36"
+              />
+            </Field>
+          )}
           <Field
             label="Schedule"
             hint={incomplete ?? 'Minute, hour, day of month, month, day of week; also @hourly to @yearly.'}
