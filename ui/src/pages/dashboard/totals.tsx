@@ -27,7 +27,9 @@ export function Totals({ dashboard: { totals, trend, ...source } }: { dashboard:
             key: severity,
             label: <SeverityMark severity={severity} />,
             value: count(totals[severity].count),
-            beside: hasPrevious && <Change severity={severity} difference={totals[severity].change} />,
+            beside: hasPrevious ? (
+              <Change severity={severity} difference={totals[severity].change} />
+            ) : undefined,
             note: hostsOf(totals[severity]),
             link: whereMost(source.series, severity),
           }))}

@@ -240,7 +240,10 @@ function Settings({ plan, submission, draft }: SettingsProps) {
             label: 'Findings',
             value: draft.minSeverity === '' ? undefined : `from ${draft.minSeverity}`,
           },
-          { label: 'Further', value: further.length > 0 && <TargetText text={further.join(', ')} wrap /> },
+          {
+            label: 'Further',
+            value: further.length > 0 ? <TargetText text={further.join(', ')} wrap /> : undefined,
+          },
           { label: 'Intrusive checks', value: submission.options?.['intrusive'] ? 'on' : 'off' },
           {
             label: 'Notify',
