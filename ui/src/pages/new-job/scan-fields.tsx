@@ -32,11 +32,13 @@ export function ScanFields({ refusalOf }: ScanFieldsProps) {
   const usual = data?.profiles.find(({ default: isDefault }) => isDefault)?.name;
   const profiles = [
     { value: '', label: usual === undefined ? 'Default of the server' : `${usual} (default)` },
-    ...(data?.profiles ?? []).filter(({ default: isDefault }) => !isDefault).map(({ name, description }) => ({
-      value: name,
-      label: name,
-      hint: description,
-    })),
+    ...(data?.profiles ?? [])
+      .filter(({ default: isDefault }) => !isDefault)
+      .map(({ name, description }) => ({
+        value: name,
+        label: name,
+        hint: description,
+      })),
   ];
   return (
     <>
@@ -63,7 +65,11 @@ export function ScanFields({ refusalOf }: ScanFieldsProps) {
       </Field>
       <div className="grid gap-5 tablet:grid-cols-2">
         <Field label="Profile" error={problem('profile')}>
-          <Select value={draft.profile === usual ? '' : draft.profile} options={profiles} onChange={(profile) => change({ profile })} />
+          <Select
+            value={draft.profile === usual ? '' : draft.profile}
+            options={profiles}
+            onChange={(profile) => change({ profile })}
+          />
         </Field>
         <Field label="Ports" optional hint="Empty: those of the profile." error={problem('ports')}>
           <TextInput

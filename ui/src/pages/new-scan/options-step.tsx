@@ -33,12 +33,7 @@ export default function OptionsStep() {
   return (
     <>
       <div className="flex max-w-[680px] flex-col gap-5">
-        <Field
-          label="Ports"
-          optional
-          hint={portsHint(plan)}
-          error={error && fieldProblem(error, 'ports')}
-        >
+        <Field label="Ports" optional hint={portsHint(plan)} error={error && fieldProblem(error, 'ports')}>
           <TextInput value={draft.ports} onChange={(ports) => change({ ports })} mono />
         </Field>
         <Field

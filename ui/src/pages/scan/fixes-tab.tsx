@@ -174,10 +174,7 @@ function Places({ fix, q, scanId, rank }: { fix: Fix; q: string; scanId: string;
             </thead>
             <tbody>
               {(records as unknown as FindingRecord[]).map((record) => (
-                <tr
-                  key={findingKey(record)}
-                  className="border-line-subtle border-t"
-                >
+                <tr key={findingKey(record)} className="border-line-subtle border-t">
                   <td className="h-7 pr-3">
                     <TargetText text={record.host} mono cut="middle" max={39} />
                   </td>

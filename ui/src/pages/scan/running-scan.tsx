@@ -58,7 +58,8 @@ function Tried({ scan: { progress } }: { scan: Scan }) {
             `${unit} are being counted`
           ) : (
             <>
-              {count(tried)} tried · <strong className="font-semibold">{count(notTried)} not tried yet</strong>
+              {count(tried)} tried ·{' '}
+              <strong className="font-semibold">{count(notTried)} not tried yet</strong>
             </>
           )}
         </span>
