@@ -162,7 +162,7 @@ describe.runIf(canRun('new-scan'))('a new scan', () => {
     ui.keyboardOnly();
     await ui.choose(ui.page.getByRole('button', { name: 'Run again' }));
     await expect.poll(() => ui.path).toBe(review);
-    await ui.page.getByText('retries 0, timeout 700ms').waitFor();
+    await ui.page.getByText('timeout 700ms, retries 0').waitFor();
     await ui.page.getByText('as the last run of this scan').waitFor();
     await ui.picture('new-scan-again');
     await ui.expectAccessible();
@@ -183,7 +183,7 @@ describe.runIf(canRun('new-scan'))('a new scan', () => {
     ui.keyboardOnly();
     await ui.choose(ui.page.getByRole('button', { name: 'More actions' }));
     await ui.page.getByRole('menuitem', { name: 'Schedule…' }).waitFor();
-    await ui.press('ArrowDown', 'Enter');
+    await ui.press('Enter');
     await expect.poll(() => ui.path).toBe('/jobs/new');
     await expect.poll(() => field(ui, 'Name').inputValue()).toBe('nightly to be');
     await ui.page.getByText('Further: 300 packets per second').waitFor();
