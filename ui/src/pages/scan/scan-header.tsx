@@ -29,7 +29,7 @@ export function ScanHeader({ scan }: { scan: Scan }) {
       mark={<StateMark state={state} by={scan.error?.by ?? scan.progress.paused_by ?? undefined} />}
       meta={[
         <TargetText key="targets" text={targetsOf(scan)} mono />,
-        `${scan.profile}, vulnerabilities ${scan.vuln ? 'evaluated' : 'not evaluated'}`,
+        `${scan.profile}, vulnerabilities ${scan.vuln ? 'on' : 'off'}`,
         <When key="when" scan={scan} />,
         <Mono key="id">{scan.scan_id}</Mono>,
       ]}
