@@ -85,18 +85,15 @@ export default function OptionsStep() {
         />
         <Further draft={draft} change={change} />
       </div>
-      <StepFoot at={2} />
+      <StepFoot at={2} canSkip={plan !== undefined} />
     </>
   );
 }
 
-const portsExample = 'for example 22,80,8000-8100 or top-100.';
-
-/** What an empty field means: known once targets are named. */
+/** With what is planned now: known once targets are named. */
 function portsHint(plan: Plan | undefined): string {
-  if (!plan) return `Empty: those of the profile. Else ${portsExample}`;
-  const { tcp, udp } = plan.ports;
-  return `${count(tcp)} TCP and ${count(udp)} UDP ports per address now. Empty: those of the profile. Else ${portsExample}`;
+  const now = plan ? ` Now ${count(plan.ports.tcp)} TCP, ${count(plan.ports.udp)} UDP.` : '';
+  return `For example 22,80,8000-8100 or top-100. Empty: those of the profile.${now}`;
 }
 
 function rateHint(plan: Plan | undefined): string {

@@ -35,7 +35,7 @@ export default function ProfileStep() {
           hint="Compares products and versions with the vulnerability data, and checks configurations."
         />
       </div>
-      <StepFoot at={1} />
+      <StepFoot at={1} canSkip={draft.targets !== ''} />
     </>
   );
 }

@@ -21,7 +21,7 @@ export function StepFoot({ at, canSkip = false, children }: StepFootProps) {
       )}
       <span className="grow" />
       {children}
-      {canSkip && <LinkButton to={review.path}>Skip to the review</LinkButton>}
+      {canSkip && <LinkButton to={review.path}>To the review</LinkButton>}
       {after && (
         <LinkButton to={after.path} variant="primary">
           Next: {after.label}

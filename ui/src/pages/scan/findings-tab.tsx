@@ -97,7 +97,7 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'port',
       head: 'Port',
-      width: 84,
+      width: 102,
       priority: 3,
       sort: 'port',
       cell: (row) => (
