@@ -423,7 +423,10 @@ describe('POST /session', () => {
       scopes: ['scan:read', 'scan:write'],
       tenant: 'acme',
       expires_at: expect.any(String),
+      tenants: ['acme'],
     });
+    const whole = await call('admin', null, { method: 'POST', url: '/api/v1/session' });
+    expect(whole.json().data).toMatchObject({ tenant: null, tenants: ['acme', 'globex'] });
     expect((await call('acme', 'globex', { method: 'POST', url: '/api/v1/session' })).statusCode).toBe(403);
     expect((await service.app.inject({ method: 'POST', url: '/api/v1/session' })).statusCode).toBe(401);
   });
@@ -438,6 +441,7 @@ describe('POST /session', () => {
         scopes: ['admin'],
         tenant: null,
         expires_at: null,
+        tenants: null,
       });
     } finally {
       await open.close();

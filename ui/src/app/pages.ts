@@ -12,7 +12,7 @@ export interface Page {
   icon?: IconName;
   /** Second key after `g`. */
   key?: string;
-  /** A token needs any one of these scopes. */
+  /** A token needs any one of these scopes, `scan:read` where none are named. */
   scopes?: readonly string[];
   /** Shown within the page, below its path. */
   tabs?: readonly Page[];
@@ -194,6 +194,8 @@ export const pages: readonly Page[] = [
     title: 'Settings',
     group: 'service',
     icon: 'settings',
+    // Each token sees its own settings; tabs say what they need.
+    scopes: [],
     load: () => import('../pages/settings/page.tsx'),
     tabs: [
       { path: '/settings/', title: 'General', load: () => import('../pages/settings/general-tab.tsx') },

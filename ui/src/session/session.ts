@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { ApiError } from '../api/api-error.ts';
+import type { Data } from '../api/api-types.ts';
 import { type Credentials, credentials, setCredentials } from '../api/credentials.ts';
 import { requestData } from '../api/request.ts';
 
@@ -19,14 +20,7 @@ export interface Session {
   reason: string | null;
 }
 
-interface CheckedToken {
-  token_id: string | null;
-  name: string | null;
-  scopes: string[];
-  tenant: string | null;
-  expires_at: string | null;
-  tenants?: string[] | null;
-}
+type CheckedToken = Data<'/api/v1/session', 'post'>;
 
 /** Of this tab only: never in localStorage, never in a URL. */
 const tokenKey = 'portolan.token';
@@ -109,14 +103,10 @@ export function chooseTenant(tenant: string | null): void {
 }
 
 async function checked(): Promise<Session> {
-  const {
-    token_id,
-    name,
-    scopes,
-    tenant,
-    expires_at,
-    tenants = null,
-  } = await requestData<CheckedToken>('POST', '/api/v1/session');
+  const { token_id, name, scopes, tenant, expires_at, tenants } = await requestData<CheckedToken>(
+    'POST',
+    '/api/v1/session',
+  );
   const state = token_id === null ? 'open' : 'signed-in';
   chooseAllowedTenant(tenants);
   return { state, tokenId: token_id, name, scopes, tenant, tenants, expiresAt: expires_at, reason: null };

@@ -11,6 +11,9 @@ const sessionSchema = Type.Object(
     scopes: Type.Array(Type.String()),
     tenant: nullableText,
     expires_at: nullableText,
+    tenants: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: 'tenants that requests may name in X-Tenant-ID; null where the service has none',
+    }),
   },
   { title: 'Session' },
 );

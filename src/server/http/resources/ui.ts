@@ -24,9 +24,9 @@ const withoutLicense: PageNotice = {
   status: 403,
   title: 'The Web UI needs a license',
   paragraphs: [
-    'This installation enforces licenses (<code>license.enforce</code>), and the one that is installed does not hold the ' +
-      'feature <code>ui</code>. Scans, the command line and the API work without it. What is installed shows:',
-    'A license that holds the feature is installed with <code>portolan license install FILE</code>; then restart the server.',
+    'This installation enforces licenses (<code>license.enforce</code>) and has none for the feature <code>ui</code>. ' +
+      'Scans, the command line and the API work without it. See what is installed:',
+    'Install a license with the feature by <code>portolan license install FILE</code>, then restart the server.',
   ],
   commands: ['portolan license show'],
 };

@@ -67,7 +67,7 @@ function Notices() {
   return (
     <div
       role="status"
-      className="no-print pointer-events-none fixed inset-x-0 bottom-0 z-50 flex justify-center p-4"
+      className="no-print pointer-events-none fixed inset-x-0 bottom-0 z-(--z-overlay) flex justify-center p-4"
     >
       {text !== '' && (
         <p className="pointer-events-auto flex max-w-[680px] items-center gap-2 rounded-l bg-surface-overlay px-4 py-3 shadow-overlay">
@@ -93,7 +93,7 @@ function noticeText(live: LiveState, now: number): string {
     return 'The server has as many live connections as it allows. This page does not change by itself; a new try follows.';
   if (state === 'forbidden') return '';
   if (draining !== null)
-    return `The server is shutting down. ${draining.saved} ${draining.saved === 1 ? 'scan is' : 'scans are'} saved and continue at the next start.`;
+    return `The server is shutting down. ${draining.saved} ${draining.saved === 1 ? 'scan is saved and goes' : 'scans are saved and go'} on at the next start.`;
   if (state === 'live' && missed > 0 && now - since < shownMs)
     return `Connected again. ${missed.toLocaleString('en-US')} events were missed and are in now.`;
   return '';

@@ -104,11 +104,13 @@ function Group({ name, pages }: { name: string; pages: readonly Page[] }) {
 function Entry({ page }: { page: Page }) {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const isCurrent = page.path === '/' ? path === '/' : path === page.path || path.startsWith(`${page.path}/`);
-  const isAllowed = useCan(...(page.scopes ?? ['scan:read']));
+  const scopes = page.scopes ?? ['scan:read'];
+  const may = useCan(...scopes);
+  const isAllowed = may || scopes.length === 0;
   return (
     <Link
       to={page.path}
-      title={isAllowed ? page.title : `${page.title}: your token lacks ${page.scopes?.join(' or ')}`}
+      title={isAllowed ? page.title : `${page.title}: your token lacks ${scopes.join(' or ')}`}
       aria-current={isCurrent ? 'page' : undefined}
       className={`flex h-11 items-center gap-2 rounded-m px-2 hover:bg-surface-2 hover:no-underline tablet:h-7 ${
         isCurrent ? 'bg-surface-3 font-medium text-text-1' : 'text-text-2'

@@ -113,6 +113,7 @@ function SidePanel(props: DrawerProps): ReactNode {
 }
 
 function PhonePage(props: DrawerProps): ReactNode {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <BaseDialog.Root
       open
@@ -122,6 +123,9 @@ function PhonePage(props: DrawerProps): ReactNode {
     >
       <BaseDialog.Portal>
         <BaseDialog.Popup
+          ref={popup}
+          // Not the first button: its tooltip would cover what the reader came for.
+          initialFocus={popup}
           data-phone-drawer
           className="fixed inset-0 z-(--z-drawer) flex flex-col bg-surface-1 outline-none"
         >

@@ -70,6 +70,8 @@ function openTab(tabs: readonly TabLink[], path: string): TabLink | undefined {
 function showSideways(element: Element, box: HTMLElement | null | undefined): void {
   if (!box) return;
   const [inner, outer] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
-  if (inner.left < outer.left) box.scrollLeft -= outer.left - inner.left;
-  else if (inner.right > outer.right) box.scrollLeft += inner.right - outer.right;
+  // Some of the tab beside it shows that there are more.
+  const beside = 32;
+  if (inner.left < outer.left) box.scrollLeft -= outer.left - inner.left + beside;
+  else if (inner.right > outer.right) box.scrollLeft += inner.right - outer.right + beside;
 }

@@ -18,7 +18,7 @@ export function KeyValues({ rows, form = 'split' }: KeyValuesProps): ReactNode {
             key={key ?? (typeof label === 'string' ? label : index)}
             className={
               form === 'split'
-                ? 'flex items-start justify-between gap-4 border-line-subtle border-b py-[7px]'
+                ? 'flex items-baseline justify-between gap-4 border-line-subtle border-b py-[7px]'
                 : 'grid gap-x-4 py-1 tablet:grid-cols-[minmax(88px,148px)_minmax(0,1fr)]'
             }
           >

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { capitalized } from '../../format/words.ts';
 import { LinkButton } from '../controls/link-button.tsx';
 import { Mono } from '../text/mono.tsx';
 import { Blank } from './blank.tsx';
+import { licenseFeatures } from './license-features.ts';
 
 export interface NoLicenseProps {
   /** As the API names it, for example `jobs`. */
@@ -14,10 +14,16 @@ export function NoLicense({ feature }: NoLicenseProps): ReactNode {
   return (
     <Blank
       icon="key"
-      title={`${capitalized(feature.replaceAll('_', ' '))} need a license`}
+      title={`${wordsOf(feature)} need a license`}
       actions={<LinkButton to="/settings/license">Show license</LinkButton>}
     >
       This installation enforces licenses and has none for <Mono>{feature}</Mono>. Scans run as before.
     </Blank>
   );
+}
+
+/** A feature of a newer server by its name. */
+function wordsOf(feature: string): string {
+  const words: Record<string, string> = licenseFeatures;
+  return Object.hasOwn(words, feature) ? (words[feature] as string) : feature;
 }

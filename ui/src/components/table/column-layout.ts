@@ -69,3 +69,8 @@ export function directionOf(
   if (first === field) return 'ascending';
   return first === `-${field}` ? 'descending' : 'none';
 }
+
+/** Classes that part a text at the left from a number at the right of the column before it. */
+export function gapAfter<Row>(before: Column<Row> | undefined, column: Column<Row>): string {
+  return before?.align === 'right' && column.align !== 'right' ? 'pl-3' : '';
+}

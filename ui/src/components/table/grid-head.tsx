@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react';
 import { Icon } from '../icons/icon.tsx';
-import { directionOf, nextSort } from './column-layout.ts';
+import { directionOf, gapAfter, nextSort } from './column-layout.ts';
 import type { Column } from './table-props.ts';
 
 interface Props<Row> {
@@ -47,6 +47,7 @@ export function GridHead<Row>({ columns, sort, onSort, all, hasChecks }: Props<R
           <HeadCell
             key={column.id}
             column={column}
+            follows={columns[index - 1]}
             place={index + (hasChecks ? 2 : 1)}
             sort={sort}
             onSort={onSort}
@@ -60,13 +61,15 @@ export function GridHead<Row>({ columns, sort, onSort, all, hasChecks }: Props<R
 
 interface CellProps<Row> {
   column: Column<Row>;
+  /** The column to its left. */
+  follows: Column<Row> | undefined;
   place: number;
   sort: string | undefined;
   onSort: ((sort: string) => void) | undefined;
   tabIndex: number;
 }
 
-function HeadCell<Row>({ column, place, sort, onSort, tabIndex }: CellProps<Row>) {
+function HeadCell<Row>({ column, follows, place, sort, onSort, tabIndex }: CellProps<Row>) {
   const direction = directionOf(sort, column.sort);
   const isSortable = column.sort !== undefined && onSort !== undefined;
   const side = column.align === 'right' ? 'justify-end text-right' : 'justify-start text-left';
@@ -76,7 +79,7 @@ function HeadCell<Row>({ column, place, sort, onSort, tabIndex }: CellProps<Row>
       aria-colindex={place}
       aria-sort={isSortable ? direction : undefined}
       title={column.title}
-      className={`flex min-w-0 ${side}`}
+      className={`flex min-w-0 ${side} ${gapAfter(follows, column)}`}
     >
       {isSortable ? (
         <button

@@ -1,5 +1,6 @@
 import { type MouseEvent, memo, type ReactNode, useLayoutEffect, useRef } from 'react';
 import { Icon } from '../icons/icon.tsx';
+import { gapAfter } from './column-layout.ts';
 import type { Column } from './table-props.ts';
 
 /** What a reader does with a row. */
@@ -82,7 +83,7 @@ function Cells<Row>(props: Props<Row> & { row: Row }) {
           key={column.id}
           role="gridcell"
           aria-colindex={place + (hasChecks ? 2 : 1)}
-          className={`flex min-w-0 items-center whitespace-nowrap ${column.align === 'right' ? 'justify-end text-right' : ''}`}
+          className={`flex min-w-0 items-center whitespace-nowrap ${column.align === 'right' ? 'justify-end text-right' : ''} ${gapAfter(columns[place - 1], column)}`}
         >
           {place === 0 && <Fold {...props} />}
           <div className="min-w-0 truncate">{column.cell(row, index)}</div>

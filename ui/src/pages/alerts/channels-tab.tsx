@@ -36,7 +36,7 @@ export default function ChannelsTab(): ReactNode {
 
 function Channels({ channels }: { channels: readonly Channel[] }): ReactNode {
   return (
-    <Section title="Channels" note="as notifications.* of the configuration">
+    <Section title="Channels" note="from notifications in the configuration file">
       {channels.length === 0 ? (
         <Empty
           icon="alert"
@@ -69,9 +69,11 @@ function ChannelRow({ channel: { address, isDefault, note } }: { channel: Channe
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-center gap-2">
           <Mono className="[overflow-wrap:anywhere]">{address}</Mono>
-          {isDefault ? <Tag>every scan that names none</Tag> : null}
+          {isDefault ? <Tag>default of scans</Tag> : null}
         </div>
-        {note === '' ? null : <p className="text-size-12 text-text-3 [overflow-wrap:anywhere]">{note}</p>}
+        {note === '' ? null : (
+          <p className="pt-0.5 text-size-12 text-text-3 [overflow-wrap:anywhere]">{note}</p>
+        )}
         <Outcome result={result} problem={test.error?.message ?? null} />
       </div>
       <Button
@@ -125,7 +127,8 @@ function AnyChannel(): ReactNode {
         </Button>
         <Outcome result={result} problem={reason === null ? (test.error?.message ?? null) : null} />
         <Note>
-          One try of 10 s at most, with the settings of the server. Rules and subscriptions do not apply.
+          A test message is sent at once and given up after 10 s. It goes out even where a rule or a
+          subscription would hold other messages back.
         </Note>
       </form>
     </Section>

@@ -41,42 +41,36 @@ function Rules({ data: { alerts, values } }: { data: Alerts }): ReactNode {
   const show = (at: number) => setName(alerts[at]?.name ?? null, { replace: true });
   return (
     <div className="flex flex-col gap-6">
-      <p className="text-size-14">
-        {alerts.length === 0
-          ? 'No rules watch this service.'
-          : firing === 0
+      {alerts.length === 0 ? (
+        <NoRules />
+      ) : (
+        <p className="text-size-14">
+          {firing === 0
             ? `None of ${plural(alerts.length, 'alert')} is firing.`
             : `${firing} of ${plural(alerts.length, 'alert')} ${firing === 1 ? 'is' : 'are'} firing.`}
-      </p>
-      <DataTable
-        label="Alerts"
-        columns={columns}
-        rows={alerts}
-        rowKey={(alert) => alert.name}
-        dense={false}
-        onOpen={(alert) => setName(alert.name)}
-        openKey={open?.name ?? null}
-        phoneRow={(alert) => <PhoneRule rule={alert} />}
-        empty={
-          <Empty
-            icon="alert"
-            title="No alert rules"
-            text={
-              <>
-                Write rules to a file and name it in <Mono>alerts.file</Mono>; packaging/alerts.yaml has some
-                to start from.
-              </>
-            }
-          />
-        }
-      />
-      <Section title="Values now" note="of the whole service, for conditions" className="max-w-(--reading)">
+        </p>
+      )}
+      {alerts.length === 0 ? null : (
+        <DataTable
+          label="Alerts"
+          columns={columns}
+          rows={alerts}
+          rowKey={(alert) => alert.name}
+          dense={false}
+          onOpen={(alert) => setName(alert.name)}
+          openKey={open?.name ?? null}
+          phoneRow={(alert) => <PhoneRule rule={alert} />}
+          empty={null}
+        />
+      )}
+      <Section title="Values now" note="what the conditions of rules can use" className="max-w-(--reading)">
         <KeyValues
           rows={shownValues(values).map(({ name, label, value }) => ({
             key: name,
             label: (
               <>
-                {label} <Mono className="max-tablet:hidden">{name}</Mono>
+                <span className="text-text-2">{label}</span>{' '}
+                <Mono className="ml-1 max-tablet:ml-0 max-tablet:block">{name}</Mono>
               </>
             ),
             value,
@@ -93,6 +87,21 @@ function Rules({ data: { alerts, values } }: { data: Alerts }): ReactNode {
         />
       )}
     </div>
+  );
+}
+
+function NoRules(): ReactNode {
+  return (
+    <Empty
+      icon="alert"
+      title="No alert rules"
+      text={
+        <>
+          Rules notify a channel when scans fail, wait too long, or the disk fills. Write them to a file and
+          name it in <Mono>alerts.file</Mono>; packaging/alerts.yaml has some to start from.
+        </>
+      }
+    />
   );
 }
 

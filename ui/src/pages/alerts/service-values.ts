@@ -13,7 +13,7 @@ const mebibyte = 1024 * 1024;
 
 /** Name, words, and how the number is written; in this order. */
 const known: readonly [string, string, (value: number) => string][] = [
-  ['error_rate', 'Failed scans, 15 min', sharePercent],
+  ['error_rate', 'Share of scans that failed, 15 min', sharePercent],
   ['scans_failed_15m', 'Scans that failed, 15 min', count],
   ['queue_length', 'Waiting scans', count],
   ['oldest_queued_seconds', 'Longest wait', (value) => (value === 0 ? '0 s' : duration(value * 1000))],

@@ -12,6 +12,7 @@ import { DurationText } from '../../components/text/duration-text.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
+import { count } from '../../format/numbers.ts';
 import type { State } from '../../format/words.ts';
 import { Link } from '../../url/link.tsx';
 import { useSearchParam } from '../../url/use-search-param.ts';
@@ -19,11 +20,13 @@ import { type AuditRecord, actionText, actorText, detailText, resourceText } fro
 
 interface AuditTableProps {
   records: readonly AuditRecord[];
+  /** Records that match, also those that are not loaded. */
+  total: number;
   isFiltered: boolean;
 }
 
 /** A row per record; the open one is in the URL by its hash. */
-export function AuditTable({ records, isFiltered }: AuditTableProps): ReactNode {
+export function AuditTable({ records, total, isFiltered }: AuditTableProps): ReactNode {
   const [hash, setHash] = useSearchParam('record');
   const index = hash === '' ? -1 : records.findIndex((record) => record.hash === hash);
   const open = records[index];
@@ -43,7 +46,7 @@ export function AuditTable({ records, isFiltered }: AuditTableProps): ReactNode 
       {open === undefined ? null : (
         <RecordDrawer
           record={open}
-          position={`${index + 1} of ${records.length}`}
+          position={`${count(index + 1)} of ${count(Math.max(total, records.length))}`}
           onClose={() => setHash(null)}
           onNext={index < records.length - 1 ? () => show(index + 1) : undefined}
           onPrevious={index > 0 ? () => show(index - 1) : undefined}
@@ -72,7 +75,13 @@ function NothingRecorded(): ReactNode {
 }
 
 const columns: readonly Column<AuditRecord>[] = [
-  { id: 'time', head: 'Time', width: 176, priority: 0, cell: ({ timestamp }) => <TimeText at={timestamp} /> },
+  {
+    id: 'time',
+    head: 'Time',
+    width: 216,
+    priority: 0,
+    cell: ({ timestamp }) => <TimeText at={timestamp} form="exact" />,
+  },
   { id: 'outcome', head: 'Outcome', width: 92, priority: 1, cell: (record) => <Outcome record={record} /> },
   {
     id: 'actor',
@@ -219,12 +228,12 @@ function RecordDrawer({ record, ...moves }: RecordDrawerProps): ReactNode {
             <KeyValues form="column" rows={detailRows} />
           </Section>
         )}
-        <Section title="Chain" note="each record holds the hash of the one before">
+        <Section title="Chain" note="each record has the hash of the one before: a change shows">
           <KeyValues
             form="column"
             rows={[
               { label: 'Hash', value: <TargetText text={hash} mono wrap /> },
-              { label: 'Before', value: <TargetText text={prev_hash} mono wrap /> },
+              { label: 'Hash before', value: <TargetText text={prev_hash} mono wrap /> },
             ]}
           />
         </Section>

@@ -31,7 +31,7 @@ export default function AuditPage(): ReactNode {
         {(data) => (
           <>
             <Warnings texts={data.warnings} />
-            <AuditTable records={data.records} isFiltered={filter.isActive} />
+            <AuditTable records={data.records} total={data.total} isFiltered={filter.isActive} />
             {data.hasMore ? (
               <div className="flex items-center gap-3 pt-3">
                 <Button pending={got.isLoadingMore} onClick={got.loadMore}>

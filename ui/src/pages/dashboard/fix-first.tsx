@@ -13,7 +13,7 @@ type Dashboard = Data<'/api/v1/dashboard'>;
 type Fix = Dashboard['fixes'][number];
 
 /** The first three actions of all latest runs. */
-export function FixFirst({ dashboard: { fixes, series } }: { dashboard: Dashboard }) {
+export function FixFirst({ dashboard: { fixes, series, pending } }: { dashboard: Dashboard }) {
   const [latest] = series;
   if (latest === undefined) return null;
   return (
@@ -27,9 +27,11 @@ export function FixFirst({ dashboard: { fixes, series } }: { dashboard: Dashboar
     >
       {fixes.length === 0 ? (
         <p className="pt-2 text-text-2">
-          {series.some(({ scan }) => scan.vuln)
-            ? 'No finding of these scans asks for a change.'
-            : 'No scan has evaluated vulnerabilities yet.'}
+          {pending
+            ? 'Ranking the findings…'
+            : series.some(({ scan }) => scan.vuln)
+              ? 'No finding of these scans names a change that removes it.'
+              : 'No scan has evaluated vulnerabilities yet.'}
         </p>
       ) : (
         <table className="w-full table-fixed">

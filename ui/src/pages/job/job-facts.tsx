@@ -1,6 +1,7 @@
 import { KeyValues } from '../../components/layout/key-values.tsx';
 import { Section } from '../../components/layout/section.tsx';
 import { Mono } from '../../components/text/mono.tsx';
+import { PortList } from '../../components/text/port-list.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { count } from '../../format/numbers.ts';
@@ -19,6 +20,7 @@ const labels: Readonly<Record<string, string>> = {
   dag: 'Graph',
   rate: 'Packets per second',
   min_severity: 'Findings from',
+  discover: 'Host discovery',
 };
 
 /** What each run scans, as it was ordered, and by whom. */
@@ -41,11 +43,19 @@ export function JobFacts({ job }: { job: Job }) {
           },
           ...optionsOf(job).map(([name, value]) => ({
             label: labels[name] ?? capitalized(name.replaceAll('_', ' ')),
-            value: <TargetText text={value} mono wrap />,
+            value: name === 'ports' ? <PortList text={value} /> : <TargetText text={value} mono wrap />,
           })),
           { label: 'Schedule', value: job.schedule === null ? 'once' : <Mono>{job.schedule}</Mono> },
           { label: 'Created', value: <TimeText at={job.created_at} /> },
-          { label: 'By', value: job.created_by === null ? undefined : <Mono>{job.created_by}</Mono> },
+          {
+            label: 'By',
+            value:
+              job.created_by === null ? undefined : (
+                <>
+                  token <Mono>{job.created_by}</Mono>
+                </>
+              ),
+          },
         ]}
       />
     </Section>

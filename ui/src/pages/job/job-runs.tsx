@@ -29,6 +29,9 @@ interface Run {
   isLatest: boolean;
 }
 
+/** Runs that the API lists. */
+const mostRuns = 20;
+
 /** The last runs, each with what it found. */
 export function JobRuns({ job: { runs } }: { job: Job }) {
   const scans = useScansOf(runs);
@@ -44,9 +47,13 @@ export function JobRuns({ job: { runs } }: { job: Job }) {
   return (
     <Section
       title="Last runs"
-      note={runs.length === 0 ? undefined : `${plural(runs.length, 'run')}, at most 20 are shown`}
+      note={
+        runs.length === 0
+          ? undefined
+          : `${plural(runs.length, 'run')}${runs.length < mostRuns ? '' : ', older ones are not shown'}`
+      }
       actions={
-        runs.length > 0 && (
+        runs.length > 1 && (
           <span className="block w-32">
             <RunBars runs={runs} />
           </span>

@@ -50,9 +50,11 @@ export default function JobsPage() {
         title="Jobs"
         meta={got.data && got.data.jobs.length > 0 && status === '' && <Summary {...got.data} />}
         actions={
-          <LinkButton to="/jobs/new" variant="primary" icon="plus">
-            New job
-          </LinkButton>
+          got.error?.code === 'license_required' ? undefined : (
+            <LinkButton to="/jobs/new" variant="primary" icon="plus">
+              New job
+            </LinkButton>
+          )
         }
       />
       <Boundary got={got} what="The jobs" doing="see jobs" rows={8} rowHeight={48}>
@@ -127,7 +129,7 @@ function Summary({ jobs, total }: { jobs: readonly Job[]; total: number }) {
       {preview && (
         <>
           {' '}
-          Schedules are in {preview.zone}, as <Mono>queue.timezone</Mono> says.
+          Schedules are in {preview.zone} (setting <Mono>queue.timezone</Mono>).
         </>
       )}
     </>

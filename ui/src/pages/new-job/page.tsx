@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { ApiError } from '../../api/api-error.ts';
+import { useGet } from '../../api/use-get.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { Field } from '../../components/controls/field.tsx';
@@ -10,6 +11,7 @@ import { Note } from '../../components/layout/note.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
 import { ErrorState } from '../../components/states/boundary.tsx';
 import { LoadingRows } from '../../components/states/loading-rows.tsx';
+import { NoLicense } from '../../components/states/no-license.tsx';
 import { Link, useGo } from '../../url/link.tsx';
 import {
   clearDraft,
@@ -29,10 +31,12 @@ const crumbs = [{ label: 'Jobs', to: '/jobs' }];
 /** A scan on a schedule; the scan itself is the draft that "New scan" has too. */
 export default function NewJobPage() {
   const isFilling = useStartFrom();
+  const { data: license } = useGet('/api/v1/license', {});
+  const isLicensed = license === undefined || license.features.includes('jobs');
   return (
     <>
       <PageHeader title="New job" crumbs={crumbs} meta="A scan that runs on a schedule, or once." />
-      {isFilling ? <LoadingRows rows={6} /> : <JobForm />}
+      {!isLicensed ? <NoLicense feature="jobs" /> : isFilling ? <LoadingRows rows={6} /> : <JobForm />}
     </>
   );
 }

@@ -9,7 +9,8 @@ import { Section } from '../../components/layout/section.tsx';
 import { Tag } from '../../components/marks/tag.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
 import { Mono } from '../../components/text/mono.tsx';
-import { plural } from '../../format/words.ts';
+import { PortList } from '../../components/text/port-list.tsx';
+import { count } from '../../format/numbers.ts';
 import { Link } from '../../url/link.tsx';
 import { drawingOf } from '../graphs/graph-drawing.ts';
 import { sourceWord } from '../graphs/source-word.ts';
@@ -38,7 +39,7 @@ export function ProfileDrawer({ name, ...drawer }: Props): ReactNode {
             New scan with it
           </LinkButton>
           <LinkButton variant="ghost" to={`/profiles/${name}`}>
-            {got.data?.editable === true ? 'Edit its text' : 'Show its text'}
+            {got.data?.editable === true ? 'Edit as YAML' : 'Show as YAML'}
           </LinkButton>
         </>
       }
@@ -63,10 +64,10 @@ function Details({ profile }: { profile: Profile }): ReactNode {
         rows={[
           { label: 'Also called', value: aliases.length === 0 ? undefined : aliases.join(', ') },
           { label: 'Graph', value: <Link to={`/graphs/${dag}`}>{dag}</Link> },
-          { label: 'Ports', value: ports === null ? 'as the graph says' : <Mono>{ports}</Mono> },
+          { label: 'Ports', value: ports === null ? 'as the graph says' : <PortList text={ports} /> },
           {
             label: 'Vulnerabilities',
-            value: vuln ? 'evaluated' : 'not evaluated unless the scan asks for it',
+            value: vuln ? 'evaluated' : 'only where the scan asks for it',
           },
         ]}
       />
@@ -81,9 +82,14 @@ function Details({ profile }: { profile: Profile }): ReactNode {
           />
         </Section>
       )}
-      <Section title="Used by" note={plural(used_by.jobs.length, 'job')} level={3} className="pt-4">
+      <Section
+        title="Used by"
+        note={used_by.jobs.length === 0 ? undefined : count(used_by.jobs.length)}
+        level={3}
+        className="pt-4"
+      >
         {used_by.jobs.length === 0 ? (
-          <p className="py-2 text-text-2">No unfinished job names this profile.</p>
+          <p className="py-2 text-text-2">No job that is still to run uses this profile.</p>
         ) : (
           <ul className="m-0 list-none p-0">
             {used_by.jobs.map(({ job_id, name, schedule }) => (
@@ -96,7 +102,13 @@ function Details({ profile }: { profile: Profile }): ReactNode {
         )}
       </Section>
       {drawn !== undefined && (
-        <Section title="Stages" note={plural(drawn.nodes.length, 'stage')} level={3} className="pt-4">
+        <Section
+          title="Stages"
+          note={count(drawn.nodes.length)}
+          link={{ label: 'Open the graph', to: `/graphs/${dag}` }}
+          level={3}
+          className="pt-4"
+        >
           <div className="pt-3">
             <GraphPicture
               label={`Stages of ${dag}`}

@@ -46,7 +46,7 @@ function NotTried({ coverage }: { coverage: Coverage }) {
             {unfinished.slice(0, shown).map(({ host, port, protocol, stage, missing }) => (
               <li
                 key={`${host} ${port}/${protocol} ${stage}`}
-                className="flex min-h-7 items-center gap-3 border-line-subtle border-b"
+                className="flex flex-wrap items-baseline gap-x-3 border-line-subtle border-b py-1.5"
               >
                 <Mono>{`${host}:${port}/${protocol}`}</Mono>
                 <span className="text-text-2">{missing}</span>
@@ -90,7 +90,7 @@ function Ports({ stages }: Pick<Scan, 'stages'>) {
           <tr className="text-size-11 text-text-3">
             <th className="py-1 text-left font-medium">Stage</th>
             {['Open', 'Closed', 'Filtered', 'Not tried'].map((head) => (
-              <th key={head} className="text-right font-medium">
+              <th key={head} className="py-1 pl-3 text-right align-bottom font-medium">
                 {head}
               </th>
             ))}
@@ -99,7 +99,7 @@ function Ports({ stages }: Pick<Scan, 'stages'>) {
         <tbody>
           {covered.map(({ instance_id, coverage, method }) => (
             <tr key={instance_id} className="border-line-subtle border-t">
-              <th scope="row" className="h-9 text-left font-normal">
+              <th scope="row" className="py-2 text-left font-normal">
                 {instance_id}
                 {method && <span className="block text-size-12 text-text-2">{method}</span>}
               </th>

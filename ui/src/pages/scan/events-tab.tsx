@@ -6,9 +6,9 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { useRecordRows } from '../../components/table/use-record-rows.ts';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
-import { count } from '../../format/numbers.ts';
+import { plural } from '../../format/words.ts';
 import { type LiveEvent, serverNow, useScanEvents } from '../../live/live.ts';
-import { portText } from './result-rows.ts';
+import { eventText, eventWord } from './event-words.ts';
 import { hasEnded, useScan } from './use-scan.ts';
 
 interface ShownEvent {
@@ -18,6 +18,8 @@ interface ShownEvent {
   event: LiveEvent;
 }
 
+/** Events that the stream of an ended scan has. */
+const ofTheEnd: ReadonlySet<string> = new Set(['status', 'warning', 'end']);
 /** Newest events in the page; older ones are in the records. */
 const maxShown = 200;
 /** Events come in at this interval, milliseconds: a fast scan has thousands a second, nobody reads so fast. */
@@ -49,14 +51,16 @@ export default function EventsTab() {
     return () => clearInterval(timer);
   }, [isPaused, show]);
   if (!scan) return null;
-  // The stream of an ended scan says that it has ended, and nothing else.
-  if (hasEnded(scan) && shown.every(({ event: { event } }) => event === 'status' || event === 'end')) {
+  // The stream of an ended scan says that it has ended and its warnings, nothing else.
+  if (hasEnded(scan) && shown.every(({ event: { event } }) => ofTheEnd.has(event))) {
     return <Recorded scanId={scanId} />;
   }
   return (
     <div className="flex flex-col gap-3">
       <div className="flex items-center gap-3">
-        <p className="text-text-2">{count(numbers.current)} events since this page was opened.</p>
+        <p className="text-text-2">
+          {plural(numbers.current, 'event')} since this page was opened, the newest first.
+        </p>
         <span className="grow" />
         <Button
           icon={isPaused ? 'play' : 'pause'}
@@ -93,10 +97,10 @@ const EventLine = memo(function EventLine({ shown: { cameAt, event } }: { shown:
         <TimeText at={at} form="time" />
       </span>
       <span className="w-20">
-        <Tag>{event.event}</Tag>
+        <Tag>{eventWord(event.event)}</Tag>
       </span>
       <span className="min-w-0 truncate">
-        <TargetText text={textOf(event.data)} />
+        <TargetText text={eventText(event.data)} />
       </span>
     </li>
   );
@@ -110,62 +114,60 @@ interface AnyRecord extends Record<string, unknown> {
 function Recorded({ scanId }: { scanId: string }) {
   const records = useRecordRows<AnyRecord>(scanId, {});
   return (
-    <DataTable<AnyRecord>
-      label="Records of this scan"
-      rowAt={records.rowAt}
-      total={records.total}
-      rowKey={(row) => `${row.type} ${textOf(row)}`}
-      isPending={records.isPending}
-      columns={[
-        {
-          id: 'time',
-          head: 'Time',
-          width: 90,
-          priority: 1,
-          cell: ({ timestamp }) => <TimeText at={timestamp} form="time" />,
-        },
-        { id: 'type', head: 'Record', width: 110, priority: 0, cell: ({ type }) => <Tag>{type}</Tag> },
-        {
-          id: 'text',
-          head: 'What',
-          width: 200,
-          grow: 1,
-          priority: 0,
-          cell: (row) => <TargetText text={textOf(row)} />,
-        },
-      ]}
-      empty={<Empty title="No records" text="This scan wrote none." />}
-    />
+    <>
+      {records.total > 0 && (
+        <p className="pb-3 text-text-2">
+          The scan has ended. {plural(records.total, 'record')}: its last word about each host, port and
+          finding.
+        </p>
+      )}
+      <DataTable<AnyRecord>
+        label="Records of this scan"
+        rowAt={records.rowAt}
+        total={records.total}
+        rowKey={(row) => `${row.type} ${eventText(row)}`}
+        isPending={records.isPending}
+        columns={[
+          {
+            id: 'time',
+            head: 'Time',
+            width: 90,
+            priority: 1,
+            cell: ({ timestamp }) => <TimeText at={timestamp} form="time" />,
+          },
+          {
+            id: 'type',
+            head: 'Record',
+            width: 110,
+            priority: 0,
+            cell: ({ type }) => <Tag>{eventWord(type)}</Tag>,
+          },
+          {
+            id: 'text',
+            head: 'What',
+            width: 200,
+            grow: 1,
+            priority: 0,
+            cell: (row) => <TargetText text={eventText(row)} />,
+          },
+        ]}
+        phoneRow={(row) => <PhoneRecord row={row} />}
+        empty={<Empty title="No records" text="No address responded: there was nothing to record." />}
+      />
+    </>
   );
 }
 
-function textOf(data: Record<string, unknown>): string {
-  const { host, port, protocol, vulnerability, service, message, status, state } = data as Record<
-    string,
-    never
-  > & {
-    port?: number;
-  };
-  const place =
-    host === undefined || host === null
-      ? ''
-      : typeof port === 'number'
-        ? `${String(host)} ${portText({ port, protocol: protocol ?? null })}`
-        : String(host);
-  const parts = [
-    place,
-    nameIn(vulnerability),
-    nameIn(service),
-    message,
-    status ?? (vulnerability ? undefined : state),
-  ];
-  return parts.filter((part) => typeof part === 'string' && part !== '').join(' · ');
-}
-
-/** ID and title of a finding, product and version of a service. */
-function nameIn(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return '';
-  const { id, title, product, version, name } = value as Record<string, unknown>;
-  const parts = id === undefined ? [product ?? name, version] : [id, title];
-  return parts.filter((part) => typeof part === 'string').join(' ');
+function PhoneRecord({ row }: { row: AnyRecord }) {
+  return (
+    <div className="min-w-0">
+      <div className="flex items-baseline justify-between gap-3 text-size-12 text-text-3">
+        <Tag>{eventWord(row.type)}</Tag>
+        <TimeText at={row.timestamp} form="time" />
+      </div>
+      <div className="truncate text-text-1">
+        <TargetText text={eventText(row)} />
+      </div>
+    </div>
+  );
 }

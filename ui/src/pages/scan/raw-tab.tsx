@@ -12,9 +12,11 @@ export default function RawTab() {
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-2">
-        <p className="text-text-2">The detail of this scan. Results are larger: save them as a file.</p>
+        <p className="text-text-2">
+          This scan as the API describes it. Hosts, services and findings are in the files.
+        </p>
         <span className="grow" />
-        <CopyButton text={text} label="Copy the detail" />
+        <CopyButton text={text} label="Copy" wordy />
         <Button icon="download" onClick={() => save('json')}>
           Results as JSON
         </Button>

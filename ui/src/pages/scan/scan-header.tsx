@@ -31,7 +31,9 @@ export function ScanHeader({ scan }: { scan: Scan }) {
         <TargetText key="targets" text={targetsOf(scan)} mono />,
         `${scan.profile}, vulnerabilities ${scan.vuln ? 'on' : 'off'}`,
         <When key="when" scan={scan} />,
-        <Mono key="id">{scan.scan_id}</Mono>,
+        <Mono key="id" className="whitespace-nowrap">
+          {scan.scan_id}
+        </Mono>,
       ]}
       actions={hasEnded(scan) ? <EndedActions scan={scan} /> : <RunningActions scan={scan} />}
     />

@@ -33,7 +33,7 @@ function Settings({ settings }: { settings: readonly Setting[] }): ReactNode {
   const shown = matchingSettings(settings, text, changed === 'true');
   return (
     <div className="flex max-w-[920px] flex-col gap-6">
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <div className="-mb-3 flex flex-wrap items-center gap-x-4 gap-y-2">
         <div className="min-w-0 flex-1 basis-60">
           <TextInput
             type="search"

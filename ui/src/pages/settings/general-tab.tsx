@@ -98,7 +98,7 @@ function ThisToken(): ReactNode {
               </span>
             ),
           },
-          { label: 'Tenant', value: tenant ?? 'none, it is of the whole service' },
+          { label: 'Tenant', value: tenant ?? 'none: it sees the whole service' },
           { label: 'Expires', value: expiresAt === null ? 'never' : <TimeText at={expiresAt} relative /> },
         ]}
       />
@@ -134,7 +134,7 @@ function ThisService(): ReactNode {
                 label: 'API',
                 value: (
                   <a href={`${apiPath}/api/v1/docs`} target="_blank" rel="noreferrer">
-                    {api}, documentation
+                    Documentation of {api}
                   </a>
                 ),
               },

@@ -7,22 +7,12 @@ import { Note } from '../../components/layout/note.tsx';
 import { Section } from '../../components/layout/section.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
+import { licenseFeatures } from '../../components/states/license-features.ts';
 import { Mono } from '../../components/text/mono.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { capitalized } from '../../format/words.ts';
 
 type License = Data<'/api/v1/license'>;
-
-/** What each feature is; the API lists the enabled ones alone. */
-const features: Record<License['features'][number], string> = {
-  jobs: 'Jobs and schedules',
-  metrics: 'Metrics',
-  ui: 'These pages',
-  multi_tenant: 'Several tenants',
-  pdf_reporter: 'Reports as PDF',
-  compliance_evaluator: 'Compliance checks',
-  plugin_signatures: 'Signed plugins',
-};
 
 /** What may be used now, and until when. */
 export default function LicenseTab(): ReactNode {
@@ -35,7 +25,7 @@ export default function LicenseTab(): ReactNode {
             <License license={license} />
             <Section title="Features">
               <ul>
-                {Object.entries(features).map(([name, words]) => (
+                {Object.entries(licenseFeatures).map(([name, words]) => (
                   <Feature
                     key={name}
                     name={name}

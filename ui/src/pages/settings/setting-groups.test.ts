@@ -26,12 +26,12 @@ it('groups by the first part of the name', () => {
   ]);
 });
 
-it('writes values as in a file', () => {
+it('writes values in one line', () => {
   expect([
     settingText(null),
     settingText([]),
     settingText(['a', 'b']),
     settingText({ a: 1 }),
     settingText(false),
-  ]).toEqual(['', '[]', 'a, b', '{"a":1}', 'false']);
+  ]).toEqual(['', '[]', 'a, b', 'a: 1', 'false']);
 });

@@ -31,9 +31,11 @@ export function groupsOf<S extends Setting>(settings: readonly S[]): [string, S[
   return [...groups];
 }
 
-/** A value as it would stand in a file; texts without quotes, lists with commas. */
+/** A value in one line: texts without quotes, lists with commas, members as `name: value`. */
 export function settingText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map((each) => settingText(each)).join(', ') || '[]';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (typeof value !== 'object') return String(value);
+  const members = Object.entries(value).map(([name, each]) => `${name}: ${settingText(each)}`);
+  return members.join(', ') || '{}';
 }

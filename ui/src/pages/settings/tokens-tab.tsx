@@ -33,8 +33,8 @@ export default function TokensTab(): ReactNode {
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-80 text-text-2">
-          A token is a secret that programs and people send with each request. The server stores only its
-          digest.
+          People sign in with a token, programs send it with each request. A token is shown once: the server
+          stores only its hash.
         </p>
         <Button icon="plus" variant="primary" disabledReason={lack} onClick={() => setCreating(true)}>
           New token
@@ -49,7 +49,7 @@ export default function TokensTab(): ReactNode {
 }
 
 function Tokens({ tokens }: { tokens: readonly Token[] }): ReactNode {
-  const { tokenId } = useSession();
+  const { state, tokenId } = useSession();
   const [all, setAll] = useSearchParam('all');
   const [revoking, setRevoking] = useState<Token | null>(null);
   const active = tokens.filter(({ state }) => state === 'active');
@@ -66,7 +66,11 @@ function Tokens({ tokens }: { tokens: readonly Token[] }): ReactNode {
       )}
       <DataTable
         label="Tokens"
-        columns={columnsOf(tokenId, setRevoking).filter(({ id }) => id !== 'state' || all === 'true')}
+        columns={columnsOf(tokenId, setRevoking).filter(
+          ({ id }) =>
+            (id !== 'state' || all === 'true') &&
+            (id !== 'tenant' || tokens.some(({ tenant }) => tenant !== null)),
+        )}
         rows={shown}
         rowKey={({ token_id }) => token_id}
         dense={false}
@@ -77,7 +81,11 @@ function Tokens({ tokens }: { tokens: readonly Token[] }): ReactNode {
           <Empty
             icon="key"
             title="No tokens"
-            text="Without a token only the command line of this machine can use the API."
+            text={
+              state === 'open'
+                ? 'This server requires none: everybody who reaches it may do everything. The setting server.api.auth changes that.'
+                : 'Without a token only the command line of this machine can use the API.'
+            }
           />
         }
       />
@@ -167,10 +175,24 @@ function PhoneToken(props: { token: Token; isOwn: boolean; onRevoke: (token: Tok
     <div className="flex items-center gap-2">
       <div className="min-w-0 flex-1">
         <Name token={token} isOwn={isOwn} />
-        <div className="truncate text-size-12 text-text-3">{token.scopes.join(', ')}</div>
+        <div className="truncate text-size-12 text-text-3">
+          {token.scopes.join(', ')} · {token.tenant === null ? null : `${token.tenant} · `}
+          <PhoneEnd token={token} />
+        </div>
       </div>
       <Revoke token={token} onRevoke={onRevoke} />
     </div>
+  );
+}
+
+/** When it ends, or that it has ended. */
+function PhoneEnd({ token: { state, expires_at } }: { token: Token }): ReactNode {
+  if (state !== 'active') return state;
+  if (expires_at === null) return 'never expires';
+  return (
+    <>
+      expires <TimeText at={expires_at} relative />
+    </>
   );
 }
 

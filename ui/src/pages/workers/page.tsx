@@ -29,7 +29,14 @@ export default function WorkersPage(): ReactNode {
   const got = useGet('/api/v1/workers', {}, { every: refreshMs });
   return (
     <>
-      <PageHeader title="Workers" meta={got.data === undefined ? undefined : summary(got.data.workers)} />
+      <PageHeader
+        title="Workers"
+        meta={
+          got.data === undefined
+            ? undefined
+            : `${summary(got.data.workers)} Each slot runs one scan; further scans wait.`
+        }
+      />
       <Boundary got={got} what="The workers" doing="see workers" rows={4} rowHeight={36}>
         {({ workers }) => <Workers workers={workers} />}
       </Boundary>
