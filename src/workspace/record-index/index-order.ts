@@ -1,5 +1,6 @@
 import type { TextColumn } from './columns.ts';
 import type { RecordIndex } from './record-index.ts';
+import { freed } from './tuple-set.ts';
 
 /** Ranks of members by one property: equal values have equal ranks, from 0; `none` is the rank of an absent one. */
 export interface Ranks {
@@ -273,6 +274,63 @@ export function sortedBy(order: Uint32Array, { ranks, none }: Ranks, descending:
     starts[at] = start + 1;
   }
   return sorted;
+}
+
+/** A property to sort by. */
+export interface RankedKey {
+  ranks: Ranks;
+  descending: boolean;
+}
+
+/** Combined ranks of one pass: each pass moves every member once, in no order of memory. */
+const maxCombined = 65_536;
+
+/** Stable sort by several properties, the first one decides. Properties with few values are sorted in one pass. */
+export function sortedByAll(order: Uint32Array, keys: readonly RankedKey[]): Uint32Array {
+  return passesOf(keys)
+    .toReversed()
+    .reduce((before, pass) => {
+      const sorted = sortedInPass(before, pass);
+      if (before !== order) freed(before);
+      return sorted;
+    }, order);
+}
+
+function sortedInPass(order: Uint32Array, keys: readonly [RankedKey, ...RankedKey[]]): Uint32Array {
+  const [first, ...others] = keys;
+  if (others.length === 0) return sortedBy(order, first.ranks, first.descending);
+  const all = combined(keys);
+  const sorted = sortedBy(order, all, false);
+  freed(all.ranks);
+  return sorted;
+}
+
+function passesOf(keys: readonly RankedKey[]): [RankedKey, ...RankedKey[]][] {
+  const passes: [RankedKey, ...RankedKey[]][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const key of keys) {
+    size *= key.ranks.none + 1;
+    if (size <= maxCombined) passes.at(-1)?.push(key);
+    else {
+      passes.push([key]);
+      size = key.ranks.none + 1;
+    }
+  }
+  return passes;
+}
+
+function combined(keys: readonly RankedKey[]): { ranks: Uint32Array; none: number } {
+  const size = keys.reduce((product, { ranks }) => product * (ranks.none + 1), 1);
+  const sums = new Uint32Array(keys[0]?.ranks.ranks.length ?? 0);
+  for (const { ranks: own, descending } of keys) {
+    const { ranks, none } = own;
+    for (let number = 0; number < sums.length; number++) {
+      const rank = ranks[number] as number;
+      const placed = descending && rank < none ? none - 1 - rank : rank;
+      sums[number] = (sums[number] as number) * (none + 1) + placed;
+    }
+  }
+  return { ranks: sums, none: size };
 }
 
 /** As the record sorts its hosts: IPv4, IPv6, then other texts. */

@@ -1,9 +1,8 @@
 import { type FieldProblem, invalidRequest } from '../../domain/errors.ts';
 import { findingClasses, severities } from '../../domain/finding.ts';
 import { compareVersions } from '../../domain/version-order.ts';
-import { type IndexOrder, type Ranks, sortedBy } from './index-order.ts';
+import { type IndexOrder, type Ranks, sortedByAll } from './index-order.ts';
 import type { RecordIndex } from './record-index.ts';
-import { freed } from './tuple-set.ts';
 
 /** Types of records that can be sorted, and by what. */
 export const sortFields = {
@@ -59,14 +58,12 @@ export function sortedMembers(
   const table = type === 'vulnerability' ? 'finding' : type;
   if (keys.length === 0) return order.recordOrder(table);
   const name = `${type} ${keys.map(({ field, descending }) => `${descending ? '-' : ''}${field}`).join()}`;
-  return order.order(name, () => {
-    const first = order.recordOrder(table);
-    return keys.toReversed().reduce((before, { field, descending }) => {
-      const sorted = sortedBy(before, ranksOf(index, order, type, field), descending);
-      if (before !== first) freed(before);
-      return sorted;
-    }, first);
-  });
+  return order.order(name, () =>
+    sortedByAll(
+      order.recordOrder(table),
+      keys.map(({ field, descending }) => ({ ranks: ranksOf(index, order, type, field), descending })),
+    ),
+  );
 }
 
 function ranksOf(index: RecordIndex, order: IndexOrder, type: SortedType, field: string): Ranks {
