@@ -137,6 +137,21 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await service.ended(slow);
   });
 
+  it('lists its events as they come, until it is paused', async () => {
+    const slow = await service.submit({ targets: ['127.8.0.0/22'], ports: '9', rate: 40, options: {} });
+    const ui = await browser.open(service, `/scans/${slow}/events`);
+    pages.push(ui);
+    const newest = ui.page.getByRole('list', { name: 'Events, newest first' }).getByRole('listitem').first();
+    const first = await newest.textContent();
+    expect(first).toContain('host');
+    await expect.poll(() => newest.textContent()).not.toBe(first);
+    await ui.page.getByRole('main').getByRole('button', { name: 'Pause', exact: true }).last().click();
+    await ui.page.getByRole('button', { name: 'Go on' }).waitFor();
+    await ui.expectClean();
+    await service.call('POST', `/api/v1/scans/${slow}/cancel`);
+    await service.ended(slow);
+  });
+
   it('that does not exist says so', async () => {
     for (const old of pages.splice(0)) await old.close();
     const ui = await browser.open(service, '/scans/20260101-000000-ffffff');
