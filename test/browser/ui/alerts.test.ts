@@ -74,7 +74,7 @@ describe.runIf(canRun('alerts'))('the alerts', () => {
 
     it('show the channels', async () => {
       const ui = await visit('/alerts/channels', look);
-      await ui.page.getByText('every scan that names none').waitFor();
+      await ui.page.getByText('default of scans').waitFor();
       await ui.picture('alerts-channels');
       await ui.expectGood();
     });

@@ -147,9 +147,13 @@ describe.runIf(canRun('jobs'))('the page of jobs', () => {
     await ui.picture('jobs-no-permission');
     await ui.expectGood(status403);
     const locked = await visit(unlicensed);
-    await locked.page.getByText('Jobs need a license').waitFor();
+    await locked.page.getByText('Jobs and schedules need a license').waitFor();
+    expect(await locked.page.getByRole('link', { name: 'New job' }).count()).toBe(0);
     await locked.picture('jobs-no-license');
     await locked.expectGood(status403, /status of 402/);
+    const form = await visit(unlicensed, '/jobs/new');
+    await form.page.getByText('Jobs and schedules need a license').waitFor();
+    await form.expectGood();
   });
 
   it('says that the server cannot be reached, and tries once more', async () => {

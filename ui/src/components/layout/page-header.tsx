@@ -32,7 +32,7 @@ export function PageHeader({ title, part, crumbs = [], actions, mark, meta }: Pa
         <Meta meta={meta} />
       </div>
       {actions === undefined ? null : (
-        <div className="no-print flex flex-none flex-wrap items-center gap-2 tablet:justify-end">
+        <div className="no-print flex flex-none flex-wrap items-center gap-2 max-tablet:gap-1.5 tablet:justify-end max-tablet:[&>:not(:last-child)]:px-2">
           {actions}
         </div>
       )}

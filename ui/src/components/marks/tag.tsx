@@ -10,10 +10,10 @@ export interface TagProps {
 export function Tag({ children, title }: TagProps): ReactNode {
   return (
     <span
-      className="inline-flex h-[18px] max-w-full items-center gap-1 overflow-hidden text-ellipsis whitespace-nowrap rounded-s border border-line-strong px-1.5 text-size-11 text-text-2"
+      className="inline-flex h-[18px] max-w-full items-center gap-1 whitespace-nowrap rounded-s border border-line-strong px-1.5 text-size-11 text-text-2"
       title={title}
     >
-      {children}
+      <span className="min-w-0 truncate">{children}</span>
     </span>
   );
 }
