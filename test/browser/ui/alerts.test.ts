@@ -92,15 +92,38 @@ describe.runIf(canRun('alerts'))('the alerts', () => {
     await ui.expectGood();
   });
 
+  it('open a rule by keys and close it again', async () => {
+    const ui = await visit('/alerts');
+    await rowOf(ui, 'always').waitFor();
+    ui.keyboardOnly();
+    await ui.tabTo(ui.page.getByRole('grid', { name: 'Alerts' }));
+    await ui.press('ArrowDown', 'Enter');
+    await expect.poll(() => ui.path).toMatch(/^\/alerts\?alert=/);
+    const drawer = ui.page.getByRole('complementary').filter({ hasText: / of 2/ });
+    const first = ui.path;
+    await ui.press(ui.path.endsWith('always') ? 'j' : 'k');
+    await expect.poll(() => ui.path).not.toBe(first);
+    await ui.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    await expect.poll(() => ui.focused()).toMatch(/^row/);
+    await ui.choose(ui.page.getByRole('link', { name: 'Notification channels' }));
+    await expect.poll(() => ui.path).toBe('/alerts/channels');
+    await ui.expectClean();
+  });
+
   it('say why a test message did not arrive', async () => {
     const ui = await visit('/alerts/channels');
     const field = ui.page.getByRole('textbox', { name: 'Channel' });
-    await field.fill('webhook://nowhere');
-    await field.press('Enter');
+    ui.keyboardOnly();
+    await ui.tabTo(field);
+    await ui.type('webhook://nowhere');
+    await ui.press('Enter');
     await ui.page.getByText('Skipped').waitFor();
     await ui.expectClean();
-    await field.fill('carrier pigeon');
-    await field.press('Enter');
+    await ui.tabTo(field, { backward: true });
+    await ui.press('Control+a');
+    await ui.type('carrier pigeon');
+    await ui.press('Enter');
     await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
     expect(await ui.page.getByRole('alert').textContent()).toContain('is not of the form');
     await ui.expectGood(/status of 400/);

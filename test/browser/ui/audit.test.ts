@@ -56,14 +56,22 @@ describe.runIf(canRun('audit'))('the audit log', () => {
     const ui = await visit(denied);
     await expect.poll(() => rows(ui).count()).toBe(3);
     expect(await rows(ui).nth(1).textContent()).toContain('denied');
-    await ui.page.getByRole('searchbox', { name: 'Resource' }).fill('scan:20260101-000000-aaaaaa');
+    ui.keyboardOnly();
+    await ui.tabTo(ui.page.getByRole('searchbox', { name: 'Resource' }));
+    await ui.type('scan:20260101-000000-aaaaaa');
     await expect.poll(() => rows(ui).count()).toBe(2);
     await expect.poll(() => ui.path).toContain('resource=scan%3A20260101-000000-aaaaaa');
-    await ui.page.getByRole('searchbox', { name: 'Actor' }).fill('nobody at all');
+    await ui.tabTo(ui.page.getByRole('searchbox', { name: 'Actor' }), { backward: true });
+    await ui.press('Control+a');
+    await ui.type('nobody at all');
     await ui.page.getByText('No record matches this filter').waitFor();
-    await ui.page.getByRole('button', { name: 'Clear filter' }).click();
+    await ui.choose(ui.page.getByRole('button', { name: 'Clear filter' }));
     await expect.poll(() => ui.path).toBe('/audit');
     await expect.poll(() => rows(ui).count()).toBeGreaterThan(10);
+    await ui.tabTo(ui.page.getByRole('combobox', { name: 'Outcome' }), { backward: true });
+    await ui.type('denied');
+    await expect.poll(() => ui.path).toBe('/audit?outcome=denied');
+    await expect.poll(() => rows(ui).count()).toBe(3);
     await ui.expectClean();
   });
 

@@ -71,8 +71,10 @@ describe.runIf(canRun('big-table'))('a table of a million rows', () => {
     await ui.press('End');
     await expect.poll(activeRow).toBe(services - 1);
     await expect.poll(isLoaded).toBe(0);
-    await ui.press('ArrowUp', 'PageUp');
+    await ui.press('ArrowUp', 'PageUp', 'PageUp');
     expect(await activeRow()).toBeLessThan(services - 3);
+    // Nothing lies above the row with the focus: neither the top bar nor the head.
+    expect(await ui.page.evaluate(isOnTop)).toBe(true);
     await ui.press('Home');
     await expect.poll(activeRow).toBe(0);
     await ui.expectGood();
@@ -100,3 +102,9 @@ const watchLongTasks = `
   new PerformanceObserver((list) => longTasks.push(...list.getEntries().map((each) => each.duration)))
     .observe({ entryTypes: ['longtask'] });
 `;
+
+const isOnTop = `(() => {
+  const row = document.activeElement;
+  const { left, top, width } = row.getBoundingClientRect();
+  return row.contains(document.elementFromPoint(left + width / 2, top + 3));
+})()`;

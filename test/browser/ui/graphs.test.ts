@@ -107,6 +107,50 @@ describe.runIf(canRun('graphs'))('the pages of graphs', () => {
     await ui.expectClean();
   });
 
+  it('insert a module by keys alone, which stands in the text and in the picture', async () => {
+    const ui = await visit('/graphs/nightly-web');
+    ui.keyboardOnly();
+    await problems(ui).getByText('None. Scans can run this graph.').waitFor();
+    const before = await editor(ui).inputValue();
+    await ui.choose(ui.page.getByRole('button', { name: 'Insert module' }));
+    const dialog = ui.page.getByRole('dialog', { name: 'Insert a module' });
+    await dialog.getByRole('button', { name: /banner_grabber/ }).waitFor();
+    await expect.poll(() => ui.focused()).toMatch(/^input/);
+    await ui.picture('graph-insert', { fullPage: false });
+    await ui.expectGood();
+    await ui.type('banner');
+    await expect.poll(() => dialog.getByRole('listitem').count()).toBeLessThan(4);
+    await ui.choose(dialog.getByRole('button', { name: /banner_grabber/ }));
+    await dialog.waitFor({ state: 'detached' });
+    expect(await editor(ui).inputValue()).toMatch(/module_type: banner_grabber/);
+    await ui.page.getByRole('list', { name: 'Stages of nightly-web' }).getByText('banner_grabber').waitFor();
+    // The new node is where the reader goes on.
+    await expect.poll(() => ui.focused()).toMatch(/^textarea/);
+    await ui.press('Shift+Tab');
+    await ui.choose(ui.page.getByRole('button', { name: 'Discard' }));
+    await expect.poll(() => editor(ui).inputValue()).toBe(before);
+    await ui.expectClean();
+  });
+
+  it('lead by keys from a node of the picture to its line, and zoom', async () => {
+    const ui = await visit('/graphs/nightly-web');
+    await drawn(ui);
+    ui.keyboardOnly();
+    const stages = ui.page.getByRole('list', { name: 'Stages of nightly-web' });
+    await ui.tabTo(stages.getByRole('button', { name: /connect_scanner/ }));
+    await ui.press('Enter');
+    await expect.poll(() => ui.focused()).toMatch(/^textarea/);
+    const before = (await editor(ui).evaluate(textBeforeCaret)) as string;
+    expect(before.split('\n').length).toBe(
+      own.split('\n').findIndex((line) => line.includes('id: connect')) + 1,
+    );
+    const zoom = ui.page.getByRole('button', { name: /show at 100 %/ });
+    await ui.choose(zoom);
+    await expect.poll(() => zoom.textContent()).toContain('100 %,');
+    await ui.choose(ui.page.getByRole('button', { name: /^Fit/ }));
+    await ui.expectGood();
+  });
+
   it('keep the last picture while a text cannot be read', async () => {
     const ui = await visit('/graphs/nightly-web');
     await ui.page.getByRole('list', { name: 'Stages of nightly-web' }).getByText('connect_scanner').waitFor();
@@ -143,17 +187,27 @@ describe.runIf(canRun('graphs'))('the pages of graphs', () => {
 
   it('make a copy of a builtin graph, and delete it', async () => {
     const ui = await visit('/graphs/standard');
+    ui.keyboardOnly();
     await ui.choose(ui.page.getByRole('button', { name: 'Make a copy…' }));
-    await ui.page.getByRole('textbox', { name: 'Name' }).fill('mine');
+    await ui.tabTo(ui.page.getByRole('textbox', { name: 'Name' }));
+    await ui.press('Control+a');
+    await ui.type('mine');
     await ui.press('Enter');
     await expect.poll(() => editor(ui).inputValue()).toMatch(/^name: mine/m);
     await problems(ui).getByText('None. Scans can run this graph.').waitFor();
     await ui.choose(ui.page.getByRole('button', { name: 'Save', exact: true }));
     await ui.page.getByText('Graph mine saved').waitFor();
     await ui.choose(ui.page.getByRole('button', { name: 'More actions for mine' }));
-    await ui.page.getByRole('menuitem', { name: 'Delete graph…' }).click();
-    await ui.page.getByRole('button', { name: 'Delete graph', exact: true }).click();
+    await ui.page.getByRole('menuitem', { name: 'Delete graph…' }).waitFor();
+    await ui.press('End', 'Enter');
+    await expect.poll(() => ui.focused()).toBe('button "Keep"');
+    await ui.choose(ui.page.getByRole('button', { name: 'Delete graph', exact: true }));
     await ui.page.getByRole('heading', { name: 'Graphs' }).waitFor();
     await ui.expectClean();
   });
 });
+
+const textBeforeCaret = (element: unknown): string => {
+  const { value, selectionStart } = element as { value: string; selectionStart: number };
+  return value.slice(0, selectionStart);
+};

@@ -114,6 +114,20 @@ describe.runIf(canRun('jobs'))('the page of jobs', () => {
     await ui.expectClean();
   });
 
+  it('is narrowed to a state by keys, and leads to a new job', async () => {
+    const ui = await visit(service);
+    await grid(ui).getByText('DMZ nightly').waitFor();
+    ui.keyboardOnly();
+    await ui.tabTo(ui.page.getByRole('combobox', { name: 'State' }));
+    await ui.type('Canc');
+    await expect.poll(() => ui.path).toBe('/jobs?status=canceled');
+    await expect.poll(() => grid(ui).getByRole('row').count()).toBe(2);
+    await ui.tabTo(ui.page.getByRole('link', { name: 'New job' }), { backward: true });
+    await ui.press('Enter');
+    await expect.poll(() => ui.path).toBe('/jobs/new');
+    await ui.expectClean();
+  });
+
   it('says what a filter hides, and clears it', async () => {
     const ui = await visit(service, '/jobs?q=nowhere');
     await ui.page.getByText('No job matches').waitFor();

@@ -54,6 +54,23 @@ describe.runIf(canRun('profiles'))('the pages of profiles', () => {
     });
   });
 
+  it('open one by keys, and lead to a scan with it', async () => {
+    const ui = await visit('/profiles');
+    await ui.page.getByRole('row', { name: /quick/ }).waitFor();
+    ui.keyboardOnly();
+    await ui.tabTo(ui.page.getByRole('grid', { name: 'Profiles' }));
+    await ui.press('ArrowDown', 'Enter');
+    const drawer = ui.page.getByRole('complementary').filter({ hasText: 'Profile' }).last();
+    await drawer.getByRole('link', { name: 'New scan with it' }).waitFor();
+    const first = ui.path;
+    await ui.press(/^1 of/.test((await drawer.getByText(/^\d+ of \d+$/).textContent()) ?? '') ? 'j' : 'k');
+    await expect.poll(() => ui.path).not.toBe(first);
+    const name = ui.path.split('=')[1];
+    await ui.choose(drawer.getByRole('link', { name: 'New scan with it' }));
+    await expect.poll(() => ui.path).toBe(`/scans/new?profile=${name}`);
+    await ui.expectClean();
+  });
+
   it('write a new one by keys alone, with the reason where it is wrong', async () => {
     const ui = await visit('/profiles');
     ui.keyboardOnly();
@@ -76,6 +93,42 @@ describe.runIf(canRun('profiles'))('the pages of profiles', () => {
     const { profiles } = await service.call<{ profiles: { name: string }[] }>('GET', '/api/v1/profiles');
     expect(profiles.map(({ name }) => name)).toContain('nightly');
     await ui.expectClean(/status of 400/);
+  });
+
+  it('delete one by keys after one question that names the jobs, and the server keeps one that is used', async () => {
+    const text = 'name: weekly\ndescription: Once a week\ndag: standard\n';
+    await service.call('PUT', '/api/v1/profiles/weekly', { text });
+    const { job_id } = await service.call<{ job_id: string }>('POST', '/api/v1/jobs', {
+      type: 'scan',
+      name: 'Every Sunday',
+      schedule: '0 4 * * SUN',
+      params: { targets: ['127.0.0.1'], profile: 'weekly' },
+    });
+    const ui = await visit('/profiles/weekly');
+    ui.keyboardOnly();
+    const button = ui.page.getByRole('button', { name: 'Delete profile…' });
+    await ui.choose(button);
+    const dialog = ui.page.getByRole('alertdialog', { name: 'Delete the profile weekly?' });
+    await dialog.getByText('It is used by 1 job (Every Sunday)').waitFor();
+    await expect.poll(() => ui.focused()).toBe('button "Keep"');
+    await ui.picture('profile-delete', { fullPage: false });
+    await ui.expectAccessible();
+    await ui.choose(dialog.getByRole('button', { name: 'Delete profile' }));
+    await dialog.getByText(/in use|jobs? that name/).waitFor();
+    await ui.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => ui.focused()).toContain('Delete profile');
+    await ui.expectClean(/status of 409/);
+    await service.call('POST', `/api/v1/jobs/${job_id}/cancel`, {});
+    await ui.page.reload();
+    await ui.choose(button);
+    await dialog.getByText('Its file is deleted. No job uses it.').waitFor();
+    await ui.choose(dialog.getByRole('button', { name: 'Delete profile' }));
+    await ui.page.getByText('Profile weekly deleted').waitFor();
+    await expect.poll(() => ui.path).toBe('/profiles');
+    const { profiles } = await service.call<{ profiles: { name: string }[] }>('GET', '/api/v1/profiles');
+    expect(profiles.map(({ name }) => name)).not.toContain('weekly');
+    await ui.expectClean();
   });
 
   it('name the scope that writing needs', async () => {

@@ -2,20 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root } from '../../program.ts';
-
-/** What the table of pages in ui/src/app/pages.ts says of each. */
-interface Route {
-  path: string;
-  title: string;
-  load: () => Promise<unknown>;
-  tabs?: readonly Route[];
-}
+import { routes } from './page-table.ts';
 
 const pagesFolder = join(root, 'ui/src/pages');
-// By a name that the compiler of the tests does not follow: it knows no browser.
-const table = join(root, 'ui/src/app/pages.ts');
-const { pages } = (await import(/* @vite-ignore */ table)) as { pages: readonly Route[] };
-const routes = pages.flatMap((page) => [page, ...(page.tabs ?? [])]);
 const folders = existsSync(pagesFolder)
   ? readdirSync(pagesFolder, { withFileTypes: true }).flatMap((entry) =>
       entry.isDirectory() ? [entry.name] : [],

@@ -20,11 +20,14 @@ describe.runIf(canRun('scan'))('a scan', () => {
   let browser: UiBrowser;
   let service: UiService;
   let scanId: string;
+  /** Open ports of the scan. */
+  let services: number;
   const pages: UiPage[] = [];
   beforeAll(async () => {
     browser = await UiBrowser.launch();
     service = await UiService.start();
     scanId = (await service.scan({ vuln: true })).scan_id;
+    services = Object.keys(await service.targets()).length;
   });
   afterAll(async () => {
     await browser?.close();
@@ -75,6 +78,87 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await ui.expectClean();
   });
 
+  describe('is filtered by its values', () => {
+    const facet = (ui: UiPage, text: string) =>
+      ui.page.getByRole('group', { name: 'Values to filter by' }).getByRole('button', { name: text });
+    const query = (ui: UiPage) => new URLSearchParams(ui.path.split('?')[1]).get('q');
+    /** Rows with the head. */
+    const shows = (ui: UiPage, q: string | null, services: number) =>
+      expect.poll(async () => [query(ui), await rows(ui).count()]).toEqual([q, services + 1]);
+
+    it('of facets: a click includes, Alt-click excludes, and both take it back', async () => {
+      const ui = await visit('/services');
+      await shows(ui, null, services);
+      await facet(ui, 'OpenSSH').click();
+      await shows(ui, 'product:OpenSSH', 1);
+      await facet(ui, 'nginx').click();
+      await shows(ui, 'product:OpenSSH,nginx', 2);
+      expect(await facet(ui, 'nginx').getAttribute('aria-pressed')).toBe('true');
+      await facet(ui, 'OpenSSH').click();
+      await shows(ui, 'product:nginx', 1);
+      await ui.page.goBack();
+      await shows(ui, 'product:OpenSSH,nginx', 2);
+      await ui.page.goForward();
+      await facet(ui, 'nginx').click();
+      await shows(ui, null, services);
+      ui.keyboardOnly();
+      await ui.tabTo(facet(ui, 'OpenSSH'));
+      await ui.press('Alt+Enter');
+      await shows(ui, 'not product:OpenSSH', services - 1);
+      expect(await facet(ui, 'OpenSSH').textContent()).toContain('excluded');
+      expect(await ui.focused()).toContain('OpenSSH');
+      await ui.expectGood();
+      await ui.press('Alt+Enter');
+      await shows(ui, null, services);
+      await ui.press('Enter');
+      await shows(ui, 'product:OpenSSH', 1);
+      await ui.expectClean();
+    });
+
+    it('of cells: the menu of each value in the tree of hosts, by keys', async () => {
+      const ui = await visit('/hosts');
+      ui.keyboardOnly();
+      await rows(ui).nth(1).waitFor();
+      await ui.tabTo(ui.page.locator('[data-row="0"]'));
+      await ui.press('ArrowRight');
+      await rows(ui).nth(services).waitFor();
+      // The row's own button unfolds it, the next one belongs to its first value.
+      await ui.press('ArrowDown', 'F2', 'ArrowRight');
+      const [, port] = /Filter by port (\d+)/.exec(await ui.focused()) ?? [];
+      await ui.expectFocusShown();
+      await ui.press('Enter');
+      await ui.page.getByRole('menuitem', { name: 'Only this value' }).waitFor();
+      await ui.picture('scan-value-menu', { fullPage: false });
+      await ui.expectGood();
+      await ui.press('ArrowDown', 'Enter');
+      await expect.poll(() => query(ui)).toBe(`port:${port}`);
+      await ui.page.getByText('1 of 1 hosts').waitFor();
+      // Its row went with the old tree: the focus stays in the table.
+      await expect.poll(() => ui.focused()).toMatch(/^row/);
+      await ui.press('ArrowRight');
+      await ui.page.getByText(`${services - 1} more services do not match`).waitFor();
+      await ui.expectGood();
+    });
+
+    it('and shows the columns that are chosen, by keys', async () => {
+      const ui = await visit('/hosts');
+      ui.keyboardOnly();
+      await rows(ui).nth(1).waitFor();
+      await ui.choose(ui.page.getByRole('button', { name: 'Columns' }));
+      await ui.page.getByRole('menuitemcheckbox', { name: 'Hardware address' }).waitFor();
+      await ui.expectGood();
+      await ui.press('End', 'ArrowUp', 'Space', 'Home', 'ArrowDown', 'Space', 'Escape');
+      const heads = () => ui.page.getByRole('columnheader').allTextContents();
+      await expect.poll(heads).toContain('RTT');
+      expect(await heads()).not.toContain('Name, product, title');
+      expect(ui.path).toContain('columns=');
+      await ui.page.reload();
+      await expect.poll(heads).toContain('RTT');
+      await ui.picture('scan-columns');
+      await ui.expectGood();
+    });
+  });
+
   it('keeps filter, order and open row in the URL', async () => {
     const q = encodeURIComponent('product:openssh');
     const ui = await visit(`/services?q=${q}&sort=-port`);
@@ -104,13 +188,23 @@ describe.runIf(canRun('scan'))('a scan', () => {
     for (const old of pages.splice(0)) await old.close();
     const ui = await browser.open(service, `/scans/${slow}`);
     pages.push(ui);
-    await ui.page.getByRole('button', { name: 'Pause', exact: true }).click();
+    ui.keyboardOnly();
+    await ui.choose(ui.page.getByRole('button', { name: 'Pause', exact: true }));
     await ui.page.getByText('Paused').first().waitFor();
     await ui.expectGood();
-    await ui.page.getByRole('button', { name: 'Resume' }).click();
+    await ui.choose(ui.page.getByRole('button', { name: 'Resume' }));
     await ui.page.getByText('not tried yet').waitFor();
     await ui.picture('scan-running');
-    ui.keyboardOnly();
+    await ui.goto(`/scans/${slow}/events`);
+    const events = ui.page
+      .getByRole('main')
+      .getByRole('button', { name: /^(Pause|Go on)$/ })
+      .last();
+    await ui.choose(events);
+    await expect.poll(() => events.textContent()).toBe('Go on');
+    await ui.press('Enter');
+    await expect.poll(() => events.textContent()).toBe('Pause');
+    await ui.goto(`/scans/${slow}`);
     await ui.choose(ui.page.getByRole('button', { name: 'Cancel scan…' }));
     const dialog = ui.page.getByRole('alertdialog').or(ui.page.getByRole('dialog'));
     await dialog.waitFor();
@@ -150,6 +244,48 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await ui.expectClean();
     await service.call('POST', `/api/v1/scans/${slow}/cancel`);
     await service.ended(slow);
+  });
+
+  it('is exported, copied and deleted by keys', async () => {
+    const { scan_id } = await service.scan({ name: 'To delete', vuln: true });
+    for (const old of pages.splice(0)) await old.close();
+    const ui = await browser.open(service, `/scans/${scan_id}`);
+    pages.push(ui);
+    await ui.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    ui.keyboardOnly();
+    await ui.choose(ui.page.getByRole('button', { name: 'Export' }));
+    await ui.page.getByRole('menuitem', { name: 'JSON', exact: true }).waitFor();
+    const saved = ui.page.waitForEvent('download');
+    await ui.press('j', 'Enter');
+    expect((await saved).suggestedFilename()).toMatch(/\.json$/);
+    await ui.choose(ui.page.getByRole('button', { name: 'More actions' }));
+    await ui.page.getByRole('menuitem', { name: 'Copy scan ID' }).waitFor();
+    await ui.press('ArrowDown', 'Enter');
+    await ui.page.getByText('Scan ID copied').waitFor();
+    expect(await ui.page.evaluate('navigator.clipboard.readText()')).toBe(scan_id);
+    const tabsOf = ui.page.getByRole('navigation', { name: 'Parts of this scan' });
+    await ui.choose(tabsOf.getByRole('link', { name: 'Fix list' }));
+    const first = ui.page.getByRole('main').locator('ol > li').first();
+    await ui.choose(first.locator('button[aria-expanded]'));
+    await ui.choose(first.getByRole('button', { name: 'Copy as ticket' }));
+    await ui.page.getByText('Ticket copied as Markdown').waitFor();
+    await ui.choose(first.getByRole('link', { name: 'Show these findings' }));
+    await expect.poll(() => ui.path).toMatch(/\/findings\?q=action/);
+    await ui.choose(ui.page.getByRole('button', { name: 'Run again' }));
+    await expect.poll(() => ui.path).toMatch(/^\/scans\/new/);
+    await ui.goto(`/scans/${scan_id}/raw`);
+    const results = ui.page.waitForEvent('download');
+    await ui.choose(ui.page.getByRole('button', { name: 'JSON Lines' }));
+    expect((await results).suggestedFilename()).toMatch(/\.jsonl$/);
+    await ui.choose(ui.page.getByRole('button', { name: 'More actions' }));
+    await ui.page.getByRole('menuitem', { name: 'Delete scan…' }).waitFor();
+    await ui.press('End', 'Enter');
+    const dialog = ui.page.getByRole('alertdialog', { name: 'Delete this scan?' });
+    await dialog.waitFor();
+    await expect.poll(() => ui.focused()).toBe('button "Keep"');
+    await ui.choose(dialog.getByRole('button', { name: 'Delete scan' }));
+    await expect.poll(() => ui.path).toBe('/scans');
+    await ui.expectClean();
   });
 
   it('that does not exist says so', async () => {

@@ -74,6 +74,19 @@ describe.runIf(canRun('scans'))('the scans', () => {
     await ui.expectGood();
   });
 
+  it.each([-3600, 3600])(
+    'say when and for how long by a clock that is wrong by %i s',
+    async (clockOffset) => {
+      const ui = await visit('/scans', { clockOffset });
+      const cells = await row(ui, 'Core network').getByRole('gridcell').allTextContents();
+      // Started seconds or a few minutes ago, and runs since then: no hours in either.
+      const [, , , , started = '', took = ''] = cells;
+      expect(started).toMatch(/^(just now|\d+ (s|min) ago)$/);
+      expect(took).toMatch(/^([\d.]+ s|\d+ min( \d+ s)?|\d+ ms)$/);
+      await ui.expectClean();
+    },
+  );
+
   it('are filtered by what the URL says, and the URL by the filter', async () => {
     const ui = await visit('/scans?q=berlin');
     await expect.poll(() => row(ui, '').count()).toBe(2);

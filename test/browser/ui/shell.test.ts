@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Cable } from './cable.ts';
 import { canRun, looks, type OpenOptions, UiBrowser, type UiPage, usualLook } from './ui-page.ts';
 import { UiService } from './ui-service.ts';
 
@@ -20,7 +21,7 @@ describe.runIf(canRun('shell'))('the frame of the UI', () => {
     await Promise.all([open?.dispose(), closed?.dispose()]);
   });
 
-  async function visit(service: UiService, path: string, options: OpenOptions = {}): Promise<UiPage> {
+  async function visit(service: UiService | Cable, path: string, options: OpenOptions = {}): Promise<UiPage> {
     for (const old of pages.splice(0)) await old.close();
     const ui = await browser.open(service, path, options);
     pages.push(ui);
@@ -104,6 +105,68 @@ describe.runIf(canRun('shell'))('the frame of the UI', () => {
       await ui.page.getByRole('navigation', { name: 'Pages' }).waitFor();
       expect(ui.path).toBe('/scans?q=berlin');
       await ui.expectClean(status401);
+    });
+
+    it('returns to the same page after the token expired', async () => {
+      const ui = await visit(closed, '/scans?q=berlin', {
+        token: await closed.shortToken('8s', 'scan:read'),
+      });
+      await ui.page.getByRole('navigation', { name: 'Pages' }).waitFor();
+      await ui.page.getByText('This token has expired or was revoked.').waitFor();
+      expect(ui.path).toBe('/scans?q=berlin');
+      ui.keyboardOnly();
+      await ui.tabTo(ui.page.getByLabel('Token'));
+      await ui.type(await closed.token('scan:read'));
+      await ui.press('Enter');
+      await ui.page.getByRole('navigation', { name: 'Pages' }).waitFor();
+      await expect.poll(() => heading(ui).textContent()).toBe('Scans');
+      expect(ui.path).toBe('/scans?q=berlin');
+      await ui.expectClean(status401);
+    });
+
+    it('sees one tenant in each tab of a browser', async () => {
+      const service = await UiService.start({ auth: true, tenants: ['acme', 'globex'] });
+      try {
+        const tokens = {
+          acme: await service.tenantToken('acme', 'scan:read', 'scan:write'),
+          globex: await service.tenantToken('globex', 'scan:read', 'scan:write'),
+        };
+        const acme = await visit(service, '/scans', { token: tokens.acme });
+        const globex = await browser.open(service, '/scans', { token: tokens.globex, besides: acme });
+        pages.push(globex);
+        for (const ui of [acme, globex]) {
+          await expect.poll(() => state(ui).textContent()).toContain('Live');
+          await ui.page.getByText('No scans yet').waitFor();
+        }
+        // Each scan comes into the tab of its tenant by the stream, and into no other.
+        const { web } = await service.targets();
+        for (const tenant of ['acme', 'globex']) {
+          const body = { targets: ['127.0.0.1'], ports: String(web), name: `Office of ${tenant}` };
+          await service.callFor(tenant, 'POST', '/api/v1/scans', { ...body, options: { discover: false } });
+        }
+        await acme.page.getByText('Office of acme').first().waitFor();
+        await globex.page.getByText('Office of globex').first().waitFor();
+        expect(await acme.page.content()).not.toContain('Office of globex');
+        expect(await globex.page.content()).not.toContain('Office of acme');
+        for (const ui of [acme, globex]) {
+          await ui.page.reload();
+          await ui.page
+            .getByText(ui === acme ? 'Office of acme' : 'Office of globex')
+            .first()
+            .waitFor();
+          await ui.expectClean();
+        }
+        // Who signs out in one tab stays signed in in the other.
+        acme.keyboardOnly();
+        await acme.choose(acme.page.getByRole('button', { name: 'Sign out' }));
+        await expect.poll(() => heading(acme).textContent()).toBe('Sign in');
+        await globex.page.reload();
+        await globex.page.getByText('Office of globex').first().waitFor();
+        await globex.expectClean();
+      } finally {
+        for (const old of pages.splice(0)) await old.close();
+        await service.dispose();
+      }
     });
 
     it('leaves nothing behind when signing out', async () => {
@@ -234,6 +297,60 @@ describe.runIf(canRun('shell'))('the frame of the UI', () => {
         for (const old of pages.splice(0)) await old.close();
         await service.dispose();
       }
+    });
+
+    it('that is cut brings what was missed, without a reload', async () => {
+      const cable = await Cable.to(open.url);
+      try {
+        const ui = await visit(cable, '/scans');
+        await expect.poll(() => state(ui).textContent()).toContain('Live');
+        await cable.cut();
+        await ui.page.getByText(/^No connection for \d+ s/).waitFor();
+        const { web } = await open.targets();
+        const { scan_id } = await open.scan({ ports: String(web), name: 'While nobody listened' });
+        expect(await ui.page.getByText('While nobody listened').count()).toBe(0);
+        await cable.mend();
+        await ui.page.getByText(/^Connected again\. \d+ events were missed and are in now\.$/).waitFor();
+        await ui.page.getByText('While nobody listened').first().waitFor();
+        await expect.poll(() => state(ui).textContent()).toContain('Live');
+        await ui.expectClean(lostServer);
+        await open.call('DELETE', `/api/v1/scans/${scan_id}`);
+      } finally {
+        for (const old of pages.splice(0)) await old.close();
+        await cable.cut();
+      }
+    });
+
+    it('of a server that stands still counts as lost, and heals when it goes on', async () => {
+      const service = await UiService.start();
+      try {
+        const ui = await visit(service, '/no-such-page');
+        await expect.poll(() => state(ui).textContent()).toContain('Live');
+        process.kill(service.pid, 'SIGSTOP');
+        await ui.page
+          .getByText(/^No connection for \d+ s\. You see the state of \d\d:\d\d:\d\d UTC\.$/)
+          .waitFor();
+        await expect.poll(() => state(ui).textContent()).toMatch(/Reconnecting|Offline since/);
+        process.kill(service.pid, 'SIGCONT');
+        await expect.poll(() => state(ui).textContent()).toContain('Live');
+        await ui.page.getByText(/^No connection for/).waitFor({ state: 'hidden' });
+        await ui.expectClean(lostServer);
+      } finally {
+        process.kill(service.pid, 'SIGCONT');
+        for (const old of pages.splice(0)) await old.close();
+        await service.dispose();
+      }
+    });
+
+    it('is paused and resumed by keys', async () => {
+      const ui = await visit(open, '/no-such-page');
+      ui.keyboardOnly();
+      const button = state(ui).getByRole('button', { name: /Live|Paused/ });
+      await ui.choose(button);
+      await expect.poll(() => button.textContent()).toContain('Paused by you');
+      await ui.press('Enter');
+      await expect.poll(() => button.textContent()).toContain('Live');
+      await ui.expectClean();
     });
 
     it('of a server that cannot be reached at the first visit is said with a way to try again', async () => {

@@ -9,8 +9,8 @@ import type { UiService } from './ui-service.ts';
 
 /** How a reader sees the pages. */
 export interface Look {
-  /** CSS pixels. */
-  width: 390 | 1280 | 1920;
+  /** CSS pixels. 320 and 640 are what 1280 pixels are to those who enlarge pages four times and twice. */
+  width: 320 | 390 | 640 | 1280 | 1920;
   theme: 'light' | 'dark';
 }
 
@@ -54,13 +54,23 @@ export interface OpenOptions extends Partial<Look> {
   token?: string;
   /** Seconds by which the clock of the browser is wrong. */
   clockOffset?: number;
+  /** A phone, whose screen is touched. */
+  touch?: boolean;
+  /** The few colors of the system replace those of the page. */
+  forcedColors?: boolean;
   /** In place of an empty browser: another tab of the same one. */
   besides?: UiPage;
 }
 
-/** Chromium, with a profile of its own for each page that is not opened beside another one. */
+/** Where pages come from. */
+type Served = Pick<UiService, 'url' | 'page'>;
+
+/** Chromium, with an empty profile for each page that is not opened beside another one. */
 export class UiBrowser {
   readonly #browser: Browser;
+  /** Profiles without pages, by their look: what they loaded stays in their cache. */
+  readonly #idle = new Map<string, BrowserContext>();
+  readonly #kinds = new WeakMap<BrowserContext, string>();
 
   private constructor(browser: Browser) {
     this.#browser = browser;
@@ -74,25 +84,14 @@ export class UiBrowser {
   }
 
   /** @param path of a page below that of the UI, `/scans?q=berlin` */
-  async open(service: UiService, path: string, options: OpenOptions = {}): Promise<UiPage> {
+  async open(service: Served, path: string, options: OpenOptions = {}): Promise<UiPage> {
     const { width = usualLook.width, theme = usualLook.theme, token, clockOffset = 0, besides } = options;
-    const context =
-      besides?.context ??
-      (await this.#browser.newContext({
-        viewport: { width, height: 900 },
-        colorScheme: theme,
-        reducedMotion: 'reduce',
-        locale: 'en-US',
-        timezoneId: 'UTC',
-      }));
-    context.setDefaultTimeout(longestWaitMs);
+    const context = besides?.context ?? (await this.#emptyContext({ ...options, width, theme }));
     const page = await context.newPage();
-    if (clockOffset !== 0) {
-      await page.clock.setSystemTime(Date.now() + clockOffset * 1000);
-      // A worker would have the right clock. Without them the page reads the events itself.
-      await page.addInitScript('delete globalThis.SharedWorker');
-    }
-    const ui = await UiPage.watch(page, service, { width, theme });
+    if (clockOffset !== 0) await page.addInitScript(wrongClock(clockOffset * 1000));
+    // A worker would have the right clock. Without them the page reads the events itself.
+    if (clockOffset !== 0) await page.addInitScript('delete globalThis.SharedWorker');
+    const ui = await UiPage.watch(page, service, { width, theme }, () => this.#release(context));
     if (token !== undefined) await page.addInitScript(giveToken(token));
     await ui.goto(path);
     return ui;
@@ -100,6 +99,42 @@ export class UiBrowser {
 
   async close(): Promise<void> {
     await this.#browser.close();
+  }
+
+  async #emptyContext(options: OpenOptions & Look): Promise<BrowserContext> {
+    const kind = JSON.stringify([options.width, options.theme, options.touch, options.forcedColors]);
+    const idle = this.#idle.get(kind);
+    this.#idle.delete(kind);
+    const context = idle ?? (await this.#newContext(options));
+    this.#kinds.set(context, kind);
+    return context;
+  }
+
+  async #release(context: BrowserContext): Promise<void> {
+    const kind = this.#kinds.get(context);
+    if (context.pages().length > 0) return;
+    if (kind === undefined || this.#idle.has(kind)) return await context.close();
+    await context.clearPermissions();
+    this.#idle.set(kind, context);
+  }
+
+  async #newContext({
+    width,
+    theme,
+    touch = false,
+    forcedColors,
+  }: OpenOptions & Look): Promise<BrowserContext> {
+    const context = await this.#browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: theme,
+      reducedMotion: 'reduce',
+      locale: 'en-US',
+      timezoneId: 'UTC',
+      ...(touch && { hasTouch: true, isMobile: true }),
+      ...(forcedColors && { forcedColors: 'active' }),
+    });
+    context.setDefaultTimeout(longestWaitMs);
+    return context;
   }
 }
 
@@ -112,23 +147,40 @@ function giveToken(token: string): string {
   }`;
 }
 
+function wrongClock(milliseconds: number): string {
+  return `{
+    const RightDate = Date;
+    globalThis.Date = class extends RightDate {
+      constructor(...parts) { super(...(parts.length === 0 ? [RightDate.now() + ${milliseconds}] : parts)); }
+      static now() { return RightDate.now() + ${milliseconds}; }
+    };
+  }`;
+}
+
 /** A page of the UI, and everything that is wrong with it. */
 export class UiPage {
   readonly page: Page;
   readonly look: Look;
-  readonly #service: UiService;
+  readonly #service: Served;
   #complaints: string[] = [];
   #allowsPointer = true;
+  readonly #onClosed: () => Promise<void>;
 
-  private constructor(page: Page, service: UiService, look: Look) {
+  private constructor(page: Page, service: Served, look: Look, onClosed: () => Promise<void>) {
     this.page = page;
     this.#service = service;
     this.look = look;
+    this.#onClosed = onClosed;
   }
 
   /** Collects what the browser complains about, from the first request on. */
-  static async watch(page: Page, service: UiService, look: Look): Promise<UiPage> {
-    const ui = new UiPage(page, service, look);
+  static async watch(
+    page: Page,
+    service: Served,
+    look: Look,
+    onClosed: () => Promise<void>,
+  ): Promise<UiPage> {
+    const ui = new UiPage(page, service, look, onClosed);
     page.on('console', (message) => ui.#complain(`console ${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => ui.#complain(`error: ${error.stack ?? error.message}`));
     page.on('dialog', (dialog) => {
@@ -162,8 +214,10 @@ export class UiPage {
   }
 
   async close(): Promise<void> {
+    // The next page of this profile finds it empty. What a page that failed left is of no page.
+    await this.page.evaluate('localStorage.clear()').catch(() => undefined);
     await this.page.close();
-    if (this.context.pages().length === 0) await this.context.close();
+    await this.#onClosed();
   }
 
   /**
@@ -187,7 +241,7 @@ export class UiPage {
 
   async expectAccessible(): Promise<void> {
     // The protocol of the debugger runs scripts that the policy of the page forbids.
-    await this.page.evaluate(axe);
+    if (!(await this.page.evaluate('"axe" in globalThis'))) await this.page.evaluate(axe);
     expect(await this.page.evaluate(runAxe)).toEqual([]);
   }
 
@@ -211,9 +265,10 @@ export class UiPage {
   async tabTo(target: Locator, { backward = false } = {}): Promise<void> {
     const passed: string[] = [];
     for (let tabs = 0; tabs < mostTabs; tabs++) {
-      if (await target.evaluate(hasFocus)) return await this.expectFocusShown();
+      const { isThere, focused } = await target.evaluate(whereFocusIs);
+      if (isThere) return await this.expectFocusShown();
+      passed.push(focused);
       await this.press(backward ? 'Shift+Tab' : 'Tab');
-      passed.push(await this.focused());
     }
     throw new Error(`Tab does not reach ${target}. It passed:\n${passed.join('\n')}`);
   }
@@ -263,18 +318,30 @@ addEventListener('pointerdown', (event) => {
 }, true);
 `;
 
-const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+/** Without the edges of menus, which hand on the focus that comes to them. */
+const runAxe = `axe.run({ exclude: ['[data-base-ui-focus-guard]'] }, { resultTypes: ['violations'] }).then(({ violations }) =>
   violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) =>
     html.slice(0, 200) + ' (' + failureSummary.slice(0, 200) + ')').join(' | ')))`;
 
-/** An element that the focus is in counts too: the cell of a row, the field of a label. */
-const hasFocus = (element: unknown): boolean => {
+/** An element that the focus is in counts too: the cell of a row, the field of a label. One call for each press of Tab. */
+const whereFocusIs = (element: unknown): { isThere: boolean; focused: string } => {
   const { ownerDocument, contains } = element as FocusedElement;
-  return contains.call(element, ownerDocument.activeElement);
+  const { activeElement } = ownerDocument;
+  const text = activeElement?.getAttribute('aria-label') ?? activeElement?.textContent ?? 'nothing';
+  return {
+    isThere: contains.call(element, activeElement),
+    focused: `${activeElement?.tagName} ${text.slice(0, 300).trim().replace(/\s+/g, ' ').slice(0, 60)}`,
+  };
 };
 
 interface FocusedElement {
-  ownerDocument: { activeElement: unknown };
+  ownerDocument: {
+    activeElement: {
+      tagName: string;
+      textContent: string | null;
+      getAttribute(name: string): string | null;
+    } | null;
+  };
   contains(other: unknown): boolean;
 }
 

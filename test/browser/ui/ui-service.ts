@@ -106,6 +106,11 @@ export class UiService {
     return (await this.#createToken({ name: `of a test: ${scopes.join(', ')}`, scopes, tenant: null })).token;
   }
 
+  /** A token that soon ends by itself: `10s`. */
+  async shortToken(expiry: string, ...scopes: string[]): Promise<string> {
+    return (await this.#createToken({ name: 'of a short time', scopes, tenant: null }, expiry)).token;
+  }
+
   /** A token that sees one tenant. */
   async tenantToken(tenant: string, ...scopes: string[]): Promise<string> {
     return (await this.#createToken({ name: `of ${tenant}`, scopes, tenant })).token;
@@ -118,9 +123,24 @@ export class UiService {
 
   /** Calls the API as the tests' own administrator. @returns `data` */
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return await this.#request({}, method, path, body);
+  }
+
+  /** The same for a tenant. */
+  async callFor<T>(tenant: string, method: string, path: string, body?: unknown): Promise<T> {
+    return await this.#request({ 'x-tenant-id': tenant }, method, path, body);
+  }
+
+  async #request<T>(
+    headers: Record<string, string>,
+    method: string,
+    path: string,
+    body: unknown,
+  ): Promise<T> {
+    const access = this.#own === '' ? {} : { authorization: `Bearer ${this.#own}` };
     const { status, body: response } = await this.#server.request(path, {
       method,
-      headers: { ...this.#access(), ...(body !== undefined && { 'content-type': 'application/json' }) },
+      headers: { ...access, ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(response)}`);
@@ -166,12 +186,8 @@ export class UiService {
     await this.#server.dispose();
   }
 
-  #access(): Record<string, string> {
-    return this.#own === '' ? {} : { authorization: `Bearer ${this.#own}` };
-  }
-
-  async #createToken(order: { name: string; scopes: string[]; tenant: string | null }) {
-    return await this.#withStore((store) => createToken(store, { ...order, expiry: '1h' }));
+  async #createToken(order: { name: string; scopes: string[]; tenant: string | null }, expiry = '1h') {
+    return await this.#withStore((store) => createToken(store, { ...order, expiry }));
   }
 
   /** The file of the server, as the command line uses it beside a server. */

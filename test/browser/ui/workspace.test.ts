@@ -32,12 +32,15 @@ describe.runIf(canRun('workspace'))('the page of the workspace', () => {
   const going = (ui: UiPage) => ui.page.getByRole('grid', { name: 'Scans that would go' });
 
   async function preview(ui: UiPage, newest: string): Promise<void> {
-    await ui.page.getByLabel('Older than').fill('');
-    await ui.page.getByLabel('Keep the newest').fill(newest);
+    ui.keyboardOnly();
+    await ui.tabTo(ui.page.getByLabel('Older than'));
+    await ui.press('Control+a', 'Delete');
+    await ui.tabTo(ui.page.getByLabel('Keep the newest'));
+    await ui.press('Control+a');
+    await ui.type(newest);
     const button = ui.page.getByRole('button', { name: 'Show what would go' });
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe(null);
-    await button.focus();
-    await ui.press('Enter');
+    await ui.choose(button);
   }
 
   it.each(looks)('names what a clean-up would delete, at $width px, $theme', async (look) => {

@@ -3,6 +3,7 @@ import { apiPath } from '../url/paths.ts';
 import { ApiError, errorOfResponse, unreachable } from './api-error.ts';
 import { accessHeaders } from './credentials.ts';
 import type { paths } from './schema.d.ts';
+import { noteServerDate } from './server-clock.ts';
 
 /** A request that has no response by then has failed, milliseconds. */
 const timeoutMs = 30_000;
@@ -61,6 +62,7 @@ export async function requestEnvelope<T>(
     if (signal?.aborted) throw cause;
     throw unreachable();
   });
+  noteServerDate(response.headers.get('date'));
   if (response.ok && isEnvelope<T>(data)) return data;
   if (response.ok) throw new ApiError({ status: response.status, code: 'bad_response', message: notOurs });
   const failure = errorOfResponse(response, error);

@@ -7,8 +7,8 @@ import {
   type TabEvent,
 } from './live-state.ts';
 
-/** The server sends its time every five seconds; without a byte for this long it is lost, milliseconds. */
-const silenceMs = 8000;
+/** The server sends its time every two seconds; without a byte for this long it is lost, milliseconds. */
+const silenceMs = 4500;
 /** Interval of messages to the tabs: a fast scan has thousands of events a second. */
 const batchMs = 100;
 /** Interval at which tabs learn that bytes arrived. */

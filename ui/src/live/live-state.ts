@@ -9,8 +9,8 @@ export interface LiveState {
   /** Last byte from the server within a second, by the browser's clock, milliseconds; null before the first. */
   lastByteAt: number | null;
   lastEventId: string | null;
-  /** Server's clock minus the browser's, milliseconds. */
-  clockOffset: number;
+  /** Server's clock minus the browser's, milliseconds; null before the first event. */
+  clockOffset: number | null;
   /** Events that came late, after the last lost connection. */
   missed: number;
   /** The server is shutting down: scans that continue at its next start. */
@@ -22,7 +22,7 @@ export const firstState: LiveState = {
   since: 0,
   lastByteAt: null,
   lastEventId: null,
-  clockOffset: 0,
+  clockOffset: null,
   missed: 0,
   draining: null,
 };

@@ -1,5 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { accessHeaders } from '../api/credentials.ts';
+import { setClockOffset } from '../api/server-clock.ts';
 import { tokenRejected } from '../session/session.ts';
 import { apiPath } from '../url/paths.ts';
 import { HeldEvents } from './held-events.ts';
@@ -58,11 +59,6 @@ export function useIsOffline(): boolean {
 
 function isOffline(): boolean {
   return state.state === 'offline' && state.lastByteAt !== null;
-}
-
-/** The server's time, milliseconds since 1970: the browser's clock may be wrong. */
-export function serverNow(): number {
-  return Date.now() + state.clockOffset;
 }
 
 /** Calls back for each event of the service, and of the scans that this tab follows. */
@@ -131,6 +127,7 @@ function showHeld(): void {
 }
 
 function change(next: LiveState): void {
+  if (next.clockOffset !== null) setClockOffset(next.clockOffset);
   const isSame = next.state === state.state && next.draining === state.draining;
   state = next === state ? { ...next } : next;
   // When the last byte came is drawn once somebody sees it.

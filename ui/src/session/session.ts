@@ -108,14 +108,14 @@ async function checked(): Promise<Session> {
     '/api/v1/session',
   );
   const state = token_id === null ? 'open' : 'signed-in';
-  chooseAllowedTenant(tenants);
+  chooseAllowedTenant(tenant, tenants);
   return { state, tokenId: token_id, name, scopes, tenant, tenants, expiresAt: expires_at, reason: null };
 }
 
-/** Every request names a tenant where there are some: the one of this tab, else the first. */
-function chooseAllowedTenant(tenants: readonly string[] | null): void {
+/** Every request names a tenant where there are some: that of the token, else the one of this tab, else the first. */
+function chooseAllowedTenant(own: string | null, tenants: readonly string[] | null): void {
   const chosen = chosenTenant();
-  if (tenants === null) chooseTenant(null);
+  if (own !== null || tenants === null) chooseTenant(own);
   else if (chosen === null || !tenants.includes(chosen)) chooseTenant(tenants[0] ?? null);
 }
 

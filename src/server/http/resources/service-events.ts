@@ -16,9 +16,9 @@ import { ScanRecords } from '../../scans/scan-records.ts';
 import type { App } from '../app-type.ts';
 import { EventStream } from '../event-stream.ts';
 
-/** A client that receives nothing for 8 s shows that the server is lost. */
+/** A client that receives nothing for 4.5 s shows that the server is lost. */
 const heartbeat = {
-  everyMs: 5000,
+  everyMs: 2000,
   text: () => `event: time\ndata: ${JSON.stringify({ server_time: now() })}\n\n`,
 };
 
@@ -47,7 +47,7 @@ export function serviceEventRoutes(app: App, context: RouteContext): void {
       summary: 'Follow the service as server-sent events',
       description:
         'Events: hello, scan, scan_deleted, job, health, alert (with metrics:read), draining, reset (load lists ' +
-        'anew), time (every 5 s); of each scan in `scan` also host, port, finding, warning, progress, status, end. ' +
+        'anew), time (every 2 s); of each scan in `scan` also host, port, finding, warning, progress, status, end. ' +
         'The stream closes when its token becomes invalid.',
       querystring: query,
       headers,

@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'react';
+import { serverNow } from '../../api/server-clock.ts';
 import { Icon } from '../../components/icons/icon.tsx';
+import { clockTime } from '../../format/times.ts';
 import { pauseLive, useLive } from '../../live/live.ts';
 import type { LiveState } from '../../live/live-state.ts';
 
@@ -81,10 +83,12 @@ function Notices() {
 
 /** How long the number of events that were missed is shown, milliseconds. */
 const shownMs = 10_000;
+/** A connection that ends is opened again at once: shorter interruptions are not worth a notice, milliseconds. */
+const patienceMs = 3000;
 
 function noticeText(live: LiveState, now: number): string {
   const { state, since, lastByteAt, missed, draining } = live;
-  if (state === 'offline' || (state === 'reconnecting' && now - since > 3000)) {
+  if (state === 'offline' || (state === 'reconnecting' && now - (lastByteAt ?? since) > patienceMs)) {
     const seconds = Math.round((now - (lastByteAt ?? since)) / 1000);
     const shown = lastByteAt === null ? '' : ` You see the state of ${clock(lastByteAt)}.`;
     return `No connection for ${seconds} s.${shown}`;
@@ -99,9 +103,9 @@ function noticeText(live: LiveState, now: number): string {
   return '';
 }
 
-/** `14:32:14`, in UTC by the clock of this computer: without a connection there is no other. */
+/** `14:32:14 UTC` by the clock of the server. @param at by that of the browser */
 function clock(at: number): string {
-  return new Date(at).toISOString().slice(11, 19);
+  return clockTime(at + serverNow() - Date.now(), 'UTC');
 }
 
 export const Connection = { State, Notices };

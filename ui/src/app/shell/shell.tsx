@@ -36,7 +36,7 @@ function Frame() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => setOverlay('none'), [path]);
   return (
-    <div className="grid min-h-full grid-cols-1 grid-rows-[auto_1fr] tablet:grid-cols-[52px_minmax(0,1fr)] tablet:grid-rows-1 desk:grid-cols-[var(--sidebar)_minmax(0,1fr)]">
+    <div className="grid min-h-full grid-cols-1 grid-rows-[auto_1fr] tablet:grid-cols-[52px_minmax(0,1fr)] tablet:grid-rows-1 desk:grid-cols-[var(--sidebar)_minmax(0,1fr)] print:block">
       <a
         href="#page"
         className="sr-only rounded-m bg-surface-overlay px-3 py-2 focus:not-sr-only focus:absolute focus:z-50"
@@ -48,9 +48,9 @@ function Frame() {
         onToggle={() => setOverlay(overlay === 'menu' ? 'none' : 'menu')}
         onHelp={() => setOverlay('keys')}
       />
-      <div className="flex min-w-0 flex-col">
+      <div className="flex min-w-0 flex-col print:block">
         <TopBar onPalette={() => setOverlay('palette')} />
-        <main id="page" tabIndex={-1} className="min-w-0 grow px-4 py-5 outline-none tablet:px-6">
+        <main id="page" tabIndex={-1} className="min-w-0 grow px-4 py-5 outline-none tablet:px-6 print:p-0">
           <Outlet />
         </main>
       </div>

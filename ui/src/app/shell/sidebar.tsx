@@ -23,7 +23,7 @@ export function Sidebar({ isOpen, onToggle, onHelp }: SidebarProps) {
       <div className="flex h-11 shrink-0 items-center gap-2 px-2">
         <Link
           to="/"
-          className="flex items-center gap-2 text-size-14 font-semibold text-text-1 hover:no-underline"
+          className="flex min-h-6 items-center gap-2 text-size-14 font-semibold text-text-1 hover:no-underline"
         >
           <span className="text-accent-text">
             <Icon name="compass" />
@@ -138,7 +138,7 @@ function Foot({ onHelp }: { onHelp: () => void }) {
           {state === 'open' ? 'No token needed' : name}
         </span>
         {state === 'signed-in' && (
-          <button type="button" className="ml-auto flex-none underline" onClick={() => signOut()}>
+          <button type="button" className="ml-auto min-h-6 flex-none underline" onClick={() => signOut()}>
             Sign out
           </button>
         )}

@@ -15,7 +15,7 @@ const variants: Record<ButtonVariant, { on: string; hover: string }> = {
     hover: 'hover:bg-surface-2 active:bg-surface-3',
   },
   primary: {
-    on: 'border-accent bg-accent text-on-accent shadow-1 forced-colors:bg-[ButtonText] forced-colors:text-[ButtonFace]',
+    on: 'border-accent bg-accent text-on-accent shadow-1 forced-colors:bg-[ButtonText] forced-colors:text-[ButtonFace] forced-colors:forced-color-adjust-none',
     hover: 'hover:border-accent-hover hover:bg-accent-hover',
   },
   ghost: { on: 'border-transparent text-text-2', hover: 'hover:bg-surface-2 hover:text-text-1' },

@@ -67,7 +67,7 @@ export function Dialog({
             </div>
             <BaseDialog.Close render={<Button variant="ghost" icon="x" label="Close" />} />
           </div>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4">{children}</div>
+          <div className="min-h-0 flex-1 overflow-y-auto [--head-top:0px] px-5 py-4">{children}</div>
           {footer === undefined ? null : (
             <div data-footer className="flex flex-wrap justify-end gap-2 border-line border-t px-5 py-3">
               {footer}

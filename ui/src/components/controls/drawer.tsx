@@ -106,7 +106,7 @@ function SidePanel(props: DrawerProps): ReactNode {
           </h2>
         }
       />
-      <div className="min-h-0 flex-1 overflow-y-auto px-6 py-4">{props.children}</div>
+      <div className="min-h-0 flex-1 overflow-y-auto [--head-top:0px] px-6 py-4">{props.children}</div>
       <Foot {...props} />
     </aside>
   );
@@ -137,7 +137,7 @@ function PhonePage(props: DrawerProps): ReactNode {
               </BaseDialog.Title>
             }
           />
-          <div className="min-h-0 flex-1 overflow-y-auto px-4 py-3">{props.children}</div>
+          <div className="min-h-0 flex-1 overflow-y-auto [--head-top:0px] px-4 py-3">{props.children}</div>
           <Foot {...props} />
         </BaseDialog.Popup>
       </BaseDialog.Portal>

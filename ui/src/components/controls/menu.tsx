@@ -66,7 +66,7 @@ export function Menu({
       ) : (
         <BaseMenu.Trigger aria-label={label} render={trigger} />
       )}
-      <BaseMenu.Portal>
+      <BaseMenu.Portal container={document.querySelector<HTMLElement>('main') ?? undefined}>
         <BaseMenu.Positioner
           align={align}
           sideOffset={4}

@@ -54,7 +54,7 @@ function Wide({ room, ...props }: DrawnProps & { room: number }): ReactNode {
   const { width, height } = props.laid;
   const zoom = Math.max(leastZoom, Math.min(1, (room - 2 * edgeSpace) / width));
   return (
-    <div className="overflow-x-auto overflow-y-hidden">
+    <div aria-hidden className="overflow-x-auto overflow-y-hidden">
       <div
         style={{ width: Math.max(room, width * zoom + 2 * edgeSpace), height: height * zoom + 2 * edgeSpace }}
       >
@@ -69,24 +69,41 @@ function Wide({ room, ...props }: DrawnProps & { room: number }): ReactNode {
   );
 }
 
-/** Fills its place; dragged and zoomed by buttons, so that the wheel scrolls the page. */
+/** Fills its place; dragged, zoomed by buttons, so that the wheel scrolls the page. */
 function Zoomed({ shape, ...props }: DrawnProps & { shape: string }): ReactNode {
   const flow = useReactFlow();
+  const box = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState(1);
   useEffect(() => {
     void flow.fitView(fit);
   }, [flow, shape]);
+  // Without a mouse the picture is not dragged: it follows the focus.
+  useEffect(() => {
+    const node = props.laid.nodes.find(({ id }) => id === props.focused);
+    if (node === undefined || box.current === null) return;
+    const { width, height } = props.laid.node;
+    const view = flow.getViewport();
+    const [left, top] = [node.x * view.zoom + view.x, node.y * view.zoom + view.y];
+    const isInView =
+      left >= 0 &&
+      top >= 0 &&
+      left + width * view.zoom <= box.current.clientWidth &&
+      top + height * view.zoom <= box.current.clientHeight;
+    if (!isInView) void flow.setCenter(node.x + width / 2, node.y + height / 2, { zoom: view.zoom });
+  }, [flow, props.focused, props.laid]);
   return (
-    <div className="relative h-full min-h-80">
+    <div ref={box} className="relative h-full min-h-80">
       <div className="absolute right-2 top-2 z-(--z-sticky) flex items-center gap-1">
-        <Button variant="ghost" size="small" tabIndex={-1} onClick={() => void flow.zoomTo(1)}>
-          {Math.round(zoom * 100)} %
+        <Button variant="ghost" size="small" onClick={() => void flow.zoomTo(1)}>
+          {Math.round(zoom * 100)} %<span className="sr-only">, show at 100 %</span>
         </Button>
-        <Button variant="ghost" size="small" tabIndex={-1} onClick={() => void flow.fitView(fit)}>
-          Fit
+        <Button variant="ghost" size="small" onClick={() => void flow.fitView(fit)}>
+          Fit<span className="sr-only"> the picture into its place</span>
         </Button>
       </div>
-      <Flow {...props} fitView panOnDrag zoomOnPinch onZoom={setZoom} />
+      <div aria-hidden className="h-full">
+        <Flow {...props} fitView panOnDrag zoomOnPinch onZoom={setZoom} />
+      </div>
     </div>
   );
 }

@@ -18,7 +18,7 @@ export function GraphPicture(props: GraphPictureProps): ReactNode {
   return (
     <div className={`relative min-w-0 ${props.direction === 'down' ? 'h-full min-h-80' : ''}`}>
       {list}
-      <div aria-hidden className="h-full">
+      <div className="h-full">
         <Suspense fallback={<div className="h-40" />}>
           <Canvas {...props} focused={focused} />
         </Suspense>

@@ -35,7 +35,7 @@ export function Section({
         </Heading>
         {note === undefined ? null : <span className="text-size-12 text-text-3">{note}</span>}
         {link === undefined ? null : (
-          <Link to={link.to} className="no-print ml-auto text-size-12">
+          <Link to={link.to} className="no-print ml-auto inline-flex min-h-6 items-center text-size-12">
             {link.label}
           </Link>
         )}

@@ -18,7 +18,13 @@ export function SeverityCounts({ counts, slots }: SeverityCountsProps): ReactNod
     .join(', ');
   const width = slots === 42 ? 'grid-cols-[repeat(5,42px)]' : 'grid-cols-[repeat(5,36px)]';
   return (
-    <span className={slots ? `inline-grid items-center ${width}` : 'inline-flex items-center gap-2.5'}>
+    <span
+      className={
+        slots
+          ? `inline-grid items-center print:inline-flex print:flex-wrap print:gap-x-2.5 ${width}`
+          : 'inline-flex items-center gap-2.5'
+      }
+    >
       <span className="sr-only">{spoken === '' ? 'no findings' : spoken}</span>
       {(slots ? severities : present).map((severity) => (
         <span key={severity} aria-hidden title={`${count(counts[severity] ?? 0)} ${severityWord(severity)}`}>

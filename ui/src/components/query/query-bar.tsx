@@ -164,7 +164,7 @@ export function QueryBar({
       <div
         role="search"
         aria-label={label}
-        className="flex min-h-[34px] flex-wrap items-center gap-1.5 rounded-m border border-line-control px-2 py-1 focus-within:border-focus focus-within:outline-1 focus-within:outline-focus"
+        className="flex min-h-[34px] flex-wrap items-center gap-1.5 rounded-m border border-line-control px-2 py-1 focus-within:border-focus focus-within:outline-1 forced-colors:focus-within:outline-2 focus-within:outline-focus"
         onMouseDown={(event) => {
           if (event.target !== event.currentTarget) return;
           event.preventDefault();

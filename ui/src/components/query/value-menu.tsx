@@ -27,7 +27,7 @@ export function ValueMenu({ field, value, param = 'q', children }: ValueMenuProp
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-label={`Filter by ${facetHead(field).toLowerCase()} ${shown.slice(0, maxNamed)}`}
-        className={`flex size-6 shrink-0 items-center justify-center rounded-s text-text-3 hover:bg-surface-3 hover:text-text-1 focus-visible:opacity-100 group-hover/row:opacity-100 group-hover/value:opacity-100 pointer-coarse:opacity-100 ${isOpen ? '' : 'opacity-0'}`}
+        className={`no-print flex size-6 shrink-0 items-center justify-center rounded-s text-text-3 hover:bg-surface-3 hover:text-text-1 focus-visible:opacity-100 group-hover/row:opacity-100 group-hover/value:opacity-100 pointer-coarse:opacity-100 ${isOpen ? '' : 'opacity-0'}`}
         onClick={() => setOpen(true)}
       >
         <Icon name="filter" size={14} />
@@ -62,7 +62,7 @@ function OpenMenu({ field, value, param, anchor, onClose }: OpenProps): ReactNod
   };
   return (
     <Menu.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
-      <Menu.Portal>
+      <Menu.Portal container={document.querySelector<HTMLElement>('main') ?? undefined}>
         <Menu.Positioner
           anchor={anchor}
           align="start"

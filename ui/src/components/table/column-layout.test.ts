@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { chosenColumns, columnTemplate, directionOf, fittingColumns, nextSort } from './column-layout.ts';
+import {
+  chosenColumns,
+  columnTemplate,
+  directionOf,
+  fittingColumns,
+  nextSort,
+  printedTemplate,
+} from './column-layout.ts';
 
 const columns = [
   { id: 'address', width: 120, priority: 0 },
@@ -38,6 +45,14 @@ it('gives the rest to the last column when none grows', () => {
       0,
     ),
   ).toBe('minmax(0, 10px) minmax(min(20px, 100%), 1fr)');
+});
+
+it('shares the width of paper', () => {
+  const printed = [
+    { id: 'a', width: 50 },
+    { id: 'b', width: 20, grow: 2 },
+  ];
+  expect(printedTemplate(printed, 20)).toBe('20px minmax(0, 50fr) minmax(0, 220fr)');
 });
 
 it('turns the direction of the sorted column', () => {

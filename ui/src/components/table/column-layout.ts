@@ -47,6 +47,15 @@ export function columnTemplate(columns: readonly Sized[], leading: number): stri
   return [...(leading > 0 ? [`${leading}px`] : []), ...tracks].join(' ');
 }
 
+/** The same on paper: columns share its width, whatever that is. */
+export function printedTemplate(columns: readonly Sized[], leading: number): string {
+  const tracks = columns.map(({ width, grow = 0 }) => `minmax(0, ${width + grow * growthOnPaper}fr)`);
+  return [...(leading > 0 ? [`${leading}px`] : []), ...tracks].join(' ');
+}
+
+/** What a share of the width that is left over is worth on paper, pixels. */
+const growthOnPaper = 100;
+
 /** The other direction for the sorted column, else its first one. */
 export function nextSort(
   current: string | undefined,

@@ -9,15 +9,17 @@ import {
   useRef,
   useState,
 } from 'react';
+import { count } from '../../format/numbers.ts';
 import { LoadingRows } from '../states/loading-rows.tsx';
-import { chosenColumns, columnTemplate, fittingColumns } from './column-layout.ts';
+import { chosenColumns, columnTemplate, fittingColumns, printedTemplate } from './column-layout.ts';
 import { GridHead } from './grid-head.tsx';
 import { GridRow, type RowAction } from './grid-row.tsx';
 import { PhoneSort } from './phone-sort.tsx';
 import { allOrNone, toggled, withRange } from './row-selection.ts';
-import type { DataTableProps } from './table-props.ts';
+import type { Column, DataTableProps } from './table-props.ts';
 import { useGridKeys } from './use-grid-keys.ts';
 import { useIsPhone } from './use-is-phone.ts';
+import { useIsPrinting } from './use-is-printing.ts';
 import { useVirtualRows } from './use-virtual-rows.ts';
 
 /** Heights, pixels: the head with its line, rows by density and lines, two lines on phones. */
@@ -27,6 +29,8 @@ const rowHeights = { dense: 28, normal: 36, twoLines: 48, phone: 56 } as const;
 const checkWidth = 20;
 /** Space left and right of the columns, pixels; as `px-2`. */
 const sidePadding = 16;
+/** Width of a sheet of A4 between its margins, pixels. */
+const paperWidth = 700;
 
 /**
  * A table of any length: only the rows in view are in the page. Works by keyboard (arrows, Page keys, Home, End;
@@ -41,14 +45,22 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
   const root = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const id = useId();
-  const isPhone = useIsPhone() && props.phoneRow !== undefined;
-  const room = useWidth(root) - sidePadding;
+  const isPrinting = useIsPrinting();
+  const isPhone = useIsPhone() && !isPrinting && props.phoneRow !== undefined;
+  const width = useWidth(root);
+  const room = (isPrinting ? paperWidth : width) - sidePadding;
   const hasChecks = onSelect !== undefined;
   const leading = hasChecks ? checkWidth : 0;
   const columns = useFitting(props, room - (hasChecks ? leading + 12 : 0));
   const rowHeight = heightOf(props, isPhone);
 
-  const virtual = useVirtualRows({ rows: total, rowHeight, headHeight: isPhone ? 0 : headHeight, body });
+  const virtual = useVirtualRows({
+    rows: total,
+    rowHeight,
+    headHeight: isPhone ? 0 : headHeight,
+    body,
+    isPrinting,
+  });
   const [active, setActive] = useState(-1);
   // Until the reader is at a row, Tab reaches the first one in view.
   const current = Math.min(active < 0 ? virtual.firstInView() : active, total - 1);
@@ -121,7 +133,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
         id={`${id}-${index}`}
         row={row}
         index={index}
-        top={virtual.isPrinting ? null : index * rowHeight + virtual.shift}
+        top={isPrinting ? null : index * rowHeight + virtual.shift}
         height={rowHeight}
         columns={columns}
         hasChecks={hasChecks}
@@ -138,7 +150,8 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
       />
     );
   };
-  const drawn = indices(virtual.first, virtual.last);
+  const last = isPrinting ? lastLoaded(rowAt, virtual.last) : virtual.last;
+  const drawn = indices(virtual.first, last);
   // The row with the focus stays in the page when it is out of view: the focus must not get lost.
   if (current >= 0 && !drawn.includes(current)) drawn.push(current);
 
@@ -154,7 +167,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
         aria-multiselectable={hasChecks || undefined}
         aria-busy={props.isPending || undefined}
         className="w-full min-w-0"
-        style={{ '--columns': columnTemplate(columns, leading) } as CSSProperties}
+        style={templates(columns, leading)}
         onKeyDown={onKeyDown}
         {...focus.events}
       >
@@ -182,6 +195,11 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
           {drawn.map(line)}
         </div>
       </div>
+      {isPrinting && last < total - 1 && (
+        <p className="pt-2">
+          The first {count(last + 1)} of {count(total)} rows. The exports have all of them.
+        </p>
+      )}
       {total === 0 &&
         (props.isPending === true ? (
           <LoadingRows rows={12} height={rowHeight === rowHeights.phone ? 48 : rowHeight} />
@@ -190,6 +208,22 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
         ))}
     </>
   );
+}
+
+/** Grid templates of the screen and of paper. */
+function templates<Row>(columns: readonly Column<Row>[], leading: number): CSSProperties {
+  const names = {
+    '--columns': columnTemplate(columns, leading),
+    '--printed-columns': printedTemplate(columns, leading),
+  };
+  return names as CSSProperties;
+}
+
+/** Rows that are not loaded cannot be printed. */
+function lastLoaded(rowAt: (index: number) => unknown, last: number): number {
+  let loaded = -1;
+  while (loaded < last && rowAt(loaded + 1) !== undefined) loaded += 1;
+  return loaded;
 }
 
 function heightOf(

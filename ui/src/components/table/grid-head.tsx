@@ -17,7 +17,7 @@ export function GridHead<Row>({ columns, sort, onSort, all, hasChecks }: Props<R
   const sortable = columns.filter((column) => column.sort !== undefined && onSort !== undefined);
   const sorted = sortable.find((column) => directionOf(sort, column.sort) !== 'none') ?? sortable[0];
   return (
-    <div role="rowgroup" className="sticky top-0 z-(--z-sticky) bg-surface-1">
+    <div role="rowgroup" className="sticky top-(--head-top) z-(--z-sticky) bg-surface-1">
       <div
         role="row"
         aria-rowindex={1}

@@ -141,7 +141,7 @@ function Check({ isSelected, onClick }: { isSelected: boolean; onClick(event: Mo
       type="checkbox"
       tabIndex={-1}
       aria-label="Select row"
-      className="m-0 size-3.5 accent-accent"
+      className="m-0 size-3.5 accent-accent pointer-coarse:size-6"
       checked={isSelected}
       readOnly
       onClick={onClick}
@@ -168,10 +168,10 @@ export function controlsOf(row: Element | null): HTMLElement[] {
   return [...(row?.querySelectorAll<HTMLElement>('a, button, input, select') ?? [])];
 }
 
-/** A button, link or field in the row does something else than the row. */
+/** A button, link or field in the row does something else than the row; so does a menu that one of them opened. */
 function isOnControl({ target, currentTarget }: MouseEvent): boolean {
-  const control = (target as Element).closest('a, button, input, select, [role="menu"], [role="menuitem"]');
-  return control !== null && currentTarget.contains(control);
+  const control = (target as Element).closest('a, button, input, select');
+  return !currentTarget.contains(target as Element) || (control !== null && currentTarget.contains(control));
 }
 
 /** Somebody who marks text does not open the row. */

@@ -80,6 +80,8 @@ export function useGridKeys(options: Options): Handler {
   return (event) => {
     if (total === 0 || event.altKey || event.metaKey || event.defaultPrevented) return;
     const target = event.target as HTMLElement;
+    // Keys in the menu of a value arrive here too; it lies outside of the table.
+    if (!event.currentTarget.contains(target)) return;
     const row = target.closest('[data-row]');
     if (row === null) {
       if (event.key === 'ArrowDown') focusRow();

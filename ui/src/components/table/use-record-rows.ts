@@ -3,6 +3,7 @@ import type { ApiError } from '../../api/api-error.ts';
 import { fetchGet } from '../../api/use-get.ts';
 import { type LoadedPage, pageSize, RecordPages } from './record-pages.ts';
 import type { Matches, RecordQuery } from './table-props.ts';
+import { printedRows } from './use-virtual-rows.ts';
 import { untilIndexed, whenIndexed } from './when-indexed.ts';
 
 export interface RecordRows<Row> {
@@ -22,6 +23,9 @@ export interface RecordRows<Row> {
   /** Loads again what is in view; rows stay until then. */
   refresh(): void;
 }
+
+/** What can be printed as a whole is loaded as a whole, so long after its first page. Printing does not wait. Milliseconds. */
+const restMs = 1500;
 
 /** What a page of records carries beside them. */
 interface RecordPageData {
@@ -77,6 +81,13 @@ export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuer
     untilIndexed(look, { signal: stop.signal, onWait: setWaiting }).then(reload, reload);
     return () => stop.abort();
   }, [earlyList, pages, scanId, type]);
+  useEffect(() => {
+    if (isPending || total <= pageSize || total > printedRows) return;
+    const timer = setTimeout(() => {
+      for (let index = 0; index < total; index += pageSize) pages.rowAt(index);
+    }, restMs);
+    return () => clearTimeout(timer);
+  }, [pages, isPending, total]);
   return {
     rowAt: (index) => pages.rowAt(index),
     total,

@@ -1,5 +1,4 @@
-import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
 import {
   afterScroll,
   anchorOf,
@@ -17,7 +16,7 @@ const beyond = 6;
 /** Scrolling has ended when nothing moved for so long, milliseconds. */
 const idleMs = 150;
 /** Rows of one list that are printed. */
-const printedRows = 1000;
+export const printedRows = 1000;
 
 interface Drawn extends RowRange {
   /** Added to the place of each row, pixels. */
@@ -27,8 +26,6 @@ interface Drawn extends RowRange {
 export interface VirtualRows extends Drawn {
   /** Of the body, pixels. */
   height: number;
-  /** All rows are drawn one after the other. */
-  isPrinting: boolean;
   /** Rows that fit into the view. */
   pageRows(): number;
   /** Moves as little as possible. */
@@ -43,24 +40,28 @@ interface Options {
   /** Of the head that sticks above the rows. */
   headHeight: number;
   body: RefObject<HTMLElement | null>;
+  /** All rows are drawn one after the other. */
+  isPrinting: boolean;
 }
 
 /**
  * Which rows of a long list are drawn and where, as its nearest scrolling ancestor scrolls. All rows have the
  * same height. Nothing is measured per row.
  */
-export function useVirtualRows({ rows, rowHeight, headHeight, body }: Options): VirtualRows {
+export function useVirtualRows({ rows, rowHeight, headHeight, body, isPrinting }: Options): VirtualRows {
   const [drawn, setDrawn] = useState<Drawn>({ first: 0, last: Math.min(rows, 30) - 1, shift: 0 });
-  const [isPrinting, setPrinting] = useState(false);
   const position = useRef<ScrollPosition>({ scroll: 0, offset: 0 });
   const scroller = useRef<HTMLElement | null>(null);
+  /** Of the page, which sticks above everything that scrolls with it. */
+  const topBar = useRef(0);
 
   const measure = useCallback(() => {
     const [element, box] = [body.current, scroller.current];
     if (element === null || box === null) return null;
     const isPage = box === document.scrollingElement;
-    const boxTop = isPage ? 0 : box.getBoundingClientRect().top;
-    const view = Math.max(rowHeight, (isPage ? window.innerHeight : box.clientHeight) - headHeight);
+    const boxTop = isPage ? topBar.current : box.getBoundingClientRect().top;
+    const boxHeight = isPage ? window.innerHeight - topBar.current : box.clientHeight;
+    const view = Math.max(rowHeight, boxHeight - headHeight);
     const scroll = boxTop + headHeight - element.getBoundingClientRect().top;
     const size: ListSize = { rows, rowHeight, view };
     // Above the list something else is in view: less of the list is.
@@ -98,6 +99,7 @@ export function useVirtualRows({ rows, rowHeight, headHeight, body }: Options): 
   useLayoutEffect(() => {
     const box = scrollerOf(body.current);
     scroller.current = box;
+    topBar.current = Number.parseFloat(getComputedStyle(box).getPropertyValue('--topbar')) || 0;
     const source: HTMLElement | Document = box === document.scrollingElement ? document : box;
     let idle: ReturnType<typeof setTimeout> | undefined;
     const scrolled = () => {
@@ -115,17 +117,6 @@ export function useVirtualRows({ rows, rowHeight, headHeight, body }: Options): 
       source.removeEventListener('scroll', scrolled);
     };
   }, [body, follow, anchor]);
-
-  useEffect(() => {
-    const print = () => flushSync(() => setPrinting(true));
-    const printed = () => setPrinting(false);
-    window.addEventListener('beforeprint', print);
-    window.addEventListener('afterprint', printed);
-    return () => {
-      window.removeEventListener('beforeprint', print);
-      window.removeEventListener('afterprint', printed);
-    };
-  }, []);
 
   const reveal = (row: number) => {
     const measured = measure();
@@ -147,7 +138,6 @@ export function useVirtualRows({ rows, rowHeight, headHeight, body }: Options): 
   return {
     ...(isPrinting ? { first: 0, last: Math.min(rows, printedRows) - 1, shift: 0 } : clipped(drawn, rows)),
     height: isPrinting ? Math.min(rows, printedRows) * rowHeight : bodyHeight({ rows, rowHeight, view: 0 }),
-    isPrinting,
     pageRows: () => Math.max(1, Math.floor((measure()?.size.view ?? rowHeight) / rowHeight) - 1),
     reveal,
     firstInView: () => Math.min(rows - 1, Math.ceil(position.current.offset / rowHeight)),

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { serverNow } from '../../live/live.ts';
+import { serverNow } from '../../api/server-clock.ts';
 
 /** Relative times advance this often, milliseconds. One timer for all of them. */
 const step = 5000;

@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { serverNow } from '../../live/live.ts';
+import { serverNow } from '../../api/server-clock.ts';
 import { useSearchParam } from '../../url/use-search-param.ts';
 import { startOf } from './audit-period.ts';
 

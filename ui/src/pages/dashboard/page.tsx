@@ -1,9 +1,9 @@
+import { serverNow } from '../../api/server-clock.ts';
 import { useGet } from '../../api/use-get.ts';
 import { LinkButton } from '../../components/controls/link-button.tsx';
 import { PageHeader } from '../../components/layout/page-header.tsx';
 import { Boundary } from '../../components/states/boundary.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
-import { serverNow } from '../../live/live.ts';
 import { Changes } from './changes.tsx';
 import { FirstScan } from './first-scan.tsx';
 import { FixFirst } from './fix-first.tsx';

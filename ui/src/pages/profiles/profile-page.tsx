@@ -5,7 +5,6 @@ import type { Data } from '../../api/api-types.ts';
 import { useGet } from '../../api/use-get.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/controls/button.tsx';
-import { ConfirmDialog } from '../../components/controls/confirm-dialog.tsx';
 import { toast } from '../../components/controls/toasts.tsx';
 import { CodeEditor } from '../../components/editor/code-editor.tsx';
 import type { EditorProblem } from '../../components/editor/editor-props.ts';
@@ -20,6 +19,7 @@ import { ifMatch } from '../graphs/if-match.ts';
 import { SaveProblem } from '../graphs/save-problem.tsx';
 import { sourceWord } from '../graphs/source-word.ts';
 import { useDraft } from '../graphs/use-draft.ts';
+import { DeleteProfile } from './delete-profile.tsx';
 
 type Profile = Data<'/api/v1/profiles/{name}'>;
 
@@ -73,7 +73,6 @@ function OpenProfile({ name, source, isNew, isEditable, text: saved, reload }: O
   const put = useSend('put', '/api/v1/profiles/{name}', {
     invalidates: ['/api/v1/profiles', '/api/v1/profiles/{name}'],
   });
-  const remove = useSend('delete', '/api/v1/profiles/{name}', { invalidates: ['/api/v1/profiles'] });
   const text = draft ?? saved;
   const isChanged = isNew || (draft !== null && draft !== saved);
   const isWritable = isEditable && mayWrite;
@@ -163,20 +162,7 @@ function OpenProfile({ name, source, isNew, isEditable, text: saved, reload }: O
           }}
         />
       </div>
-      {isDeleting && (
-        <ConfirmDialog
-          title={`Delete the profile ${name}?`}
-          goes="Its file is deleted. The server keeps it while a job names it."
-          stays="Scans that ran it keep their results."
-          verb="Delete profile"
-          onConfirm={async () => {
-            await remove.send({ path: { name } });
-            toast(`Profile ${name} deleted`);
-            go('/profiles');
-          }}
-          onClose={() => setDeleting(false)}
-        />
-      )}
+      {isDeleting && <DeleteProfile name={name} onClose={() => setDeleting(false)} />}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { memo, useCallback, useEffect, useRef, useState } from 'react';
+import { serverNow } from '../../api/server-clock.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { Tag } from '../../components/marks/tag.tsx';
 import { Empty } from '../../components/states/empty.tsx';
@@ -7,7 +8,7 @@ import { useRecordRows } from '../../components/table/use-record-rows.ts';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { plural } from '../../format/words.ts';
-import { type LiveEvent, serverNow, useScanEvents } from '../../live/live.ts';
+import { type LiveEvent, useScanEvents } from '../../live/live.ts';
 import { eventText, eventWord } from './event-words.ts';
 import { hasEnded, useScan } from './use-scan.ts';
 

@@ -168,7 +168,7 @@ function Services({ facets: { data }, scan }: { facets: Got<Facets>; scan: Scan 
           <li key={String(value)} className="grid h-6 grid-cols-[96px_minmax(0,1fr)_48px] items-center gap-3">
             <Link
               to={`/scans/${scan.scan_id}/services${searchText({ q: value === 'none' ? 'service:none' : `service:"${value}"` })}`}
-              className="truncate text-text-1"
+              className="truncate text-text-1 leading-6"
             >
               <bdi>{value === 'none' ? 'not recognized' : String(value)}</bdi>
             </Link>

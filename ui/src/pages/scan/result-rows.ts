@@ -79,11 +79,11 @@ export interface VulnerabilityRow {
   vulnerability: FindingDetail;
 }
 
-/** `Debian 12`; the device where the system is unknown; null for neither. */
+/** `Debian 12`; the device where the system is unknown; null without either. */
 export function systemOf({ os, device_type }: Pick<HostRow, 'os' | 'device_type'>): string | null {
   const name = os?.distribution ?? os?.family;
   if (name) return `${name[0]?.toUpperCase()}${name.slice(1)}${os?.version ? ` ${os.version}` : ''}`;
-  return device_type ?? null;
+  return device_type === 'unknown' ? null : (device_type ?? null);
 }
 
 /** `443/tcp`; `host` for a finding of the host itself. */

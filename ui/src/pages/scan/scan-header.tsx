@@ -19,6 +19,8 @@ import { ExportMenu } from './export-menu.tsx';
 import { runAgainPath, schedulePath } from './run-again.ts';
 import { hasEnded, type Scan, scanTitle, shownState } from './use-scan.ts';
 
+/** Not its detail, which nobody can load any more. */
+const listsWithIt = ['/api/v1/scans', '/api/v1/dashboard'] as const;
 const lists = ['/api/v1/scans', '/api/v1/scans/{scan_id}', '/api/v1/dashboard'] as const;
 
 export function ScanHeader({ scan }: { scan: Scan }) {
@@ -127,7 +129,7 @@ function EndedActions({ scan }: { scan: Scan }) {
 
 function MoreMenu({ scan }: { scan: Scan }) {
   const go = useGo();
-  const remove = useSend('delete', '/api/v1/scans/{scan_id}', { invalidates: lists });
+  const remove = useSend('delete', '/api/v1/scans/{scan_id}', { invalidates: listsWithIt });
   const [isAsking, setAsking] = useState(false);
   const mayWrite = useCan('scan:write');
   const mayRepeat = useCan('job:write');

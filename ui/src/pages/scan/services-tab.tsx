@@ -10,7 +10,7 @@ import { TargetText } from '../../components/text/target-text.tsx';
 import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
 import { RecordDrawer } from './drawer/record-drawer.tsx';
 import { EmptyRecords } from './empty-records.tsx';
-import { ProductName } from './hosts-tab.tsx';
+import { ProductMenus, ProductName } from './product-name.tsx';
 import type { PortRecord } from './record-types.ts';
 import { portText } from './result-rows.ts';
 import { TableFrame } from './table-frame.tsx';
@@ -121,11 +121,7 @@ function portColumns(): Column<PortRecord>[] {
       grow: 1,
       priority: 1,
       sort: 'product',
-      cell: (row) => (
-        <ValueMenu field="product" value={row.service?.product ?? null}>
-          <ProductName record={row} />
-        </ValueMenu>
-      ),
+      cell: (row) => <ProductMenus record={row} />,
     },
     {
       id: 'banner',

@@ -1,3 +1,4 @@
+import { serverNow } from '../../api/server-clock.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Section } from '../../components/layout/section.tsx';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
@@ -7,7 +8,6 @@ import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { dateTime } from '../../format/times.ts';
 import { plural } from '../../format/words.ts';
-import { serverNow } from '../../live/live.ts';
 import { Link } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
 import { byWorst, type FindingDetail, findingKey, portText } from './result-rows.ts';

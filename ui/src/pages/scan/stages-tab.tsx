@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { serverNow } from '../../api/server-clock.ts';
 import { GraphPicture } from '../../components/graph/graph-picture.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -6,7 +7,6 @@ import type { Column } from '../../components/table/table-props.ts';
 import { DurationText } from '../../components/text/duration-text.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { count, rate } from '../../format/numbers.ts';
-import { serverNow } from '../../live/live.ts';
 import { stageGraph } from './stage-graph.ts';
 import { hasEnded, type Stage, useScan } from './use-scan.ts';
 

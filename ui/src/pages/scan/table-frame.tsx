@@ -41,7 +41,7 @@ export function TableFrame({
   const [q, setQ] = useSearchParam('q');
   return (
     <>
-      <div className="flex flex-wrap items-start gap-2">
+      <div className="no-print flex flex-wrap items-start gap-2">
         <div className="min-w-0 grow basis-80">
           <QueryBar
             value={q}
@@ -60,10 +60,11 @@ export function TableFrame({
       </div>
       <p className="py-2 text-size-12" role="status">
         <Hits scan={scan} of={of} matches={matches} isFiltered={q !== ''} />
+        {q !== '' && <span className="mono hidden print:inline">, {q}</span>}
       </p>
       {indexShare !== null && <BeingIndexed share={indexShare} />}
-      <div className="grid gap-x-6 gap-y-3 desk:grid-cols-[var(--facets)_minmax(0,1fr)]">
-        <div>
+      <div className="grid gap-x-6 gap-y-3 desk:grid-cols-[var(--facets)_minmax(0,1fr)] print:block">
+        <div className="no-print">
           <Facets
             scanId={scan.scan_id}
             q={q}

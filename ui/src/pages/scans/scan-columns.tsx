@@ -1,4 +1,5 @@
 import type { Data } from '../../api/api-types.ts';
+import { serverNow } from '../../api/server-clock.ts';
 import { DiffMark } from '../../components/marks/diff-mark.tsx';
 import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
@@ -8,7 +9,6 @@ import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { count, percent } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
-import { serverNow } from '../../live/live.ts';
 import { scanTitle, shownState } from '../scan/use-scan.ts';
 
 export type ListedScan = Data<'/api/v1/scans'>['scans'][number];
