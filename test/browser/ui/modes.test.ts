@@ -113,8 +113,15 @@ describe.runIf(canRun('modes'))('every page', () => {
   });
 
   describe.runIf(['pdftotext', 'pdftoppm'].every(isInstalled))('on paper', () => {
-    async function print(address: string, name: string, options: OpenOptions = {}): Promise<string> {
+    /** @param last text or row that comes last */
+    async function print(
+      address: string,
+      name: string,
+      last: string,
+      options: OpenOptions = {},
+    ): Promise<string> {
       const ui = await visit(address, { theme: 'dark', ...options });
+      await ui.page.locator(last).first().waitFor();
       await ui.page.evaluate(untilCalm);
       const path = join(process.env['PORTOLAN_UI_PICTURES'] ?? folder, `print-${name}.pdf`);
       await ui.page.pdf({ path, format: 'A4', preferCSSPageSize: true });
@@ -137,6 +144,7 @@ describe.runIf(canRun('modes'))('every page', () => {
         const text = await print(
           `/scans/${scanId}/findings?q=${encodeURIComponent(q)}`,
           `findings-${width}`,
+          '[data-row]',
           { width },
         );
         const sheets = text.split('\f').filter((sheet) => sheet.trim() !== '');
@@ -150,10 +158,10 @@ describe.runIf(canRun('modes'))('every page', () => {
     );
 
     it('has the overview and the hosts', async () => {
-      const overview = await print(`/scans/${scanId}`, 'overview');
+      const overview = await print(`/scans/${scanId}`, 'overview', 'main >> text=Ports tried');
       expect(overview).toMatch(/Berlin office[\s\S]*Fix first[\s\S]*Coverage/);
       expect(overview).not.toMatch(/Search or run|Dashboard|Run again/);
-      const hosts = await print(`/scans/${scanId}/hosts`, 'hosts');
+      const hosts = await print(`/scans/${scanId}/hosts`, 'hosts', '[data-row]');
       // Long addresses lose their middle.
       const short = (await idsOf('host')).filter((host) => !host.includes(':'));
       expect(short.length).toBeGreaterThan(10);
