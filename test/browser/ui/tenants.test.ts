@@ -67,6 +67,8 @@ describe.runIf(canRun('tenants'))('a service with tenants', () => {
     expect(await scanOf(ui, 'globex').count()).toBe(0);
     expect(await ui.page.getByRole('combobox', { name: 'Tenant' }).count()).toBe(0);
     await ui.page.getByRole('button', { name: /^Live/ }).waitFor();
+    const names = ui.page.getByRole('complementary', { name: 'Sidebar' });
+    expect(await names.textContent()).toContain('of acme · acme');
     await ui.picture('tenant-scans', { fullPage: false });
     await ui.expectGood();
   });

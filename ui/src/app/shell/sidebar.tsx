@@ -136,6 +136,7 @@ function Foot({ onHelp }: { onHelp: () => void }) {
         <Icon name={state === 'open' ? 'pin' : 'key'} size={14} />
         <span className="min-w-0 truncate" title={tenant === null ? undefined : `Tenant ${tenant}`}>
           {state === 'open' ? 'No token needed' : name}
+          {tenant === null ? null : ` · ${tenant}`}
         </span>
         {state === 'signed-in' && (
           <button type="button" className="ml-auto min-h-6 flex-none underline" onClick={() => signOut()}>
