@@ -169,6 +169,7 @@ async function largeTables(browser: Browser, service: UiService, facts: ReportFa
   results.print('|---|---|---|');
   await filters(page, texts, ', before its index stands', 1000);
   await scrolling(page);
+  await scrollingTraced(browser, page);
   await filters(page, fields, '', 300);
   await untilSearchable(service, scanId);
   await filters(page, texts, '', 300);
@@ -263,6 +264,33 @@ async function scrolling(page: Page): Promise<void> {
   );
   results.print(
     `| tasks above 50 ms in these runs; most rows in the page | ${runs.map(({ long }) => long).join(', ')}; ${Math.max(...runs.map((run) => run.mostRows))} | |`,
+  );
+}
+
+interface TraceEvent {
+  name: string;
+  pid: number;
+  tid: number;
+  args?: { name?: string };
+  /** Processor time, microseconds. */
+  tdur?: number;
+}
+
+/** The same once more with a trace: what a task takes by itself, whatever else runs on the machine. */
+async function scrollingTraced(browser: Browser, page: Page): Promise<void> {
+  await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
+  await scroll(page, 0);
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as {
+    traceEvents: TraceEvent[];
+  };
+  const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;
+  const main = new Set(
+    traceEvents.filter(({ args }) => args?.name === 'CrRendererMain').map((event) => threadOf(event)),
+  );
+  const tasks = traceEvents.filter((event) => event.name.endsWith('RunTask') && main.has(threadOf(event)));
+  const longest = tasks.reduce((most, { tdur = 0 }) => Math.max(most, tdur / 1000), 0);
+  results.print(
+    `| processor time of the longest task in one more run, of ${tasks.length.toLocaleString('en')} tasks | ${longest.toFixed(0)} ms | |`,
   );
 }
 
