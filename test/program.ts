@@ -47,6 +47,8 @@ export class ServerProcess {
 
   /** Starts the server and waits until it serves. */
   async start(): Promise<void> {
+    // A test that failed may have left it running; its next attempt begins anew.
+    if (this.#child !== null) await this.stop('SIGKILL');
     const args = ['server', 'start', '--workspace-dir', this.workspace, '--bind', '127.0.0.1:0'];
     const child = spawn(launcher, [...args, ...this.#args], {
       env: { ...process.env, ...loopbackOnly, XDG_CONFIG_HOME: this.workspace, ...this.#env },
