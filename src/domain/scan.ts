@@ -44,7 +44,7 @@ export interface ScanOptions {
   discovery_timeout?: string | undefined;
   /** Retries of a discovery probe. */
   discovery_retries?: number | undefined;
-  /** False: grab banners of open ports, but do not identify products. */
+  /** False: only ports; no connection to a service, no banners, no products. */
   fingerprint?: boolean | undefined;
   /** Maximum number of services per port. */
   max_protocols?: number | undefined;

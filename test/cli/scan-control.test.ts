@@ -243,7 +243,9 @@ describe('flags of scan', { concurrent: true }, () => {
     expect(tuned('tcp_probe_discovery')?.options).toMatchObject({ ports: '22,25,443' });
     expect(tuned('fingerprint_coordinator')?.options).toMatchObject({ max_protocols: 2 });
     const plain = await plan('--no-fingerprint', '--discover-profile', 'fast');
-    expect(plain('fingerprint_coordinator')?.skipped).toBe('fingerprinting is off');
+    expect(plain('fingerprint_coordinator')?.skipped).toBe('only ports were requested');
+    expect(plain('banner_grabber')?.skipped).toBe('only ports were requested');
+    expect(plain('ssh_parser')?.skipped).toBe('no running node provides banners');
     expect(plain('tcp_probe_discovery')).toBeUndefined();
   });
 

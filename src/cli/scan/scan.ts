@@ -102,7 +102,7 @@ function addProbeOptions(scan: Command): void {
 
 function addEvaluationOptions(scan: Command): void {
   scan
-    .option('--no-fingerprint', 'grab banners only, do not identify products and versions')
+    .option('--no-fingerprint', 'only ports: no banners, products and versions')
     .option('--fingerprint-rules <file>', 'file with additional fingerprint rules (without a server)')
     .addOption(number('--max-protocols <n>', 'maximum number of services reported per port', 1, 20))
     .option('--vuln', 'evaluate vulnerabilities')

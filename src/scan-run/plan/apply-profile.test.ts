@@ -110,15 +110,16 @@ describe('a custom profile', () => {
   });
 
   it('gives way to what the submission says itself', async () => {
-    const options = { timeout: '5s', discovery_timeout: '3s', discovery_retries: 1, fingerprint: false };
+    const options = { timeout: '5s', discovery_timeout: '3s', discovery_retries: 1 };
     const requested = { ports: '22', rate: 77, vuln: false, notifications: [], dag: 'standard', options };
     expect(decide(requested)).toMatchObject({ ports: '22', rate: 77, vuln: false, notifications: [] });
     const nodes = await planned(requested);
     expect(nodes['tcp_probe_discovery']).toMatchObject({ ports: '22,443', timeout: '3s', retry: 1 });
     expect(nodes['syn_scanner']).toMatchObject({ ports: '22', timeout: '5s' });
     expect(nodes['banner_grabber']).toMatchObject({ timeout: '5s' });
-    expect(nodes).not.toHaveProperty('fingerprint_coordinator');
-    expect(nodes).toHaveProperty('http_parser');
+    const portsOnly = await planned({ ...requested, options: { ...options, fingerprint: false } });
+    const withSuch = Object.keys(portsOnly).filter((name) => /banner|parser|fingerprint|class/.test(name));
+    expect([withSuch, portsOnly]).toEqual([[], expect.objectContaining({ syn_scanner: expect.anything() })]);
   });
 
   it('gives way to another discovery, and to none', async () => {
@@ -167,6 +168,13 @@ describe('a graph whose metadata says vuln: true', () => {
     expect(await warningsOf({ dag })).toEqual([true, []]);
     expect(await warningsOf({ dag, vuln: true })).toEqual([true, []]);
     expect(await warningsOf({ dag, vuln: false })).toEqual([false, ['evaluation_off']]);
+  });
+
+  it('looks for nothing where only ports were requested, and warns if findings were too', async () => {
+    const options = { fingerprint: false };
+    expect(await warningsOf({ dag: 'vuln-scan', options })).toEqual([false, []]);
+    expect(await warningsOf({ profile: 'deep', options })).toEqual([false, []]);
+    expect(await warningsOf({ profile: 'deep', vuln: true, options })).toEqual([true, ['vuln_unavailable']]);
   });
 
   it('says nothing where something is evaluated all the same', async () => {

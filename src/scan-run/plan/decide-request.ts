@@ -106,7 +106,9 @@ export function decideRequest(
     targets: submission.targets,
     exclude: submission.exclude ?? [],
     profile,
-    vuln: submission.vuln ?? evaluates(profile, submission.dag, choices),
+    vuln:
+      submission.vuln ??
+      (submission.options?.fingerprint !== false && evaluates(profile, submission.dag, choices)),
     notifications: channelsOf(submission, config),
     name: submission.name ?? null,
     tags: [...new Set(submission.tags ?? [])],

@@ -86,15 +86,19 @@ function withRequestedDiscovery(graph: Graph, { options }: ScanRequest, registry
 export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
   const provided = (key: string) =>
     plan.nodes.some(({ skipped, definition }) => skipped === null && definition.provides.includes(key));
+  const portsOnly = request.options.fingerprint === false;
+  const cause = portsOnly
+    ? 'only ports were requested (fingerprint: false)'
+    : `the graph ${plan.name} runs no evaluation module for that`;
   const lack = (code: string, consequence: string): ScanWarning => ({
     code,
-    message: `the graph ${plan.name} runs no evaluation module for that, so ${consequence}`,
+    message: `${cause}, so ${consequence}`,
   });
   const off =
     `the graph ${plan.name} looks for vulnerabilities, but vuln: false turns that off: ` +
     'the scan does not look for vulnerabilities';
   return [
-    ...(plan.vuln && !request.vuln && !provided('vulnerabilities')
+    ...(plan.vuln && !request.vuln && !portsOnly && !provided('vulnerabilities')
       ? [{ code: 'evaluation_off', message: off }]
       : []),
     ...(request.vuln && !provided('vulnerabilities')
@@ -121,13 +125,18 @@ function leftOut(
   request: ScanRequest,
 ): string | null {
   const { options } = request;
-  if (definition.type === 'fingerprint' && options.fingerprint === false) return 'fingerprinting is off';
+  if (options.fingerprint === false && talksToServices(definition)) return 'only ports were requested';
   if (scansUdp(definition, nodeConfig) && request.ports !== null && udpPortsOf(request.ports, request) === '')
     return 'no UDP port was requested';
   if (definition.type !== 'discovery' || options.exclude_ports === undefined) return null;
   return portsLeft(definition, nodeConfig, options.exclude_ports) === ''
     ? 'all its ports are excluded'
     : null;
+}
+
+/** Whether a module grabs banners or identifies services; without these, parsers and profilers have nothing to do. */
+function talksToServices({ type, provides }: ModuleDefinition): boolean {
+  return type === 'fingerprint' || (provides.includes('banners') && !provides.includes('open_ports'));
 }
 
 /** The ports of a discovery node without the excluded ones; null for a node without ports. */

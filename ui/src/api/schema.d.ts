@@ -2077,7 +2077,7 @@ export interface components {
                 exclude_ports?: string;
                 /** @description stop the scan at the first error of a stage */
                 fail_fast?: boolean;
-                /** @description false = only banners, no products and versions */
+                /** @description false = only ports: no banners, products and versions */
                 fingerprint?: boolean;
                 /** @description allow checks that can disrupt a service */
                 intrusive?: boolean;

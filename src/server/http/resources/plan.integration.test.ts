@@ -95,8 +95,8 @@ describe('POST /api/v1/scans/plan', () => {
     expect(states).toEqual([
       ['tcp_probe_discovery', null],
       ['syn_scanner', null],
-      ['banner_grabber', null],
-      ['fingerprint_coordinator', 'fingerprinting is off'],
+      ['banner_grabber', 'only ports were requested'],
+      ['fingerprint_coordinator', 'only ports were requested'],
       ['asset_profiler', 'no running node provides service_fingerprints'],
       ['os_classifier', 'no running node provides service_fingerprints'],
       ['device_classifier', 'no running node provides service_fingerprints'],

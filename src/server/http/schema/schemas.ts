@@ -244,7 +244,7 @@ export const submissionSchema = Type.Object(
           Type.Integer({ minimum: 0, maximum: 10, description: 'retries of a discovery probe' }),
         ),
         fingerprint: Type.Optional(
-          Type.Boolean({ description: 'false = only banners, no products and versions' }),
+          Type.Boolean({ description: 'false = only ports: no banners, products and versions' }),
         ),
         max_protocols: Type.Optional(
           Type.Integer({
