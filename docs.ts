@@ -78,7 +78,7 @@ ${table(['Code', 'HTTP', 'Exit', 'Meaning'], errors)}
 
 ${table(['Exit', 'Errors'], byExit)}
 ## Why a scan failed
-\`error.code\` of a scan with the status \`failed\`; \`portolan scan\` then ends with 7 (\`permission\`: with 5).
+\`error.code\` of a scan with the status \`failed\`; \`portolan scan\` then ends with 7 (\`permission\`: with 5, \`timeout\`: with 6).
 
 ${table(['Code', 'Meaning'], failures)}`;
 }

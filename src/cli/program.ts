@@ -77,5 +77,5 @@ Examples:
   portolan server start                        serve the REST API on 127.0.0.1:8080
 
 Exit codes: 0 ok, 1 general error, 2 usage, 3 configuration, 4 network, 5 permission,
-6 timeout, 7 scan failed or partial.
+6 timeout, 7 scan failed or partial, 8 something changed (--fail-on-change).
 `;

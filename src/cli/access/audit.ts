@@ -3,7 +3,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { AuditReport } from '../../workspace/audit/audit-check.ts';
 import type { AuditPosition } from '../../workspace/audit/audit-files.ts';
 import type { VerifiableLog } from '../../workspace/audit/verifiable-log.ts';
-import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
@@ -48,6 +48,7 @@ function addList(audit: Command): void {
     )
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (flags: AuditListFlags, command: Command) => {
         const { listAuditRecords } = await import('./audit-list.ts');

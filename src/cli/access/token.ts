@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { CreatedToken } from '../../actions/access/create-token.ts';
 import type { TokenSummary } from '../../actions/access/list-tokens.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { withStore } from '../session/session.ts';
@@ -6,7 +7,7 @@ import { renderColumns, renderRows } from '../terminal/columns.ts';
 import { guarded, usage } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { listFormatOption } from '../terminal/output-options.ts';
+import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 
 interface CreateFlags {
@@ -15,6 +16,7 @@ interface CreateFlags {
   expiry?: string;
   expires?: string;
   tenant?: string;
+  format: string;
 }
 
 /** Reads and writes tokens directly in the store; a running server sees changes within 2 s. */
@@ -28,6 +30,7 @@ export function addTokenCommand(server: Command): void {
     .option('--expiry <duration>', 'lifetime, e.g. 90d; default: no expiry')
     .addOption(new Option('--expires <duration>', 'same as --expiry').hideHelp())
     .option('--tenant <tenant>', 'restrict the token to this tenant')
+    .addOption(formatOption())
     .action(guarded((flags: CreateFlags, command: Command) => create(flags, globalFlags(command))));
   token
     .command('list')
@@ -85,14 +88,24 @@ async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> 
       ({ record }) => ({ id: record.id, details: { ...details, expires_at: record.expires_at } }),
     ),
   );
-  for (const warning of created.warnings) note(`warning: ${warning}`);
-  const { record } = created;
+  if (flags.format === 'json') print(createdJson(created));
+  else printCreated(created);
+  return 0;
+}
+
+/** Everything but the digests; the value is here only. */
+function createdJson({ token, record, warnings }: CreatedToken): string {
+  const { id, name, scopes, tenant, created_at, expires_at } = record;
+  return printableJson({ id, name, scopes, tenant, created_at, expires_at, token, warnings });
+}
+
+function printCreated({ token, record, warnings }: CreatedToken): void {
+  for (const warning of warnings) note(`warning: ${warning}`);
   const until = record.expires_at ? `until ${record.expires_at}` : 'no expiry';
   note(
     `token ${record.id} (${printable(record.name)}) for ${record.scopes.join(', ')}${record.tenant ? `, tenant ${record.tenant}` : ''}, ${until}; shown only once:`,
   );
-  print(`${created.token}\n`);
-  return 0;
+  print(`${token}\n`);
 }
 
 async function list(format: string, global: GlobalFlags): Promise<number> {

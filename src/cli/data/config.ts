@@ -21,11 +21,14 @@ export function addConfigCommand(program: Command, wiring: CliWiring): void {
   config
     .command('validate')
     .description('validate the effective configuration: exit 0 if valid, else 3')
+    .argument('[file]', 'configuration file, as --config')
     .option('--strict', 'unknown keys are errors')
+    .addOption(formatOption())
     .action(
-      guarded(({ strict }: { strict?: boolean }, command: Command) =>
-        validate(strict ?? false, globalFlags(command), wiring),
-      ),
+      guarded((file: string | undefined, flags: ValidateFlags, command: Command) => {
+        const global = globalFlags(command);
+        return validate(flags, file === undefined ? global : { ...global, config: file }, wiring);
+      }),
     );
   config
     .command('show')
@@ -37,6 +40,11 @@ export function addConfigCommand(program: Command, wiring: CliWiring): void {
         show(flags, globalFlags(command)),
       ),
     );
+}
+
+interface ValidateFlags {
+  strict?: boolean;
+  format: string;
 }
 
 async function init(file: string | undefined): Promise<number> {
@@ -65,16 +73,21 @@ async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-async function validate(strict: boolean, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function validate(
+  { strict = false, format }: ValidateFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
   const loaded = await readConfigQuietly(global, {}, strict);
-  for (const warning of loaded.warnings) note(`warning: ${printableLines(warning)}`);
+  const { warnings } = loaded;
+  if (format !== 'json') for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
   if (Object.keys(loaded.config.modules).length > 0) {
     const { checkModuleDefaults } = await import('../../scan-run/plan/module-defaults.ts');
     checkModuleDefaults(loaded, await loadInstalledRegistry(wiring, loaded.config));
   }
   const { readAlertRules } = await import('../../alerts/read-rules.ts');
   await readAlertRules(loaded.alertFiles, loaded.config.alerts.file);
-  print('the configuration is valid\n');
+  print(format === 'json' ? printableJson({ valid: true, warnings }) : 'the configuration is valid\n');
   return 0;
 }
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { maxRate } from '../scan/scan.ts';
-import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
@@ -18,6 +18,7 @@ export function addJobCommand(program: Command): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (id: string, flags: JobShowFlags, command: Command) => {
         const { showJobCommand } = await import('./job-work.ts');
@@ -31,6 +32,7 @@ export function addJobCommand(program: Command): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (id: string, flags: JobShowFlags, command: Command) => {
         const { cancelJobCommand } = await import('./job-work.ts');
@@ -67,6 +69,7 @@ function addSubmit(job: Command): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .addHelpText('after', examples)
     .action(
       guarded(async (targets: string[], flags: JobFlags, command: Command) => {
@@ -101,6 +104,7 @@ function addList(job: Command): void {
     )
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (flags: JobListFlags, command: Command) => {
         const { listJobsCommand } = await import('./job-work.ts');

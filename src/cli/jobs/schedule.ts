@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
@@ -27,6 +27,7 @@ function addList(schedule: Command): void {
     .option('--pool <name>', 'only jobs of this pool')
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (flags: ScheduleListFlags, command: Command) => {
         const { listSchedules } = await import('./schedule-work.ts');

@@ -1,3 +1,4 @@
+import type { ChangeList, Comparison } from '../../actions/results/compare-scans.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { type OutputFormat, print, writeResult } from '../terminal/output.ts';
@@ -9,6 +10,32 @@ export function checkBaseline({ scan_id, status }: Scan): void {
     'conflict',
     `--compare-with: the scan ${scan_id} is ${status}; it must be finished`,
   );
+}
+
+/** Exit code of `--fail-on-change`. */
+const changedExit = 8;
+
+/** The lists that hold changes. What one of the scans could not have found is none. */
+const changeLists: ChangeList[] = [
+  'hosts.added',
+  'hosts.removed',
+  'ports.added',
+  'ports.removed',
+  'ports.changed',
+  'vulnerabilities.new',
+  'vulnerabilities.resolved',
+];
+
+/** Exit code of a comparison: 8 if something changed and `failOnChange`, else 0. */
+export async function exitCodeOfChanges(
+  { list }: Pick<Comparison, 'list'>,
+  failOnChange: boolean,
+): Promise<number> {
+  if (!failOnChange) return 0;
+  for (const name of changeLists) {
+    for await (const _change of list(name)) return changedExit;
+  }
+  return 0;
 }
 
 /**

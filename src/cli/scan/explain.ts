@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PortEndpoint } from '../../actions/results/explain-port.ts';
-import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded, usage } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
@@ -16,6 +16,7 @@ export function addExplainCommand(program: Command): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .addHelpText(
       'after',
       '\nReads the record of the scan and sends nothing to the host. Uses the local rules and vulnerability data.',

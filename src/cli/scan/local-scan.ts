@@ -152,11 +152,11 @@ class LocalScan {
     noteOutcome(outcome, this.#order.flags.quiet ?? false);
     try {
       await this.#writeResult(folder, scan, await this.#orderReport(scan));
-      await this.#compare();
+      const changed = await this.#compare();
+      return exitCodeOf(outcome) || changed;
     } finally {
       await this.#notify(scan);
     }
-    return exitCodeOf(outcome);
   }
 
   /** Store of the scan; pending notifications belong to the store as a whole. */
@@ -178,14 +178,16 @@ class LocalScan {
     await notifyFromHere(place, { config, catalogue: this.#catalogue }, scan, notifications, tell);
   }
 
-  async #compare(): Promise<void> {
-    const { compareWith } = this.#order.flags;
-    if (compareWith === undefined || this.#place.store === null) return;
+  /** @returns the exit code of `--fail-on-change` */
+  async #compare(): Promise<number> {
+    const { compareWith, failOnChange = false } = this.#order.flags;
+    if (compareWith === undefined || this.#place.store === null) return 0;
     const { compareScans } = await import('../../actions/results/compare-scans.ts');
-    const { writeDiff } = await import('../results/compared-with.ts');
+    const { exitCodeOfChanges, writeDiff } = await import('../results/compared-with.ts');
     const { renderDiff } = await import('./scan-diff.ts');
     const comparison = await compareScans(await this.#comparing(), this.#request.scan_id, compareWith);
     await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
+    return await exitCodeOfChanges(comparison, failOnChange);
   }
 
   async #comparing(): Promise<CompareContext> {

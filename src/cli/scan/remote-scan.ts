@@ -46,8 +46,12 @@ export async function scanOnServer(order: ScanCommand, client: Client): Promise<
   await writeResult(output.file, fetchResult(client, scan, output.format, style, await reportWishes(order)));
   if (!flags.quiet) noteResult(scan, output.file, false);
   if (baseline !== undefined) {
-    const { fetchDiff } = await import('./scan-diff.ts');
-    await writeDiff(output, (format) => fetchDiff(client, { id: scan.scan_id, baseline }, format));
+    const { printDiff } = await import('./scan-diff.ts');
+    const pair = { id: scan.scan_id, baseline };
+    const changed = await printDiff(client, pair, flags.failOnChange ?? false, (render) =>
+      writeDiff(output, render),
+    );
+    return exitCodeOf(scan) || changed;
   }
   return exitCodeOf(scan);
 }

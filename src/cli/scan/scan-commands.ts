@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import type { CliWiring } from '../wiring.ts';
@@ -50,6 +50,7 @@ function addDiff(scan: Command, wiring: CliWiring): void {
     .description('show the changes of a scan since another one')
     .argument('<id>', 'scan id')
     .argument('<baseline>', 'id of the scan to compare with')
+    .option('--fail-on-change', 'exit code 8 if something changed')
     .addHelpText('after', '\nWithout a server, compares the scans of the workspace.')
     .action(
       guarded(async (id: string, baseline: string, _own: unknown, command: Command) => {
@@ -63,5 +64,6 @@ function withPlace(command: Command): Command {
   return command
     .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']))
     .addOption(serverOption())
-    .addOption(tokenOption());
+    .addOption(tokenOption())
+    .addOption(caFileOption());
 }

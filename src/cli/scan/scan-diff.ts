@@ -1,5 +1,6 @@
 import { type Comparison, compareScans, renderComparison } from '../../actions/results/compare-scans.ts';
 import type { Scan } from '../../domain/scan.ts';
+import { exitCodeOfChanges } from '../results/compared-with.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { diffText } from '../results/diff-text.ts';
 import { unwrapData } from '../results/envelope.ts';
@@ -10,6 +11,7 @@ import { findServer } from '../session/server-choice.ts';
 import { loadModuleCatalog, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { writeResult } from '../terminal/output.ts';
+import { printableJson } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 import { storedRecord } from '../workspace/local-record.ts';
 import type { ControlFlags } from './control-flags.ts';
@@ -19,19 +21,23 @@ interface Pair {
   baseline: string;
 }
 
-/** `scan diff`: on the server that is named or has the workspace locked, else in the workspace itself. */
+/** Flags of `scan diff`. */
+export type DiffFlags = ControlFlags & { failOnChange?: boolean };
+
+/**
+ * `scan diff`: on the server that is named or has the workspace locked, else in the workspace itself.
+ * @returns the exit code
+ */
 export async function diffScans(
   pair: Pair,
-  flags: ControlFlags,
+  flags: DiffFlags,
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
+  const { format, failOnChange = false } = flags;
   const client = await findServer(flags, global);
-  if (client) {
-    await writeResult(null, fetchDiff(client, pair, flags.format));
-    return 0;
-  }
-  await withStore(global, async (session) => {
+  if (client) return await printDiff(client, pair, failOnChange, (text) => writeResult(null, text(format)));
+  return await withStore(global, async (session) => {
     const { store, config } = session;
     const recordOf = ({ scan_id }: Scan) => storedRecord(session, scan_id);
     const catalogue = await loadModuleCatalog(wiring, config);
@@ -41,9 +47,9 @@ export async function diffScans(
       pair.id,
       pair.baseline,
     );
-    await writeResult(null, renderDiff(comparison, flags.format));
+    await writeResult(null, renderDiff(comparison, format));
+    return await exitCodeOfChanges(comparison, failOnChange);
   });
-  return 0;
 }
 
 /** A local comparison, safe to print. */
@@ -51,15 +57,36 @@ export function renderDiff(comparison: Comparison, format: string): AsyncIterabl
   return format === 'json' ? makeSafe('json', renderComparison(comparison)) : diffText(comparison);
 }
 
-/** A comparison by a server, safe to print. JSON is streamed, text needs the whole comparison in memory. */
-export async function* fetchDiff(
+/**
+ * Prints a comparison by a server. JSON is streamed unless its changes decide the exit code: that, like text, needs the
+ * whole comparison in memory.
+ * @param write prints what it is given for a format, safe to print
+ * @returns the exit code
+ */
+export async function printDiff(
   client: Client,
   { id, baseline }: Pair,
-  format: string,
-): AsyncIterable<string> {
+  failOnChange: boolean,
+  write: (render: (format: string) => AsyncIterable<string>) => Promise<void>,
+): Promise<number> {
   const path = `${scanPath(id)}/diff?against=${encodeURIComponent(baseline)}`;
+  if (!failOnChange) {
+    await write((format) => fetchDiff(client, path, format));
+    return 0;
+  }
+  const answer = await client.call<ComparisonAnswer>('GET', path);
+  const comparison = readComparison(answer);
+  await write((format) => (format === 'json' ? oneText(printableJson(answer)) : diffText(comparison)));
+  return await exitCodeOfChanges(comparison, failOnChange);
+}
+
+async function* fetchDiff(client: Client, path: string, format: string): AsyncIterable<string> {
   if (format === 'json') yield* makeSafe('json', unwrapData(await client.download(path)));
   else yield* diffText(readComparison(await client.call<ComparisonAnswer>('GET', path)));
+}
+
+async function* oneText(text: string): AsyncIterable<string> {
+  yield text;
 }
 
 /** The used part of the API response. */

@@ -73,9 +73,10 @@ export function noteResult(
   if (kept) note(`stored as ${printable(scan.scan_id)}`);
 }
 
-/** Exit code of a finished scan: 7 if it or one of its stages failed, 5 for missing privileges. */
+/** Exit code of a finished scan: 7 if it or one of its stages failed, 5 for missing privileges, 6 after its time limit. */
 export function exitCodeOf(ended: Pick<Ended, 'status' | 'error' | 'stages'>): number {
   if (ended.error?.code === 'permission') return 5;
+  if (ended.error?.code === 'timeout') return 6;
   if (ended.status !== 'completed') return 7;
   return ended.stages.some(({ status }) => status === 'failed') ? 7 : 0;
 }

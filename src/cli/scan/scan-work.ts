@@ -1,5 +1,11 @@
 import type { Client } from '../session/client.ts';
-import { clientOf, namedClient, requireServer, serverInCharge } from '../session/server-choice.ts';
+import {
+  clientOf,
+  namedClient,
+  requireServer,
+  serverInCharge,
+  trustFlags,
+} from '../session/server-choice.ts';
 import { readConfig } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -17,6 +23,8 @@ export async function scan(
   const output = outputOf(flags);
   if (flags.compareWith !== undefined && !flags.wait)
     throw usage('--compare-with waits for the end of the scan and cannot be combined with --no-wait');
+  if (flags.failOnChange && flags.compareWith === undefined)
+    throw usage('--fail-on-change needs a scan to compare with: --compare-with ID');
   const submission = await submissionOf(positional, flags);
   await checkReportFlags(output.format, flags);
   rejectBinary(output.file, output.format);
@@ -36,7 +44,10 @@ export async function scan(
     return dryRun(order, settings, wiring);
   }
   const inCharge = await serverInCharge(settings.config);
-  if (inCharge !== null) return scanOn(clientOf(inCharge, flags), order);
+  if (inCharge !== null) {
+    await trustFlags(flags);
+    return scanOn(clientOf(inCharge, flags), order);
+  }
   if (flags.pool !== undefined) throw usage('--pool needs a server: pass --server, or start one');
   if (!flags.wait) throw usage('--no-wait needs a server: pass --server, or start one');
   const { scanHere } = await import('./local-scan.ts');

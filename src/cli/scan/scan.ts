@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { severities } from '../../domain/finding.ts';
 import { discoveryProfiles } from '../../domain/scan.ts';
-import { tokenOption } from '../session/server-flags.ts';
+import { caFileOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { endProcess, outputFormats, paperOption, templateOption } from '../terminal/output.ts';
@@ -127,11 +127,13 @@ function addResultOptions(scan: Command): void {
     )
     .option('--server <url>', 'run the scan on this server (environment: SERVICE_SERVER)')
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .option('--pool <name>', 'worker pool of the server')
     .option('--schedule <cron>', 'create a recurring job on the server, e.g. "0 2 * * *" or @daily')
     .option('--no-wait', 'print the scan id and exit (needs a server)')
     .option('--progress', 'show progress even if stderr is not a terminal')
     .option('--compare-with <id>', 'also show the changes since this scan, in a report of --output too')
+    .option('--fail-on-change', 'exit code 8 if --compare-with shows a change')
     .addOption(
       new Option('--dry-run', 'show the plan and the number of packets, send nothing').conflicts(
         'compareWith',

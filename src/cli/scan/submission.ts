@@ -50,10 +50,12 @@ export interface ScanFlags {
   pool?: string;
   schedule?: string;
   compareWith?: string;
+  failOnChange?: boolean;
   template?: string;
   paper?: Paper;
   server?: string;
   apiToken?: string;
+  caFile?: string;
   /** False after --no-wait. */
   wait: boolean;
   progress?: boolean;

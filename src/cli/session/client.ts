@@ -187,6 +187,17 @@ export function checkServerUrl(text: string): string {
   return url.href.replace(/\/(api\/v1\/?)?$/, '');
 }
 
+/** Codes of Node.js for a certificate that no trusted authority vouches for. */
+const unknownIssuer = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+];
+const untrusted =
+  'no authority that this machine trusts vouches for its certificate; name the file of the authority (PEM) with --ca-file, or in NODE_EXTRA_CA_CERTS';
+
 function networkReason(cause: { code?: string; message?: string } | undefined, message: string): string {
   const known: Record<string, string> = {
     ECONNREFUSED: 'connection refused',
@@ -196,6 +207,8 @@ function networkReason(cause: { code?: string; message?: string } | undefined, m
     ETIMEDOUT: 'connection timed out',
     UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
     UND_ERR_SOCKET: 'connection closed',
+    CERT_HAS_EXPIRED: 'its certificate has expired',
+    ...Object.fromEntries(unknownIssuer.map((code) => [code, untrusted])),
   };
   // fetch rejects ports of other protocols (Fetch Standard, "bad port").
   if (cause?.message === 'bad port') return 'HTTP clients refuse to use this port';

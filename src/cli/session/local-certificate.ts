@@ -18,6 +18,8 @@ export function trustLocalServer({ server }: Config): void {
   certificateFile = server.tls.cert_file;
 }
 
+const certificateHead = /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/m;
+
 /**
  * Makes requests of this process trust additional certificate authorities.
  * @param file PEM
@@ -26,7 +28,10 @@ export function trustLocalServer({ server }: Config): void {
 export async function trustAuthorities(file: string): Promise<void> {
   const { getCACertificates, setDefaultCACertificates } = await import('node:tls');
   try {
-    setDefaultCACertificates([...getCACertificates('default'), await readFile(file, 'utf8')]);
+    const text = await readFile(file, 'utf8');
+    // Node.js ignores whatever else the file holds.
+    if (!certificateHead.test(text)) throw new Error('it has none in PEM');
+    setDefaultCACertificates([...getCACertificates('default'), text]);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new PortolanError('configuration', `cannot read certificates from ${file}: ${code ?? message}`);

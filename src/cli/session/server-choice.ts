@@ -14,6 +14,7 @@ export async function findServer(flags: ServerFlags, global: GlobalFlags): Promi
   if (named) return named;
   const { config } = await readConfigQuietly(global);
   const url = await serverInCharge(config);
+  if (url !== null) await trustFlags(flags);
   return url === null ? null : clientOf(url, flags);
 }
 
@@ -23,7 +24,15 @@ export async function namedClient(flags: ServerFlags, global: GlobalFlags): Prom
   if (url === null) return null;
   // The configuration may name the certificate to trust; its errors do not matter for another server.
   if (/^https:/i.test(url)) await readConfigQuietly(global).catch(() => undefined);
+  await trustFlags(flags);
   return clientOf(url, flags);
+}
+
+/** Trusts the authorities of `--ca-file`. @throws PortolanError `configuration` for a file without certificates */
+export async function trustFlags({ caFile }: ServerFlags): Promise<void> {
+  if (caFile === undefined) return;
+  const { trustAuthorities } = await import('./local-certificate.ts');
+  await trustAuthorities(caFile);
 }
 
 /** The same for commands that need a server. @throws PortolanError `network` when there is none */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
@@ -17,6 +17,7 @@ export function addAlertCommand(program: Command): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (flags: AlertFlags, command: Command) => {
         const { showAlerts } = await import('./alert-list.ts');
@@ -30,6 +31,7 @@ export function addAlertCommand(program: Command): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (file: string, flags: AlertFlags, command: Command) => {
         const { testAlerts } = await import('./alert-test.ts');

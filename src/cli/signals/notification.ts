@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
@@ -14,6 +14,7 @@ export function addNotificationCommand(program: Command): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (channel: string, flags: NotificationTestFlags, command: Command) => {
         const { testNotification } = await import('./notification-test.ts');

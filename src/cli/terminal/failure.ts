@@ -1,12 +1,13 @@
+import { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
-import { printable, printableLines } from './printable.ts';
+import { printable, printableJson, printableLines } from './printable.ts';
 
 /** Maximum number of problems to print. */
 const maxProblems = 20;
 
 /**
- * Wraps the action of a command: its result (or 0) becomes the exit code, an error becomes text on stderr and the exit
- * code of the error catalog.
+ * Wraps the action of a command: its result (or 0) becomes the exit code, an error becomes text on stderr (JSON with
+ * `--format json`) and the exit code of the error catalog.
  */
 export function guarded<A extends unknown[]>(
   work: (...args: A) => Promise<number | undefined>,
@@ -16,15 +17,28 @@ export function guarded<A extends unknown[]>(
       const code = await work(...args);
       if (code) process.exitCode = code;
     } catch (error) {
-      process.exitCode = reportFailure(error);
+      process.exitCode = reportFailure(error, asksForJson(args.at(-1)));
     }
   };
 }
 
+/** @param command the last argument of an action of commander */
+function asksForJson(command: unknown): boolean {
+  return command instanceof Command && command.optsWithGlobals()['format'] === 'json';
+}
+
 /** Prints an error for the user and returns the exit code. */
-export function reportFailure(error: unknown): number {
-  process.stderr.write(describeFailure(error));
+export function reportFailure(error: unknown, asJson = false): number {
+  process.stderr.write(asJson ? failureJson(error) : describeFailure(error));
   return error instanceof PortolanError ? error.exitCode : 1;
+}
+
+/** The error as the API sends it. */
+export function failureJson(error: unknown): string {
+  if (!(error instanceof PortolanError))
+    return printableJson({ error: { code: 'internal_error', message: faultText(error), details: {} } });
+  const { code, message, details } = error;
+  return printableJson({ error: { code, message, details } });
 }
 
 /** `portolan: message`, followed by one line per invalid field or target that the message does not name. */

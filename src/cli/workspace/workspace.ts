@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ambiguousMinutes, parseDuration } from '../../domain/time/duration.ts';
-import { type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
+import { caFileOption, type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { listOrders } from '../terminal/list-order.ts';
@@ -22,6 +22,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (flags: ServerFlags & { format: string }, command: Command) => {
         const { info } = await import('./workspace-work.ts');
@@ -45,6 +46,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .addOption(new Option('--sort <order>', 'sort order').choices(listOrders).default('newest'))
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (flags: ScanListFlags, command: Command) => {
         const { listWorkspaceScans } = await import('./workspace-work.ts');
@@ -60,6 +62,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .addOption(formatOption(['jsonl', 'csv']))
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (id: string, flags: ShowFlags & Partial<MatchFlags>, command: Command) => {
         const { query } = flags;
@@ -91,6 +94,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     )
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (id: string, flags: ExportFlags, command: Command) => {
         const { exportScanCommand } = await import('./workspace-export.ts');
@@ -104,6 +108,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .option('--force', 'stop and delete a queued or running scan')
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .action(
       guarded(async (id: string, flags: ServerFlags & { force?: boolean }, command: Command) => {
         const { removeWorkspaceScan } = await import('./workspace-work.ts');
@@ -127,6 +132,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .option('--force', 'do not ask for confirmation')
     .addOption(serverOption())
     .addOption(tokenOption())
+    .addOption(caFileOption())
     .addOption(formatOption())
     .action(
       guarded(async (flags: GarbageFlags, command: Command) => {
