@@ -1,22 +1,22 @@
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from './cli/command.ts';
 import { root } from './program.ts';
 
-/** What the build of the UI reads. */
+/** What the builds of the program and the UI read. */
 const sources = [
   'build.ts',
+  'build-inputs.ts',
+  'bundle.ts',
   'package.json',
   'package-lock.json',
   'ui',
-  'src/domain',
-  'src/cli/build-info.ts',
-  'src/report/pdf/type/fonts.ts',
+  'src',
 ];
 
-describe('the build of the UI without its tools', () => {
+describe('the builds without their tools', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-build-'));
   beforeAll(() => {
     for (const source of sources) cpSync(join(root, source), join(folder, source), { recursive: true });
@@ -28,11 +28,10 @@ describe('the build of the UI without its tools', () => {
     for (const args of [['build.ts', 'prepare'], ['ui/prepare.js']]) {
       const { code, stdout, stderr } = await build(...args);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toBe(
-        'Web UI not built: the build tools are not installed (npm ci without --omit installs them)\n',
-      );
+      const reason = 'not built: the build tools are not installed (npm ci without --omit installs them)\n';
+      expect(stdout).toBe(`Program ${reason}Web UI ${reason}`);
     }
-    expect(existsSync(join(folder, 'dist'))).toBe(false);
+    expect(readdirSync(join(folder, 'dist'))).toEqual([]);
   });
 
   it('fails for those who ask for it', async () => {

@@ -51,10 +51,12 @@ describe('checkedOut', () => {
   });
 });
 
-it('prefers what the build noted to the checkout around it', () => {
+it('names the commit of the checkout around it, else what the build noted', () => {
   write('.git/HEAD', `${other}\n`);
   expect(readBuildInfo(join(dir, 'src'))).toEqual({ commit: other, built_at: null });
   const built_at = '2026-10-06T14:30:22.118Z';
   write('dist/build-info.json', JSON.stringify({ commit, built_at }));
+  expect(readBuildInfo(join(dir, 'dist'))).toEqual({ commit: other, built_at });
+  rmSync(join(dir, '.git'), { recursive: true });
   expect(readBuildInfo(join(dir, 'dist'))).toEqual({ commit, built_at });
 });

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 export interface BuildInfo {
   /** Hash of the commit, 40 (or 64) hex digits. */
   commit: string | null;
-  /** UTC; null in a checkout, which runs from its sources. */
+  /** UTC; null for the sources. */
   built_at: string | null;
 }
 
@@ -15,11 +15,11 @@ const hash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 /** Written into dist/ by the build. */
 export const buildFile = 'build-info.json';
 
-/** Build info of the program in this folder: from the file of the build, else the commit of the checkout. */
+/** Build info of the program in this folder: the commit of the checkout around it, else that of the build. */
 export function readBuildInfo(folder: string): BuildInfo {
   const noted = textOf(join(folder, buildFile));
-  if (noted !== null) return { ...unknown, ...(JSON.parse(noted) as BuildInfo) };
-  return { ...unknown, commit: checkedOut(join(folder, '..')) };
+  const build: BuildInfo = noted === null ? unknown : { ...unknown, ...(JSON.parse(noted) as BuildInfo) };
+  return { ...build, commit: checkedOut(join(folder, '..')) ?? build.commit };
 }
 
 /** The commit checked out in a folder, read without git; null if it is not a checkout. */

@@ -1,11 +1,13 @@
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,8 +28,8 @@ const counter = join(folder, 'counter.mjs');
 const list = join(folder, 'loaded.json');
 
 /** The modules that a command loads, without those of Node.js. */
-async function loadedBy(args: string[]): Promise<string[]> {
-  const env = { NODE_OPTIONS: `--import=${counter}` };
+async function loadedBy(args: string[], from: 'sources' | 'bundle' = 'sources'): Promise<string[]> {
+  const env = { NODE_OPTIONS: `--import=${counter}`, PORTOLAN_SOURCES: from === 'sources' ? '1' : '0' };
   const { code, stderr } = await home.run(args, { env });
   expect({ code, stderr }).toMatchObject({ code: 0 });
   const urls = JSON.parse(readFileSync(list, 'utf8')) as string[];
@@ -74,6 +76,26 @@ describe('a command loads what it needs', () => {
     console.log(`scan: ${loaded.length} modules, ${own.length} of them our own`);
     // Many small files, some 380; a margin for a few more. What a scan must not load is listed above.
     expect(own.length).toBeLessThanOrEqual(400);
+  });
+});
+
+const isBundled = existsSync(join(root, 'dist', 'main.js'));
+if (!isBundled) console.log('skipped: the bundled program (npm run build makes it)');
+
+describe.runIf(isBundled)('the bundled program', () => {
+  it('runs from dist/ alone, with the packages that have native parts', async () => {
+    const args = ['scan', '127.0.0.1', '-p', 'quick', '--ports', '1', '--workspace-dir', join(folder, 'ws')];
+    expect((await home.run(args, { env: { PORTOLAN_SOURCES: '0' } })).code).toBe(0);
+    const loaded = await loadedBy(args, 'bundle');
+    expect(packagesOf(loaded).filter((name) => !name.startsWith('@koromix/'))).toEqual(['koffi']);
+    expect(loaded.filter((file) => file.startsWith('src/'))).toEqual([]);
+    console.log(`scan: ${loaded.length} files of the bundle`);
+    expect(loaded.length).toBeLessThanOrEqual(200);
+  });
+
+  it('says so', async () => {
+    const env = { PORTOLAN_SOURCES: '0' };
+    expect((await home.run(['version'], { env })).stdout).toMatch(/, built \d{4}-\S+Z$/m);
   });
 });
 
@@ -128,6 +150,29 @@ describe('the launcher as a shell reads it', () => {
     // Started anew it would have another process id.
     expect(told).toMatchObject({ words, flags: heapFlags, arenas, pid: told.started });
   });
+
+  it.each(['the shell', 'Node.js'])(
+    'runs the bundle of a checkout while no source is newer, started by %s',
+    async (by) => {
+      const checkout = mkdtempSync(join(folder, 'checkout-'));
+      const launcher = join(checkout, 'bin', 'portolan');
+      for (const part of ['bin', 'dist', 'package.json'])
+        cpSync(join(app, part), join(checkout, part), { recursive: true });
+      mkdirSync(join(checkout, 'src'));
+      const source = join(checkout, 'src', 'main.ts');
+      writeFileSync(source, "console.log(JSON.stringify({ words: ['sources'] }));");
+      writeFileSync(join(checkout, 'package-lock.json'), '{}');
+      const wordsOf = async (env: NodeJS.ProcessEnv = {}) =>
+        (await (by === 'Node.js' ? tell(process.execPath, [launcher], env) : tell(launcher, [], env))).words;
+      expect(await wordsOf()).toEqual(['sources']);
+      writeFileSync(join(checkout, 'dist', '.stamp'), '');
+      expect(await wordsOf()).toEqual([]);
+      expect(await wordsOf({ PORTOLAN_SOURCES: '1' })).toEqual(['sources']);
+      const later = new Date(Date.now() + 60_000);
+      utimesSync(source, later, later);
+      expect(await wordsOf()).toEqual(['sources']);
+    },
+  );
 
   it('takes the flags that Node.js itself would give it', async () => {
     const words = ['--verbose', 'server', 'scan'];

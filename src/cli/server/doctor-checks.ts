@@ -134,7 +134,7 @@ async function routes(): Promise<Verdict> {
 /** The clock is wrong if it is before the installation of this program; also reports whether it is synchronized. */
 async function clock(): Promise<Verdict> {
   const now = Date.now();
-  const installed = (await stat(import.meta.filename)).mtimeMs;
+  const installed = (await stat(new URL('../../../package.json', import.meta.url))).mtimeMs;
   const time = new Date(now).toISOString();
   if (now < installed - 86_400_000)
     return fail(`${time} is before this program was installed`, 'set the clock');
