@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore, type Store } from '../../store/open.ts';
 import { createToken } from './create-token.ts';
+import { firstScanToken } from './first-scan-token.ts';
 import { listTokens } from './list-tokens.ts';
 import { revokeToken } from './revoke-token.ts';
 import { rotateToken } from './rotate-token.ts';
@@ -89,5 +90,34 @@ describe('tokens', () => {
     expect(allows(['scan:read'], ['workspace:read', 'scan:read'])).toBe(true);
     expect(allows(['scan:read'], ['scan:write'])).toBe(false);
     expect(allows(['admin'], ['audit:read'])).toBe(true);
+  });
+});
+
+describe('the token of the first scan', () => {
+  const hours = (count: number) => new Date(Date.now() + count * 3_600_000);
+  const namedSo = { name: 'first-scan', scopes: ['scan:read', 'scan:write'] };
+  const statuses = async (now: Date) => (await listTokens(store, now)).map(({ status }) => status);
+
+  it('is one after seven starts; what the start before printed still works', async () => {
+    const tokens: string[] = [];
+    for (let start = 0; start < 7; start++) tokens.push(await firstScanToken(store, hours(start)));
+    expect(await statuses(hours(6))).toEqual(['active']);
+    const good = await Promise.all(tokens.map((token) => isGood(token, hours(7))));
+    expect(good).toEqual([false, false, false, false, false, true, true]);
+    expect(await isGood(tokens[5] ?? '', hours(29.5))).toBe(false);
+    expect(await isGood(tokens[6] ?? '', hours(29.5))).toBe(true);
+    expect(await statuses(hours(31))).toEqual(['expired']);
+    await firstScanToken(store, hours(31));
+    expect(await statuses(hours(31))).toEqual(['expired', 'active']);
+  });
+
+  it('revokes those that earlier versions left, and no token of a person', async () => {
+    for (let start = 0; start < 3; start++) await createToken(store, { ...namedSo, expiry: '24h' });
+    const lasting = await createToken(store, { ...namedSo, expiry: '90d' });
+    const wider = await createToken(store, { ...namedSo, scopes: ['admin'], expiry: '24h' });
+    await firstScanToken(store);
+    const listed = await listTokens(store);
+    expect(listed.filter(({ status }) => status === 'active')).toHaveLength(3);
+    expect([await isGood(lasting.token), await isGood(wider.token)]).toEqual([true, true]);
   });
 });

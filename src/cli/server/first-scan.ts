@@ -1,4 +1,4 @@
-import { createToken } from '../../actions/access/create-token.ts';
+import { firstScanToken } from '../../actions/access/first-scan-token.ts';
 import type { Config } from '../../config/schema.ts';
 import { openStore } from '../../store/open.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
@@ -53,8 +53,7 @@ async function firstToken(config: Config): Promise<string | null> {
   const workspace = await openWorkspace(config.workspace.dir);
   const store = await openStore(config.queue.url ?? workspace.storeFile);
   try {
-    const order = { name: 'first-scan', scopes: ['scan:read', 'scan:write'], expiry: '24h' };
-    return (await createToken(store, order)).token;
+    return await firstScanToken(store);
   } finally {
     await store.close();
   }

@@ -1,20 +1,20 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { bufEnv, installedBuf } from '../../../test/buf.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const tools = join(root, 'node_modules/.bin');
+const buf = installedBuf();
 const read = (file: string) => readFileSync(file, 'utf8');
 
-describe('the protocol of gRPC plugins', () => {
+describe.runIf(buf)('the protocol of gRPC plugins', () => {
   it('of the SDK has the code that `npm run proto` would write', async () => {
     const target = mkdtempSync(join(tmpdir(), 'portolan-proto-'));
-    const env = { ...process.env, PATH: `${tools}${delimiter}${process.env['PATH']}` };
     const template = ['--template', join(folder, 'buf.gen.yaml'), '-o', target];
     const server = join(root, 'src/server/grpc');
     const sdk = join(root, 'sdk/grpc');
@@ -23,8 +23,8 @@ describe('the protocol of gRPC plugins', () => {
         [sdk, '--path', join(sdk, 'module.proto')],
         [server, '--path', join(server, 'grpc/health')],
       ]) {
-        await promisify(execFile)(join(tools, 'buf'), ['generate', ...input, ...template], {
-          env,
+        await promisify(execFile)(buf as string, ['generate', ...input, ...template], {
+          env: bufEnv,
           timeout: 60_000,
         });
       }

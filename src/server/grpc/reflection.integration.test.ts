@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { installedBuf } from '../../../test/buf.ts';
 import { codeOf, fromDescriptors, fromProto, GrpcClient, protoFolder } from '../fixtures/grpc-client.ts';
 import { type GrpcService, openGrpcService } from '../fixtures/grpc-service.ts';
 
@@ -114,13 +113,14 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   });
 });
 
-describe('buf curl', () => {
-  const buf = join(fileURLToPath(new URL('../../../node_modules/.bin/', import.meta.url)), 'buf');
+const buf = installedBuf();
+
+describe.runIf(buf)('buf curl', () => {
   const run = promisify(execFile);
   const curl = async (method: string, data: string, ...more: string[]) => {
     const bearer = `authorization: Bearer ${token}`;
     const flags = ['--protocol', 'grpc', '--http2-prior-knowledge', '-H', bearer, '-d', data, ...more];
-    const { stdout } = await run(buf, ['curl', ...flags, `http://${grpc.address}/${method}`], {
+    const { stdout } = await run(buf as string, ['curl', ...flags, `http://${grpc.address}/${method}`], {
       timeout: 120_000,
     });
     return stdout

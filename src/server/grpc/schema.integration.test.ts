@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { DescMessage } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { bufEnv, installedBuf } from '../../../test/buf.ts';
 import { withoutReferences } from '../fixtures/api-document.ts';
 import { openService } from '../fixtures/service.ts';
 import {
@@ -19,7 +20,6 @@ import {
 } from './gen/service_pb.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const tools = fileURLToPath(new URL('../../../node_modules/.bin', import.meta.url));
 
 /** Name -> text of every file below a folder. */
 function filesIn(root: string): Record<string, string> {
@@ -34,14 +34,15 @@ function filesIn(root: string): Record<string, string> {
   );
 }
 
-describe('generated code', () => {
+const buf = installedBuf();
+
+describe.runIf(buf)('generated code', () => {
   it('is what `npm run proto` would write', async () => {
     const target = mkdtempSync(join(tmpdir(), 'portolan-proto-'));
     try {
-      const env = { ...process.env, PATH: `${tools}${delimiter}${process.env['PATH']}` };
       const template = join(folder, 'buf.gen.yaml');
       const args = ['generate', folder, '--template', template, '-o', target];
-      await promisify(execFile)(join(tools, 'buf'), args, { env, timeout: 120_000 });
+      await promisify(execFile)(buf as string, args, { env: bufEnv, timeout: 120_000 });
       expect(filesIn(join(target, 'gen'))).toEqual(filesIn(join(folder, 'gen')));
     } finally {
       rmSync(target, { recursive: true, force: true });

@@ -1,0 +1,59 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { root } from '../../program.ts';
+import { Home, run } from '../command.ts';
+
+const home = new Home();
+const folder = mkdtempSync(join(tmpdir(), 'portolan-first-minute-'));
+afterAll(() => {
+  home.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Lock {
+  packages: Record<string, { engines?: { node: string } }>;
+}
+
+describe('npm ci', () => {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
+
+  it('prints no warning of packages that want a newer Node.js', async () => {
+    for (const file of ['package.json', '.npmrc']) cpSync(join(root, file), join(folder, file));
+    for (const [path, entry] of Object.entries(lock.packages)) if (path) entry.engines = { node: '>=999' };
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
+    const dryRun = (...more: string[]) =>
+      run('npm', ['ci', '--dry-run', '--ignore-scripts', ...more], { cwd: folder, env: home.env });
+    // As the command would be without the settings of the project.
+    expect((await dryRun('--loglevel=warn')).stderr).toContain('EBADENGINE');
+    const { code, stdout, stderr } = await dryRun();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('added ');
+  });
+
+  it('installs no buf, which only `npm run proto` uses', () => {
+    expect(Object.keys(lock.packages).filter((path) => /@bufbuild\/buf\b/.test(path))).toEqual([]);
+  });
+});
+
+describe('npm start', () => {
+  /** Ends the server when its first scan begins, as Ctrl-C does. */
+  const start = () =>
+    home.run(['server', 'start', '--bind', '127.0.0.1:0', '--first-scan'], {
+      started: (child) => {
+        let output = '';
+        child.stderr?.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+          if (output.includes('scanning this machine')) child.kill('SIGINT');
+        });
+      },
+    });
+
+  it('leaves one active token, however often it starts', async () => {
+    for (const starts of [1, 2]) expect({ starts, code: (await start()).code }).toEqual({ starts, code: 0 });
+    const { stdout } = await home.run(['server', 'token', 'list', '--format', 'json']);
+    const { tokens } = JSON.parse(stdout) as { tokens: { name: string; status: string }[] };
+    expect(tokens.map(({ name, status }) => `${name} ${status}`)).toEqual(['first-scan active']);
+  });
+});

@@ -1,0 +1,114 @@
+/**
+ * Measures what Portolan takes on a disk, `npm run size`: node_modules of a checkout, and the program as it is installed
+ * from the tarball. Exit code 1 when one is larger than its limit. MB are 10^6 bytes of files, without what a file system
+ * adds.
+ */
+import { execFileSync } from 'node:child_process';
+import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './program.ts';
+
+interface Part {
+  name: string;
+  bytes: number;
+}
+
+interface Measure {
+  subject: string;
+  parts: Part[];
+  /** What it should be, MB. */
+  barMb: number;
+  /** What must not be exceeded, MB. */
+  limitMb: number;
+}
+
+/** A third of it is the Node.js that runs everything; the rest builds the Web UI, checks and tests. */
+const checkoutMb = 590;
+/** One bundled file with the Web UI, and what cannot be bundled (koffi, Swagger UI). */
+const programMb = 30;
+/** Its dependencies as they are published: 68 MB, with maps, types and other builds that the program does not load. */
+const programLimitMb = 80;
+const shownParts = 8;
+/** Packages of Node.js itself. */
+const isNode = /^node_modules\/node-linux-/;
+
+const measures: Measure[] = [
+  { subject: 'node_modules', parts: installedHere(), barMb: checkoutMb, limitMb: checkoutMb },
+  {
+    subject: 'the installed program, without Node.js',
+    parts: [...packed(), ...dependencies()],
+    barMb: programMb,
+    limitMb: programLimitMb,
+  },
+];
+for (const measure of measures) console.log(lineOf(measure));
+process.exitCode = measures.some(({ parts, limitMb }) => megabytes(parts) > limitMb) ? 1 : 0;
+
+/** The packages of node_modules, each with those inside it. */
+function installedHere(): Part[] {
+  return entriesOf('node_modules').flatMap(({ name }) => {
+    const place = join('node_modules', name);
+    // Caches of tools.
+    if (name.startsWith('.')) return [];
+    const places = name.startsWith('@') ? entriesOf(place).map((entry) => join(place, entry.name)) : [place];
+    return places.map((path) => ({ name: path, bytes: bytesBelow(path) }));
+  });
+}
+
+/** The content of the tarball, as a part per folder. */
+function packed(): Part[] {
+  // Its first step builds dist/ and writes about it; the list is the last thing that it writes.
+  const output = execFileSync('npm', ['pack', '--dry-run', '--json'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const [{ files }] = JSON.parse(output.slice(output.search(/^\[/m))) as [
+    { files: { path: string; size: number }[] },
+  ];
+  const folders = Map.groupBy(files, ({ path }) => path.split('/')[0] as string);
+  return [...folders].map(([name, inside]) => ({ name, bytes: sum(inside.map(({ size }) => size)) }));
+}
+
+/** The packages that npm installs with the program on this machine. */
+function dependencies(): Part[] {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
+  return Object.entries(lock.packages)
+    .filter(([path, { dev }]) => path !== '' && !dev && !isNode.test(path) && existsSync(join(root, path)))
+    .map(([path]) => ({ name: path, bytes: bytesBelow(path, 'node_modules') }));
+}
+
+function lineOf({ subject, parts, barMb, limitMb }: Measure): string {
+  const total = megabytes(parts);
+  const verdict =
+    total <= barMb ? 'ok' : total <= limitMb ? `over the bar, limit ${limitMb} MB` : `over ${limitMb} MB`;
+  const largest = parts.toSorted((a, b) => b.bytes - a.bytes).slice(0, shownParts);
+  const shown = largest.map((part) => `${megabytes([part]).toFixed(1).padStart(7)}  ${part.name}`);
+  return [`${subject}: ${total.toFixed(1)} MB, bar ${barMb} MB: ${verdict}`, ...shown].join('\n');
+}
+
+function entriesOf(folder: string): Dirent[] {
+  return readdirSync(join(root, folder), { withFileTypes: true });
+}
+
+/** @param without a folder that is left out, by its name: the packages inside a package are parts of their own */
+function bytesBelow(folder: string, without?: string): number {
+  return sum(
+    entriesOf(folder).map((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return entry.name === without ? 0 : bytesBelow(path, without);
+      return entry.isFile() ? statSync(join(root, path)).size : 0;
+    }),
+  );
+}
+
+function megabytes(parts: readonly Part[]): number {
+  return sum(parts.map(({ bytes }) => bytes)) / 1_000_000;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
