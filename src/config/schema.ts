@@ -604,11 +604,13 @@ export const configKeys = [
   {
     path: 'scanner.concurrency',
     type: 'int',
-    default: 100,
+    default: null,
+    shipped: 100,
     min: 1,
     max: 65_535,
     env: ['SERVICE_CONCURRENCY'],
-    description: 'Concurrent connections per scan.',
+    description:
+      'Concurrent connections per scan; when not set, from 100 up to 1000 as the machine and the targets bear.',
   },
   {
     path: 'scanner.timeout',

@@ -1,8 +1,8 @@
 import type { ExecContext } from './module.ts';
 
 export interface EachOptions {
-  /** Maximum number of items processed concurrently. */
-  concurrency: number;
+  /** Maximum number of items processed concurrently; a function is called again whenever an item ends. */
+  concurrency: number | (() => number);
   /** Called for an item that failed; by default the failure is logged at debug level. */
   onError?: (error: unknown) => void;
 }
@@ -22,13 +22,15 @@ export async function forEachItem<T>(
   options: EachOptions,
   work: (item: T) => Promise<void> | void,
 ): Promise<EachTally> {
+  const { concurrency } = options;
+  const limit = typeof concurrency === 'number' ? () => concurrency : concurrency;
   const tally: EachTally = { done: 0, failed: 0 };
   let firstError: unknown;
   let running = 0;
   // At most one waiter: the loop below, for a free slot or for the last item.
   let wake: (() => void) | null = null;
-  const fewerThan = async (count: number) => {
-    while (running >= count) await new Promise<void>((resolve) => (wake = resolve));
+  const fewerThan = async (count: () => number) => {
+    while (running >= count()) await new Promise<void>((resolve) => (wake = resolve));
   };
 
   const run = async (item: T) => {
@@ -51,9 +53,9 @@ export async function forEachItem<T>(
     if (ctx.signal.aborted) break;
     running++;
     void run(item);
-    await fewerThan(options.concurrency);
+    await fewerThan(limit);
   }
-  await fewerThan(1);
+  await fewerThan(() => 1);
   ctx.signal.throwIfAborted();
   if (tally.done === 0 && tally.failed > 0) throw new Error('every item failed', { cause: firstError });
   return tally;

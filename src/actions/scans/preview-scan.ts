@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
+import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
 import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
 import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
@@ -132,9 +133,10 @@ function durationOf(plan: Plan, hosts: number, rate: number): number {
   );
 }
 
-/** Concurrent probes; discovery is limited only by the rate. */
+/** Concurrent probes, at least; discovery is limited only by the rate. */
 function laneCount(node: PlannedNode): number {
-  return numberOf(optionOf(node, 'concurrency')) || Number.POSITIVE_INFINITY;
+  const concurrency = optionOf(node, 'concurrency');
+  return concurrency === 0 ? leastConcurrency : numberOf(concurrency) || Number.POSITIVE_INFINITY;
 }
 
 function secondsOf(duration: unknown): number {

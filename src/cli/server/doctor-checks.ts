@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
 import { openFilesLimit } from '../../net/gate/scoped-gate.ts';
 import { choosePingMethod } from '../../net/icmp/ping.ts';
 import { NameResolver } from '../../net/resolve.ts';
@@ -154,13 +155,14 @@ async function pluginSandbox(): Promise<Verdict> {
 
 function openFiles({ scanner, server }: Config): Verdict {
   const limit = openFilesLimit();
-  const wanted = ownHandles + scanner.concurrency;
+  const concurrency = scanner.concurrency ?? leastConcurrency;
+  const wanted = ownHandles + concurrency;
   const message = `${limit} open files and connections`;
   const remedy = 'raise the limit: LimitNOFILE= of the service, or ulimit -n';
   if (limit < minHandles) return fail(message, remedy);
   if (limit >= wanted) return ok(message);
   return warn(
-    `${message}; scanner.concurrency ${scanner.concurrency} (${server.workers} scans) needs ${wanted}`,
+    `${message}; scanner.concurrency ${concurrency} (${server.workers} scans) needs ${wanted}`,
     remedy,
   );
 }

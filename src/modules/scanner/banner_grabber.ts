@@ -11,6 +11,7 @@ import { enumeratePort } from './port-enumeration.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import { type PortSession, probePort } from './port-session.ts';
 import { scanOptions } from './scan-options.ts';
+import { SessionPlaces } from './session-places.ts';
 import { SlowHosts } from './slow-hosts.ts';
 import { probeUdpPort } from './udp-session.ts';
 
@@ -80,7 +81,7 @@ export default defineModule({
       stretch: 1,
     };
     let done = 0;
-    const grab = async ({ host, port, protocol, probed }: PlannedPort) => {
+    const grab = async ({ host, port, protocol, probed }: PlannedPort, onFailure: OnFailure) => {
       if (protocol === 'udp') {
         if (probed && settings.ask) await data.append<Banner>('banners', ...(await probeUdp(host, port)));
         return;
@@ -92,7 +93,9 @@ export default defineModule({
       }
       const endpoint = { host, port, protocol: 'tcp' as const };
       const banners =
-        isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await probeWithRetries(endpoint);
+        isUntouchable(port) || !probed
+          ? [emptyBanner(endpoint)]
+          : await probeWithRetries(endpoint, onFailure);
       const enumerated = options.tls_enumerate && settings.tls ? await enumerate(endpoint, banners) : banners;
       if (signal.aborted) return;
       await data.append<Banner>('banners', ...enumerated);
@@ -111,7 +114,7 @@ export default defineModule({
     const fromScan = data.has('open_ports');
     const probeOnce = (endpoint: Endpoint, stretch: number) =>
       net.throughPauses(() => probePort(endpoint, { ...settings, stretch }), signal);
-    const probeWithRetries = async (endpoint: Endpoint): Promise<Banner[]> => {
+    const probeWithRetries = async (endpoint: Endpoint, onFailure: OnFailure): Promise<Banner[]> => {
       settings.slowHosts.probing(endpoint.host);
       for (let left = options.retries; ; left--) {
         const outcome = await probeOnce(endpoint, 1);
@@ -123,14 +126,21 @@ export default defineModule({
         }
         // A port seen open by a scanner is listed even if it refuses connections now.
         if (outcome.failure.state === 'closed' || left <= 0) {
+          onFailure(outcome.failure);
           return fromScan ? [unreachedBanner(endpoint, outcome.failure)] : [];
         }
       }
     };
     const ports = fromScan ? openPorts(data) : everyPort(hostsOf(data, net), plannedTcpPorts(options));
-    await forEachItem(ctx, ports, { concurrency: options.concurrency }, grab);
+    const places = new SessionPlaces({ ...options, knownOpen: fromScan, signal });
+    await forEachItem(ctx, ports, { concurrency: () => places.limit }, (port) =>
+      places.use(port.host, (onFailure) => grab(port, onFailure)),
+    );
   },
 });
+
+/** Called with why a port could not be connected to. */
+type OnFailure = (failure: PortObservation) => void;
 
 /** Whether more time may reveal more about a port. */
 function mayHaveMore(

@@ -2,6 +2,7 @@ import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { onAbort } from '../../net/abort.ts';
+import { mostConcurrency } from '../../net/adaptive/concurrency.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import {
   type PermutationKey,
@@ -17,6 +18,7 @@ import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { connectSlowly, isSilence } from './slow-connections.ts';
 import { maxSlowHosts, maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
+import { SweepLanes } from './sweep-lanes.ts';
 import { acceptsEveryPort } from './tarpit.ts';
 
 /** Hosts swept concurrently, so that no single host gets all probes at once. */
@@ -71,7 +73,8 @@ async function sweepPieces(
   before: SlicedScanState | null,
   keep: (state: () => ConnectState) => void,
 ): Promise<void> {
-  const { concurrency } = ctx.options;
+  // Sockets of a sweep burden nobody while they wait, and those that are accepted close at once: the rate sets the pace.
+  const concurrency = ctx.options.concurrency || mostConcurrency;
   const knownUp = data.has('discovered_hosts');
   const ports = plannedTcpPorts(ctx.options);
   const hosts = knownUp
@@ -124,7 +127,7 @@ async function sweepPairs(
     net,
   });
   keep(() => ({ pairs: sweep.state() }));
-  await sweep.run(ctx.options.concurrency);
+  await sweep.run(new SweepLanes(ctx.options));
 }
 
 async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, void, undefined> {
@@ -256,30 +259,30 @@ class Sweep {
     return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
   }
 
-  async run(concurrency: number): Promise<void> {
+  async run(lanes: SweepLanes): Promise<void> {
     if (this.#order.length === 0) return;
     // Report the progress of an interrupted run from the start.
     this.#advance(0);
     const forget = onAbort(this.#ctx.signal, () => this.#wake(Infinity));
     for (const host of this.#unfinished.values())
       if (host.finished === this.#order.length) await this.#end(host);
-    const lanes = Array.from({ length: concurrency }, () => this.#lane());
-    const failed = (await Promise.allSettled(lanes)).find((lane) => lane.status === 'rejected');
+    const problem = await lanes.run(() => this.#step());
     await Promise.all(this.#slow);
     forget();
     if (this.#ctx.signal.aborted) await this.#accountForTheRest();
     this.#ctx.signal.throwIfAborted();
-    if (failed || this.#sourceError) throw failed?.reason ?? this.#sourceError;
+    if (problem || this.#sourceError) throw problem ?? this.#sourceError;
   }
 
-  /** Probes one pair after the other. A probe never throws: the gate turns every failure into an observation. */
-  async #lane(): Promise<void> {
-    while (!this.#ctx.signal.aborted) {
-      const pair = this.#nextPair() ?? (await this.#awaitPair());
-      if (!pair) return;
-      const { host, port } = pair;
-      await this.#record(host, port, await this.#observe(host, port));
-    }
+  /** Probes the next pair; null = there are no more. A probe never throws: every failure is an observation. */
+  async #step(): Promise<PortObservation | null> {
+    if (this.#ctx.signal.aborted) return null;
+    const pair = this.#nextPair() ?? (await this.#awaitPair());
+    if (!pair) return null;
+    const { host, port } = pair;
+    const observation = await this.#observe(host, port);
+    await this.#record(host, port, observation);
+    return observation;
   }
 
   async #observe(sweep: HostSweep, port: number): Promise<PortObservation> {

@@ -37,9 +37,10 @@ export const scanOptions = {
   },
   concurrency: {
     Type: 'int',
-    Description: 'Maximum number of probes in flight.',
+    Description:
+      'Maximum number of probes in flight; 0 = from 100 up to 1000, as this machine and the targets bear.',
     Default: 100,
-    Min: 1,
+    Min: 0,
     Max: 10_000,
   },
   exclude_ports: {

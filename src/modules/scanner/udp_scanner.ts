@@ -24,6 +24,7 @@ export default defineModule({
     },
     concurrency: {
       ...scanOptions.concurrency,
+      Min: 1,
       Description: 'Has no effect here: the rate adapts to each host.',
     },
   },

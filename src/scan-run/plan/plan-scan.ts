@@ -10,6 +10,7 @@ import { type Plan, planGraph } from '../../engine/graph/plan.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import type { Registry } from '../../engine/registry.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
+import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
 import type { LoadedPlugin } from '../../plugins/plugin.ts';
 import type { License } from '../../workspace/license/read-license.ts';
 import { withDiscovery, withProbes } from './discovery-profile.ts';
@@ -213,7 +214,7 @@ function overlay(
   const { Max: lanes = Number.POSITIVE_INFINITY } = definition.options['concurrency'] ?? {};
   // An upper bound, like the rate: a module that sets less stays below.
   const concurrency = options.concurrency && Math.min(options.concurrency, lanes);
-  put('concurrency', concurrency, Math.min(config.scanner.concurrency, lanes));
+  put('concurrency', concurrency, configuredConcurrency(definition, config));
   put('intrusive', options.intrusive);
   put('exclude_ports', excludedFor(definition, nodeConfig, request));
   put('max_protocols', options.max_protocols);
@@ -222,6 +223,13 @@ function overlay(
   // Only the command line names files.
   if (request.user === 'cli') put('rules', options.fingerprint_rules);
   return result;
+}
+
+/** 0 = adaptive, for modules that know how; others get what adaptive ones start with. */
+function configuredConcurrency({ options }: ModuleDefinition, { scanner }: Config): number {
+  const { Min: least = 1, Max: most = Number.POSITIVE_INFINITY } = options['concurrency'] ?? {};
+  if (scanner.concurrency === null && least === 0) return 0;
+  return Math.min(scanner.concurrency ?? leastConcurrency, most);
 }
 
 /** Ports of the submission for one scanner; null if it names none. */
