@@ -149,9 +149,9 @@ describe('renderTable', () => {
     expect(text).toBe(
       [
         '192.0.2.10 (web.example.net)  up, 0.42 ms  server, linux debian 12',
-        'PORT      STATE  SERVICE  PRODUCT        EVIDENCE',
-        '22/tcp    open   ssh      OpenSSH 9.2p1  SSH-2.0-OpenSSH_9.2p1 Debian-2',
-        '8080/tcp  open',
+        'PORT      STATE  SERVICE    PRODUCT        EVIDENCE',
+        '22/tcp    open   ssh        OpenSSH 9.2p1  SSH-2.0-OpenSSH_9.2p1 Debian-2',
+        '8080/tcp  open   http-alt?',
         'not shown: 997 closed, 1 filtered',
         '',
         '1 host up, 2 open ports; 1 address in 1.3 s',
@@ -224,7 +224,7 @@ describe('renderTable', () => {
       '',
       '192.0.2.10  up, 12 ms',
       'PORT    STATE  SERVICE  PRODUCT  EVIDENCE',
-      '22/tcp  open',
+      '22/tcp  open   ssh?',
       '',
       '192.0.2.11  up  no open port found (1000 closed)',
       '',

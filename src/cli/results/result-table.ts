@@ -12,9 +12,11 @@ import type {
   VulnerabilityRow,
 } from '../../domain/result.ts';
 import { unidentifiedReasons } from '../../domain/text/banner.ts';
+import { serviceNameOf } from '../../knowledge/ports.ts';
 import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
 import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
+import { portEvidence } from './port-evidence.ts';
 
 /** Style of a table. */
 export interface TableStyle {
@@ -328,18 +330,17 @@ function cellsOf(port: PortRow): Cells {
   const cells: Cells = [
     `${port.port}/${port.protocol}`,
     port.state,
-    service?.name ?? '',
+    service?.name ?? usualName(port),
     product,
-    evidenceOf(port),
+    portEvidence(port, Date.parse(port.timestamp)),
   ];
   return cells.map(printable) as Cells;
 }
 
-/** The first non-empty line of the banner, else why the port was not identified. */
-function evidenceOf({ banner, fingerprints, unidentified_reason }: PortRow): string {
-  const text = banner || fingerprints?.[0]?.evidence || '';
-  const shown = text.split(/\r\n|\r|\n/).find((candidate) => candidate.trim() !== '');
-  return shown ?? (unidentified_reason ? `not identified: ${unidentified_reason}` : '');
+/** The name that is usual for the port, if nothing identified its service. */
+function usualName({ port, protocol }: PortRow): string {
+  const name = serviceNameOf(port, protocol);
+  return name === null ? '' : `${name}?`;
 }
 
 function line(cells: readonly string[], widths: number[]): string {

@@ -80,10 +80,15 @@ describe('CSV', () => {
     ['-1', "'-1"],
     ['@x', "'@x"],
     ['\tx', "'\tx"],
-    ['\rx', "'\\nx"],
+    ['\rx', '\\nx'],
     ['a "b", c', 'a "b", c'],
     ['two\r\nlines\nof\rtext \r\n', 'two\\nlines\\nof\\ntext'],
-    ['nul\0esc\x1b[2J\x9b', 'nul\\x00esc\\x1b[2J\\x9b'],
+    ['esc\x1b[2J\x9b', 'esc\\x1b[2J\\x9b'],
+    ['nul\0esc\x1b[2J\x9b', 'nul'],
+    [
+      'HTTP/1.1 200 OK\r\nDate: now\r\nServer: x\r\n\r\n<html>all of it</html>',
+      'HTTP/1.1 200 OK\\nServer: x',
+    ],
   ])('T-021 neutralises %j', async (banner, cell) => {
     const records = parseCsv(await text(renderCsv(stream([port(22, { banner })]))));
     expect(records[1]?.[10]).toBe(cell);

@@ -1,6 +1,7 @@
 import { classOf, type Severity, severities } from '../../domain/finding.ts';
 import { type Produced, producersOf, producerText } from '../../domain/producer.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import { readableBanner } from '../../domain/text/readable-banner.ts';
 import { inPieces } from './pieces.ts';
 
 /**
@@ -61,7 +62,7 @@ function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
     service?.cpe ?? '',
     findings.map((finding) => finding.vulnerability.id).join(';'),
     worstSeverity(findings),
-    (row.banner ?? '').trimEnd(),
+    readableBanner(row),
     findings.map((finding) => classOf(finding.vulnerability)).join(';'),
     producersText([row, ...findings]),
   ]);

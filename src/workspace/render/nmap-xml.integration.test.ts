@@ -62,7 +62,7 @@ describe('nmap XML', () => {
         '<os><osmatch name="linux debian 12" accuracy="90" line="0"/></os><ports>' +
         '<extraports state="closed" count="996"/><extraports state="filtered" count="2"/>\n' +
         '<port protocol="tcp" portid="22"><state state="open" reason="syn-ack" reason_ttl="0"/>' +
-        '<script id="banner" output="SSH-2.0-x&#10;hello"/></port>\n' +
+        '<service name="ssh" method="table" conf="3"/><script id="banner" output="SSH-2.0-x&#10;hello"/></port>\n' +
         '<port protocol="tcp" portid="443"><state state="open" reason="syn-ack" reason_ttl="0"/>' +
         '<service name="http" product="nginx" version="1.24.0" tunnel="ssl" method="probed" conf="10">' +
         '<cpe>cpe:/a:f5:nginx:1.24.0</cpe></service><script id="CVE-1" output="HIGH, likely: Title of CVE-1&#10;Evidence: nginx/1.24.0">',

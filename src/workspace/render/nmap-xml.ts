@@ -2,9 +2,11 @@ import { isIPv6 } from 'node:net';
 import type { Finding } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { visibleText } from '../../domain/text/visible.ts';
+import { serviceNameOf } from '../../knowledge/ports.ts';
 import { completeRow } from '../record/row-line.ts';
 import { cpeUri } from './cpe-uri.ts';
 import { generator } from './generator.ts';
+import { type NmapScript, portScripts, type ScriptTable } from './nmap-scripts.ts';
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
@@ -101,6 +103,9 @@ class OpenHost {
   readonly address: string;
   #port: PortRow | null = null;
   #hostScripts: string[] = [];
+  /** IDs of the scripts of the open port and of the host: importers keep one script of an ID. */
+  #portIds = new Set<string>();
+  readonly #hostIds = new Set<string>();
 
   constructor(address: string) {
     this.address = address;
@@ -118,11 +123,15 @@ class OpenHost {
     if (row.type === 'port') {
       const end = this.#endPort();
       this.#port = row;
-      return end + portStart(completeRow(row));
+      const complete = completeRow(row);
+      const scripts = portScripts(complete);
+      this.#portIds = new Set(scripts.map(({ id }) => id));
+      return end + portStart(complete) + scripts.map(script).join('');
     }
     const { vulnerability } = completeRow(row);
-    if (this.#port?.port === row.port && this.#port?.protocol === row.protocol) return script(vulnerability);
-    this.#hostScripts.push(script(vulnerability));
+    if (this.#port?.port === row.port && this.#port?.protocol === row.protocol)
+      return onceScript(findingScript(vulnerability), this.#portIds);
+    this.#hostScripts.push(onceScript(findingScript(vulnerability), this.#hostIds));
     return '';
   }
 
@@ -170,9 +179,7 @@ function extraPorts(row: HostRow | null): string {
 function portStart(row: PortRow): string {
   const place = { protocol: row.protocol, portid: String(row.port) };
   const state = { state: row.state, reason: row.reason, reason_ttl: '0' };
-  const banner = (row.banner ?? '').trimEnd();
-  const bannerScript = banner === '' ? '' : `<script${attributes({ id: 'banner', output: banner })}/>`;
-  return `\n<port${attributes(place)}><state${attributes(state)}/>${service(row)}${bannerScript}`;
+  return `\n<port${attributes(place)}><state${attributes(state)}/>${service(row)}`;
 }
 
 /** Service names that have another name inside TLS. */
@@ -187,8 +194,8 @@ const wrapped: Record<string, string> = {
   sips: 'sip',
 };
 
-function service({ service: found, tls }: PortRow): string {
-  if (!found) return '';
+function service({ service: found, tls, port, protocol }: PortRow): string {
+  if (!found) return usualService(serviceNameOf(port, protocol));
   const inner = Object.hasOwn(wrapped, found.name) ? wrapped[found.name] : undefined;
   const facts = {
     name: inner ?? found.name,
@@ -204,7 +211,38 @@ function service({ service: found, tls }: PortRow): string {
     : `<service${attributes(facts)}><cpe>${escaped(cpe)}</cpe></service>`;
 }
 
-function script(finding: Finding): string {
+/** Confidence of nmap for names that only the port suggests. */
+const tableConfidence = '3';
+
+function usualService(name: string | null): string {
+  return name === null ? '' : `<service${attributes({ name, method: 'table', conf: tableConfidence })}/>`;
+}
+
+/** A finding whose ID is taken gets another one; the second finding of an ID is left out. */
+function onceScript(finding: NmapScript, taken: Set<string>): string {
+  const id = [finding.id, `portolan-${finding.id}`].find((each) => !taken.has(each));
+  if (id === undefined) return '';
+  taken.add(id);
+  return script({ ...finding, id });
+}
+
+function script({ id, output, facts }: NmapScript): string {
+  const start = `<script${attributes({ id, output })}`;
+  const content = tableContent(facts);
+  return content === '' ? `${start}/>` : `${start}>${content}</script>`;
+}
+
+function tableContent(table: ScriptTable): string {
+  return table.map(([key, value]) => tableEntry(key === '' ? null : key, value)).join('');
+}
+
+function tableEntry(key: string | null, value: ScriptTable[number][1]): string {
+  if (value === null) return '';
+  if (typeof value === 'string') return `<elem${attributes({ key })}>${escaped(value)}</elem>`;
+  return `<table${attributes({ key })}>${tableContent(value)}</table>`;
+}
+
+function findingScript(finding: Finding): NmapScript {
   const { id, title, severity, cvss, kev, epss, confidence, evidence, remediation } = finding;
   const output = [
     `${severity.toUpperCase()}, ${finding.class}: ${title}`,
@@ -213,24 +251,21 @@ function script(finding: Finding): string {
     remediation && `Remediation: ${remediation}`,
     ...finding.references,
   ];
-  const facts = {
-    severity,
-    title,
-    cvss: cvss && String(cvss.score),
-    cvss_vector: cvss?.vector,
-    kev: String(kev),
-    epss: epss && String(epss.score),
-    cpe: finding.cpe,
-    affected: finding.affected,
-    detected: finding.detected,
-    confidence: String(confidence),
-    class: finding.class,
-    backport_note: finding.backport_note,
-  };
-  const elements = Object.entries(facts)
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(([key, value]) => `<elem key="${key}">${escaped(String(value))}</elem>`);
-  return `<script${attributes({ id, output: output.filter(Boolean).join('\n') })}>${elements.join('')}</script>`;
+  const facts: ScriptTable = [
+    ['severity', severity],
+    ['title', title],
+    ['cvss', cvss && String(cvss.score)],
+    ['cvss_vector', cvss?.vector ?? null],
+    ['kev', String(kev)],
+    ['epss', epss && String(epss.score)],
+    ['cpe', finding.cpe],
+    ['affected', finding.affected],
+    ['detected', finding.detected],
+    ['confidence', String(confidence)],
+    ['class', finding.class ?? null],
+    ['backport_note', finding.backport_note],
+  ];
+  return { id, output: output.filter(Boolean).join('\n'), facts };
 }
 
 function attributes(facts: Record<string, string | null | undefined>): string {

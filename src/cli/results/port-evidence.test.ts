@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { port } from '../../../test/result-rows.ts';
+import type { PortRow } from '../../domain/result.ts';
+import { portEvidence } from './port-evidence.ts';
+
+const at = Date.parse('2026-10-06T00:00:00Z');
+const of = (more: Partial<PortRow>) => portEvidence(port(80, more), at);
+const service = (name: string, product: string | null, version: string | null = null) => ({
+  name,
+  product,
+  vendor: null,
+  version,
+  cpe: null,
+  confidence: 0.9,
+});
+const page = (http: object, more: Partial<PortRow> = {}) =>
+  of({
+    banner: 'HTTP/1.1 200 OK\r\n\r\n<html>',
+    attributes: { http: { status: 200, reason: 'OK', ...http } },
+    ...more,
+  });
+
+describe('the evidence of a port', () => {
+  it('is the title, the redirect, the status or the server of a page', () => {
+    expect(page({ title: ' Grafana ' })).toBe('"Grafana"');
+    expect(page({ status: 302, location: 'https://x/', title: 'Moved' })).toBe('to https://x/');
+    expect(page({ status: 401, reason: 'Unauthorized', title: 'Sign in' })).toBe(
+      '"Sign in", 401 Unauthorized',
+    );
+    expect(page({ status: 404, title: '404 Not Found' })).toBe('"404 Not Found"');
+    expect(page({ server: 'nginx/1.18.0' })).toBe('nginx/1.18.0');
+    expect(page({ server: 'nginx/1.18.0' }, { service: service('http', 'nginx', '1.18.0') })).toBe('');
+    expect(page({})).toBe('');
+    expect(of({ banner: 'HTTP/1.1 200 OK\r\nServer: x\r\n\r\n' })).toBe('Server: x');
+    expect(of({ banner: 'HTTP/1.1 200 OK\r\n\r\n<html>' })).toBe('');
+  });
+
+  it('names a certificate that ends soon, or one that is all there is', () => {
+    const tls = (not_after: string) => ({
+      certificate: { subject: 'C=DE, CN=web-1', sans: ['a'], not_after },
+    });
+    expect(page({ title: 'A' }, { tls: tls('2026-10-16T12:00:00Z') })).toBe(
+      '"A", certificate web-1 ends in 10 days',
+    );
+    expect(page({ title: 'A' }, { tls: tls('2026-10-05T12:00:00Z') })).toBe('"A", certificate web-1 expired');
+    expect(page({ title: 'A' }, { tls: tls('2027-10-05T12:00:00Z') })).toBe('"A"');
+    expect(of({ banner: '', tls: tls('2027-10-05T12:00:00Z') })).toBe('certificate web-1');
+    expect(of({ banner: '', tls: { certificate: { error: 'x' } } })).toBe('');
+  });
+
+  it('is what a greeting says beyond product and version', () => {
+    const ssh = service('ssh', 'OpenSSH', '9.2p1');
+    const banner = 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n';
+    const claim = { match: 'ssh', source: 'banner', evidence: banner, ...ssh };
+    expect(of({ service: ssh, banner, fingerprints: [{ ...claim, revision: 'Debian-2+deb12u2' }] })).toBe(
+      'Debian-2+deb12u2',
+    );
+    expect(of({ service: ssh, banner })).toBe(banner.trim());
+    expect(of({ service: ssh, banner: 'SSH-2.0-OpenSSH_9.2p1\r\n' })).toBe('');
+    expect(of({ service: service('ftp', 'vsftpd', '2.3.4'), banner: '220 (vsFTPd 2.3.4)\r\n' })).toBe('');
+    const smtp = { hostname: 'mail.example.net' };
+    expect(of({ banner: '220 mail.example.net ESMTP', attributes: { smtp } })).toBe('mail.example.net');
+    expect(of({ banner: '-NOAUTH Authentication required.\r\n' })).toBe('password required');
+    expect(of({ banner: '', fingerprints: [{ ...claim, evidence: 'seen' }] })).toBe('seen');
+  });
+
+  it('says why there is none', () => {
+    expect(of({ banner: '' })).toBe('silent');
+    expect(of({ banner: '', unidentified_reason: 'timeout' })).toBe('not identified: timeout');
+    expect(of({})).toBe('');
+  });
+
+  it('takes any shape of what a target or a plugin made', () => {
+    for (const odd of [null, 1, 'x', [], { status: 'x' }, { status: 200, title: 5, server: [] }]) {
+      const tls = { certificate: odd } as Record<string, unknown>;
+      expect(of({ banner: 'b', attributes: { http: odd, smtp: odd }, tls })).toMatch(/^b?$/);
+    }
+  });
+});

@@ -1,0 +1,91 @@
+import type { PortRow } from '../../domain/result.ts';
+import { readableLine } from '../../domain/text/readable-banner.ts';
+
+const dayMs = 86_400_000;
+/** Days before its end from which a certificate is mentioned. */
+const expiringDays = 30;
+
+/**
+ * What the row of a port does not say yet: title or redirect of a page, status, an expiring certificate, package
+ * revision, host in the greeting, else the readable part of the banner, else why there is none.
+ * @param at time of the scan, milliseconds since 1970
+ */
+export function portEvidence(row: PortRow, at: number): string {
+  const facts = [webEvidence(row) ?? greetingEvidence(row), expiryEvidence(row, at)];
+  const shown = facts.filter((fact) => fact !== '').join(', ');
+  if (shown !== '') return shown;
+  if (row.unidentified_reason && !row.service?.product) return `not identified: ${row.unidentified_reason}`;
+  const isSilent = row.banner === '' && !row.tls && !row.service;
+  return certificateName(row) ?? (isSilent ? 'silent' : '');
+}
+
+/** Null if no page was read. */
+function webEvidence({ attributes, service }: PortRow): string | null {
+  const http = objectOf(attributes?.['http']);
+  if (http === null || typeof http['status'] !== 'number') return null;
+  const { status } = http;
+  const location = textOf(http['location']);
+  if (status >= 300 && status < 400 && location) return `to ${location}`;
+  const title = textOf(http['title']);
+  const parts = [
+    ...(title ? [`"${title}"`] : []),
+    ...(status === 200 || title?.includes(String(status))
+      ? []
+      : [`${status} ${textOf(http['reason']) ?? ''}`.trim()]),
+  ];
+  const server = textOf(http['server']);
+  if (parts.length === 0 && server && !saysNothingNew(server, service)) parts.push(server);
+  return parts.join(', ');
+}
+
+function greetingEvidence(row: PortRow): string {
+  const { attributes, fingerprints, service } = row;
+  const revision = textOf(fingerprints?.[0]?.revision);
+  if (revision) return revision;
+  const host = textOf(objectOf(attributes?.['smtp'])?.['hostname']);
+  if (host) return host;
+  const line = readableLine(row) || (fingerprints?.[0]?.evidence ?? '');
+  if (/^-(?:NOAUTH|WRONGPASS)\b/.test(line)) return 'password required';
+  if (/^HTTP\/\S+ 200\b/.test(line) || saysNothingNew(line, service)) return '';
+  return line;
+}
+
+/** Whether a text is only product and version, which the row shows already. */
+function saysNothingNew(text: string, service: PortRow['service']): boolean {
+  if (!service?.product) return false;
+  let rest = text.toLowerCase();
+  for (const word of [...service.product.split(' '), service.version ?? '', service.vendor ?? '']) {
+    if (word !== '') rest = rest.replace(word.toLowerCase(), '');
+  }
+  return !/[\p{L}\p{N}]/u.test(rest.replace(/^(?:\d{3}\b|ssh-\d\.\d+-|server:)/, ''));
+}
+
+function expiryEvidence(row: PortRow, at: number): string {
+  const until = Date.parse(textOf(certificateOf(row)?.['not_after']) ?? '');
+  const days = Math.floor((until - at) / dayMs);
+  if (!(days < expiringDays)) return '';
+  const name = certificateName(row) ?? 'certificate';
+  return days < 0 ? `${name} expired` : `${name} ends in ${days === 1 ? '1 day' : `${days} days`}`;
+}
+
+/** `certificate web-1.example.net` */
+function certificateName(row: PortRow): string | null {
+  const certificate = certificateOf(row);
+  if (certificate === null) return null;
+  const common = /(?:^|, )CN=([^,]+)/.exec(textOf(certificate['subject']) ?? '')?.[1];
+  const sans = certificate['sans'];
+  const name = common ?? (Array.isArray(sans) ? textOf(sans[0]) : null);
+  return name ? `certificate ${name}` : null;
+}
+
+function certificateOf({ tls }: PortRow): Record<string, unknown> | null {
+  return objectOf(objectOf(tls)?.['certificate']);
+}
+
+function objectOf(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+}

@@ -1,0 +1,228 @@
+import * as fc from 'fast-check';
+import { SaxesParser } from 'saxes';
+import { describe, expect, it } from 'vitest';
+import { anyText, finding, head, host, hostileRows, port, stream, text } from '../../../test/result-rows.ts';
+import type { ResultRow } from '../../domain/result.ts';
+import { renderNmapXml } from './nmap-xml.ts';
+
+interface Element {
+  name: string;
+  attributes: Record<string, string>;
+  children: Element[];
+  text: string;
+}
+
+/** The root element; throws where the document is not well-formed. */
+function parse(xml: string): Element {
+  const open: Element[] = [{ name: '', attributes: {}, children: [], text: '' }];
+  const last = () => open.at(-1) as Element;
+  const parser = new SaxesParser();
+  parser.on('error', (error) => {
+    throw error;
+  });
+  parser.on('opentag', ({ name, attributes }) => {
+    const element = { name, attributes: attributes as Record<string, string>, children: [], text: '' };
+    last().children.push(element);
+    open.push(element);
+  });
+  parser.on('text', (more) => {
+    last().text += more;
+  });
+  parser.on('closetag', () => void open.pop());
+  parser.write(xml).close();
+  return last().children[0] as Element;
+}
+
+const render = async (rows: ResultRow[]) => parse(await text(renderNmapXml(head, stream(rows))));
+
+function within(element: Element, name: string): Element[] {
+  return element.children.flatMap((child) => [
+    ...(child.name === name ? [child] : []),
+    ...within(child, name),
+  ]);
+}
+
+/** The scripts of the only port by ID: what importers keep. */
+async function scriptsOf(
+  row: ResultRow,
+): Promise<Record<string, { output: string | undefined; facts: unknown }>> {
+  const scripts = within(await render([host, row]), 'script');
+  return Object.fromEntries(
+    scripts.map((each) => [
+      each.attributes['id'],
+      { output: each.attributes['output'], facts: factsOf(each) },
+    ]),
+  );
+}
+
+/** Tables and elements as nested lists. */
+function factsOf({ children }: Element): unknown {
+  return children.map((child) => [
+    child.attributes['key'],
+    child.name === 'elem' ? child.text : factsOf(child),
+  ]);
+}
+
+describe('services of the nmap XML', () => {
+  it('are named by the port table where nothing was identified', async () => {
+    const rows = [port(22), port(53, { protocol: 'udp' }), port(4), port(80, { service: null, banner: '' })];
+    const ports = within(await render([host, ...rows]), 'port');
+    const services = ports.map((each) => within(each, 'service')[0]?.attributes);
+    const table = { method: 'table', conf: '3' };
+    expect(services).toEqual([
+      { name: 'ssh', ...table },
+      { name: 'domain', ...table },
+      undefined,
+      { name: 'http', ...table },
+    ]);
+  });
+});
+
+describe('scripts of the nmap XML', () => {
+  it('show the title of a page, or where it leads', async () => {
+    const page = (http: object) => scriptsOf(port(80, { attributes: { http: { status: 200, ...http } } }));
+    expect(await page({ title: 'Grafana' })).toEqual({
+      'http-title': { output: 'Grafana', facts: [['title', 'Grafana']] },
+    });
+    expect((await page({ title: 'x'.repeat(70) }))['http-title']?.output).toBe(`${'x'.repeat(62)}...`);
+    expect((await page({ headers: { 'content-type': 'text/html' } }))['http-title']).toEqual({
+      output: "Site doesn't have a title (text/html).",
+      facts: [],
+    });
+    expect((await page({ status: 302, location: 'https://x/' }))['http-title']).toEqual({
+      output: 'Did not follow redirect to https://x/',
+      facts: [['redirect_url', 'https://x/']],
+    });
+  });
+
+  it('show a certificate', async () => {
+    const certificate = {
+      subject: 'C=US, O=Example, Inc., CN=web-1.example.net',
+      issuer: 'CN=Example CA',
+      sans: ['web-1.example.net', '192.0.2.1'],
+      not_before: '2026-01-02T03:04:05.000Z',
+      not_after: '2027-01-02T03:04:05.000Z',
+      key: 'RSA 2048',
+      signature: 'sha256WithRSAEncryption',
+      sha256: 'ab'.repeat(32),
+    };
+    const found = await scriptsOf(port(443, { tls: { version: 'TLSv1.3', certificate } }));
+    expect(found['ssl-cert']?.output?.split('\n')).toEqual([
+      'Subject: commonName=web-1.example.net/organizationName=Example, Inc./countryName=US',
+      'Subject Alternative Name: DNS:web-1.example.net, IP Address:192.0.2.1',
+      'Issuer: commonName=Example CA',
+      'Public Key type: rsa',
+      'Public Key bits: 2048',
+      'Signature Algorithm: sha256WithRSAEncryption',
+      'Not valid before: 2026-01-02T03:04:05',
+      'Not valid after:  2027-01-02T03:04:05',
+      `SHA-256: ${Array(16).fill('abab').join(' ')}`,
+    ]);
+    expect(found['ssl-cert']?.facts).toEqual([
+      [
+        'subject',
+        [
+          ['commonName', 'web-1.example.net'],
+          ['countryName', 'US'],
+          ['organizationName', 'Example, Inc.'],
+        ],
+      ],
+      ['issuer', [['commonName', 'Example CA']]],
+      [
+        'pubkey',
+        [
+          ['type', 'rsa'],
+          ['bits', '2048'],
+        ],
+      ],
+      ['sig_algo', 'sha256WithRSAEncryption'],
+      [
+        'validity',
+        [
+          ['notBefore', '2026-01-02T03:04:05'],
+          ['notAfter', '2027-01-02T03:04:05'],
+        ],
+      ],
+      ['sha256', 'ab'.repeat(32)],
+    ]);
+  });
+
+  it('show the host keys of SSH', async () => {
+    const ssh = {
+      host_keys: [{ type: 'ssh-ed25519', sha256: 'AAAA' }],
+      rsa_host_key: { type: 'ssh-rsa', sha256: 'BBBB', bits: 2048 },
+    };
+    expect((await scriptsOf(port(22, { attributes: { ssh } })))['ssh-hostkey']).toEqual({
+      output: '\n  256 SHA256:AAAA (ED25519)\n  2048 SHA256:BBBB (RSA)',
+      facts: [
+        [
+          undefined,
+          [
+            ['type', 'ssh-ed25519'],
+            ['bits', '256'],
+            ['sha256', 'AAAA'],
+          ],
+        ],
+        [
+          undefined,
+          [
+            ['type', 'ssh-rsa'],
+            ['bits', '2048'],
+            ['sha256', 'BBBB'],
+          ],
+        ],
+      ],
+    });
+  });
+
+  it('have one ID each on a port and on a host, and lose no finding to a script of nmap', async () => {
+    const http = { status: 200, title: 'A' };
+    const root = await render([
+      host,
+      port(80, { banner: 'HTTP/1.1 200 OK\r\nServer: x\r\n\r\n<html>', attributes: { http } }),
+      ...['http-title', 'banner', 'CVE-1', 'CVE-1'].map((id) => finding(80, id)),
+      finding(null, 'CVE-1'),
+      finding(null, 'CVE-1'),
+      port(81, { banner: 'hello' }),
+      finding(81, 'CVE-1'),
+    ]);
+    const ids = (element: Element) => within(element, 'script').map(({ attributes }) => attributes['id']);
+    const ports = within(root, 'port');
+    expect(ports.map(ids)).toEqual([
+      ['banner', 'http-title', 'portolan-http-title', 'portolan-banner', 'CVE-1', 'portolan-CVE-1'],
+      ['banner', 'CVE-1'],
+    ]);
+    expect(within(root, 'hostscript').map(ids)).toEqual([['CVE-1', 'portolan-CVE-1']]);
+  });
+
+  it('T-012 take any text and any shape of a target', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyText(), async (said) => {
+        const certificate = {
+          subject: `CN=${said}`,
+          issuer: said,
+          sans: [said, 1],
+          not_after: said,
+          key: said,
+        };
+        const ssh = { host_keys: [{ type: said, sha256: said }, null, 1] };
+        const http = { status: 200, title: said, headers: { 'content-type': said } };
+        const row = port(443, { banner: said, tls: { certificate }, attributes: { http, ssh } });
+        const root = await render([host, row, ...hostileRows(said)]);
+        for (const each of within(root, 'port')) {
+          const ids = within(each, 'script').map(({ attributes }) => attributes['id']);
+          expect(new Set(ids).size).toBe(ids.length);
+        }
+      }),
+      { numRuns: 50 },
+    );
+    for (const odd of [null, 1, 'x', [], [[]]] as unknown[]) {
+      const attributes = { http: odd, ssh: odd };
+      await render([
+        host,
+        port(1, { attributes, tls: { certificate: odd } }),
+        port(2, { attributes: { ssh: { host_keys: odd } } }),
+      ]);
+    }
+  });
+});
