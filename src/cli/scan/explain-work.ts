@@ -13,6 +13,7 @@ import { ScanVulnerabilities } from '../../scan-run/catalogs/scan-vulnerabilitie
 import { openResults } from '../../scan-run/results/open-results.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { readRows, scanPath } from '../results/remote-result.ts';
+import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { readConfigQuietly, withStore } from '../session/session.ts';
@@ -43,12 +44,13 @@ async function explained(
   const client = await namedClient(flags, global);
   if (client) {
     const { config } = await readConfigQuietly(global);
-    const rows = readRows(await client.download(`${scanPath(scanId)}/results?format=jsonl`));
-    return withAtHand(config, (atHand) => explainEndpoint(scanId, rows, place, atHand));
+    const id = await scanOn(client, scanId);
+    const rows = readRows(await client.download(`${scanPath(id)}/results?format=jsonl`));
+    return withAtHand(config, (atHand) => explainEndpoint(id, rows, place, atHand));
   }
   return withStore(global, async (session) => {
     const { store, config } = session;
-    const scan = await showScan(store, scanId);
+    const scan = await showScan(store, await scanIn(store, scanId));
     const results = await openResults(scan, await storedRecord(session, scan.scan_id), damageNote(store));
     try {
       return await withAtHand(config, (atHand) =>

@@ -4,6 +4,7 @@ import { caFileOption, serverOption, tokenOption } from '../session/server-flags
 import { guarded, usage } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
+import { latestScan } from '../terminal/scan-argument.ts';
 import type { ExplainFlags } from './explain-work.ts';
 
 /** `explain`: how a scan got from a response to a finding. */
@@ -11,8 +12,9 @@ export function addExplainCommand(program: Command): void {
   program
     .command('explain')
     .description('show the evidence behind the results of a host: responses, matching rules, conclusions')
-    .argument('<scan_id>', 'scan id')
-    .argument('<host[:port]>', 'address or name, optionally with a port: 192.0.2.1:22, [2001:db8::1]:53/udp')
+    .usage('[options] [scan_id] <host[:port]>')
+    .argument('<scan_id>', 'scan id, its beginning or latest (default)')
+    .argument('[host[:port]]', 'address or name, optionally with a port: 192.0.2.1:22, [2001:db8::1]:53/udp')
     .addOption(formatOption())
     .addOption(serverOption())
     .addOption(tokenOption())
@@ -22,9 +24,10 @@ export function addExplainCommand(program: Command): void {
       '\nReads the record of the scan and sends nothing to the host. Uses the local rules and vulnerability data.',
     )
     .action(
-      guarded(async (scanId: string, place: string, flags: ExplainFlags, command: Command) => {
+      guarded(async (first: string, second: string | undefined, flags: ExplainFlags, command: Command) => {
         const { explain } = await import('./explain-work.ts');
-        return explain(scanId, readEndpoint(place), flags, globalFlags(command));
+        const [scan, place] = second === undefined ? [latestScan, first] : [first, second];
+        return explain(scan, readEndpoint(place), flags, globalFlags(command));
       }),
     );
 }

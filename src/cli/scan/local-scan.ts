@@ -30,7 +30,7 @@ import { storedRecord } from '../workspace/local-record.ts';
 import { type LocalScanStore, openLocalScanStore } from './local-store.ts';
 import { isProfileFile, withProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import { reportWishes, type ScanCommand } from './submission.ts';
+import { reportWishes, type ScanCommand, withBaseline } from './submission.ts';
 
 /** Runs a scan in this process. @returns the exit code */
 export async function scanHere(
@@ -64,8 +64,8 @@ async function scanWith(
   try {
     // Slow preparation runs while workspace and store are opened.
     modules.prepare(plan.nodes, parseTargets(request.targets).addresses);
-    return await inStore(order, settings, (place) =>
-      new LocalScan(order, settings, { catalogue, modules }, request, place).run(),
+    return await inStore(order, settings, (chosen, place) =>
+      new LocalScan(chosen, settings, { catalogue, modules }, request, place).run(),
     );
   } finally {
     await modules.end(log);
@@ -74,15 +74,16 @@ async function scanWith(
 }
 
 async function inStore(
-  { flags }: ScanCommand,
+  typed: ScanCommand,
   { config }: LoadedConfig,
-  run: (place: LocalScanStore) => Promise<number>,
+  run: (order: ScanCommand, place: LocalScanStore) => Promise<number>,
 ): Promise<number> {
   const place = await openLocalScanStore(config);
   try {
-    if (flags.compareWith !== undefined) await findBaseline(place, flags.compareWith);
-    if (flags.template !== undefined) await checkTemplate(place, flags.template);
-    return await run(place);
+    const order = await withBaseline(typed, (text) => findBaseline(place, text));
+    const { template } = order.flags;
+    if (template !== undefined) await checkTemplate(place, template);
+    return await run(order, place);
   } finally {
     await place.close();
   }
@@ -104,11 +105,16 @@ async function checkTemplate({ workspace }: LocalScanStore, name: string): Promi
   await readTemplate(workspace.templatesDir, name);
 }
 
-async function findBaseline({ store }: LocalScanStore, id: string): Promise<void> {
+/** @returns its id */
+async function findBaseline({ store }: LocalScanStore, text: string): Promise<string> {
   if (store === null) throw usage('--compare-with needs the workspace: omit --no-workspace');
   const { checkBaseline } = await import('../results/compared-with.ts');
   const { showScan } = await import('../../actions/scans/show-scan.ts');
-  checkBaseline(await showScan(await store.whole(), id));
+  const { scanIn } = await import('../session/scan-choice.ts');
+  const whole = await store.whole();
+  const scan = await showScan(whole, await scanIn(whole, text));
+  checkBaseline(scan);
+  return scan.scan_id;
 }
 
 class LocalScan {

@@ -8,13 +8,14 @@ import { fetchResult, scanPath } from '../results/remote-result.ts';
 import { tableStyle } from '../results/result-table.ts';
 import type { Client } from '../session/client.ts';
 import type { ServerEvent } from '../session/event-stream.ts';
+import { scanOn } from '../session/scan-choice.ts';
 import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { isProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
-import { reportWishes, type ScanCommand } from './submission.ts';
+import { reportWishes, type ScanCommand, withBaseline } from './submission.ts';
 
 /** How long a watched server may be unreachable. */
 const patienceMs = 30_000;
@@ -27,7 +28,8 @@ interface Accepted {
 }
 
 /** Submits a scan to a server, follows it and fetches its results. @returns the exit code */
-export async function scanOnServer(order: ScanCommand, client: Client): Promise<number> {
+export async function scanOnServer(typed: ScanCommand, client: Client): Promise<number> {
+  const order = await withBaseline(typed, (text) => scanOn(client, text));
   const body = bodyOf(order);
   const { output, flags } = order;
   const baseline = flags.compareWith;

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { scanArgument } from '../terminal/scan-argument.ts';
 import type { CliWiring } from '../wiring.ts';
 import { type ControlFlags, controlFlags } from './control-flags.ts';
 
@@ -38,7 +39,7 @@ export function addScanControl(scan: Command, wiring: CliWiring): void {
 type Work = (id: string, flags: ControlFlags, global: GlobalFlags) => Promise<number>;
 
 function control(scan: Command, name: string, description: string, work: Work): Command {
-  return withPlace(scan.command(name).description(description).argument('<id>', 'scan id')).action(
+  return withPlace(scan.command(name).description(description).addArgument(scanArgument())).action(
     guarded(async (id: string, _own: unknown, command: Command) =>
       work(id, controlFlags(command), globalFlags(command)),
     ),
@@ -48,12 +49,12 @@ function control(scan: Command, name: string, description: string, work: Work): 
 function addDiff(scan: Command, wiring: CliWiring): void {
   withPlace(scan.command('diff'))
     .description('show the changes of a scan since another one')
-    .argument('<id>', 'scan id')
-    .argument('<baseline>', 'id of the scan to compare with')
+    .addArgument(scanArgument())
+    .argument('[baseline]', 'scan to compare with (default: the one before of the same targets)')
     .option('--fail-on-change', 'exit code 8 if something changed')
     .addHelpText('after', '\nWithout a server, compares the scans of the workspace.')
     .action(
-      guarded(async (id: string, baseline: string, _own: unknown, command: Command) => {
+      guarded(async (id: string, baseline: string | undefined, _own: unknown, command: Command) => {
         const { diffScans } = await import('./scan-diff.ts');
         return diffScans({ id, baseline }, controlFlags(command), globalFlags(command), wiring);
       }),

@@ -2,6 +2,7 @@ import type { Scan } from '../../domain/scan.ts';
 import { scanPath } from '../results/remote-result.ts';
 import { scanSummaryText } from '../results/scan-text.ts';
 import type { Client } from '../session/client.ts';
+import { scanOn } from '../session/scan-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
@@ -14,7 +15,7 @@ import { exitCodeOf, noteOutcome, openView } from './scan-view.ts';
 /** `scan status`: one scan of a server. */
 export async function showScanCommand(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
-  printScan(await client.call<Scan>('GET', scanPath(id)), flags);
+  printScan(await client.call<Scan>('GET', scanPath(await scanOn(client, id))), flags);
   return 0;
 }
 
@@ -26,7 +27,7 @@ export async function steerScan(
   global: GlobalFlags,
 ): Promise<number> {
   const client = await requireServer(flags, global);
-  const scan = await client.call<Scan>('POST', `${scanPath(id)}/${verb}`);
+  const scan = await client.call<Scan>('POST', `${scanPath(await scanOn(client, id))}/${verb}`);
   if (flags.format === 'json') print(printableJson(scan));
   else print(`${printable(`${scan.scan_id} ${stateOf(scan)}`)}\n`);
   return 0;
@@ -39,11 +40,12 @@ function stateOf({ status, progress, error }: Scan): string {
 
 /** `scan watch`. Ctrl-C stops watching and does not cancel the scan. */
 export async function watchScanCommand(
-  id: string,
+  text: string,
   flags: ControlFlags,
   global: GlobalFlags,
 ): Promise<number> {
   const client = await requireServer(flags, global);
+  const id = await scanOn(client, text);
   // Fails at once for an unknown id.
   await client.call<Scan>('GET', scanPath(id));
   const scan = await watch(client, id, { ...global, ...flags });

@@ -1,4 +1,6 @@
 import { type Comparison, compareScans, renderComparison } from '../../actions/results/compare-scans.ts';
+import { listScans } from '../../actions/scans/list-scans.ts';
+import { showScan } from '../../actions/scans/show-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { exitCodeOfChanges } from '../results/compared-with.ts';
 import { damageNote } from '../results/damage-warning.ts';
@@ -7,6 +9,7 @@ import { unwrapData } from '../results/envelope.ts';
 import { makeSafe } from '../results/local-result.ts';
 import { scanPath } from '../results/remote-result.ts';
 import type { Client } from '../session/client.ts';
+import { chooseScan, type ListPage, listOf, scanBefore } from '../session/scan-choice.ts';
 import { findServer } from '../session/server-choice.ts';
 import { loadModuleCatalog, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -21,6 +24,12 @@ interface Pair {
   baseline: string;
 }
 
+/** As typed: without a baseline, the completed scan of the same targets before is meant. */
+interface TypedPair {
+  id: string;
+  baseline: string | undefined;
+}
+
 /** Flags of `scan diff`. */
 export type DiffFlags = ControlFlags & { failOnChange?: boolean };
 
@@ -29,27 +38,41 @@ export type DiffFlags = ControlFlags & { failOnChange?: boolean };
  * @returns the exit code
  */
 export async function diffScans(
-  pair: Pair,
+  pair: TypedPair,
   flags: DiffFlags,
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
   const { format, failOnChange = false } = flags;
   const client = await findServer(flags, global);
-  if (client) return await printDiff(client, pair, failOnChange, (text) => writeResult(null, text(format)));
+  if (client) {
+    const chosen = await pairOf(pair, listOf(client), (id) => client.call<Scan>('GET', scanPath(id)));
+    return await printDiff(client, chosen, failOnChange, (render) => writeResult(null, render(format)));
+  }
   return await withStore(global, async (session) => {
     const { store, config } = session;
     const recordOf = ({ scan_id }: Scan) => storedRecord(session, scan_id);
     const catalogue = await loadModuleCatalog(wiring, config);
     await catalogue.release();
+    const { id, baseline } = await pairOf(
+      pair,
+      (query) => listScans(store, query),
+      (text) => showScan(store, text),
+    );
     const comparison = await compareScans(
       { store, config, catalogue, recordOf, observer: damageNote(store) },
-      pair.id,
-      pair.baseline,
+      id,
+      baseline,
     );
     await writeResult(null, renderDiff(comparison, format));
     return await exitCodeOfChanges(comparison, failOnChange);
   });
+}
+
+async function pairOf(typed: TypedPair, list: ListPage, show: (id: string) => Promise<Scan>): Promise<Pair> {
+  const id = await chooseScan(typed.id, list);
+  if (typed.baseline !== undefined) return { id, baseline: await chooseScan(typed.baseline, list) };
+  return { id, baseline: await scanBefore(await show(id), list) };
 }
 
 /** A local comparison, safe to print. */

@@ -85,6 +85,16 @@ export async function reportWishes({
   return isReportFormat(output.format) ? { template, paper, against: compareWith } : {};
 }
 
+/** With the id of the scan that `--compare-with` means. */
+export async function withBaseline(
+  order: ScanCommand,
+  choose: (text: string) => Promise<string>,
+): Promise<ScanCommand> {
+  const { compareWith } = order.flags;
+  if (compareWith === undefined) return order;
+  return { ...order, flags: { ...order.flags, compareWith: await choose(compareWith) } };
+}
+
 /** Maximum size of a target file, bytes. */
 const maxListBytes = 8 * 1024 * 1024;
 

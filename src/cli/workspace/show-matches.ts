@@ -15,6 +15,7 @@ import { renderCsv } from '../../workspace/render/csv.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { makeSafe } from '../results/local-result.ts';
 import { renderTable, tableStyle } from '../results/result-table.ts';
+import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
@@ -31,19 +32,22 @@ export interface MatchFlags extends ServerFlags {
 }
 
 /** Prints the results of a scan that match a query. @throws PortolanError `usage` for a text that is no query */
-export async function showMatches(id: string, flags: MatchFlags, global: GlobalFlags): Promise<number> {
+export async function showMatches(text: string, flags: MatchFlags, global: GlobalFlags): Promise<number> {
   const query = readQuery(flags.query);
   const counted = noMatches();
-  const print = async (rows: AsyncIterable<ResultRow>) =>
+  const print = async (id: string, rows: AsyncIterable<ResultRow>) =>
     await writeResult(null, renderMatches({ id, text: flags.query, rows, counted }, flags.format, global));
   const client = await namedClient(flags, global);
-  if (client) await print(await remoteMatches(client, id, flags.query, counted));
-  else
+  if (client) {
+    const id = await scanOn(client, text);
+    await print(id, await remoteMatches(client, id, flags.query, counted));
+  } else
     await withStore(global, async (session) => {
-      const scan = await showScan(session.store, id);
+      const scan = await showScan(session.store, await scanIn(session.store, text));
+      const { scan_id: id } = scan;
       const results = await openResults(scan, await localRecord(session, id), damageNote(session.store));
       try {
-        await print(matchingRows(results.rows(), query, counted));
+        await print(id, matchingRows(results.rows(), query, counted));
       } finally {
         await results.close();
       }

@@ -9,6 +9,7 @@ import { renderResult } from '../results/local-result.ts';
 import { fetchArchive, fetchResult } from '../results/remote-result.ts';
 import { requireReportFlags } from '../results/report-flags.ts';
 import { type TableStyle, tableStyle } from '../results/result-table.ts';
+import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { loadModuleCatalog, type Session, withStore } from '../session/session.ts';
@@ -39,25 +40,39 @@ export async function exportScanCommand(
 ): Promise<number> {
   const { file, format } = exportOutput(flags);
   const { template, against, paper, fix } = flags;
-  const wishes = { template, against, paper, fix };
-  requireReportFlags(format, wishes);
+  const typed = { template, against, paper, fix };
+  requireReportFlags(format, typed);
   rejectBinary(file, format);
   if (file !== null) await checkOutputFile(file);
   const style = tableStyle(file === null ? process.stdout : {}, !global.color);
   const client = await namedClient(flags, global);
   if (client) {
+    const { id: scan_id, wishes } = await chosen({ id, wishes: typed }, (text) => scanOn(client, text));
     const fetched =
       format === 'tar.gz'
-        ? fetchArchive(client, id)
-        : fetchResult(client, { scan_id: id }, format, style, wishes);
+        ? fetchArchive(client, scan_id)
+        : fetchResult(client, { scan_id }, format, style, wishes);
     await writeResult(file, fetched);
     return 0;
   }
   await withStore(global, async (session) => {
     await demandLicensed(format, session);
-    await writeResult(file, await exportHere(session, wiring, { id, format, style, wishes }));
+    const choice = await chosen({ id, wishes: typed }, (text) => scanIn(session.store, text));
+    await writeResult(file, await exportHere(session, wiring, { ...choice, format, style }));
   });
   return 0;
+}
+
+/** The ids of the scan and of the one that its report compares it with. */
+async function chosen(
+  { id, wishes }: Pick<LocalExport, 'id' | 'wishes'>,
+  choose: (text: string) => Promise<string>,
+): Promise<Pick<LocalExport, 'id' | 'wishes'>> {
+  const { against } = wishes;
+  return {
+    id: await choose(id),
+    wishes: against === undefined ? wishes : { ...wishes, against: await choose(against) },
+  };
 }
 
 interface LocalExport {

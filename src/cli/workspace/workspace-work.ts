@@ -11,6 +11,7 @@ import { fetchResult, scanPath } from '../results/remote-result.ts';
 import { tableStyle } from '../results/result-table.ts';
 import { factLines, scanSummaryText } from '../results/scan-text.ts';
 import type { Client } from '../session/client.ts';
+import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { type Session, withStore } from '../session/session.ts';
@@ -93,7 +94,7 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
   const client = await namedClient(flags, global);
   if (client) return await showRemote(id, flags, client, global);
   await withStore(global, async (session) => {
-    const scan = await showScan(session.store, id);
+    const scan = await showScan(session.store, await scanIn(session.store, id));
     if (flags.format === 'json' && !flags.showResults) print(printableJson(scan));
     if (flags.format === 'text') print(scanSummaryText(scan));
     if (!flags.showResults) return;
@@ -102,7 +103,7 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
     const format = flags.format === 'json' ? 'json' : 'text';
     await writeResult(
       null,
-      renderResult(format, await localRecord(session, id), scan, style, damageNote(session.store)),
+      renderResult(format, await localRecord(session, scan.scan_id), scan, style, damageNote(session.store)),
     );
   });
   return 0;
@@ -114,7 +115,7 @@ async function showRemote(
   client: Client,
   global: GlobalFlags,
 ): Promise<number> {
-  const scan = await client.call<Scan>('GET', scanPath(id));
+  const scan = await client.call<Scan>('GET', scanPath(await scanOn(client, id)));
   if (format === 'text') print(scanSummaryText(scan));
   else if (!showResults) print(printableJson(scan));
   if (!showResults) return 0;
@@ -130,16 +131,20 @@ export async function removeWorkspaceScan(
   global: GlobalFlags,
 ): Promise<number> {
   const client = await namedClient(flags, global);
-  if (client) await removeRemote(id, flags.force ?? false, client);
-  else await removeFromWorkspace(id, flags, global);
-  if (!global.quiet) note(`scan ${id} deleted`);
+  const removed = client
+    ? await removeRemote(id, flags.force ?? false, client)
+    : await removeFromWorkspace(id, flags, global);
+  if (!global.quiet) note(`scan ${removed} deleted`);
   return 0;
 }
 
-async function removeRemote(id: string, force: boolean, client: Client): Promise<void> {
+/** @returns the id of the scan */
+async function removeRemote(text: string, force: boolean, client: Client): Promise<string> {
+  const id = await scanOn(client, text);
   const path = scanPath(id);
   mayGo(await client.call<Scan>('GET', path), force);
   await client.call('DELETE', path);
+  return id;
 }
 
 /** @throws PortolanError `conflict` for an unfinished scan without `--force` */
@@ -148,20 +153,22 @@ function mayGo({ scan_id, status }: Scan, force: boolean): void {
   throw new PortolanError('conflict', `scan ${scan_id} is ${status}; --force stops and deletes it`);
 }
 
+/** @returns the id of the scan */
 async function removeFromWorkspace(
-  id: string,
+  text: string,
   flags: ServerFlags & { force?: boolean },
   global: GlobalFlags,
-): Promise<void> {
-  await withStore(global, async (session) => {
-    const scan = await showScan(session.store, id);
+): Promise<string> {
+  return await withStore(global, async (session) => {
+    const scan = await showScan(session.store, await scanIn(session.store, text));
     mayGo(scan, flags.force ?? false);
     const holder = await session.workspace.lockHolder();
     if (holder) {
-      await clientOf(holder.url, flags).call('DELETE', scanPath(id));
+      await clientOf(holder.url, flags).call('DELETE', scanPath(scan.scan_id));
     } else {
       await removeHere(scan, session);
     }
+    return scan.scan_id;
   });
 }
 

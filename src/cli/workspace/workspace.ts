@@ -6,6 +6,7 @@ import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { listOrders } from '../terminal/list-order.ts';
 import { paperOption, templateOption } from '../terminal/output.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
+import { scanArgument } from '../terminal/scan-argument.ts';
 import type { CliWiring } from '../wiring.ts';
 import { addMaintenanceCommands } from './maintenance-commands.ts';
 import type { MatchFlags } from './show-matches.ts';
@@ -56,7 +57,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
   workspace
     .command('show')
     .description('show one scan')
-    .argument('<id>', 'scan id')
+    .addArgument(scanArgument())
     .option('--show-results', 'include its results')
     .option('--query <text>', "only the results that match, e.g. 'port:443 severity:>=high'")
     .addOption(formatOption(['jsonl', 'csv']))
@@ -77,7 +78,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
   workspace
     .command('export')
     .description('export the results of a scan')
-    .argument('<id>', 'scan id')
+    .addArgument(scanArgument())
     .option('-o, --output <file>', 'output file (default: stdout)')
     .option(
       '--format <format>',
@@ -104,7 +105,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
   workspace
     .command('delete')
     .description('delete a scan and its files')
-    .argument('<id>', 'scan id')
+    .addArgument(scanArgument())
     .option('--force', 'stop and delete a queued or running scan')
     .addOption(serverOption())
     .addOption(tokenOption())

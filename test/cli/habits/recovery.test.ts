@@ -50,6 +50,43 @@ describe('exit codes of a scan', () => {
   });
 });
 
+describe('the id of a scan', () => {
+  it('may be a beginning, or latest, wherever one is taken', async () => {
+    const other = new Home();
+    const scan = ['scan', '127.0.0.1', '--no-discover', '--ports', '9', '--format', 'json'];
+    const ids: string[] = [];
+    for (const _turn of [1, 2]) ids.push(JSON.parse((await other.run(scan)).stdout).scan_id);
+    const [first = '', second = ''] = ids;
+    const start = second.slice(0, -2);
+    const [shown, several, none, exported, explained, diff, compared, removed] = await Promise.all([
+      other.run(['workspace', 'show', start, '--format', 'json']),
+      other.run(['workspace', 'show', '20', '--format', 'json']),
+      other.run(['workspace', 'show', '1999']),
+      other.run(['workspace', 'export', 'latest']),
+      other.run(['explain', '127.0.0.1']),
+      other.run(['scan', 'diff', 'latest', '--format', 'json']),
+      other.run(['scan', 'diff', start, first.slice(0, -1), '--format', 'json']),
+      other.run(['workspace', 'delete', '2']),
+    ]);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ scan_id: second });
+    expect(several.code).toBe(1);
+    expect(JSON.parse(several.stderr).error).toMatchObject({
+      code: 'conflict',
+      details: { candidates: [second, first] },
+    });
+    expect([none.code, none.stderr]).toEqual([
+      1,
+      'portolan: no scan "1999"; ids are in: portolan workspace list\n',
+    ]);
+    expect(JSON.parse(exported.stdout)).toMatchObject({ scan_id: second });
+    expect(explained.stdout).toContain(`127.0.0.1 in ${second}`);
+    for (const ended of [diff, compared])
+      expect(JSON.parse(ended.stdout)).toMatchObject({ scan_id: second, against: first });
+    expect([removed.code, removed.stderr]).toEqual([1, expect.stringContaining('several ids')]);
+    other.remove();
+  });
+});
+
 describe('--format json', () => {
   it('is for config validate and token create, and for their errors', async () => {
     const good = home.file('good.yaml');
