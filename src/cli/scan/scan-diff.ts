@@ -9,7 +9,7 @@ import { unwrapData } from '../results/envelope.ts';
 import { makeSafe } from '../results/local-result.ts';
 import { scanPath } from '../results/remote-result.ts';
 import type { Client } from '../session/client.ts';
-import { chooseScan, type ListPage, listOf, scanBefore } from '../session/scan-choice.ts';
+import { chooseScan, type ListScans, listOf, scanBefore } from '../session/scan-choice.ts';
 import { findServer } from '../session/server-choice.ts';
 import { loadModuleCatalog, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -69,7 +69,7 @@ export async function diffScans(
   });
 }
 
-async function pairOf(typed: TypedPair, list: ListPage, show: (id: string) => Promise<Scan>): Promise<Pair> {
+async function pairOf(typed: TypedPair, list: ListScans, show: (id: string) => Promise<Scan>): Promise<Pair> {
   const id = await chooseScan(typed.id, list);
   if (typed.baseline !== undefined) return { id, baseline: await chooseScan(typed.baseline, list) };
   return { id, baseline: await scanBefore(await show(id), list) };

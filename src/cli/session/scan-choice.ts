@@ -15,7 +15,7 @@ const maxNamed = 5;
 const pageSize = 100;
 
 /** A page of scans, newest first. */
-export type ListPage = (query: ListQuery) => Promise<ScanList>;
+export type ListScans = (query: ListQuery) => Promise<ScanList>;
 
 /** The id of a scan on a server, see `chooseScan`. */
 export async function scanOn(client: Client, text: string): Promise<string> {
@@ -23,7 +23,7 @@ export async function scanOn(client: Client, text: string): Promise<string> {
 }
 
 /** The list of a server. */
-export function listOf(client: Client): ListPage {
+export function listOf(client: Client): ListScans {
   return (query) => {
     const given = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
     return client.call<ScanList>('GET', `/api/v1/scans?${new URLSearchParams(given)}`);
@@ -44,7 +44,7 @@ const maxEarlier = 2000;
  */
 export async function scanBefore(
   { scan_id, created_at, targets }: Pick<Scan, 'scan_id' | 'created_at' | 'targets'>,
-  list: ListPage,
+  list: ListScans,
 ): Promise<string> {
   const wanted = [...targets].sort();
   const query: ListQuery = { status: 'completed', until: created_at, limit: pageSize };
@@ -75,7 +75,7 @@ function isOf(sorted: readonly string[], { targets, targets_total = targets.leng
  * such a scan or not.
  * @throws PortolanError `not_found`, or `conflict` with the candidates for the beginning of several ids
  */
-export async function chooseScan(text: string, list: ListPage): Promise<string> {
+export async function chooseScan(text: string, list: ListScans): Promise<string> {
   if (wholeId.test(text)) return text;
   if (text === latestScan) return (await list({ limit: 1 })).scans[0]?.scan_id ?? missing(text);
   if (!beginning.test(text)) return missing(text);
@@ -95,7 +95,7 @@ function missing(text: string): never {
 }
 
 /** Ids that begin with a text, newest first; one more than are named shows that there are more. */
-async function idsWith(text: string, list: ListPage): Promise<string[]> {
+async function idsWith(text: string, list: ListScans): Promise<string[]> {
   const range = createdWithin(text);
   const found: string[] = [];
   for (let cursor: string | undefined; found.length <= maxNamed; ) {
