@@ -10,6 +10,7 @@ const sources = [
   'build.ts',
   'build-inputs.ts',
   'bundle.ts',
+  'prepare.js',
   'package.json',
   'package-lock.json',
   'ui',
@@ -25,7 +26,7 @@ describe('the builds without their tools', () => {
   const build = (...args: string[]) => run(process.execPath, args, { cwd: folder });
 
   it('does not end the installation of those who left them out', async () => {
-    for (const args of [['build.ts', 'prepare'], ['ui/prepare.js']]) {
+    for (const args of [['build.ts', 'prepare'], ['prepare.js']]) {
       const { code, stdout, stderr } = await build(...args);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       const reason = 'not built: the build tools are not installed (npm ci without --omit installs them)\n';

@@ -181,7 +181,9 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(lab.count(performance.now() - slackMs, denied)).toBe(0);
     const detail = await server.waitForEnd(scanId);
     expect(detail.warnings.map(({ code }) => code)).toContain('scope_narrowed');
-    expect([lab.count(from, kept), lab.asked(from, [kept]).length]).toEqual([portCount, portCount]);
+    expect(lab.asked(from, [kept]).length).toBe(portCount);
+    // A worker that stood still for longer than its lease repeats what came after its last checkpoint.
+    expect(lab.count(from, kept)).toBeLessThan(portCount + 30);
   });
 
   it('the database away for a while: everybody waits for it, and nothing is lost', async ({

@@ -1,5 +1,5 @@
 /**
- * `prepare` of npm: builds the Web UI after `npm ci` in a checkout. Any Node can read this file; the build runs on the one
+ * `prepare` of npm: bundles the program and builds the Web UI after `npm ci` in a checkout. Any Node can read this file; the build runs on the one
  * that the package pins, else on this one when it is new enough.
  */
 import { spawnSync } from 'node:child_process';
@@ -8,12 +8,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 24;
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = dirname(fileURLToPath(import.meta.url));
 const own = Number(process.versions.node.split('.')[0]) >= neededMajor ? [process.execPath] : [];
 const ended = firstThatStarts([...pinned(), ...own]);
 
 if (ended === null)
-  console.log(`Web UI not built: Node.js ${neededMajor} is not installed (--omit=optional?)`);
+  console.log(`Program and Web UI not built: Node.js ${neededMajor} is not installed (--omit=optional?)`);
 process.exitCode = ended === null ? 0 : (ended.status ?? 1);
 
 /** @returns how the build ended; null if none of these programs can be started */
