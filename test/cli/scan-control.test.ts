@@ -138,7 +138,7 @@ describe('scan --dry-run --server', () => {
     expect([there.code, there.stderr]).toEqual([0, '']);
     expect(JSON.parse(there.stdout)).toEqual(JSON.parse(here.stdout));
     const text = await home.run([...args, '--server', server.url]);
-    expect(text.stdout).toMatch(/^ports +2 tcp, 0 udp/m);
+    expect(text.stdout).toMatch(/^profile +standard: 2 tcp ports, services/m);
     expect(text.stdout).toContain('Nothing was sent.');
     expect((await home.run([...args, '--exclude-ports', '0', '--server', server.url])).code).toBe(2);
   });

@@ -269,8 +269,10 @@ describe('--dry-run', { concurrent: true }, () => {
     const plan = (...args: string[]) => home.run(['scan', own, ...args, '--dry-run']);
     const text = await plan('--ports', String(port));
     expect(text.code).toBe(0);
-    expect(text.stdout).toMatch(/addresses +1\n/);
-    expect(text.stdout).toContain('syn_scanner');
+    expect(text.stdout).toContain(`${own}: 1 address, none excluded\n`);
+    expect(text.stdout).not.toContain('syn_scanner');
+    const detailed = await plan('--ports', String(port), '-v');
+    expect(detailed.stdout).toContain('syn_scanner');
     const facts = JSON.parse((await plan('--ports', `${port},1-10`, '--format', 'json')).stdout);
     expect(facts).toMatchObject({ addresses: 1, ports: { udp: 0 } });
     expect(facts.packets_estimate).toBeGreaterThan(10);

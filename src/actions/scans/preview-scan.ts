@@ -1,12 +1,13 @@
 import type { Config } from '../../config/schema.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
-import { parseDuration } from '../../domain/time/duration.ts';
-import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
-import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
+import type { PlannedNode } from '../../engine/graph/plan.ts';
+import { areThisMachine } from '../../net/local-addresses.ts';
+import { rawObstacle } from '../../net/packets/linux/rights.ts';
 import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
-import { findsPorts, optionOf, plannedPorts, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
+import { plannedPorts } from '../../scan-run/plan/planned-ports.ts';
 import type { Store } from '../../store/open.ts';
+import { estimateScan } from './estimate-scan.ts';
 import { type PreviewTarget, previewTargets } from './preview-targets.ts';
 import { type ProbableDuration, probableDuration } from './probable-duration.ts';
 
@@ -33,8 +34,11 @@ export interface ScanPreview {
   packets_estimate: number;
   /** Time for these packets at the rate and concurrency of the scan, if no probe gets a response. */
   duration_estimate_seconds: number;
-  /** Null without an earlier run, and where nothing is stored. */
-  duration_probable: ProbableDuration | null;
+  /** What the upper bounds assume, and what limits the speed; in words. */
+  duration_estimate_basis: string;
+  packets_probable: number;
+  /** As the newest run of the same request took, else computed from the plan. */
+  duration_probable: ProbableDuration;
   nodes: PreviewNode[];
   warnings: ScanWarning[];
 }
@@ -66,6 +70,9 @@ export async function previewScan(
   const addresses = countOf(inside.size);
   const hosts = addresses + targets.hostnames.length;
   const ports = plannedPorts(plan);
+  const connects = areThisMachine(inside) || rawObstacle() !== null;
+  const { worst, probable } = estimateScan(plan, { hosts, rate: request.rate, connects });
+  const earlier = store && (await probableDuration(store, request));
   return {
     graph: plan.name,
     profile: request.profile,
@@ -77,9 +84,11 @@ export async function previewScan(
     excluded: countOf(targets.addresses.size - inside.size),
     ports: { tcp: ports.tcp.size, udp: ports.udp.size },
     rate: request.rate,
-    packets_estimate: countOf(BigInt(hosts) * BigInt(packetsPerHost(plan))),
-    duration_estimate_seconds: durationOf(plan, hosts, request.rate),
-    duration_probable: store && (await probableDuration(store, request)),
+    packets_estimate: worst.packets,
+    duration_estimate_seconds: worst.seconds,
+    duration_estimate_basis: worst.basis,
+    packets_probable: probable.packets,
+    duration_probable: earlier ?? { seconds: probable.seconds, basis: probable.basis, scan_id: null },
     nodes: plan.nodes.map(previewNode),
     warnings: [...scopeWarnings(outside.size), ...unavailable(plan, request)],
   };
@@ -102,49 +111,6 @@ function previewNode({ instanceId, definition, dependsOn, skipped, config }: Pla
     skipped,
     options: { ...Object.fromEntries(defaults), ...config },
   };
-}
-
-/** Maximum number of probes of a discovery or scanner node per host: every port, every retry. */
-function packetsOfNode(node: PlannedNode): number {
-  const discovers = node.definition.type === 'discovery' && node.skipped === null;
-  if (!discovers && !findsPorts(node)) return 0;
-  const { tcp, udp } = portsOfNode(node);
-  const probes = 'ports' in node.definition.options ? tcp.length + udp.length : 1;
-  return probes * (1 + numberOf(optionOf(node, 'retries') ?? optionOf(node, 'retry')));
-}
-
-function packetsPerHost(plan: Plan): number {
-  return plan.nodes.reduce((sum, node) => sum + packetsOfNode(node), 0);
-}
-
-/** The slower of the packets of a node at the rate, and its timeouts without responses. */
-function durationOf(plan: Plan, hosts: number, rate: number): number {
-  const seconds = plan.nodes.map((node) => {
-    const packets = packetsOfNode(node) * hosts;
-    const nodeRate = Math.min(rate, numberOf(optionOf(node, 'rate')) || rate);
-    const waits = (packets * secondsOf(optionOf(node, 'timeout'))) / laneCount(node);
-    return Math.max(packets / nodeRate, waits);
-  });
-  return Math.ceil(
-    Math.min(
-      seconds.reduce((sum, part) => sum + part, 0),
-      Number.MAX_SAFE_INTEGER,
-    ),
-  );
-}
-
-/** Concurrent probes, at least; discovery is limited only by the rate. */
-function laneCount(node: PlannedNode): number {
-  const concurrency = optionOf(node, 'concurrency');
-  return concurrency === 0 ? leastConcurrency : numberOf(concurrency) || Number.POSITIVE_INFINITY;
-}
-
-function secondsOf(duration: unknown): number {
-  return typeof duration === 'string' ? (parseDuration(duration) ?? 0) / 1000 : 0;
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
 function countOf(count: bigint): number {

@@ -7,8 +7,8 @@ export interface ProbableDuration {
   seconds: number;
   /** In words. */
   basis: string;
-  /** The scan that it was taken from. */
-  scan_id: string;
+  /** The scan that it was taken from; null if it is computed. */
+  scan_id: string | null;
 }
 
 /** Completed scans that are looked through, newest first: a plan is requested while somebody types. */

@@ -258,7 +258,8 @@ export async function dryRun(order: ScanCommand, settings: LoadedConfig, wiring:
   const { catalogue, decided } = await decide(order, settings, wiring);
   await catalogue.release();
   await checkRules(decided.request);
-  printPreview(await previewScan(decided, settings.config, catalogue, null), order.output.format);
+  const preview = await previewScan(decided, settings.config, catalogue, null);
+  printPreview(preview, order.output.format, order.flags);
   return 0;
 }
 

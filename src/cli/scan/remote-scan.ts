@@ -69,7 +69,7 @@ async function demandReports(client: Client): Promise<void> {
 /** Prints the plan of a scan on a server, which sends and stores nothing. @returns the exit code */
 export async function dryRunOnServer(order: ScanCommand, client: Client): Promise<number> {
   const preview = await client.call<ScanPreview>('POST', '/api/v1/scans/plan', bodyOf(order));
-  printPreview(preview, order.output.format);
+  printPreview(preview, order.output.format, order.flags);
   return 0;
 }
 

@@ -102,6 +102,16 @@ describe('nmap XML', () => {
   });
 });
 
+describe('--dry-run', () => {
+  it('has a probable and a worst time, and what they are based on', async () => {
+    const { code, stdout } = await home.run(['scan', '127.77.0.0/24', '-r', '1000', '--dry-run']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^probable {2}30,\d00 packets, \d+ s: 1 address in 10 is up; 1,000 packets\/s\nat most {3}51\d,\d{3} packets, 4 h .*: all are up and silent; 100 at a time wait 3 s$/m,
+    );
+  });
+});
+
 /** Outputs by port and ID; throws for a second script of an ID, and for a document that is not well-formed. */
 function scriptsByPort(document: string): Record<string, Record<string, string>> {
   const found: Record<string, Record<string, string>> = {};

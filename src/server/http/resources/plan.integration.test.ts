@@ -48,6 +48,13 @@ describe('POST /api/v1/scans/plan', () => {
     // Per host: ICMP and ARP twice, three ports twice, one port once.
     expect(data.packets_estimate).toBe(123 * (2 + 2 + 6 + 1));
     expect(data.duration_estimate_seconds).toBeGreaterThanOrEqual(Math.floor(data.packets_estimate / 100));
+    expect(data.duration_estimate_basis).toMatch(/^all are up and silent; /);
+    // 13 hosts are up and respond to the first of each probe.
+    expect(data.packets_probable).toBe(110 * (2 + 2 + 6) + 13 * (1 + 1 + 3 + 1));
+    expect(data.duration_probable).toMatchObject({
+      basis: expect.stringMatching(/^1 address in 10 is up; /),
+      scan_id: null,
+    });
 
     expect((await service.app.inject('/api/v1/scans')).json().data.total).toBe(0);
     expect(await readdir(join(service.workspace.dir, 'scans'))).toEqual([]);

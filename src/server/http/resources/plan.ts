@@ -41,16 +41,19 @@ const previewMembers = Type.Object(
       minimum: 0,
       description: 'upper bound for these packets, without any response',
     }),
-    duration_probable: Type.Union(
-      [
-        Type.Null(),
-        Type.Object({
-          seconds: Type.Number({ minimum: 0 }),
-          basis: Type.String({ description: 'in words' }),
-          scan_id: Type.String({ description: 'the scan that it was taken from' }),
+    duration_estimate_basis: Type.String({
+      description: 'what the upper bounds assume, and what limits the speed; in words',
+    }),
+    packets_probable: Type.Number({ minimum: 0, description: 'if 1 address in 10 is up, or all of a few' }),
+    duration_probable: Type.Object(
+      {
+        seconds: Type.Number({ minimum: 0 }),
+        basis: Type.String({ description: 'in words' }),
+        scan_id: Type.Union([Type.Null(), Type.String()], {
+          description: 'the scan that it was taken from; null if it is computed from the plan',
         }),
-      ],
-      { description: 'as the newest completed scan of the same request took; null without one' },
+      },
+      { description: 'as the newest completed scan of the same request took, else computed' },
     ),
     nodes: Type.Array(
       Type.Object({

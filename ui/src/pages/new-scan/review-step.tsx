@@ -91,12 +91,12 @@ function Numbers({ plan }: { plan: Plan }) {
           value: count(plan.packets_estimate),
           note: `discovery, ${plural(ports, 'port')}, retries`,
         },
-        ...(plan.duration_probable === null ? [] : [probable(plan.duration_probable)]),
+        probable(plan.duration_probable),
         {
           key: 'duration',
           label: 'Port scan, at most',
           value: <DurationText ms={plan.duration_estimate_seconds * 1000} />,
-          note: 'without a response; services come after',
+          note: plan.duration_estimate_basis,
         },
         {
           key: 'rate',
@@ -109,12 +109,12 @@ function Numbers({ plan }: { plan: Plan }) {
   );
 }
 
-function probable({ seconds, basis, scan_id }: NonNullable<Plan['duration_probable']>) {
+function probable({ seconds, basis, scan_id }: Plan['duration_probable']) {
   return {
     key: 'probably',
     label: 'Duration, probably',
     value: <DurationText ms={seconds * 1000} />,
-    note: <Link to={`/scans/${scan_id}`}>{basis}</Link>,
+    note: scan_id === null ? basis : <Link to={`/scans/${scan_id}`}>{basis}</Link>,
   };
 }
 
