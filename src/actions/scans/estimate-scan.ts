@@ -4,7 +4,7 @@ import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
 import { findsPorts, optionOf, portsOfNode } from '../../scan-run/plan/planned-ports.ts';
 
 /** What a scan sends for discovery and ports, and how long that takes. */
-export interface Estimate {
+interface TrafficEstimate {
   packets: number;
   seconds: number;
   /** What was assumed, and what limits the speed; in words. */
@@ -13,9 +13,9 @@ export interface Estimate {
 
 export interface ScanEstimate {
   /** An upper bound: every address is up and silent. */
-  worst: Estimate;
+  worst: TrafficEstimate;
   /** With services, for a network as networks are. */
-  probable: Estimate;
+  probable: TrafficEstimate;
 }
 
 /** What the estimate assumes beyond the plan. */
@@ -93,7 +93,7 @@ interface Span {
   limit: string;
 }
 
-function worstOf(senders: readonly Sender[], { hosts, rate }: ScanConditions): Estimate {
+function worstOf(senders: readonly Sender[], { hosts, rate }: ScanConditions): TrafficEstimate {
   const traffic = senders.map((sender): Traffic => {
     const packets = sender.probes * sender.tries * hosts;
     return { sender, packets, silent: packets };
@@ -103,7 +103,11 @@ function worstOf(senders: readonly Sender[], { hosts, rate }: ScanConditions): E
 }
 
 /** Closed ports respond; silent hosts and UDP ports get every retry. */
-function probableOf(plan: Plan, senders: readonly Sender[], { hosts, rate }: ScanConditions): Estimate {
+function probableOf(
+  plan: Plan,
+  senders: readonly Sender[],
+  { hosts, rate }: ScanConditions,
+): TrafficEstimate {
   const up = hosts < fewAddresses ? hosts : Math.ceil(hosts / addressesPerHost);
   const hasDiscovery = senders.some(({ discovers }) => discovers);
   const traffic = senders.map((sender): Traffic => {
@@ -125,7 +129,12 @@ function serviceSeconds(plan: Plan): number {
   return Math.max(0, ...grabbers.map((node) => secondsOf(optionOf(node, 'timeout'))));
 }
 
-function estimateOf(traffic: readonly Traffic[], rate: number, who: string, services: number): Estimate {
+function estimateOf(
+  traffic: readonly Traffic[],
+  rate: number,
+  who: string,
+  services: number,
+): TrafficEstimate {
   const packets = traffic.reduce((sum, each) => sum + each.packets, 0);
   if (packets === 0) return { packets: 0, seconds: 0, basis: 'nothing to send' };
   const discovery = togetherOf(

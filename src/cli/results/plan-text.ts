@@ -33,11 +33,11 @@ export function planText(preview: ScanPreview, withNodes: boolean): string {
 }
 
 /** Maximum number of targets to name; the rest are counted. */
-const maxNamedTargets = 5;
+const namedTargets = 5;
 
 function targetsText({ targets, addresses, hostnames, excluded }: ScanPreview): string {
-  const named = targets.slice(0, maxNamedTargets).join(' ');
-  const more = targets.length - maxNamedTargets;
+  const named = targets.slice(0, namedTargets).join(' ');
+  const more = targets.length - namedTargets;
   const counts = [
     countText(addresses, 'address', 'addresses'),
     ...(hostnames > 0 ? [`${countText(hostnames, 'host name', 'host names')} not resolved yet`] : []),
