@@ -1,4 +1,5 @@
 import { severities } from '../domain/finding.ts';
+import { interfaceForm, interfacePattern } from '../domain/interface-name.ts';
 import { tenantPattern } from '../domain/tenant.ts';
 import { freezeTimePattern, windowDaysPattern, windowHoursPattern } from '../domain/time/scan-calendar.ts';
 
@@ -658,17 +659,17 @@ export const configKeys = [
     path: 'scanner.interface',
     type: 'string',
     default: null,
-    pattern: /^[^\s/]{1,15}$/,
-    form: 'the name of a network interface',
-    inert: true,
-    description: 'Interface for raw packets; chosen by the routing table when not set.',
+    pattern: interfacePattern,
+    form: interfaceForm,
+    description:
+      'Interface that all packets and connections to targets leave through, except to addresses of this machine; chosen by the routing table when not set.',
   },
   {
     path: 'scanner.source_ip',
     type: 'address',
     default: null,
-    inert: true,
-    description: 'Source address of raw packets; chosen by the routing table when not set.',
+    description:
+      'Source address of all packets and connections to targets, one of this machine; targets of the other family are not scanned then. Chosen by the kernel when not set.',
   },
   {
     path: 'scanner.blocklist',

@@ -46,6 +46,12 @@ export interface ScanOptions {
   discovery_retries?: number | undefined;
   /** False: only ports; no connection to a service, no banners, no products. */
   fingerprint?: boolean | undefined;
+  /** Name of the interface that packets leave through. */
+  interface?: string | undefined;
+  /** Source address of packets and connections. */
+  source_ip?: string | undefined;
+  /** Source port of raw TCP packets and UDP probes. */
+  source_port?: number | undefined;
   /** Maximum number of services per port. */
   max_protocols?: number | undefined;
   /** File with additional signatures; command line only. */

@@ -8,6 +8,7 @@ import { createGate } from '../net/gate/scoped-gate.ts';
 import { localListeners } from '../net/local-listeners.ts';
 import { recordIn } from '../workspace/record/folder-record.ts';
 import type { ScopeRules } from './control.ts';
+import { requireEgress } from './egress-choice.ts';
 import { failureFrom, type ScanFailure } from './finalize/failure.ts';
 import { unavailable } from './plan/plan-scan.ts';
 import { narrowing, type PreparedTargets, withUnresolved } from './prepare-targets.ts';
@@ -49,6 +50,7 @@ export class ScanGraph {
       addresses,
       scope,
       rate: control.rate,
+      egress: requireEgress(run.request, run.config),
       hold: control.hold,
       signal: stop.signal,
       isOwn: localListeners(run.config.scanner.scope.protect_self ? control.listeners : []),

@@ -2,6 +2,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { PortolanError } from '../domain/errors.ts';
 import type { GraphLibrary } from '../engine/graph/graph-library.ts';
 import type { Registry } from '../engine/registry.ts';
+import { checkConfiguredEgress } from '../scan-run/egress-choice.ts';
 import { checkModuleDefaults } from '../scan-run/plan/module-defaults.ts';
 import type { Component } from './components.ts';
 import type { ServerContext } from './context.ts';
@@ -35,6 +36,7 @@ export async function readInstallation(
   const libraries = await readLibraries(library, loaded.registry, config, before);
   checkDefaultProfile(input, libraries.service);
   checkModuleDefaults(input, loaded.registry);
+  checkConfiguredEgress(config);
   return { ...loaded, libraries };
 }
 

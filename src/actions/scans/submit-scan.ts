@@ -5,6 +5,7 @@ import { newScanId, type ScanRequest } from '../../domain/scan.ts';
 import type { ScanOrigin } from '../../domain/scan-origin.ts';
 import type { JobQueue } from '../../queue/queue.ts';
 import type { ShardQueue } from '../../queue/shard-queue.ts';
+import { checkEgress } from '../../scan-run/egress-choice.ts';
 import { decideRequest, type ScanChoices } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import type { Submission } from '../../scan-run/plan/submission.ts';
@@ -145,6 +146,7 @@ function decide(
     createdAt,
     user,
   });
+  checkEgress(request, config);
   return request;
 }
 

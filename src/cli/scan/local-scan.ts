@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts';
 import { newScanId, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { ModuleLifecycle, type ScanModules } from '../../engine/lifecycle.ts';
+import { requireEgress } from '../../scan-run/egress-choice.ts';
 import { ScanAbort } from '../../scan-run/finalize/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import { type DecidedRequest, decideRequest } from '../../scan-run/plan/decide-request.ts';
@@ -335,7 +336,9 @@ async function requestOf(
   };
   const createdAt = new Date();
   const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: 'cli', graphFiles: true };
-  return decideRequest(submission, config, choices, origin);
+  const decided = decideRequest(submission, config, choices, origin);
+  requireEgress(decided.request, config);
+  return decided;
 }
 
 /** Prints only warnings unless a log level was requested. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
+import { isMissingEgress } from '../../scan-run/egress-choice.ts';
 import { checkBaseline, writeDiff } from '../results/compared-with.ts';
 import { printPreview } from '../results/plan-text.ts';
 import { fetchResult, scanPath } from '../results/remote-result.ts';
@@ -35,7 +36,7 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
   const baseline = flags.compareWith;
   if (baseline !== undefined) checkBaseline(await client.call<Scan>('GET', scanPath(baseline)));
   if (output.format === 'pdf') await demandReports(client);
-  const accepted = await client.call<Accepted>('POST', '/api/v1/scans', body);
+  const accepted = await submit<Accepted>(client, '/api/v1/scans', body);
   if (!flags.wait) {
     print(output.format === 'json' ? printableJson(accepted) : `${printable(accepted.scan_id)}\n`);
     return 0;
@@ -68,9 +69,19 @@ async function demandReports(client: Client): Promise<void> {
 
 /** Prints the plan of a scan on a server, which sends and stores nothing. @returns the exit code */
 export async function dryRunOnServer(order: ScanCommand, client: Client): Promise<number> {
-  const preview = await client.call<ScanPreview>('POST', '/api/v1/scans/plan', bodyOf(order));
+  const preview = await submit<ScanPreview>(client, '/api/v1/scans/plan', bodyOf(order));
   printPreview(preview, order.output.format, order.flags);
   return 0;
+}
+
+/** An interface or address that the server does not have ends as it does without a server. */
+async function submit<T>(client: Client, path: string, body: Record<string, unknown>): Promise<T> {
+  try {
+    return await client.call<T>('POST', path, body);
+  } catch (error) {
+    if (!(error instanceof PortolanError) || !isMissingEgress(error)) throw error;
+    throw new PortolanError('configuration', error.message, error.details, error);
+  }
 }
 
 /** The request body for a server. @throws PortolanError `usage` for local files */

@@ -44,6 +44,9 @@ export interface ScanFlags {
   fingerprint: boolean;
   fingerprintRules?: string;
   maxProtocols?: number;
+  interface?: string;
+  sourceIp?: string;
+  sourcePort?: number;
   minSeverity?: string;
   compliance?: string;
   notify?: string;
@@ -122,6 +125,9 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     discovery_retries: flags.discoveryRetry,
     fingerprint: flags.fingerprint ? undefined : false,
     max_protocols: flags.maxProtocols,
+    interface: flags.interface,
+    source_ip: flags.sourceIp,
+    source_port: flags.sourcePort,
     min_severity: flags.minSeverity,
     compliance: flags.compliance === undefined ? undefined : frameworksOf(flags.compliance),
   });

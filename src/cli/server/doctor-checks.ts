@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
-import { openFilesLimit } from '../../net/gate/scoped-gate.ts';
+import { Egress } from '../../net/egress.ts';
+import { openFilesLimit } from '../../net/gate/open-files-limit.ts';
 import { choosePingMethod } from '../../net/icmp/ping.ts';
 import { NameResolver } from '../../net/resolve.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
@@ -97,7 +98,7 @@ async function rawSockets(): Promise<Verdict> {
 }
 
 function pingRights(): Verdict {
-  const { method, reason } = choosePingMethod(4);
+  const { method, reason } = choosePingMethod(4, new Egress());
   if (method !== 'none') return ok(reason);
   return warn(
     `no ICMP discovery: ${reason}`,

@@ -15,7 +15,7 @@ export default defineModule({
     ...discoveryOptions,
     interface: {
       Type: 'string',
-      Description: 'Name of the interface to send on; empty = every Ethernet link.',
+      Description: 'Name of the interface to send on; empty = that of the scan, or every Ethernet link.',
       Default: '',
     },
   },

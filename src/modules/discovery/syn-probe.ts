@@ -110,8 +110,6 @@ export class SynProbe {
       ports: this.#ports,
       retries: ctx.options.retry,
       timeoutMs: ctx.options.timeout,
-      interface: '',
-      sourceIp: '',
       hostRate: 0,
       signal: ctx.signal,
       onOpen: () => undefined,

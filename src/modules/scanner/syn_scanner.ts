@@ -1,6 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
-import { defineModule, type ExecContext } from '../../engine/module.ts';
+import { defineModule } from '../../engine/module.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { areThisMachine } from '../../net/local-addresses.ts';
 import { warmEngine } from '../../net/packets/engine/engine.ts';
@@ -21,15 +21,6 @@ function whyConnections({ addresses }: NetworkGate, saved: Saved | null): string
   return areThisMachine(addresses) ? 'every target is this machine' : null;
 }
 
-function warnOfEgress({
-  options,
-  warn,
-}: Pick<ExecContext, 'warn'> & { options: { interface: string; source_ip: string } }): void {
-  const set = (['interface', 'source_ip'] as const).filter((name) => options[name] !== '');
-  if (set.length > 0)
-    warn('option_ignored', `UDP probes follow the routing table: ${set.join(' and ')} had no effect`);
-}
-
 export default defineModule({
   name: 'syn_scanner',
   type: 'scanner',
@@ -42,12 +33,12 @@ export default defineModule({
     ...scanOptions,
     interface: {
       Type: 'string',
-      Description: 'Name of the interface to send from; empty = by the routing table.',
+      Description: 'Name of the interface to send from; empty = that of the scan, or by the routing table.',
       Default: '',
     },
     source_ip: {
       Type: 'string',
-      Description: 'Source address of the probes; empty = by the routing table.',
+      Description: 'Source address of the probes; empty = that of the scan, or by the routing table.',
       Default: '',
     },
     host_rate: {
@@ -70,9 +61,10 @@ export default defineModule({
     if (protocol === 'udp') return;
     if (fallback === false || !areThisMachine(addresses)) warmEngine();
   },
-  async execute(ctx, data) {
+  async execute(given, data) {
+    const { interface: link, source_ip: sourceIp, host_rate } = given.options;
+    const ctx = { ...given, net: given.net.through({ interface: link, sourceIp }) };
     if (ctx.options.protocol === 'udp') {
-      warnOfEgress(ctx);
       ctx.method('UDP probes: protocol is udp');
       return await scanUdp(ctx, data);
     }
@@ -97,9 +89,8 @@ export default defineModule({
     const hosts = discovered
       ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
       : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
-    const { interface: link, source_ip: sourceIp, host_rate } = ctx.options;
     const sweep = (job: SweepJob, side: number, hostRate = host_rate / side) =>
-      net.sweepSyn({ ...job, interface: link, sourceIp, hostRate });
+      net.sweepSyn({ ...job, hostRate });
     const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
     ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
     await scan.run();

@@ -1,6 +1,7 @@
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Exchange, TlsObservation } from '../../domain/text/banner.ts';
 import type { Traffic } from '../../domain/traffic.ts';
+import type { EgressChoice } from '../egress.ts';
 import type { PingType } from '../packets/frame/echo.ts';
 import type { ConnectJob, SweepOutcome, SynJob } from '../tcp/sweep-job.ts';
 
@@ -59,6 +60,12 @@ export interface NetworkGate {
 
   /** The same gate for one module with its own rate limit, in addition to that of the scan. */
   limitedTo(packetsPerSecond: number): NetworkGate;
+
+  /**
+   * The same gate with another way out of this machine: what is empty stays as it was chosen for the scan.
+   * @throws PortolanError `invalid_request` for what this machine does not have
+   */
+  through(chosen: Partial<EgressChoice>): NetworkGate;
 
   /**
    * Runs work that communicates with a target. A pause of the scan cuts every connection; interrupted work is

@@ -8,9 +8,10 @@ import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { localListeners } from '../local-listeners.ts';
 import type { Connection, NetworkGate } from './gate.ts';
+import { openFilesLimit } from './open-files-limit.ts';
 import { PauseGate } from './pause-gate.ts';
 import { PacketRateLimiter } from './rate.ts';
-import { createGate, type GateOptions, openFilesLimit } from './scoped-gate.ts';
+import { createGate, type GateOptions } from './scoped-gate.ts';
 
 const servers = new Set<Server>();
 const accepted = new Set<Socket>();

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { invalidRequest } from '../../domain/errors.ts';
 import { type Address, formatAddress, parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Scope } from '../../domain/targets/scope.ts';
 import { addTraffic, noTraffic, type ProbeErrorKind, type Traffic } from '../../domain/traffic.ts';
 import { onAbort } from '../abort.ts';
+import { Egress, type EgressChoice, egressProblem } from '../egress.ts';
 import { notTried } from '../failure.ts';
 import { neighborhood, sweepNeighbors } from '../icmp/neighbor-sweep.ts';
 import { choosePingMethod, ping } from '../icmp/ping.ts';
@@ -33,7 +34,9 @@ import type {
   UdpSweepOptions,
   UdpTask,
 } from './gate.ts';
+import { openFilesLimit } from './open-files-limit.ts';
 import { PauseGate } from './pause-gate.ts';
+import { errorKindOf, unsentOf } from './probe-errors.ts';
 import { PacketRateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
 
@@ -57,6 +60,8 @@ export interface GateOptions {
   blocklist?: AddressSet;
   /** The rate of the whole scan. */
   rate: PacketRateLimiter;
+  /** The way out of this machine; by default that of the routing table. */
+  egress?: Partial<EgressChoice>;
   /** While it is closed nothing is sent and no connection stays open. */
   hold?: PauseGate;
   /** After it aborts nothing is sent any more, whatever a module requests. */
@@ -87,7 +92,7 @@ export function createGate(options: GateOptions): ScanGate {
     door,
     sweepers: new Set<SynSweeper | ConnectSweeper>(),
   };
-  return new ScopedGate(admission, options.rate);
+  return new ScopedGate(admission, options.rate, new Egress(options.egress));
 }
 
 /** A pause suspends the rate, so whatever needs a token waits; the end of the scan closes it for good. */
@@ -98,18 +103,6 @@ function closeDoor(door: PauseGate, { rate, signal }: GateOptions): void {
   });
   if (door.held) rate.hold();
   if (signal) onAbort(signal, () => door.hold());
-}
-
-/** Soft limit of open files of this process (RLIMIT_NOFILE); 1024 if unknown. */
-export function openFilesLimit(): number {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'utf8');
-    const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1];
-    if (soft === 'unlimited') return Number.MAX_SAFE_INTEGER;
-    return soft ? Number(soft) : 1024;
-  } catch {
-    return 1024;
-  }
 }
 
 /** The canonical text of an address that may be probed now, else null. The checked address is the one connected to. */
@@ -144,14 +137,16 @@ class ScopedGate implements ScanGate {
   readonly addresses: AddressSet;
   #admission: Admission;
   #rate: PacketRateLimiter;
+  readonly #egress: Egress;
   /** Loaded on demand: most scans do without them. */
   #sweeper: Promise<SynSweeper> | null = null;
   #connectSweeper: Promise<ConnectSweeper> | null = null;
 
-  constructor(admission: Admission, rate: PacketRateLimiter) {
+  constructor(admission: Admission, rate: PacketRateLimiter, egress: Egress) {
     this.addresses = admission.addresses;
     this.#admission = admission;
     this.#rate = rate;
+    this.#egress = egress;
   }
 
   get packetsSent(): number {
@@ -205,6 +200,7 @@ class ScopedGate implements ScanGate {
     const admission = this.#admission;
     const sweeper = new Sweeper({
       rate: this.#rate,
+      egress: this.#egress,
       admit: admission.admit,
       isOwn: admission.isOwn,
       onSent: (packets) => {
@@ -241,6 +237,7 @@ class ScopedGate implements ScanGate {
     const admission = this.#admission;
     const sweeper = new Sweeper({
       rate: this.#rate,
+      egress: this.#egress,
       slots: admission.slots,
       mostConnections: admission.mostConnections,
       door: admission.door,
@@ -272,10 +269,19 @@ class ScopedGate implements ScanGate {
 
   limitedTo(packetsPerSecond: number): NetworkGate {
     if (packetsPerSecond >= this.#rate.ceiling) return this;
-    return new ScopedGate(
-      this.#admission,
-      new PacketRateLimiter({ rate: packetsPerSecond, upstream: this.#rate }),
+    const rate = new PacketRateLimiter({ rate: packetsPerSecond, upstream: this.#rate });
+    return new ScopedGate(this.#admission, rate, this.#egress);
+  }
+
+  through(chosen: Partial<EgressChoice>): NetworkGate {
+    const given = Object.fromEntries(
+      Object.entries(chosen).filter(([, value]) => value !== '' && value !== 0),
     );
+    if (Object.keys(given).length === 0) return this;
+    const choice = { ...this.#egress.choice, ...given };
+    const problem = egressProblem(choice);
+    if (problem) throw invalidRequest(`${problem.field}: ${problem.reason}`, [problem]);
+    return new ScopedGate(this.#admission, this.#rate, new Egress(choice));
   }
 
   async probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation> {
@@ -315,6 +321,7 @@ class ScopedGate implements ScanGate {
     const responses = ping(hosts, {
       ...options,
       rate: this.#rate,
+      egress: this.#egress,
       admit: this.#admission.admit,
       onSent: (count) => {
         this.#admission.traffic.sent += count;
@@ -334,6 +341,7 @@ class ScopedGate implements ScanGate {
     const outcomes = sweepUdp(tasks, {
       ...options,
       rate: this.#rate,
+      egress: this.#egress,
       admit: this.#admission.admit,
       isOwn: this.#admission.isOwn,
       onSent: (count) => {
@@ -361,14 +369,20 @@ class ScopedGate implements ScanGate {
     if (typeof opened !== 'string') return null;
     try {
       const again = async () => (await this.#again(options.signal)) && this.#admission.admit(opened) !== null;
-      return await requestUdp(opened, port, request, { ...options, door: this.#admission.door, again });
+      const egress = this.#egressTo(opened);
+      return await requestUdp(opened, port, request, {
+        ...options,
+        door: this.#admission.door,
+        again,
+        egress,
+      });
     } finally {
       this.#admission.slots.release();
     }
   }
 
   neighborhood(interfaceName: string | null): Neighborhood {
-    return neighborhood(this.#admission.admitted, interfaceName);
+    return neighborhood(this.#admission.admitted, interfaceName ?? (this.#egress.choice.interface || null));
   }
 
   async *sweepNeighbors(
@@ -378,6 +392,7 @@ class ScopedGate implements ScanGate {
     const responses = sweepNeighbors(hosts, {
       ...options,
       rate: this.#rate,
+      egress: this.#egress,
       admit: this.#admission.admit,
       onSent: (count) => {
         this.#admission.traffic.sent += count;
@@ -392,8 +407,8 @@ class ScopedGate implements ScanGate {
 
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string } {
     const families = new Set(this.addresses.intervals.map((interval) => interval.family));
-    const methods = [...families].map((family) => choosePingMethod(family));
-    return methods.find(({ method }) => method !== 'none') ?? methods[0] ?? choosePingMethod(4);
+    const methods = [...families].map((family) => choosePingMethod(family, this.#egress));
+    return methods.find(({ method }) => method !== 'none') ?? methods[0] ?? choosePingMethod(4, this.#egress);
   }
 
   /** Takes a slot and a token for one packet; returns the canonical address, or why nothing may be sent. */
@@ -402,6 +417,8 @@ class ScopedGate implements ScanGate {
     if (signal.aborted) return notTried('canceled');
     const admitted = admit(host);
     if (admitted === null) return notTried('out_of_scope');
+    const refusal = this.#egress.refusal(parseAddress(admitted) as Address);
+    if (refusal !== null) return notTried(refusal);
     if (this.#admission.isOwn(admitted, port)) {
       this.#admission.spared += 1;
       return notTried('own_listener');
@@ -423,12 +440,17 @@ class ScopedGate implements ScanGate {
     return {
       synMs: this.#admission.slow.has(host) ? timeoutMs : Math.min(timeoutMs, synTimeoutMs),
       door: this.#admission.door,
+      egress: this.#egressTo(host),
       again: async () => (await this.#again(signal)) && this.#admission.admit(host) !== null,
       onRepeat: () => {
         this.#rate.charge();
         this.#admission.traffic.sent += 1;
       },
     };
+  }
+
+  #egressTo(host: string) {
+    return this.#egress.connectionTo(parseAddress(host) as Address);
   }
 
   #note(host: string, observation: PortObservation): void {
@@ -467,22 +489,4 @@ class ScopedGate implements ScanGate {
     this.#admission.traffic.sent += 1;
     return true;
   }
-}
-
-/** What an observed port counts as in metrics; null = as no error. */
-function errorKindOf({
-  state,
-  reason,
-}: Pick<UdpOutcome<unknown>, 'state' | 'reason'>): ProbeErrorKind | null {
-  if (reason === 'accept-then-reset') return 'reset';
-  if (state === 'closed') return 'refused';
-  if (state === 'open|filtered') return 'timeout';
-  if (state === 'filtered') return reason === 'no-response' ? 'timeout' : 'unreachable';
-  return null;
-}
-
-/** Ports to which no packet could be sent; addresses outside the scope are none. */
-function unsentOf({ not_tried, problem, unsent = 0 }: SweepOutcome): number {
-  if (problem === null) return unsent;
-  return problem === 'out_of_scope' ? 0 : not_tried;
 }

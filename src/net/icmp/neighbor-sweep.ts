@@ -1,5 +1,6 @@
 import { addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import { AddressSet } from '../../domain/targets/address-set.ts';
+import type { Egress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { Neighborhood, NeighborResponse, NeighborSweepOptions } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
@@ -8,6 +9,7 @@ import { packetSocketProblem } from '../packets/linux/neighbor-socket.ts';
 import { RouteTable } from '../packets/linux/route.ts';
 
 interface NeighborRun extends NeighborSweepOptions {
+  egress: Egress;
   rate: PacketRateLimiter;
   /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
@@ -69,7 +71,8 @@ export async function* sweepNeighbors(
 /** Skips addresses off the link and those of this machine: they would not reply. */
 function* requestsFor(hosts: Iterable<string>, options: NeighborRun): Generator<HostRequest> {
   const table = RouteTable.read();
-  const force = { interface: options.interface ?? undefined };
+  const { force: chosen } = options.egress;
+  const force = { ...chosen, ...(options.interface !== null && { interface: options.interface }) };
   for (const host of hosts) {
     const canonical = options.admit(host);
     const address = canonical === null ? null : parseAddress(canonical);

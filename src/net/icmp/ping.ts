@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
+import { type Address, addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
 import { onAbort } from '../abort.ts';
+import type { Egress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { PingOptions, PingResponse } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
+import { scopeIdOf } from '../interface-index.ts';
 import {
   batchSize,
   type EchoReply,
@@ -24,6 +25,7 @@ const eagerForMs = 20;
 
 interface PingRun extends PingOptions {
   rate: PacketRateLimiter;
+  egress: Egress;
   /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
   onSent(count: number): void;
@@ -36,8 +38,8 @@ type Method = { method: 'raw' | 'datagram' | 'none'; reason: string };
 const echoOnly: readonly PingType[] = ['echo'];
 
 /** How echo requests of a family are sent. Opens a socket to find out and closes it. */
-export function choosePingMethod(family: Family): Method {
-  const socket = EchoSocket.open(family);
+export function choosePingMethod(family: Family, egress: Egress): Method {
+  const socket = EchoSocket.open(family, egress.socket(family, false));
   if ('reason' in socket) return { method: 'none', reason: socket.reason };
   socket.close();
   const reason = socket.method === 'raw' ? 'raw sockets are allowed' : 'ICMP datagram sockets are allowed';
@@ -72,7 +74,7 @@ export async function* ping(
 /** An outstanding host. */
 interface Outstanding extends EchoRequest {
   host: string;
-  family: Family;
+  socket: EchoSocket;
   /** Request types, in turn; each retry starts over. */
   types: readonly PingType[];
   /** performance.now() of each request. */
@@ -84,7 +86,8 @@ interface Outstanding extends EchoRequest {
 class EchoSweep {
   #options: PingRun;
   #source: ItemSource<string>;
-  #sockets = new Map<Family, EchoSocket | null>();
+  /** By family, and whether for addresses of this machine. */
+  #sockets = new Map<string, EchoSocket | null>();
   #waiting = new Map<number, Outstanding>();
   #freeSequences: number[] = Array.from({ length: maxOutstanding }, (_, at) => maxOutstanding - 1 - at);
   #ready: Outstanding[] = [];
@@ -107,7 +110,7 @@ class EchoSweep {
     for (const socket of this.#sockets.values()) {
       if (!socket) continue;
       for (const reply of socket.receive()) {
-        const response = this.#accept(reply, socket.family);
+        const response = this.#accept(reply, socket);
         if (response) yield response;
       }
     }
@@ -176,7 +179,7 @@ class EchoSweep {
   #prepare(text: string): Outstanding | null {
     const canonical = this.#options.admit(text);
     const address = canonical === null ? null : parseAddress(canonical);
-    const socket = address && this.#socket(address.family);
+    const socket = address && this.#socketTo(address);
     if (canonical === null || !address || !socket) return null;
     const types = typesOn(socket, this.#options.types ?? echoOnly);
     const [type] = types;
@@ -184,7 +187,7 @@ class EchoSweep {
     const sequence = this.#freeSequences.pop() as number;
     const host: Outstanding = {
       host: canonical,
-      family: address.family,
+      socket,
       types,
       type,
       address: addressBytes(address),
@@ -199,12 +202,17 @@ class EchoSweep {
     return host;
   }
 
-  #socket(family: Family): EchoSocket | null {
-    const known = this.#sockets.get(family);
+  #socketTo(address: Address): EchoSocket | null {
+    const { egress } = this.#options;
+    if (egress.refusal(address) !== null) return null;
+    const { family } = address;
+    const isLocal = egress.isLocal(address);
+    const key = `${family} ${isLocal}`;
+    const known = this.#sockets.get(key);
     if (known !== undefined) return known;
-    const opened = EchoSocket.open(family);
+    const opened = EchoSocket.open(family, egress.socket(family, isLocal));
     const socket = 'reason' in opened ? null : opened;
-    this.#sockets.set(family, socket);
+    this.#sockets.set(key, socket);
     return socket;
   }
 
@@ -220,11 +228,7 @@ class EchoSweep {
 
   #send(granted: number): void {
     const batch = this.#ready.splice(0, granted).filter((host) => this.#stillWanted(host));
-    for (const family of [4, 6] as const) {
-      const group = batch.filter((host) => host.family === family);
-      const socket = this.#sockets.get(family);
-      if (group.length > 0 && socket) this.#sendGroup(socket, group);
-    }
+    for (const [socket, group] of Map.groupBy(batch, (host) => host.socket)) this.#sendGroup(socket, group);
     this.#lastActivity = performance.now();
   }
 
@@ -261,9 +265,9 @@ class EchoSweep {
     return types.length * (this.#options.retries + 1);
   }
 
-  #accept(reply: EchoReply, family: Family): PingResponse | null {
+  #accept(reply: EchoReply, socket: EchoSocket): PingResponse | null {
     const host = this.#waiting.get(reply.sequence);
-    if (!host || host.family !== family) return null;
+    if (!host || host.socket !== socket) return null;
     const sentAt = host.sentAt[reply.attempt];
     if (sentAt === undefined || reply.type !== host.types[reply.attempt % host.types.length]) return null;
     const { type, nonce } = reply;
@@ -333,16 +337,6 @@ export class ItemSource<T> {
         this.#onArrival();
       },
     );
-  }
-}
-
-/** Index of an interface; 0 if there is none of that name. */
-export function scopeIdOf(zone: string | null): number {
-  if (zone === null || !/^[\w.:-]{1,15}$/.test(zone) || zone.startsWith('.')) return 0;
-  try {
-    return Number(readFileSync(`/sys/class/net/${zone}/ifindex`, 'utf8')) || 0;
-  } catch {
-    return 0;
   }
 }
 

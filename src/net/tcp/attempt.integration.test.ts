@@ -53,7 +53,15 @@ it('gives up a patient attempt while the door is held, and makes it anew with it
     return true;
   };
   const { signal } = new AbortController();
-  const options = { timeoutMs: 1200, synMs: 1200, signal, again, onRepeat: () => undefined, door };
+  const options = {
+    timeoutMs: 1200,
+    synMs: 1200,
+    signal,
+    again,
+    onRepeat: () => undefined,
+    door,
+    egress: null,
+  };
   const outcome = attempt('127.0.0.1', port, options);
   await sleep(100);
   expect(attemptsUnderWay()).toBe(1);

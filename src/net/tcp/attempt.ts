@@ -1,9 +1,11 @@
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { onAbort, pause } from '../abort.ts';
+import type { SocketEgress } from '../egress.ts';
 import { errorCode, isShortage, localTrouble, notTried, observeFailure } from '../failure.ts';
 import type { PortObservation } from '../gate/gate.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
 import { loopClock } from '../loop-clock.ts';
+import { boundSocket } from '../packets/linux/bind-socket.ts';
 
 /**
  * A shortage of this machine (file handles, source ports) is waited out this long; then the port counts as not tried.
@@ -25,6 +27,8 @@ const kernelRepeatMs = 1000;
 type Attempt = { socket: Socket; latencyMs: number } | { failure: PortObservation };
 
 export interface AttemptOptions {
+  /** What the socket is bound to; null = nothing. */
+  egress: SocketEgress | null;
   /** Timeout of the whole attempt. */
   timeoutMs: number;
   /** Timeout of one SYN; further ones follow while the attempt lasts. */
@@ -82,9 +86,9 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
   return new Promise((resolve) => {
     if (options.signal.aborted) return resolve({ failure: notTried('canceled') });
     const started = performance.now();
-    // Node passes the stream option on, although its type does not have it.
-    const streamOptions = options.readAhead ? { highWaterMark: options.readAhead } : {};
-    const socket = new Socket(streamOptions as SocketConstructorOpts);
+    const opened = openSocket(options);
+    if ('failure' in opened) return resolve(opened);
+    const { socket } = opened;
     let settled = false;
     const settle = (outcome: Outcome) => {
       if (settled) return;
@@ -133,6 +137,21 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
       localRefusal = socket.destroyed;
     });
   });
+}
+
+function openSocket({
+  readAhead,
+  egress,
+}: Pick<AttemptOptions, 'readAhead' | 'egress'>): { socket: Socket } | { failure: PortObservation | string } {
+  // Node passes the stream option on, although its type does not have it.
+  const streamOptions = readAhead ? { highWaterMark: readAhead } : {};
+  try {
+    const fd = egress === null ? {} : { fd: boundSocket('stream', egress), manualStart: true };
+    return { socket: new Socket({ ...streamOptions, ...fd } as SocketConstructorOpts) };
+  } catch (error) {
+    const code = errorCode(error);
+    return { failure: isShortage(code) ? code : notTried(localTrouble(code)) };
+  }
 }
 
 /** TCP's simultaneous open lets a socket connect to itself when source and target port coincide on this machine. */

@@ -1,10 +1,11 @@
 import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import { untilAborted } from '../abort.ts';
+import type { Egress, SocketEgress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
 import type { Slots } from '../gate/slots.ts';
-import { scopeIdOf } from '../icmp/ping.ts';
+import { scopeIdOf } from '../interface-index.ts';
 import type { ConnectPlan } from '../packets/connect/connect-chunk.ts';
 import { ConnectEngine } from '../packets/connect/connect-engine.ts';
 import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/engine/chunk.ts';
@@ -19,6 +20,7 @@ const placesMs = 100;
 
 interface SweeperInput {
   rate: PacketRateLimiter;
+  egress: Egress;
   /** Connection slots of the whole scan. */
   slots: Slots;
   mostConnections: number;
@@ -35,11 +37,12 @@ interface SweeperInput {
   onSpared(): void;
 }
 
-/** Hosts of one family. */
+/** Hosts of one family that connections reach the same way. */
 interface Part {
   hosts: { ip: string; address: Address; isSlow: boolean }[];
   key: PermutationKey;
   restored: ChunkState | null;
+  egress: SocketEgress | null;
 }
 
 /** Sweeps by full connections without an object for each: threads of this process attempt them with epoll(7). */
@@ -74,7 +77,8 @@ export class ConnectSweeper {
       throw new RangeError('the job is larger than one chunk');
     }
     const engine = await this.#started();
-    const parts = this.#parts(job);
+    const outcomes: SweepOutcome[] = [];
+    const parts = this.#parts(job, outcomes);
     const states = parts.map(({ restored }) => restored);
     const report = () =>
       job.onState({
@@ -94,7 +98,7 @@ export class ConnectSweeper {
         report();
         return part.hosts.map(({ ip }, host) => outcomeOf(ip, host, state, job));
       });
-      return (await Promise.all(runs)).flat();
+      return [...outcomes, ...(await Promise.all(runs)).flat()];
     } finally {
       this.#leave(engine, job);
     }
@@ -189,7 +193,7 @@ export class ConnectSweeper {
     return await outcome.finally(() => this.#running.delete(running));
   }
 
-  #planOf(job: ConnectJob, { hosts, key, restored }: Part): Omit<ConnectPlan, 'id'> {
+  #planOf(job: ConnectJob, { hosts, key, restored, egress }: Part): Omit<ConnectPlan, 'id'> {
     const family = hosts[0]?.address.family ?? 4;
     const size = family === 4 ? 4 : 16;
     const addresses = new Uint8Array(size * hosts.length);
@@ -198,6 +202,7 @@ export class ConnectSweeper {
       family,
       hosts: addresses,
       scopes: Uint32Array.from(hosts, ({ address }) => (address.zone === null ? 0 : scopeIdOf(address.zone))),
+      egress,
       ports: job.ports,
       tries: job.retries + 1,
       key,
@@ -223,29 +228,42 @@ export class ConnectSweeper {
     return Uint32Array.from(spared);
   }
 
-  /** The parts of an interrupted sweep unchanged, and the other hosts by family. */
-  #parts(job: ConnectJob): Part[] {
-    const { slowAnswerMs, isSlow: isSlowHost } = this.#input;
-    const known = new Map(
-      job.hosts.flatMap(({ ip, latencyMs }) => {
-        const address = parseAddress(ip);
-        const isSlow = isSlowHost(ip) || (latencyMs ?? 0) > slowAnswerMs;
-        return address ? [[ip, { ip, address, isSlow }] as const] : [];
-      }),
-    );
+  /** The parts of an interrupted sweep unchanged, the other hosts by their way, and outcomes of unreachable ones. */
+  #parts(job: ConnectJob, outcomes: SweepOutcome[]): Part[] {
+    const { slowAnswerMs, isSlow: isSlowHost, egress } = this.#input;
+    const known = new Map<string, Part['hosts'][number]>();
+    for (const { ip, latencyMs } of job.hosts) {
+      const address = parseAddress(ip);
+      const problem = address && egress.refusal(address);
+      if (problem) outcomes.push(unreached(ip, job.ports.length, problem));
+      else if (address)
+        known.set(ip, { ip, address, isSlow: isSlowHost(ip) || (latencyMs ?? 0) > slowAnswerMs });
+    }
     const parts: Part[] = [];
     for (const { hosts, key, state } of job.restored?.parts ?? []) {
       const group = hosts.flatMap((ip) => known.get(ip) ?? []);
-      if (group.length !== hosts.length) continue;
+      const [part, other] = this.#byWay(group, key);
+      // If the way to some of them has changed, all of them start over.
+      if (!part || other || group.length !== hosts.length) continue;
       for (const ip of hosts) known.delete(ip);
-      parts.push({ hosts: group, key, restored: state });
+      parts.push({ ...part, restored: state });
     }
-    for (const family of [4, 6] as const) {
-      const hosts = [...known.values()].filter(({ address }) => address.family === family);
-      if (hosts.length > 0) parts.push({ hosts, key: randomPermutationKey(), restored: null });
-    }
-    return parts;
+    return [...parts, ...this.#byWay([...known.values()], null)];
   }
+
+  #byWay(hosts: Part['hosts'], key: PermutationKey | null): Part[] {
+    const { egress } = this.#input;
+    const groups = Map.groupBy(hosts, ({ address }) => `${address.family} ${egress.isLocal(address)}`);
+    return [...groups.values()].map((group) => {
+      const [first] = group;
+      const way = first ? egress.connectionTo(first.address) : null;
+      return { hosts: group, key: key ?? randomPermutationKey(), restored: null, egress: way };
+    });
+  }
+}
+
+function unreached(host: string, planned: number, problem: string): SweepOutcome {
+  return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
 }
 
 function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal }: SweepJob): SweepOutcome {

@@ -35,13 +35,22 @@ interface Reporting {
 export async function dial(
   host: string,
   port: number,
-  options: DialOptions & Reporting & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door'>,
+  options: DialOptions & Reporting & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door' | 'egress'>,
 ): Promise<Dialed> {
-  const { synMs, signal, again, onRepeat, door } = options;
+  const { synMs, signal, again, onRepeat, door, egress } = options;
   const releaseClock = loopClock.use();
   const startedAt = loopClock.now() - door.pausedMs;
   const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
-  const outcome = await attempt(host, port, { timeoutMs, synMs, signal, again, onRepeat, door, readAhead });
+  const outcome = await attempt(host, port, {
+    timeoutMs,
+    synMs,
+    signal,
+    again,
+    onRepeat,
+    door,
+    egress,
+    readAhead,
+  });
   if ('failure' in outcome) {
     releaseClock();
     return outcome;

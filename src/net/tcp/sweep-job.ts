@@ -36,10 +36,6 @@ export interface ConnectJob extends SweepJob {
 
 /** A sweep by raw packets. */
 export interface SynJob extends SweepJob {
-  /** Outgoing interface; empty = by the routing table. */
-  interface: string;
-  /** Source address; empty = by the routing table. */
-  sourceIp: string;
   /** Maximum packets per second to one host; 0 = only the rate applies. */
   hostRate: number;
   /**

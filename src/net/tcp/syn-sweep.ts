@@ -1,9 +1,8 @@
-import { invalidRequest, type PortolanError } from '../../domain/errors.ts';
-import { type Address, addressBytes, formatAddress, parseAddress } from '../../domain/targets/address.ts';
+import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import type { RawPackets } from '../../domain/traffic.ts';
 import { untilAborted } from '../abort.ts';
+import type { Egress } from '../egress.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
-import { localAddresses } from '../local-addresses.ts';
 import {
   type ChunkPlan,
   type ChunkState,
@@ -15,7 +14,7 @@ import { type PermutationKey, randomPermutationKey } from '../packets/frame/perm
 import { stackAt } from '../packets/frame/stack-traits.ts';
 import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/linux/neighbor.ts';
 import { rawObstacle } from '../packets/linux/rights.ts';
-import { type Route, type RouteForce, RouteTable } from '../packets/linux/route.ts';
+import { type Route, RouteTable } from '../packets/linux/route.ts';
 import { dropsProbes, type SignOfLife, type SweepHost, type SweepOutcome, type SynJob } from './sweep-job.ts';
 
 /** Routes are read again after this time: links come and go. */
@@ -31,6 +30,7 @@ const neighborRetries = 2;
 
 interface SweeperInput {
   rate: PacketRateLimiter;
+  egress: Egress;
   /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
@@ -59,8 +59,6 @@ export class SynSweeper {
   #engine: Promise<PacketEngine> | null = null;
   #routes: { table: RouteTable; readAt: number } | null = null;
   readonly #gateways = new Map<string, Uint8Array>();
-  /** Constraints of interface and source that were valid at first use; later failures are a matter of routes. */
-  readonly #knownForces = new Set<string>();
   /** Parts in progress. */
   readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
 
@@ -122,7 +120,9 @@ export class SynSweeper {
   }
 
   #started(): Promise<PacketEngine> {
-    this.#engine ??= PacketEngine.start(this.#input.rate).then((engine) => {
+    const { rate, egress } = this.#input;
+    const { sourcePort } = egress.choice;
+    this.#engine ??= PacketEngine.start(rate, { sourcePort }).then((engine) => {
       engine.onPackets = (packets) => {
         this.#input.onRawPackets(packets);
         this.#input.onSent(packets.sent);
@@ -233,7 +233,7 @@ export class SynSweeper {
   ): Promise<Part[]> {
     const planned = job.ports.length;
     const table = this.#table();
-    const force = this.#forceOf(job, table);
+    const { force } = this.#input.egress;
     const groups = new Map<string, { route: Route; members: { host: SweepHost; address: Address }[] }>();
     for (const host of hosts) {
       const address = parseAddress(host.ip);
@@ -351,19 +351,6 @@ export class SynSweeper {
     return { signal, take };
   }
 
-  /** @throws PortolanError `invalid_request` for what this machine does not have */
-  #forceOf({ interface: link, sourceIp }: SynJob, table: RouteTable): RouteForce {
-    const source = sourceIp === '' ? null : parseAddress(sourceIp);
-    const name = `${link} ${sourceIp}`;
-    if (!this.#knownForces.has(name)) {
-      if (link !== '' && !table.link(link)) throw impossible('interface', `no such interface: ${link}`);
-      if (sourceIp !== '' && !(source && isOwn(source)))
-        throw impossible('source_ip', `${sourceIp} is not an address of this machine`);
-      this.#knownForces.add(name);
-    }
-    return { ...(link !== '' && { interface: link }), ...(source && { source }) };
-  }
-
   #table(): RouteTable {
     const now = performance.now();
     if (!this.#routes || now - this.#routes.readAt > routesAgeMs) {
@@ -399,15 +386,6 @@ class Alive {
       else if (closed[host] !== 0) this.report(host, 'rst');
     }
   }
-}
-
-function isOwn(address: Address): boolean {
-  return localAddresses().has(formatAddress({ ...address, zone: null }));
-}
-
-/** An option of the scan that cannot be applied here. */
-function impossible(field: string, reason: string): PortolanError {
-  return invalidRequest(`${field}: ${reason}`, [{ field, reason }]);
 }
 
 function partOf(

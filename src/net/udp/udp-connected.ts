@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { type Family, formatAddress } from '../../domain/targets/address.ts';
+import type { SocketEgress } from '../egress.ts';
 import type {
   Datagram,
   IcmpError,
@@ -38,12 +39,15 @@ const messages: Record<Family, Record<string, { type: number; code: number }>> =
 export class ConnectedUdp implements UdpPath {
   readonly family: Family;
   readonly capacity = maxSockets;
+  readonly #source: string | undefined;
   #sockets = new Map<string, Socket>();
   #responses: UdpResponse[] = [];
   #errors: IcmpError[] = [];
 
-  constructor(family: Family) {
+  /** @param egress of it only the source address: sockets of their own cannot share a port */
+  constructor(family: Family, egress: SocketEgress | null = null) {
     this.family = family;
+    this.#source = (egress?.source ?? egress?.deviceSource)?.text;
   }
 
   send(datagrams: readonly Datagram[]): SendOutcome {
@@ -82,6 +86,7 @@ export class ConnectedUdp implements UdpPath {
       this.#responses.push({ ...endpoint, bytes: response.subarray(0, keptBytes) });
     });
     socket.on('error', (error) => this.#fail(endpoint, error));
+    if (this.#source !== undefined) socket.bind({ address: this.#source });
     socket.connect(endpoint.port, this.#hostOf(endpoint), (error?: Error) => {
       if (error) this.#fail(endpoint, error);
       else this.#again(socket, { ...endpoint, bytes });

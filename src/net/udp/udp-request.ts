@@ -1,13 +1,16 @@
 import { createSocket } from 'node:dgram';
 import { onAbort } from '../abort.ts';
+import type { SocketEgress } from '../egress.ts';
 import type { UdpProbeOptions } from '../gate/gate.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
 import { loopClock } from '../loop-clock.ts';
+import { boundSocket } from '../packets/linux/bind-socket.ts';
 
 /** Bytes kept of one response. */
 const keptBytes = 4096;
 
 interface Sending {
+  egress: SocketEgress | null;
   door: PauseGate;
   /** A token for one more packet; false if nothing may be sent any more. */
   again(): Promise<boolean>;
@@ -21,7 +24,7 @@ export async function requestUdp(
   host: string,
   port: number,
   request: Uint8Array,
-  { timeoutMs, retries, signal, looksLike, door, again }: UdpProbeOptions & Sending,
+  { timeoutMs, retries, signal, looksLike, door, again, egress }: UdpProbeOptions & Sending,
 ): Promise<Buffer | null> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   const tries = retries + 1;
@@ -47,6 +50,11 @@ export async function requestUdp(
           else void again().then((may) => (may && !over ? send(left - 1) : stop()), stop);
         });
       };
+      try {
+        if (egress) socket.bind({ fd: boundSocket('datagram', egress) });
+      } catch {
+        return stop();
+      }
       socket.connect(port, host, (error?: Error) => {
         if (error || over) stop();
         else send(tries - 1);

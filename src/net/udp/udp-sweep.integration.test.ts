@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { isInstalled } from '../../../test/installed.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
+import { Egress } from '../egress.ts';
 import type { UdpDatagram, UdpOutcome, UdpSweepOptions } from '../gate/gate.ts';
 import { PauseGate } from '../gate/pause-gate.ts';
 import { PacketRateLimiter } from '../gate/rate.ts';
@@ -213,6 +214,7 @@ describe('a UDP sweep', () => {
       sweepUdp([task('127.0.0.1', [open.port, silent.port, 1, 2])], {
         ...options(),
         rate: new PacketRateLimiter({ rate: 1000 }),
+        egress: new Egress(),
         admit: (host) => host,
         isOwn: () => false,
         onSent: (count) => {

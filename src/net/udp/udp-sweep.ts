@@ -1,9 +1,11 @@
-import { addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
+import { type Address, addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
 import { onAbort } from '../abort.ts';
+import type { Egress, SocketEgress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { UdpDatagram, UdpOutcome, UdpSweepOptions, UdpTask } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
-import { ItemSource, scopeIdOf } from '../icmp/ping.ts';
+import { ItemSource } from '../icmp/ping.ts';
+import { scopeIdOf } from '../interface-index.ts';
 import {
   datagramBatch,
   type IcmpError,
@@ -37,6 +39,7 @@ const shortagePauseMs = 5;
 
 interface UdpRun extends UdpSweepOptions {
   rate: PacketRateLimiter;
+  egress: Egress;
   /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
   /** Whether an endpoint belongs to this server. */
@@ -46,13 +49,13 @@ interface UdpRun extends UdpSweepOptions {
   onUnsent(reason: string): void;
   onSpared(): void;
   /** Opens the transport for datagrams of a family; by default the best one of this system. */
-  open?: (family: Family) => UdpPath;
+  open?: (family: Family, egress: SocketEgress | null) => UdpPath | { unbound: string };
 }
 
 /** One socket for all endpoints if its error queue is readable, else one each. */
-function openPath(family: Family): UdpPath {
-  const socket = UdpSocket.open(family);
-  return 'reason' in socket ? new ConnectedUdp(family) : socket;
+function openPath(family: Family, egress: SocketEgress | null): UdpPath | { unbound: string } {
+  const socket = UdpSocket.open(family, egress);
+  return 'reason' in socket ? new ConnectedUdp(family, egress) : socket;
 }
 
 /**
@@ -120,7 +123,8 @@ interface Probe<T> extends UdpEndpoint {
 class Sweep<T extends UdpTask> {
   #options: UdpRun;
   #source: ItemSource<T>;
-  #paths = new Map<Family, UdpPath>();
+  /** By family, and whether for addresses of this machine. */
+  #paths = new Map<string, UdpPath | { unbound: string }>();
   #targets = new Map<string, Target<T>>();
   /** Targets with ports left, in turn. */
   #rotation: Target<T>[] = [];
@@ -152,6 +156,7 @@ class Sweep<T extends UdpTask> {
   /** Reads responses. */
   listen(): void {
     for (const path of this.#paths.values()) {
+      if ('unbound' in path) continue;
       for (const response of path.answers()) this.#takeResponse(response, path.family);
       for (const error of path.errors()) this.#takeError(error, path.family);
     }
@@ -207,7 +212,7 @@ class Sweep<T extends UdpTask> {
   close(): void {
     this.#closed = true;
     this.#source.close();
-    for (const path of this.#paths.values()) path.close();
+    for (const path of this.#paths.values()) if (!('unbound' in path)) path.close();
     this.#paths.clear();
   }
 
@@ -229,10 +234,12 @@ class Sweep<T extends UdpTask> {
     const endpoint = { address: addressBytes(address), scopeId: scopeIdOf(address.zone) };
     const key = hostKey(endpoint);
     if (this.#targets.has(key)) return this.#refuseAll(task, 'asked_twice');
+    const path = this.#pathTo(address);
+    if ('unbound' in path) return this.#refuseAll(task, path.unbound, this.#options.onUnsent);
     return {
       task,
       host,
-      path: this.#path(address.family),
+      path,
       ...endpoint,
       key,
       pace: new HostInterval(task.ports * (1 + this.#options.retries)),
@@ -242,16 +249,25 @@ class Sweep<T extends UdpTask> {
     };
   }
 
-  #refuseAll(task: T, reason: string): null {
+  #refuseAll(task: T, reason: string, onEach: (reason: string) => void = () => undefined): null {
     for (let port = task.nextPort(); port !== null; port = task.nextPort()) {
+      onEach(reason);
       this.#outcomes.push({ task, port, state: 'not_tried', reason });
     }
     return null;
   }
 
-  #path(family: Family): UdpPath {
-    const path = this.#paths.get(family) ?? (this.#options.open ?? openPath)(family);
-    this.#paths.set(family, path);
+  #pathTo(address: Address): UdpPath | { unbound: string } {
+    const { egress, open = openPath } = this.#options;
+    const refusal = egress.refusal(address);
+    if (refusal !== null) return { unbound: refusal };
+    const isLocal = egress.isLocal(address);
+    const key = `${address.family} ${isLocal}`;
+    const known = this.#paths.get(key);
+    if (known) return known;
+    const opened = open(address.family, egress.socket(address.family, isLocal));
+    const path = 'unbound' in opened ? { unbound: localTrouble(opened.unbound) } : opened;
+    this.#paths.set(key, path);
     return path;
   }
 
@@ -331,10 +347,7 @@ class Sweep<T extends UdpTask> {
 
   #send(granted: number): void {
     const batch = this.#ready.splice(0, granted).filter((probe) => this.#stillWanted(probe));
-    for (const path of this.#paths.values()) {
-      const group = batch.filter(({ target }) => target.path === path);
-      if (group.length > 0) this.#sendGroup(path, group);
-    }
+    for (const [path, group] of Map.groupBy(batch, ({ target }) => target.path)) this.#sendGroup(path, group);
     this.#lastActivity = performance.now();
   }
 

@@ -12,6 +12,7 @@ import { portCatalog } from '../../knowledge/ports.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import { channelsOfRules } from '../../notify/rules.ts';
 import type { PlannedPlugin } from '../../plugins/plugin.ts';
+import { malformedEgress } from '../egress-choice.ts';
 import { applyProfile } from './apply-profile.ts';
 import { checkTargets, maxListed, type SubmittedTargets, type TargetRejection } from './check-targets.ts';
 import { pluginsFor } from './plan-plugins.ts';
@@ -66,6 +67,9 @@ export const optionNames = [
   'discovery_retries',
   'fingerprint',
   'max_protocols',
+  'interface',
+  'source_ip',
+  'source_port',
 ] as const satisfies (keyof ScanOptions)[];
 
 /** A validated submission with its parsed targets. */
@@ -290,6 +294,7 @@ function checkOptions(options: ScanOptions, problems: FieldProblem[]): void {
       problems.push({ field: `options.${name}`, reason: 'must be from 10ms to 5m' });
     }
   }
+  problems.push(...malformedEgress(options));
 }
 
 function hasControls(text: string): boolean {

@@ -197,6 +197,8 @@ function overlay(
     if (requested !== undefined && requested !== null) result[name] = requested;
     else if (configured !== undefined && nodeConfig[name] === undefined) result[name] = configured;
   };
+  put('interface', options.interface);
+  put('source_ip', options.source_ip);
   // A rate that the graph sets for a node stays below that of the scan: its author meant it as a limit.
   put('rate', nodeConfig['rate'], Math.min(request.rate, definition.options['rate']?.Max ?? request.rate));
   if (definition.type === 'discovery') {

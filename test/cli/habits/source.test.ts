@@ -43,3 +43,34 @@ describe('--no-fingerprint', () => {
     expect(Math.max(...connections)).toBe(1);
   });
 });
+
+describe('--source-ip', () => {
+  it('is the peer that services see, of every connection: port scan, banners and TLS', async () => {
+    const host = '127.86.1.2';
+    const { ports: silent, peers } = await silentServices(host, 2);
+    const flags = ['--no-discover', '--ports', silent.join(','), '--timeout', '300ms', '--retries', '0'];
+    const { code, ports } = await portsOf([host], [...flags, '--source-ip', '127.86.9.9']);
+    expect([code, ports.map(({ port }) => port)]).toEqual([0, silent]);
+    // A connection that was reset at once has lost its peer.
+    const seen = [...peers.values()].flat().filter((peer) => peer !== '');
+    expect(new Set(seen)).toEqual(new Set(['127.86.9.9']));
+    expect(seen.length).toBeGreaterThan(4);
+  });
+
+  it('of no interface ends with 3, before anything is sent, as a key of the configuration too', async () => {
+    const foreign = await home.run(['scan', '127.0.0.1', '--ports', '1', '--source-ip', '192.0.2.77']);
+    expect([foreign.code, foreign.stdout]).toEqual([3, '']);
+    expect(foreign.stderr).toContain('192.0.2.77 is not an address of this machine');
+    const env = { SERVICE_SCANNER__INTERFACE: 'nosuch0' };
+    const absent = await home.run(['scan', '127.0.0.1', '--ports', '1', '--dry-run'], { env });
+    expect([absent.code, absent.stdout]).toEqual([3, '']);
+    expect(absent.stderr).toContain('scanner.interface: no such interface: nosuch0');
+    const chosen = { SERVICE_SCANNER__INTERFACE: 'lo', SERVICE_MODULES__SYN_SCANNER__INTERFACE: 'own0' };
+    const plan = await home.run(['scan', '127.0.0.1', '--dry-run', '--format', 'json'], { env: chosen });
+    const { nodes } = JSON.parse(plan.stdout) as { nodes: { module_type: string; options: object }[] };
+    const syn = nodes.find(({ module_type }) => module_type === 'syn_scanner');
+    expect([plan.code, syn?.options]).toEqual([0, expect.objectContaining({ interface: 'own0' })]);
+    const malformed = await home.run(['scan', '127.0.0.1', '--source-ip', 'eth0']);
+    expect(malformed.code).toBe(2);
+  });
+});

@@ -1,4 +1,5 @@
 import type { Family } from '../../../domain/targets/address.ts';
+import type { SocketEgress } from '../../egress.ts';
 import type { ChunkState } from '../engine/chunk.ts';
 import { mix, type PermutationKey, permutationShape } from '../frame/permutation.ts';
 
@@ -26,6 +27,8 @@ export interface ConnectPlan {
   hosts: Uint8Array;
   /** Interface index of each link-local IPv6 address, else 0. */
   scopes: Uint32Array;
+  /** What the sockets are bound to; null = nothing. */
+  egress: SocketEgress | null;
   ports: Uint16Array;
   /** Tries for an endpoint that does not respond, at least 1. */
   tries: number;

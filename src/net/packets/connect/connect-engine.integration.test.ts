@@ -51,6 +51,7 @@ function plan(more: Partial<Plan> = {}): Plan {
     family: 4,
     hosts: Uint8Array.from([127, 92, 0, 1, 127, 92, 0, 2]),
     scopes: new Uint32Array(2),
+    egress: null,
     ports: Uint16Array.from({ length: 20_000 }, (_, at) => at + 40_000),
     tries: 2,
     key: randomPermutationKey(),

@@ -1,4 +1,6 @@
 import type { Family } from '../../../domain/targets/address.ts';
+import type { SocketEgress } from '../../egress.ts';
+import { bindSocket } from '../linux/bind-socket.ts';
 import { errnoName, loadSys, type Sys } from '../linux/sys.ts';
 import { verdict } from './connect-chunk.ts';
 
@@ -54,6 +56,8 @@ export interface Peer {
   /** Interface of a link-local IPv6 address, else 0. */
   scope: number;
   port: number;
+  /** What the socket is bound to; null = nothing. */
+  egress: SocketEgress | null;
 }
 
 /** Immediate result of a connection attempt. */
@@ -78,7 +82,8 @@ export class ConnectSockets {
   readonly #value = Buffer.alloc(8);
   readonly #length = Buffer.alloc(4);
   readonly #own = Buffer.alloc(nameBytes);
-  readonly #kept: Record<Family, number[]> = { 4: [], 6: [] };
+  /** By what they are bound to. */
+  readonly #kept = new Map<string, number[]>();
 
   /** @param waker a descriptor that ends the wait when readable @throws Error */
   constructor(waker: number) {
@@ -94,7 +99,7 @@ export class ConnectSockets {
 
   begin(peer: Peer): StartedConnect {
     // A socket that had a scope stays bound to its link.
-    const kept = peer.scope === 0 ? this.#kept[peer.family].pop() : undefined;
+    const kept = peer.scope === 0 ? this.#keptFor(peer).pop() : undefined;
     const begun = this.#beginWith(kept ?? null, peer);
     // An unexpected error of a reused socket says nothing about the endpoint.
     return kept !== undefined && 'trouble' in begun ? this.#beginWith(null, peer) : begun;
@@ -123,13 +128,13 @@ export class ConnectSockets {
     const meaning = isOpen ? verdict.open : meanings.get(code);
     const itself = isOpen && this.#isItself(fd, family, address, port);
     if (isOpen || meaning === undefined || scope !== 0) this.close(fd, isOpen);
-    else this.#keep(fd, family);
+    else this.#keep(fd, peer);
     return meaning === undefined ? { trouble: errnoName(code) } : { verdict: meaning, itself };
   }
 
   /** Closes the kept sockets. */
   release(): void {
-    for (const kept of Object.values(this.#kept)) for (const fd of kept.splice(0)) this.#sys.close(fd);
+    for (const kept of this.#kept.values()) for (const fd of kept.splice(0)) this.#sys.close(fd);
   }
 
   /** @param reset end an open connection by a reset, so that no TIME_WAIT blocks a source port */
@@ -150,7 +155,8 @@ export class ConnectSockets {
   #beginWith(kept: number | null, peer: Peer): StartedConnect {
     const fd = kept ?? this.#sys.socket(families[peer.family].domain, sockStream | nonblockCloexec, 0);
     if (fd < 0) return this.#refused(this.#sys.errno());
-    const code = this.#connect(fd, peer);
+    const unbound = kept === null && peer.egress ? bindSocket(this.#sys, fd, peer.egress) : 0;
+    const code = unbound === 0 ? this.#connect(fd, peer) : unbound;
     const isUnderWay = code === errno.inProgress;
     if (isUnderWay && (kept !== null || this.#watch(fd, (epollOut | epollEdge) >>> 0))) return { fd };
     const refused = this.#refused(isUnderWay ? this.#sys.errno() : code);
@@ -170,9 +176,17 @@ export class ConnectSockets {
     return this.#sys.connect(fd, this.#name.address, nameLength) < 0 ? this.#sys.errno() : 0;
   }
 
-  #keep(fd: number, family: Family): void {
-    if (this.#kept[family].length < keptSockets) this.#kept[family].push(fd);
+  #keep(fd: number, peer: Peer): void {
+    const kept = this.#keptFor(peer);
+    if (kept.length < keptSockets) kept.push(fd);
     else this.#sys.close(fd);
+  }
+
+  #keptFor({ family, egress }: Peer): number[] {
+    const key = `${family} ${egress?.device ?? ''} ${egress?.source?.text ?? ''}`;
+    const kept = this.#kept.get(key) ?? [];
+    this.#kept.set(key, kept);
+    return kept;
   }
 
   /** TCP's simultaneous open lets a socket connect to itself when source and target port coincide on this machine. */

@@ -204,10 +204,10 @@ class Sweep {
   }
 
   #peer(host: number, to: number): Peer {
-    const { family, hosts, scopes } = this.#share.plan;
+    const { family, hosts, scopes, egress } = this.#share.plan;
     const size = this.#addressBytes;
     const address = hosts.subarray(host * size, (host + 1) * size);
-    return { family, address, scope: scopes[host] as number, port: to };
+    return { family, address, scope: scopes[host] as number, port: to, egress };
   }
 
   #giveUp(attempt: Attempt): void {

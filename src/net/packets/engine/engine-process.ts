@@ -207,7 +207,11 @@ function send(message: FromEngine): void {
 process.once('disconnect', () => process.exit(0));
 // An interrupt from the terminal is for the parent program, which stops the engine in order.
 process.on('SIGINT', () => undefined);
-const engine = new EngineProcess(randomCookieKey(), freeSourcePort(), Number(process.argv[2]));
+const engine = new EngineProcess(
+  randomCookieKey(),
+  Number(process.argv[3]) || freeSourcePort(),
+  Number(process.argv[2]),
+);
 process.on('message', (message: ToEngine) => engine.take(message));
 // The process is terminated: flush the compile cache before.
 flushCompileCache();

@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 async function start(rate: number, senders?: number, clock = () => performance.now()): Promise<PacketEngine> {
-  const engine = await PacketEngine.start(new PacketRateLimiter({ rate, clock }), senders);
+  const engine = await PacketEngine.start(new PacketRateLimiter({ rate, clock }), { senders });
   engines.push(engine);
   return engine;
 }

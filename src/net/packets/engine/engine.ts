@@ -55,9 +55,10 @@ function takeSpare(): Launched | null {
   return taken;
 }
 
-function launch(senders: number): Launched {
+/** @param sourcePort 0 = a free one */
+function launch(senders: number, sourcePort = 0): Launched {
   const file = fileURLToPath(new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url));
-  const child = fork(file, [String(senders)], {
+  const child = fork(file, [String(senders), String(sourcePort)], {
     execArgv: ['--max-semi-space-size=2'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -125,11 +126,16 @@ export class PacketEngine {
 
   /**
    * @param rate every packet takes a token of it
-   * @param senders number of sender threads, each with its own chunks
+   * @param options.senders number of sender threads, each with its own chunks
+   * @param options.sourcePort of the probes; by default a free one
    * @throws Error if raw packets cannot be sent or received here
    */
-  static async start(rate: PacketRateLimiter, senders?: number): Promise<PacketEngine> {
-    const launched = (senders === undefined ? takeSpare() : null) ?? launch(senders ?? usefulSenders());
+  static async start(
+    rate: PacketRateLimiter,
+    { senders, sourcePort = 0 }: { senders?: number | undefined; sourcePort?: number } = {},
+  ): Promise<PacketEngine> {
+    const isUsual = senders === undefined && sourcePort === 0;
+    const launched = (isUsual ? takeSpare() : null) ?? launch(senders ?? usefulSenders(), sourcePort);
     const engine = new PacketEngine(launched.child, rate);
     await engine.#ready(launched.first);
     return engine;

@@ -21,7 +21,7 @@ const request = (more: Partial<EchoRequest>): EchoRequest => ({
 });
 
 function opened(): EchoSocket {
-  const socket = EchoSocket.open(4);
+  const socket = EchoSocket.open(4, null);
   if ('reason' in socket) throw new Error(socket.reason);
   return socket;
 }

@@ -1,5 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Family } from '../../../domain/targets/address.ts';
+import type { SocketEgress } from '../../egress.ts';
+import { bindSocket } from '../linux/bind-socket.ts';
 import { errnoName, loadSys, type Sys, u32 } from '../linux/sys.ts';
 
 /** Messages per system call. */
@@ -89,8 +91,8 @@ export class EchoSocket {
     this.#setOption(1, 8, u32(1 << 20)); // SOL_SOCKET, SO_RCVBUF
   }
 
-  /** The socket, or why this process cannot open one. */
-  static open(family: Family): EchoSocket | { reason: string } {
+  /** The socket, bound to what was chosen of its way out, or why this process cannot open one. */
+  static open(family: Family, egress: SocketEgress | null): EchoSocket | { reason: string } {
     let sys: Sys;
     try {
       sys = loadSys();
@@ -99,11 +101,25 @@ export class EchoSocket {
     }
     const { domain, protocol } = icmp[family];
     const raw = sys.socket(domain, sockRaw | sockNonblockCloexec, protocol);
-    if (raw >= 0) return new EchoSocket(sys, family, 'raw', raw);
+    if (raw >= 0) return EchoSocket.#bound(sys, family, 'raw', raw, egress);
     const rawError = errnoName(sys.errno());
     const datagram = sys.socket(domain, sockDgram | sockNonblockCloexec, protocol);
-    if (datagram >= 0) return new EchoSocket(sys, family, 'datagram', datagram);
+    if (datagram >= 0) return EchoSocket.#bound(sys, family, 'datagram', datagram, egress);
     return { reason: rejection(rawError, errnoName(sys.errno())) };
+  }
+
+  static #bound(
+    sys: Sys,
+    family: Family,
+    method: 'raw' | 'datagram',
+    fd: number,
+    egress: SocketEgress | null,
+  ): EchoSocket | { reason: string } {
+    // The port of an ICMP datagram socket is its identifier; the kernel chooses it.
+    const errno = egress ? bindSocket(sys, fd, { ...egress, port: 0 }) : 0;
+    if (errno === 0) return new EchoSocket(sys, family, method, fd);
+    sys.close(fd);
+    return { reason: `cannot bind an ICMP socket: ${errnoName(errno)}` };
   }
 
   /**

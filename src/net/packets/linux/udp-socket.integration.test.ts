@@ -16,8 +16,8 @@ const localhost = {
 };
 
 function open(family: 4 | 6): UdpSocket {
-  const socket = UdpSocket.open(family);
-  if ('reason' in socket) throw new Error(socket.reason);
+  const socket = UdpSocket.open(family, null);
+  if (!(socket instanceof UdpSocket)) throw new Error('no socket');
   opened.push(socket);
   return socket;
 }

@@ -1,4 +1,6 @@
 import type { Family } from '../../../domain/targets/address.ts';
+import type { SocketEgress } from '../../egress.ts';
+import { bindSocket } from './bind-socket.ts';
 import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
 
 /** Datagrams per system call. */
@@ -125,8 +127,11 @@ export class UdpSocket implements UdpPath {
     this.#setOption(level, mtuDiscover, 0); // a big datagram may be fragmented on its way
   }
 
-  /** The socket, or why there is none. */
-  static open(family: Family): UdpSocket | { reason: string } {
+  /** The socket, or why there is none; `unbound` is the errno name if it could not be bound as chosen. */
+  static open(
+    family: Family,
+    egress: SocketEgress | null,
+  ): UdpSocket | { reason: string } | { unbound: string } {
     let sys: Sys;
     try {
       sys = loadSys();
@@ -142,7 +147,10 @@ export class UdpSocket implements UdpPath {
       sys.close(fd);
       return { reason };
     }
-    return new UdpSocket(sys, family, fd);
+    const errno = egress ? bindSocket(sys, fd, egress) : 0;
+    if (errno === 0) return new UdpSocket(sys, family, fd);
+    sys.close(fd);
+    return { unbound: errnoName(errno) };
   }
 
   send(datagrams: readonly Datagram[]): SendOutcome {

@@ -39,6 +39,9 @@ const valueOptions = {
   concurrency: '--concurrency',
   max_duration: '--max-duration',
   max_protocols: '--max-protocols',
+  interface: '--interface',
+  source_ip: '--source-ip',
+  source_port: '--source-port',
   fingerprint_rules: '--fingerprint-rules',
   min_severity: '--min-severity',
 } as const satisfies Partial<Record<keyof ScanOptions, string>>;

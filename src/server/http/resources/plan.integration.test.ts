@@ -127,6 +127,10 @@ describe('POST /api/v1/scans/plan', () => {
       { targets: ['10.0.0.1'], options: { timeout: '1h', discovery_timeout: '1ms' } },
       { targets: ['10.0.0.1'], options: { discover_profile: 'loud' } },
       { targets: ['10.0.0.0/8'] },
+      { targets: ['10.0.0.1'], options: { interface: 'no such' } },
+      { targets: ['10.0.0.1'], options: { source_ip: 'eth0' } },
+      { targets: ['10.0.0.1'], options: { source_ip: '192.0.2.77' } },
+      { targets: ['10.0.0.1'], options: { interface: 'nosuch0' } },
     ]) {
       const [planned, submitted] = [await post(body), await post(body, '/api/v1/scans')];
       const shape = (response: typeof planned) => {
@@ -137,6 +141,16 @@ describe('POST /api/v1/scans/plan', () => {
       expect(shape(planned)).toEqual(shape(submitted));
       expect(planned.statusCode).not.toBe(200);
     }
+  });
+
+  it('names the option that asks for what this machine does not have', async () => {
+    const options = { source_ip: '192.0.2.77', source_port: 40_001 };
+    const { error } = (await post({ targets: ['10.0.0.1'], options })).json();
+    const reason = '192.0.2.77 is not an address of this machine';
+    expect([error.code, error.details.fields]).toEqual([
+      'invalid_request',
+      [{ field: 'options.source_ip', reason }],
+    ]);
   });
 
   it('takes no file name over the API', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Type } from 'typebox';
 import { previewScan, type ScanPreview } from '../../../actions/scans/preview-scan.ts';
 import { newScanId } from '../../../domain/scan.ts';
+import { checkEgress } from '../../../scan-run/egress-choice.ts';
 import { decideRequest } from '../../../scan-run/plan/decide-request.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
@@ -89,6 +90,7 @@ export function planRoutes(app: App, context: RouteContext): void {
       const createdAt = new Date();
       const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: request.tokenId };
       const decided = decideRequest(request.body, config, choicesOf(installed, workers.listeners), origin);
+      checkEgress(decided.request, config);
       return envelope(request, await previewScan(decided, config, installed, store));
     },
   });

@@ -253,6 +253,29 @@ export const submissionSchema = Type.Object(
             description: 'maximum number of services reported per port',
           }),
         ),
+        interface: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 15,
+            description:
+              'interface that packets and connections leave through, instead of `scanner.interface`',
+          }),
+        ),
+        source_ip: Type.Optional(
+          Type.String({
+            minLength: 2,
+            maxLength: 64,
+            description:
+              'source address of packets and connections, instead of `scanner.source_ip`; one of the machine that scans, else 400',
+          }),
+        ),
+        source_port: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 65_535,
+            description: 'source port of raw TCP packets and UDP probes; connections have ports of their own',
+          }),
+        ),
       }),
     ),
   },

@@ -217,6 +217,9 @@ const furtherFlags = [
   ['discovery_timeout', '--discovery-timeout'],
   ['discovery_retries', '--discovery-retry'],
   ['max_protocols', '--max-protocols'],
+  ['interface', '--interface'],
+  ['source_ip', '--source-ip'],
+  ['source_port', '--source-port'],
 ] as const;
 
 function quoted(text: string): string {

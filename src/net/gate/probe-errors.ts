@@ -1,0 +1,21 @@
+import type { ProbeErrorKind } from '../../domain/traffic.ts';
+import type { SweepOutcome } from '../tcp/sweep-job.ts';
+import type { UdpOutcome } from './gate.ts';
+
+/** What an observed port counts as in metrics; null = as no error. */
+export function errorKindOf({
+  state,
+  reason,
+}: Pick<UdpOutcome<unknown>, 'state' | 'reason'>): ProbeErrorKind | null {
+  if (reason === 'accept-then-reset') return 'reset';
+  if (state === 'closed') return 'refused';
+  if (state === 'open|filtered') return 'timeout';
+  if (state === 'filtered') return reason === 'no-response' ? 'timeout' : 'unreachable';
+  return null;
+}
+
+/** Ports to which no packet could be sent; addresses outside the scope are none. */
+export function unsentOf({ not_tried, problem, unsent = 0 }: SweepOutcome): number {
+  if (problem === null) return unsent;
+  return problem === 'out_of_scope' ? 0 : not_tried;
+}
