@@ -1,8 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { severities } from '../../domain/finding.ts';
-import { interfaceForm, interfacePattern } from '../../domain/interface-name.ts';
 import { discoveryProfiles } from '../../domain/scan.ts';
-import { parseAddress } from '../../domain/targets/address.ts';
 import { caFileOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
@@ -95,12 +93,8 @@ function addProbeOptions(scan: Command): void {
     .addOption(number('--retry <n>', 'same as --retries', 0, 10).hideHelp())
     .addOption(number('--max-retries <n>', 'same as --retries', 0, 10).hideHelp())
     .addOption(number('--concurrency <n>', 'concurrent connections', 1, 65_535))
-    .option(
-      '--interface <name>',
-      'network interface that packets and connections leave through',
-      interfaceName,
-    )
-    .option('--source-ip <address>', 'their source address, one of the machine that scans', addressText)
+    .option('--interface <name>', 'network interface that packets and connections leave through')
+    .option('--source-ip <address>', 'their source address, one of the machine that scans')
     .addOption(number('--source-port <n>', 'source port of raw TCP packets and UDP probes', 1, 65_535))
     .option('--max-duration <duration>', 'stop the scan after this time, e.g. 1h30m')
     .addOption(
@@ -152,16 +146,6 @@ function addResultOptions(scan: Command): void {
 
 function number(flags: string, description: string, least: number, most: number): Option {
   return new Option(flags, description).argParser((text) => wholeNumber(text, least, most));
-}
-
-function interfaceName(text: string): string {
-  if (interfacePattern.test(text)) return text;
-  throw new InvalidArgumentError(`It must be ${interfaceForm}.`);
-}
-
-function addressText(text: string): string {
-  if (parseAddress(text)) return text;
-  throw new InvalidArgumentError('It must be an IPv4 or IPv6 address.');
 }
 
 const examples = `

@@ -1,5 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { ReportWishes } from '../../actions/results/report-order.ts';
+import { interfaceForm, interfacePattern } from '../../domain/interface-name.ts';
+import { parseAddress } from '../../domain/targets/address.ts';
 import type { Paper } from '../../report/report-facts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -110,6 +112,7 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     );
   }
   const exclude = [...(await expand(listOf(flags.exclude))), ...(await fileOf(flags.excludeFile))];
+  checkEgressFlags(flags);
   const options = dropUnset({
     scan_type: flags.scanType,
     discover: flags.discover ? undefined : false,
@@ -145,6 +148,14 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     options: Object.keys(options).length > 0 ? options : undefined,
   });
   return { targets, ...optional };
+}
+
+/** Before a server rejects them as what it does not have. @throws PortolanError `usage` */
+function checkEgressFlags({ interface: link, sourceIp }: ScanFlags): void {
+  if (link !== undefined && !interfacePattern.test(link))
+    throw usage(`--interface: must be ${interfaceForm}`);
+  if (sourceIp !== undefined && parseAddress(sourceIp) === null)
+    throw usage('--source-ip: must be an IPv4 or IPv6 address');
 }
 
 const frameworks = ['cis', 'pci', 'nist'];
