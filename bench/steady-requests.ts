@@ -17,6 +17,8 @@ export interface SteadyOrder {
 
 interface Reading {
   name: string;
+  /** When it was due, since the begin, milliseconds. */
+  dueMs: number;
   ms: number;
   status: number;
 }
@@ -50,19 +52,28 @@ function run({ base, token, paths, perSecond, scanId }: SteadyOrder): void {
     for (; sent * (1000 / perSecond) <= performance.now() - startedAt; sent++) {
       const next = paths[sent % paths.length];
       const dueAt = startedAt + sent * (1000 / perSecond);
-      if (next) read(next, `${base}${next.path}`, token, dueAt, next.path.endsWith(scanId));
+      const due = { at: dueAt, ms: dueAt - startedAt };
+      if (next) read(next, `${base}${next.path}`, token, due, next.path.endsWith(scanId));
     }
   }, 5);
 }
 
-function read({ name }: { name: string }, url: string, token: string, dueAt: number, isScan: boolean): void {
-  const failed = () => readings.push({ name, ms: performance.now() - dueAt, status: 0 });
+function read(
+  { name }: { name: string },
+  url: string,
+  token: string,
+  due: { at: number; ms: number },
+  isScan: boolean,
+): void {
+  const note = (status: number) =>
+    readings.push({ name, dueMs: due.ms, ms: performance.now() - due.at, status });
+  const failed = () => note(0);
   request(url, { agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
     const parts: Buffer[] = [];
     response.on('data', (part: Buffer) => parts.push(part));
     response.on('end', () => {
-      readings.push({ name, ms: performance.now() - dueAt, status: response.statusCode ?? 0 });
-      if (isScan && response.statusCode === 200) note(Buffer.concat(parts).toString());
+      note(response.statusCode ?? 0);
+      if (isScan && response.statusCode === 200) sample(Buffer.concat(parts).toString());
     });
     response.on('error', failed);
   })
@@ -70,7 +81,7 @@ function read({ name }: { name: string }, url: string, token: string, dueAt: num
     .end();
 }
 
-function note(body: string): void {
+function sample(body: string): void {
   const { data } = JSON.parse(body) as {
     data: { status: string; progress: { tried?: number; rate: number } };
   };
