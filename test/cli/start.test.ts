@@ -174,6 +174,18 @@ describe('the launcher as a shell reads it', () => {
     },
   );
 
+  it('prints the version without Node.js, as Node.js prints it', async () => {
+    const bare = mkdtempSync(join(folder, 'no-node-'));
+    const env = { ...home.env, PATH: bare };
+    const launcher = join(root, 'bin', 'portolan');
+    const [byShell, byNode] = [
+      await run(launcher, ['--version'], { env }),
+      await run(process.execPath, [launcher, '--version'], { env: home.env }),
+    ];
+    expect(byShell).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^portolan \d/) });
+    expect(byShell.stdout).toBe(byNode.stdout);
+  });
+
   it('takes the flags that Node.js itself would give it', async () => {
     const words = ['--verbose', 'server', 'scan'];
     const [byShell, byNode] = [await tell(started, words), await tell(process.execPath, [started, ...words])];
