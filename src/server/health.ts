@@ -6,6 +6,7 @@ import { compileScope } from '../domain/targets/scope.ts';
 import { parseTargets } from '../domain/targets/target.ts';
 import { formatDuration } from '../domain/time/duration.ts';
 import { attachedNetworks, type LocalNetwork } from '../net/attached-networks.ts';
+import { permitsRaw } from '../net/packets/linux/raise-right.ts';
 import { vulndbFolder } from '../scan-run/catalogs/vulndb-folder.ts';
 import type { TenantContext } from './access/tenants.ts';
 import { shortfallText } from './background/garbage.ts';
@@ -47,8 +48,6 @@ const lowSpaceBytes = 512 * mebibyte;
 /** Maximum number of scans with damaged results to list. */
 const maxNamedScans = 10;
 const queueAlmostFull = 0.9;
-/** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
-const rawCapability = 1n << 13n;
 
 /** Why the service accepts no work, as a sentence; null if it does. */
 export function notReady({ phase, shards }: Pick<RouteContext, 'phase' | 'shards'>): string | null {
@@ -252,8 +251,7 @@ function readMethod(): Promise<ScanMethod> {
   methodRead ??= readFile('/proc/self/status', 'utf8')
     .catch(() => '')
     .then((status): ScanMethod => {
-      const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
-      return effective !== undefined && (BigInt(`0x${effective}`) & rawCapability) !== 0n
+      return permitsRaw(status)
         ? { method: 'raw packets', reason: 'CAP_NET_RAW available' }
         : { method: 'connections', reason: 'CAP_NET_RAW missing' };
     });

@@ -8,6 +8,7 @@ import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
 import { Egress } from '../../net/egress.ts';
 import { openFilesLimit } from '../../net/gate/open-files-limit.ts';
 import { choosePingMethod } from '../../net/icmp/ping.ts';
+import { permitsRaw } from '../../net/packets/linux/raise-right.ts';
 import { NameResolver } from '../../net/resolve.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import { clientOf } from '../session/server-choice.ts';
@@ -24,8 +25,6 @@ export interface CheckResult {
 type Verdict = Omit<CheckResult, 'name'>;
 
 const minNodeMajor = 20;
-/** CAP_NET_RAW is bit 13 of the capability sets (capabilities(7)). */
-const rawCapability = 1n << 13n;
 /** File descriptors of the program in addition to scan connections. */
 const ownHandles = 128;
 const minHandles = 256;
@@ -89,8 +88,7 @@ function nodeVersion(): Verdict {
 
 async function rawSockets(): Promise<Verdict> {
   const status = await readFile('/proc/self/status', 'utf8');
-  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
-  if ((BigInt(`0x${effective}`) & rawCapability) !== 0n) return ok('CAP_NET_RAW available');
+  if (permitsRaw(status)) return ok('CAP_NET_RAW available');
   return warn(
     'CAP_NET_RAW missing: scans use full connections and unprivileged ICMP sockets',
     'service: AmbientCapabilities=CAP_NET_RAW; command line: run as root',

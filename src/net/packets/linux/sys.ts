@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type koffiModule from 'koffi';
+import { raiseRawRight } from './raise-right.ts';
 
 /**
  * The only file with foreign function calls. Pointers are plain numbers; memory that the kernel reads or writes comes
@@ -42,6 +43,9 @@ export interface Sys {
   read(fd: number, bytes: Uint8Array, length: number): number;
   /** @returns bytes written, -1 on failure */
   write(fd: number, bytes: Uint8Array, length: number): number;
+  /** Capabilities of this thread. @param header eight bytes @param data 24 bytes @returns 0, -1 on failure */
+  capget(header: Uint8Array, data: Uint8Array): number;
+  capset(header: Uint8Array, data: Uint8Array): number;
   /** errno of the last failed call. */
   errno(): number;
   /** Zeroed memory at a fixed address; lives as long as the process. */
@@ -73,7 +77,9 @@ function load(): Sys | Error {
   let cause: unknown;
   for (const library of libraries) {
     try {
-      return declare(createRequire(import.meta.url)('koffi') as Koffi, library);
+      const sys = declare(createRequire(import.meta.url)('koffi') as Koffi, library);
+      raiseRawRight(sys);
+      return sys;
     } catch (error) {
       cause ??= error;
     }
@@ -109,6 +115,8 @@ function declare(koffi: Koffi, library: string): Sys {
     eventfd: libc.func('int eventfd(uint32_t, int)'),
     read: libc.func('int64_t read(int, void *, size_t)'),
     write: libc.func('int64_t write(int, const void *, size_t)'),
+    capget: libc.func('int capget(void *, void *)'),
+    capset: libc.func('int capset(void *, const void *)'),
     errno: () => koffi.errno(),
     memory: (bytes) => map(bytes, mapPrivateAnonymous, -1),
     mapped: (fd, bytes) => map(bytes, mapShared, fd),
