@@ -30,7 +30,7 @@ export default defineConfig({
     maxWorkers: 4,
     // A machine that stands still for seconds fails a test of deadlines. What passed only at the second attempt is
     // listed by `npm test`; what fails twice fails.
-    retry: process.env.CI === 'true' ? 1 : 0,
+    retry: 1,
     // Test files keep nothing outside of themselves: several in one process save a second of loading each.
     isolate: false,
     projects: [

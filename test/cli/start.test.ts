@@ -90,7 +90,8 @@ describe.runIf(isBundled)('the bundled program', () => {
     expect(packagesOf(loaded).filter((name) => !name.startsWith('@koromix/'))).toEqual(['koffi']);
     expect(loaded.filter((file) => file.startsWith('src/'))).toEqual([]);
     console.log(`scan: ${loaded.length} files of the bundle`);
-    expect(loaded.length).toBeLessThanOrEqual(200);
+    // Some 200, where the sources are 470 files; a margin for a few more.
+    expect(loaded.length).toBeLessThanOrEqual(240);
   });
 
   it('says so', async () => {

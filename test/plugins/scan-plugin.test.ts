@@ -87,7 +87,7 @@ describe('portolan scan --plugin', () => {
     const producer = { name: 'titles', version: '1.2.3', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
     expect(findingsOf(JSON.parse(stdout) as Result)).toMatchObject([{ id: 'title-note', producer }]);
     expect(readdirSync(temporary).filter((name) => name.startsWith('portolan-'))).toEqual([]);
-    const plan = await home.run([...scan, '--dry-run']);
+    const plan = await home.run([...scan, '--dry-run', '-v']);
     expect(plan.stdout).toMatch(/^title_note +title_note +\w.* runs$/m);
   });
 

@@ -228,7 +228,9 @@ describe('traces', () => {
     );
     const loaded = async (env: NodeJS.ProcessEnv) => {
       for (const name of readdirSync(folder)) if (name.endsWith('.json')) rmSync(join(folder, name));
-      const server = await startServer({ NODE_OPTIONS: `--import=${counter}`, ...env });
+      // The bundle has chunks in place of files.
+      const sources = { PORTOLAN_SOURCES: '1' };
+      const server = await startServer({ NODE_OPTIONS: `--import=${counter}`, ...sources, ...env });
       await server.stop();
       const lists = readdirSync(folder).filter((name) => name.endsWith('.json'));
       const urls = lists.flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as string[]);
