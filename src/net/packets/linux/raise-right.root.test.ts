@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +31,8 @@ describe('a user without privileges, with a file capability', () => {
     for (const file of ['rights.ts', 'sys.ts', 'raise-right.ts'])
       copyFileSync(join(import.meta.dirname, file), join(folder, file));
     mkdirSync(join(folder, 'node_modules'));
-    for (const name of ['koffi', '@koromix'])
+    const packages = readdirSync(join(root, 'node_modules')).filter((name) => /koffi|koromix/.test(name));
+    for (const name of packages)
       cpSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true });
     writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
     writeFileSync(

@@ -1,5 +1,3 @@
-import type { Sys } from './sys.ts';
-
 /** _LINUX_CAPABILITY_VERSION_3: two sets of 32 capabilities (capget(2)). */
 const version3 = 0x2008_0522;
 /** Bit of CAP_NET_RAW (capabilities(7)). */
@@ -7,11 +5,18 @@ export const rawCapability = 1 << 13;
 /** Two structures of effective, permitted and inheritable, bytes. */
 const dataBytes = 24;
 
+/** Of libc, for the calling thread (capget(2)). */
+export interface CapabilityCalls {
+  /** @param header eight bytes @param data 24 bytes @returns 0, -1 on failure */
+  capget(header: Uint8Array, data: Uint8Array): number;
+  capset(header: Uint8Array, data: Uint8Array): number;
+}
+
 /**
  * Makes CAP_NET_RAW effective in this thread where it is permitted: a file capability without the effective bit permits it and
  * no more, so that the program still starts where a container drops it.
  */
-export function raiseRawRight(sys: Pick<Sys, 'capget' | 'capset'>): void {
+export function raiseRawRight(sys: CapabilityCalls): void {
   const header = Buffer.alloc(8);
   header.writeUInt32LE(version3, 0);
   const data = Buffer.alloc(dataBytes);

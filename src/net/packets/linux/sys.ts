@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import type koffiModule from 'koffi';
-import { raiseRawRight } from './raise-right.ts';
+import { type CapabilityCalls, raiseRawRight } from './raise-right.ts';
 
 /**
  * The only file with foreign function calls. Pointers are plain numbers; memory that the kernel reads or writes comes
  * from anonymous mmap, which no garbage collection moves. Linux, 64 bit.
  */
-export interface Sys {
+export interface Sys extends CapabilityCalls {
   socket(domain: number, type: number, protocol: number): number;
   close(fd: number): number;
   bind(fd: number, address: Uint8Array, length: number): number;
@@ -43,9 +43,6 @@ export interface Sys {
   read(fd: number, bytes: Uint8Array, length: number): number;
   /** @returns bytes written, -1 on failure */
   write(fd: number, bytes: Uint8Array, length: number): number;
-  /** Capabilities of this thread. @param header eight bytes @param data 24 bytes @returns 0, -1 on failure */
-  capget(header: Uint8Array, data: Uint8Array): number;
-  capset(header: Uint8Array, data: Uint8Array): number;
   /** errno of the last failed call. */
   errno(): number;
   /** Zeroed memory at a fixed address; lives as long as the process. */
