@@ -36,6 +36,13 @@ const earlyMs = 500;
 const earlyRetryMs = 100;
 /** A build that nobody waits for rests after each slice as long as that took, at most so long, milliseconds. */
 const maxRestMs = 50;
+/**
+ * A request waits so long for what a growing record has got since, milliseconds; a scan that ends writes each of its hosts
+ * anew, and the index follows for seconds.
+ */
+const catchUpMs = 100;
+/** Then it catches up in such parts, with requests between them, milliseconds. */
+const catchUpPartMs = 20;
 /** Rest after each step of a search that nobody waits for, milliseconds. */
 const searchRestMs = 10;
 
@@ -44,6 +51,8 @@ interface Entry {
   scan: IndexedScan;
   open: OpenIndex | null;
   building: Building | null;
+  /** It catches up with a growing record; requests get what is in it. */
+  isBehind: boolean;
   /** Work on the index: one at a time. */
   queue: Promise<unknown>;
   /** 0: nobody has asked for it yet. */
@@ -61,6 +70,7 @@ export class IndexService {
   readonly #entries = new Map<string, Entry>();
   readonly #onActivity: (isBusy: boolean) => void;
   readonly #earlyMs: number;
+  readonly #catchUpMs: number;
   readonly #closing = new AbortController();
   #active = 0;
   #extending = false;
@@ -69,10 +79,12 @@ export class IndexService {
   /**
    * @param onActivity called when work begins, and when there is no more
    * @param early @see earlyMs
+   * @param catchUp @see catchUpMs
    */
-  constructor(onActivity: (isBusy: boolean) => void, early = earlyMs) {
+  constructor(onActivity: (isBusy: boolean) => void, early = earlyMs, catchUp = catchUpMs) {
     this.#onActivity = onActivity;
     this.#earlyMs = early;
+    this.#catchUpMs = catchUp;
   }
 
   async run<K extends IndexRequest['kind']>(
@@ -131,7 +143,14 @@ export class IndexService {
 
   #entryOf(scan: IndexedScan): Entry {
     const known = this.#entries.get(scan.file);
-    const entry = known ?? { scan, open: null, building: null, queue: Promise.resolve(), usedAt: 0 };
+    const entry = known ?? {
+      scan,
+      open: null,
+      building: null,
+      isBehind: false,
+      queue: Promise.resolve(),
+      usedAt: 0,
+    };
     entry.scan = scan;
     this.#entries.set(scan.file, entry);
     return entry;
@@ -160,8 +179,8 @@ export class IndexService {
       await this.#alone(entry, async () => {
         if (source.isGrowing || entry.open === null) await source.close();
         else await entry.open.useSource(source);
-        await entry.open?.catchUp();
       });
+      await this.#catchUp(entry, this.#catchUpMs);
       if (entry.open?.index.isGrowing) this.#follow();
       return null;
     }
@@ -169,6 +188,31 @@ export class IndexService {
     else await source.close();
     const isServed = entry.open?.index.isGrowing === true;
     return isServed ? null : await this.#built(entry, request, turns);
+  }
+
+  /** Adds what a growing record has got; what takes longer goes on between requests. */
+  async #catchUp(entry: Entry, mostMs: number): Promise<void> {
+    if (entry.isBehind) return;
+    await this.#addRows(entry, mostMs);
+    if (entry.isBehind) void this.#catchUpInParts(entry);
+  }
+
+  async #catchUpInParts(entry: Entry): Promise<void> {
+    try {
+      while (entry.isBehind && !this.#closing.signal.aborted) {
+        await setImmediate();
+        await this.#addRows(entry, catchUpPartMs);
+      }
+    } catch {
+      // The next request finds what is wrong.
+      entry.isBehind = false;
+    }
+  }
+
+  async #addRows(entry: Entry, mostMs: number): Promise<void> {
+    await this.#alone(entry, async () => {
+      entry.isBehind = (await entry.open?.catchUp(mostMs)) ?? false;
+    });
   }
 
   #build(entry: Entry, source: RecordSource): void {
@@ -294,7 +338,7 @@ export class IndexService {
   async #catchUpAll(): Promise<void> {
     for (const entry of this.#entries.values()) {
       if (!isFollowed(entry, watchMs)) continue;
-      await this.#alone(entry, async () => entry.open?.catchUp()).catch(() => undefined);
+      await this.#catchUp(entry, catchUpPartMs).catch(() => undefined);
     }
     if ([...this.#entries.values()].some((entry) => isFollowed(entry, watchMs))) this.#follow();
     this.#report();

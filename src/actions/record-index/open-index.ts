@@ -87,9 +87,16 @@ export class OpenIndex {
     this.#responses.set(key, response);
   }
 
-  /** Adds what a growing record has got meanwhile. */
-  async catchUp(): Promise<void> {
-    if (this.index.isGrowing) await addRows(this.index, this.#source, setImmediate, () => undefined);
+  /**
+   * Adds what a growing record has got meanwhile.
+   * @param mostMs longest time for it; a started slice is completed
+   * @returns whether rows are left
+   */
+  async catchUp(mostMs: number): Promise<boolean> {
+    if (!this.index.isGrowing) return false;
+    const giveUpAt = performance.now() + mostMs;
+    const isOver = () => performance.now() >= giveUpAt;
+    return await addRows(this.index, this.#source, { turn: setImmediate, isOver });
   }
 
   async close(): Promise<void> {
@@ -168,9 +175,10 @@ async function fill(open: OpenIndex, build: Build): Promise<void> {
   try {
     const bytes = await open.source.textBytes();
     build.part = open;
-    await addRows(open.index, open.source, build.turn, (end) => {
+    const onEnd = (end: number) => {
       build.share = bytes > 0 ? Math.min(1, end / bytes) : 0;
-    });
+    };
+    await addRows(open.index, open.source, { turn: build.turn, onEnd });
   } catch (error) {
     build.part = null;
     open.index.close();
@@ -178,13 +186,21 @@ async function fill(open: OpenIndex, build: Build): Promise<void> {
   }
 }
 
-/** @param onEnd called with the end of the last row that was added, bytes */
+interface AddOptions {
+  /** Called between slices of the work. @throws to end it */
+  turn: () => Promise<void>;
+  /** Whether to stop after a slice. */
+  isOver?: () => boolean;
+  /** Called with the end of the last row that was added, bytes. */
+  onEnd?: (end: number) => void;
+}
+
+/** @returns whether rows are left */
 async function addRows(
   index: RecordIndex,
   source: RecordSource,
-  turn: () => Promise<void>,
-  onEnd: (end: number) => void,
-): Promise<void> {
+  { turn, isOver, onEnd }: AddOptions,
+): Promise<boolean> {
   const readRow = source.read.bind(source);
   for await (const rows of source.rows(index.lastRow)) {
     index.database.exec('BEGIN');
@@ -193,10 +209,16 @@ async function addRows(
       index.add(row, place, readRow);
       index.lastRow = number;
       end = place.offset + place.length;
-      if (number % rowsPerSlice === 0) await turn();
+      if (number % rowsPerSlice !== 0) continue;
+      if (isOver?.()) {
+        index.database.exec('COMMIT');
+        return true;
+      }
+      await turn();
     }
     index.database.exec('COMMIT');
-    onEnd(end);
+    onEnd?.(end);
     await turn();
   }
+  return false;
 }
