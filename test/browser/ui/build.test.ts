@@ -89,6 +89,6 @@ describe('the built UI', () => {
 
   it('is built again only after a change', async () => {
     const { code, stdout, stderr } = await run(process.execPath, ['build.ts', 'prepare'], { cwd: root });
-    expect([code, stdout, stderr]).toEqual([0, 'Web UI unchanged\n', '']);
+    expect([code, stdout, stderr]).toEqual([0, 'Program unchanged\nWeb UI unchanged\n', '']);
   });
 });
