@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { amountText, byFolder, internalLimits } from './internal-limits.ts';
 import { withItemTypes } from './sdk-types.ts';
 import { renderExample } from './src/config/example.ts';
 import {
@@ -26,6 +27,7 @@ import { operatorsOf, ruleFields } from './src/knowledge/evaluation-rules/fields
 import { readRules } from './src/plugins/rules/rule-reader.ts';
 import { metricCatalog } from './src/server/metrics/catalog.ts';
 import { processAcrossServers, processMetrics } from './src/server/metrics/process-metrics.ts';
+import { userLimitRows } from './user-limits.ts';
 
 /** A page that is written by hand, with a table in it that follows from the sources. */
 const monitoringPage = join(import.meta.dirname, 'docs/monitoring.md');
@@ -42,6 +44,8 @@ export function renderPages(): Map<string, string> {
     ['docs/checks.md', checksPage()],
     ['docs/queries.md', queriesPage()],
     ['docs/rules.md', rulesPage()],
+    ['docs/limits.md', limitsPage()],
+    ['docs/internals/limits.md', internalLimitsPage()],
     ['docs/monitoring.md', withMetrics(readFileSync(monitoringPage, 'utf8'))],
     ['config.example.yaml', renderExample()],
     ['sdk/types/portolan.d.ts', withItemTypes(readFileSync(typesFile, 'utf8'))],
@@ -201,6 +205,35 @@ function checkRow({ id, severity, title: name, remediation }: Omit<Check, 'prove
 function controlRow({ framework, control, title: asks, findings, forbidden = [] }: Control): string[] {
   const services = forbidden.length > 0 ? [`the services ${forbidden.join(', ')}`] : [];
   return [framework, control, asks, [...findings.map(mono), ...services].join(', ')];
+}
+
+function limitsPage(): string {
+  const titles = ['What', 'Limit', 'Beyond it', 'Change it with'];
+  const parts = [...userLimitRows()].map(([name, rows]) => `## ${name}\n${table(titles, rows)}`);
+  return `${title('Limits', 'user-limits.ts')}
+The limits that you may meet. Keys are those of [config.md](config.md), with their defaults; \`-\` is built in.
+\`portolan module show NAME\` has the bounds of a module's options, [internals/limits.md](internals/limits.md) every cap of
+the program. A report says what it leaves out; JSON and JSONL hold everything.
+
+${parts.join('\n')}`;
+}
+
+function internalLimitsPage(): string {
+  const folders = [...byFolder(internalLimits())].map(([folder, limits]) => {
+    const rows = limits.map(({ file, name, value, comment }) => [
+      mono(`${file} ${name}`),
+      amountText(name, value),
+      comment,
+    ]);
+    return `## ${folder}\n${table(['Constant', 'Value', 'Meaning'], rows)}`;
+  });
+  return `# Caps of the program
+
+Made from the constants of \`src/\` and their comments by \`npm run docs\`; change them there. A constant is listed when
+its name begins with \`max\`, \`most\`, \`largest\`, \`longest\` or \`highest\`, or ends with \`Limit\`.
+[limits.md](../limits.md) has the limits that users meet.
+
+${folders.join('\n')}`;
 }
 
 function configPage(): string {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { renderPages } from '../docs.ts';
+import { amountText, type InternalLimit, internalLimits, limitsIn } from '../internal-limits.ts';
 import { parseQuery } from '../src/domain/query/parse-query.ts';
 import { root } from './program.ts';
 
@@ -15,33 +15,60 @@ function filesBelow(folder: string, ending: string): string[] {
 
 describe('the pages made from the sources', () => {
   it.each([...renderPages()])('%s is what `npm run docs` writes', (name, text) => {
-    expect(read(name)).toBe(text);
+    expect(read(name) === text, `${name} is stale: run \`npm run docs\` and commit it`).toBe(true);
   });
 });
 
-describe('docs/limits.md', () => {
-  const rows = [...read('docs/limits.md').matchAll(/^\| .* \| (.+) \| `(.+)` `(.+)` \|$/gm)].map(
-    ([, limit = '', file = '', name = '']) => ({ limit, file, name }),
-  );
+describe('caps of the program', () => {
+  const limits = internalLimits();
+  const places = (list: InternalLimit[]) => list.map(({ file, name }) => `src/${file} ${name}`);
 
-  it.each(rows)('$file $name is $limit', ({ limit, file, name }) => {
-    expect(amountOf(limit)).toBe(constantIn(read(`src/${file}`), name));
+  it('are found', () => {
+    expect(limits.length).toBeGreaterThan(100);
   });
 
-  it('lists no constant twice', () => {
-    const names = rows.map(({ file, name }) => `${file} ${name}`);
-    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  it('have a comment each', () => {
+    const missing = places(limits.filter(({ comment }) => comment === ''));
+    expect(missing, 'write a comment above each: what it limits and its unit; then `npm run docs`').toEqual(
+      [],
+    );
   });
 
-  it('lists every constant that is named as a cap', () => {
-    const listed = new Set(rows.map(({ file, name }) => `src/${file} ${name}`));
-    const cap = /^(?:export )?const ((?:max|most|largest|longest|highest)[A-Z]\w*|\w+Limit) = [\d(]/gm;
-    // Not a cap: how long work goes on before other work of the process has its turn.
-    const turns = /longestStretch$/;
-    const found = filesBelow('src', '.ts')
-      .filter((file) => !file.endsWith('.test.ts'))
-      .flatMap((file) => [...read(file).matchAll(cap)].map(([, name]) => `${file} ${name}`));
-    expect(found.filter((place) => !listed.has(place) && !turns.test(place))).toEqual([]);
+  it('are numbers', () => {
+    const unknown = places(limits.filter(({ value }) => Number.isNaN(value)));
+    expect(unknown, 'use numbers and constants of the same file only').toEqual([]);
+  });
+
+  it('are read with value and comment', () => {
+    const source = [
+      '/** Unit. */',
+      'const mebibyte = 1024 ** 2;',
+      '',
+      '/**',
+      ' * Size of a body,',
+      ' * bytes.',
+      ' */',
+      'export const maxBodyBytes = 2 * mebibyte;',
+      'const maxBodyBytes2 = (2 + 1) * mebibyte;',
+      '// Depth of a body.',
+      'const depthLimit = 1_000;',
+      'const maxOf = (a: number) => a;',
+    ].join('\n');
+    expect(limitsIn(source)).toEqual([
+      { name: 'maxBodyBytes', value: 2 * 2 ** 20, comment: 'Size of a body, bytes.' },
+      { name: 'maxBodyBytes2', value: 3 * 2 ** 20, comment: '' },
+      { name: 'depthLimit', value: 1000, comment: 'Depth of a body.' },
+    ]);
+  });
+
+  it.each([
+    ['maxBytes', 2 * 2 ** 20, '2 MiB'],
+    ['maxBytes', 768, '768 bytes'],
+    ['longestMs', 1500, '1,500 ms'],
+    ['longestMs', 86_400_000, '1 d'],
+    ['maxTags', 10_000, '10,000'],
+  ])('%s = %d shows as %s', (name, value, text) => {
+    expect(amountText(name, value)).toBe(text);
   });
 });
 
@@ -92,19 +119,3 @@ describe('links between the pages', () => {
     expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([]);
   });
 });
-
-/** Units of a figure on the page: bytes and milliseconds. */
-const units: Record<string, number> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, ms: 1, s: 1000, d: 86_400_000 };
-
-/** `2 MiB`, `30 s`, `10,000` */
-function amountOf(limit: string): number {
-  const [figure = '', unit = ''] = limit.split(' ');
-  return Number(figure.replaceAll(',', '')) * (units[unit] ?? Number.NaN);
-}
-
-/** The number that a constant or a property stands for: arithmetic of numbers and of constants of the same file. */
-function constantIn(source: string, name: string): number {
-  const text = new RegExp(`\\b${name}(?: =|:) ([^;,\\n]+)`).exec(source)?.[1] ?? '';
-  const numbers = text.replace(/\b[A-Z]\w*/gi, (word) => String(constantIn(source, word)));
-  return /^[\d\s_.*+-]+$/.test(numbers) ? Number(runInNewContext(numbers)) : Number.NaN;
-}

@@ -15,6 +15,7 @@ export interface PortSelection {
   udp: number[];
 }
 
+/** The highest port. */
 const maxPort = 65_535;
 
 /** Number of ranked ports that `common` means. */

@@ -10,6 +10,7 @@ export interface LocalNetwork {
 
 /** Prefixes of networks that a person would scan as a whole: a larger one takes days, a smaller one has no hosts. */
 const prefixes = { least: 16, most: 30 };
+/** Networks of this machine that are offered as targets. */
 const maxNetworks = 8;
 
 /** IPv4 networks at this machine, without loopback: read at each call. */

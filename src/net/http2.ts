@@ -2,8 +2,9 @@ import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node
 import { Duplex } from 'node:stream';
 import type { Connection } from './gate/gate.ts';
 
-/** Maximum bytes and number of headers of a server. */
+/** Maximum size of the headers of a response in HTTP/2, bytes. */
 const maxHeaderBytes = 64 * 1024;
+/** Maximum number of header fields of a response in HTTP/2. */
 const maxHeaderPairs = 128;
 
 /** Memory of one HTTP/2 session, in megabytes. */

@@ -11,6 +11,7 @@ const answerMs = 20_000;
 const expireSeconds = 30;
 /** Interval of the check for such messages, seconds. */
 const superviseSeconds = 10;
+/** Redeliveries of a message whose consumer died. */
 const mostReturns = 1000;
 const slipsAtOnce = 100;
 /** Retention of unfetched and completed messages, seconds. */

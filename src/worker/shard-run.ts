@@ -34,6 +34,7 @@ const warnAfterAttempts = 4;
 const cancelGraceMs = 5000;
 /** The process stops sending this fraction of a lease before the lease expires in the store. */
 const leaseMarginFraction = 0.1;
+/** Longest such margin, milliseconds. */
 const maxLeaseMarginMs = 1000;
 
 export interface ShardRunInput {

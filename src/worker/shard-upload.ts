@@ -16,6 +16,7 @@ import type { ShardHome } from './shard-home.ts';
 const uploadMs = 200;
 /** Backoff while the owner is unreachable, milliseconds; doubled up to the longest. */
 const firstRetryMs = 250;
+/** Longest delay between two tries, milliseconds. */
 const longestRetryMs = 2000;
 /** Maximum bytes of blocks per request; a single block may exceed it by one row. */
 const maxBatchBytes = 1024 * 1024;

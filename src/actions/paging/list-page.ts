@@ -24,7 +24,9 @@ export interface PageChoice {
   cursor?: string;
 }
 
+/** Items of a page where the client names no `limit`. */
 export const defaultLimit = 50;
+/** Maximum number of items of a page. */
 export const maxLimit = 1000;
 
 /** @param problems collects what is wrong with it */

@@ -19,8 +19,9 @@ export interface FacetList {
   matches: Matches;
 }
 
-/** Values of a field in a response, by default and at most. */
+/** Values of a field in a response where the client names no limit. */
 export const defaultFacetLimit = 20;
+/** Maximum number of values of a field in a response. */
 export const maxFacetLimit = 200;
 
 /**

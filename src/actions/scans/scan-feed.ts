@@ -8,8 +8,9 @@ import {
   type ScanSource,
 } from './watch-scan.ts';
 
-/** Maximum size of a batch, and of all batches that a feed keeps for later readers, bytes. */
+/** Maximum size of a batch, bytes. */
 const maxBatchBytes = 1024 * 1024;
+/** Maximum size of all batches that a feed keeps for later readers, bytes. */
 const maxKeptBytes = 4 * 1024 * 1024;
 /** Maximum size of a run, which a reader gets at once, bytes; larger only with a single row. */
 const maxRunBytes = 64 * 1024;

@@ -32,7 +32,9 @@ type Cells = [port: string, state: string, service: string, product: string, evi
 
 const gap = '  ';
 const titles: Cells = ['PORT', 'STATE', 'SERVICE', 'PRODUCT', 'EVIDENCE'];
+/** Widest service column of a table, characters. */
 const maxServiceColumns = 16;
+/** Widest product column of a table, characters. */
 const maxProductColumns = 30;
 /** Minimum width of the banner column. */
 const minEvidenceColumns = 12;

@@ -14,9 +14,11 @@ import { type KeyedVersionScheme, schemeOf } from '../version-order.ts';
 import { keyedVersionSchemes } from './compare-values.ts';
 import { emptyRow, type IndexedRow, type RecordType } from './indexed-row.ts';
 
-/** Characters of a banner and of an extra value that queries see, and of every other text; texts of a list. */
+/** Characters of a banner and of an extra value that queries see. */
 const maxBannerText = 4096;
+/** Characters of every other text that queries see. */
 const maxFieldText = 1024;
+/** Texts of a list that queries see. */
 const maxFieldTexts = 200;
 
 /** One tuple. A port without its host row, or a finding without its port row, still has their address and number. */

@@ -6,9 +6,11 @@ import { excerptOf, QueryProblem } from './query-problem.ts';
 import { closingQuote, type QueryToken, queryTokens, unquoted } from './query-tokens.ts';
 import { readValues } from './query-values.ts';
 
-/** Longest query, characters; values and free texts in it; depth of `not` and parentheses. */
+/** Longest query, characters. */
 const maxQueryLength = 2000;
+/** Values and free texts of a query. */
 const maxConditions = 64;
+/** Nesting of `not` and parentheses, levels. */
 const maxDepth = 16;
 
 /**

@@ -57,7 +57,9 @@ const notATarget = 'not an IP address, CIDR, range or host name';
 
 /** Longer than any name or range; spares the readers below. */
 const maxItemLength = 255;
+/** Maximum length of a host name, characters (RFC 1035). */
 const maxNameLength = 253;
+/** Maximum length of a label of a host name, characters (RFC 1035). */
 const maxLabelLength = 63;
 
 /** Maximum number of listed problems: a hostile list of a million commas must not produce a response of that size. */

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 
 /** Bytes at the start of a banner that are looked at. */
 const readBytes = 4096;
-/** Limits of the readable part: lines and characters. */
+/** Lines of the readable part. */
 const maxLines = 10;
+/** Characters of the readable part. */
 const maxCharacters = 512;
 /** Minimum length of readable text behind binary data, characters: shorter runs come about by chance. */
 const minTextInside = 4;

@@ -15,8 +15,9 @@ export type ProductClaim = Pick<Fingerprint, 'cpe' | 'version' | 'confidence' | 
 const observedConfidence = 0.95;
 /** Confidence of a version that a distribution may have patched. */
 const patchedConfidence = 0.4;
-/** Maximum length of evidence, and of one substituted value, characters. */
+/** Maximum length of evidence, characters. */
 const evidenceLimit = 512;
+/** Maximum length of one substituted value, characters. */
 const valueLimit = 256;
 
 const claimFields: ReadonlySet<string> = new Set(['product', 'vendor', 'version', 'cpe']);

@@ -4,8 +4,9 @@ import type { HostFact } from './host-facts.ts';
 import { functionOf } from './host-traits.ts';
 import { strongest } from './trait-rules.ts';
 
-/** Claims kept per host, highest weight first, and characters of their evidence. */
+/** Claims kept per host, highest weight first. */
 const deviceClaimLimit = 24;
+/** Maximum length of their evidence, characters. */
 const claimTextLimit = 160;
 
 /** Minimum confidence; below it the kind of device is `unknown`. */

@@ -4,8 +4,9 @@ import { type HostFact, sourceOf, stackSource } from './host-facts.ts';
 import { type SystemName, systemOfRevision, systemOfWindowsBuild, systemRules } from './system-rules.ts';
 import { strongest } from './trait-rules.ts';
 
-/** Claims kept per host, highest weight first, and characters of their evidence. */
+/** Claims kept per host, highest weight first. */
 const systemClaimLimit = 24;
+/** Maximum length of their evidence, characters. */
 const claimTextLimit = 160;
 
 /**

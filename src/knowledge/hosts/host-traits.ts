@@ -60,9 +60,11 @@ const functionByService: Record<string, string> = {
   bgp: 'router',
 };
 
-/** Applications, names and identities listed per host. */
+/** Applications listed per host. */
 const applicationLimit = 100;
+/** Names listed per host. */
 const hostnameLimit = 50;
+/** Identities listed per host: keys, addresses, names. */
 const identityLimit = 50;
 
 /** The role of a service; undefined for one without a role. */

@@ -1,8 +1,10 @@
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Limits: characters of one value, characters of one text, attributes of one message. */
+/** Maximum length of one value, characters. */
 const valueLimit = 256;
+/** Maximum length of one text, characters. */
 const textLimit = 1024;
+/** Attributes of one message. */
 const attributeLimit = 64;
 
 /** Headers of an M-SEARCH response, UPnP Device Architecture 2.0 section 1.3.3. Null = not such a response. */

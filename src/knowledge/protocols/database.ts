@@ -1,5 +1,6 @@
 /** Maximum length of a text field, characters. */
 const textLimit = 512;
+/** Fields of a message. */
 const fieldLimit = 20;
 
 /** Response of a database server, by evidence key. */

@@ -1,6 +1,8 @@
-/** Limits: resource records, labels of one name, characters of one text. */
+/** Resource records of a response. */
 const recordLimit = 16;
+/** Labels of one name. */
 const labelLimit = 128;
+/** Maximum length of one text, characters. */
 const textLimit = 512;
 
 const typeTxt = 16;

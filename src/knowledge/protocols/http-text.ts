@@ -2,8 +2,9 @@
 const pageLimit = 256 * 1024;
 /** Maximum number of style sheets removed from one page. */
 const styleLimit = 50;
-/** Limits of one `Server` header: products, characters of one word. */
+/** Products of one `Server` header. */
 const productLimit = 20;
+/** Maximum length of a word of it, characters. */
 const wordLimit = 64;
 /** Maximum number of build lines from one metrics page. */
 const buildLineLimit = 10;

@@ -4,8 +4,9 @@ import { detectTechnologies, type Technology } from './technology.ts';
 
 /** Maximum size of status line and headers, bytes. */
 export const headLimit = 64 * 1024;
-/** Limits: header lines, characters of one value. */
+/** Header lines of a response. */
 const headerLimit = 100;
+/** Maximum length of a header value, characters. */
 const headerValueLimit = 4096;
 /** Maximum number of interim responses (1xx) skipped. */
 const interimLimit = 5;
@@ -15,12 +16,15 @@ export const bodyLimit = 1024 * 1024;
 const chunkLineLimit = 16 * 1024;
 /** DEFLATE never grows data by more than this factor, so a prefix of limit / factor always fits. */
 const deflateRatio = 1032;
-/** Limits: characters of title and generator, number of `meta` elements. */
+/** Maximum length of title and generator, characters. */
 const titleLimit = 512;
+/** `meta` elements that are read. */
 const metaLimit = 200;
 /** Size of the body prefix searched for title and `meta` elements, bytes. */
 const markupLimit = 256 * 1024;
+/** Cookies of a response. */
 const cookieLimit = 32;
+/** Challenges (`WWW-Authenticate`) of a response. */
 const challengeLimit = 8;
 
 /** Facts about one HTTP response. */

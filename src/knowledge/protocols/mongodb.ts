@@ -1,6 +1,8 @@
-/** Limits: elements of one document, characters of one text, messages of one connection. */
+/** Elements of one document. */
 const elementLimit = 64;
+/** Maximum length of one text, characters. */
 const textLimit = 256;
+/** Messages of one connection. */
 const messageLimit = 4;
 /** Maximum number of database names. */
 const databaseLimit = 20;

@@ -1,9 +1,12 @@
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Limits: names of a node, records of a response, labels of a name, characters of a text. */
+/** Names of a NetBIOS node. */
 const nodeNameLimit = 64;
+/** Records of a response of multicast DNS. */
 const recordLimit = 64;
+/** Labels of a name. */
 const labelLimit = 32;
+/** Maximum length of a text, characters. */
 const textLimit = 512;
 
 const header = 12;

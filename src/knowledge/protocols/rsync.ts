@@ -1,5 +1,6 @@
-/** Limits: modules of a listing, characters of a line. */
+/** Modules of a listing. */
 const moduleLimit = 50;
+/** Maximum length of a line, characters. */
 const lineLimit = 256;
 /** Maximum length of a response, characters. */
 const responseLimit = 64 * 1024;

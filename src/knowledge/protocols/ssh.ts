@@ -7,8 +7,9 @@ const preambleLineLimit = 64;
 const identificationLimit = 1024;
 /** Largest packet that is read (RFC 4253, 6.1: implementations must support 35000 bytes). */
 const packetLimit = 35_000;
-/** Limits: names of one algorithm list, characters of one name (RFC 4251, 6: at most 64). */
+/** Names of one algorithm list. */
 const algorithmLimit = 200;
+/** Maximum length of an algorithm name, characters (RFC 4251, 6: at most 64). */
 const algorithmNameLimit = 128;
 
 const kexinit = 20;

@@ -14,6 +14,7 @@ interface HttpTraits {
 
 /** Length of the body prefix searched for markers, characters. */
 const markerLimit = 64 * 1024;
+/** Technologies of one site. */
 const technologyLimit = 20;
 
 /** Cookie names unique to one technology. */

@@ -4,9 +4,11 @@ import { readExtensions } from '../tls/certificate-extensions.ts';
 import { type ChainFacts, examineChain } from '../tls/chain.ts';
 import { type EnumerationFacts, enumerationFacts } from '../tls/enumeration-facts.ts';
 
-/** Limits: certificates of a chain, bytes of one certificate, names of one certificate. */
+/** Certificates of a chain that are parsed. */
 export const chainLimit = 16;
+/** Maximum size of one certificate, bytes. */
 const certificateLimit = 64 * 1024;
+/** Names of one certificate. */
 const nameLimit = 200;
 /** Maximum length of a distinguished name or a subject alternative name, characters. */
 const nameLengthLimit = 1024;

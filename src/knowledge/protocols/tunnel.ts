@@ -1,8 +1,10 @@
 import type { RecognizedService } from './recognized-service.ts';
 
-/** Limits: payloads and attributes of one message, bytes of a vendor id, characters of a text. */
+/** Payloads and attributes of one message. */
 const payloadLimit = 64;
+/** Maximum size of a vendor id, bytes. */
 const vendorIdLimit = 64;
+/** Maximum length of a text, characters. */
 const textLimit = 128;
 
 const isakmpHeader = 28;

@@ -13,9 +13,11 @@ const iconLimit = 64 * 1024;
 /** Bytes of an icon that are inspected for its format. */
 const pictureLimit = 2048;
 
-/** Maximum characters of a page to search for its icon, `link` elements to read, characters of a path. */
+/** Characters of a page that are searched for its icon. */
 const pageLimit = 16 * 1024;
+/** `link` elements of a page that are read. */
 const linkLimit = 50;
+/** Maximum length of the path of an icon, characters. */
 const pathLimit = 512;
 
 /** URL parts of a page. */
@@ -98,6 +100,7 @@ const binaryPicture = /^(?:\0\0[\x01\x02]\0|\x89PNG\r\n|GIF8|\xff\xd8\xff|BM|RIF
 
 /** Text before the root of an SVG, and how many such items to skip. */
 const svgPrologue = /\s*(?:<\?xml[^>]*>|<!--[^]{0,500}?-->|<!DOCTYPE svg[^>]*>)/y;
+/** Such items that are skipped. */
 const prologueLimit = 4;
 const svgRoot = /\s*<svg[\s>]/y;
 

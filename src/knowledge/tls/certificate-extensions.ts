@@ -1,8 +1,10 @@
 import { elementAt, elementsIn } from './der-reader.ts';
 
-/** Limits per certificate: fields, extensions, timestamps. */
+/** Fields of a certificate that are searched for extensions. */
 const fieldLimit = 16;
+/** Extensions of a certificate. */
 const extensionLimit = 64;
+/** Signed certificate timestamps that are counted. */
 const timestampLimit = 32;
 
 const tag = { sequence: 0x30, objectId: 0x06, octets: 0x04, extensions: 0xa3 } as const;

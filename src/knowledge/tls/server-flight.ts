@@ -1,10 +1,12 @@
 import { cipherSuites } from './suites.ts';
 
-/** Limits in bytes: one record (RFC 8446, 5.2, plus what RFC 5246 allows), all handshake messages of one response. */
+/** Maximum size of one record, bytes (RFC 8446, 5.2, plus what RFC 5246 allows). */
 const recordLimit = 16_384 + 2048;
+/** Maximum size of all handshake messages of one response, bytes. */
 const handshakeLimit = 256 * 1024;
-/** Limits: certificates of one message, extensions of one hello. */
+/** Certificates of one message. */
 const certificateLimit = 16;
+/** Extensions of one hello. */
 const extensionLimit = 64;
 
 /** End of the random if a TLS 1.3 server negotiates an older version (RFC 8446, 4.1.3); the last byte says which. */

@@ -14,8 +14,9 @@ import { type TlsVersion, tlsVersions, versionCode } from '../../knowledge/tls/v
 import type { Connection, TlsExamination, TlsExaminationOptions } from '../../net/gate/gate.ts';
 import { findTraits, type TalkOn, type TraitResponse } from './tls-traits.ts';
 
-/** Maximum number of handshakes with one server, and their total time. */
+/** Maximum number of handshakes with one server. */
 const maxHandshakes = 250;
+/** Maximum time of one enumeration, milliseconds. */
 const longestEnumerationMs = 60_000;
 
 /** Suites per hello: old servers close the connection above 128. */

@@ -19,6 +19,7 @@ const silencesToBrake = 3;
 
 /** Bounds of the time after which the missing ICMP error of a probe counts as suppressed. */
 const shortestGiveUpMs = 50;
+/** The upper bound, milliseconds. */
 const longestGiveUpMs = 1000;
 
 /**

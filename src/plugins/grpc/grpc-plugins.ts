@@ -5,6 +5,7 @@ import type { GrpcEntry } from './module-client.ts';
 
 /** Delay before a plugin that failed is asked again, doubled up to the longest; milliseconds. */
 const firstDelayMs = 1000;
+/** The longest such delay, milliseconds. */
 const longestRetryMs = 60_000;
 /** A plugin that responded is asked again after this, milliseconds. */
 const checkIntervalMs = 60_000;

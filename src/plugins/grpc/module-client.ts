@@ -33,6 +33,7 @@ const maxErrorText = 500;
 const maxTlsFileBytes = 1024 * 1024;
 /** Delay before connecting again, doubled up to the longest; milliseconds. */
 const firstDelayMs = 100;
+/** The longest such delay, milliseconds. */
 const longestDelayMs = 5000;
 
 export interface ClientOptions {

@@ -10,8 +10,9 @@ import { type RuleOperator, type RuleScalar, ruleOperators } from '../../knowled
 import { compileMatcher } from '../../knowledge/rules/matcher.ts';
 import { patternSize } from '../../knowledge/rules/pattern-size.ts';
 
-/** Maximum length of a value, characters, and number of elements of a list. */
+/** Maximum length of a value, characters. */
 const maxValueLength = 1000;
+/** Maximum number of values of `in` and `notIn`. */
 const maxValues = 200;
 /** Maximum instructions of a pattern: each costs time on every character of a response. */
 const maxPatternSize = 1000;

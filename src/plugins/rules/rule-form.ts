@@ -16,11 +16,13 @@ import { conditionProblem } from './condition-form.ts';
 /** Takes a problem: the field as a path such as `match.rules[0].value`, and the node where it lies. */
 export type OnIssue = (field: string, reason: string, node: unknown) => void;
 
-/** Maximum length of a text, characters; and of names. */
+/** Maximum length of message and remedy, characters. */
 const maxText = 4000;
+/** Maximum length of every other text, characters. */
 const maxName = 200;
-/** Maximum number of entries of a list, and of conditions of one rule. */
+/** Maximum number of entries of a list. */
 const maxList = 50;
+/** Maximum number of conditions and groups of one rule. */
 const maxConditions = 200;
 /** Maximum nesting of groups. */
 const maxGroupDepth = 8;

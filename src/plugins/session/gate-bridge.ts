@@ -7,15 +7,19 @@ import type { BusyClock } from './busy-clock.ts';
 const maxBytes = 1024 ** 2;
 /** Open connections of one node. */
 const maxConnections = 512;
-/** Bounds of what a plugin sets, milliseconds. */
+/** Longest connection of a plugin, milliseconds. */
 const maxSessionMs = 300_000;
+/** Longest idle timeout that a plugin sets, milliseconds. */
 const maxIdleMs = 60_000;
+/** Longest timeout of a UDP request that a plugin sets, milliseconds. */
 const maxUdpMs = 60_000;
+/** Retries of a UDP request. */
 const maxRetries = 5;
 /** Bytes of a datagram; larger ones would be fragmented. */
 const maxDatagram = 1232;
 /** Bytes that end a response. */
 const maxUntil = 1024;
+/** Protocols that a plugin offers in ALPN. */
 const maxProtocols = 8;
 const namePattern = /^[A-Za-z0-9._-]{1,253}$/;
 const protocolPattern = /^[\x21-\x7e]{1,64}$/;

@@ -18,15 +18,17 @@ import { systemName } from './inventory/system-name.ts';
 import type { FindingKind, HostBlock, HostFindingLine, PortLine, Report } from './report.ts';
 import { dateText, hostAnchor, listText, portAnchor, portText } from './report-text.ts';
 
-/** Ports and lines of findings of one host. */
+/** Ports of one host in a report. */
 const maxPorts = 1000;
+/** Lines of findings of one host in a report. */
 const maxFindings = 1000;
 /** Ports that a line of a finding names. */
 const maxFindingPorts = 50;
 /** Names of one host. */
 const maxNames = 20;
-/** Longest banner, and other texts, characters. */
+/** Longest banner in a report, characters. */
 const maxBannerLength = 4000;
+/** Longest other text of a host in a report, characters. */
 const maxTextLength = 300;
 
 /** The hosts of a report, one by one, in the order of their rows. */

@@ -1,8 +1,12 @@
 import type { ScanOptions } from '../../domain/scan.ts';
 
+/** Maximum number of targets, and of exclusions, comma lists expanded. */
 export const maxTargets = 10_000;
+/** Maximum length of a scan's name, characters. */
 export const maxNameLength = 200;
+/** Maximum number of tags of a scan. */
 export const maxTags = 32;
+/** Maximum length of a tag, characters. */
 export const maxTagLength = 64;
 
 /** Body of a submission after type checks; defaults are applied later. */

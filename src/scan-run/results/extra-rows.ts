@@ -7,8 +7,9 @@ import { jsonText } from '../../workspace/record/row-line.ts';
 
 /** Largest value of an extra row, bytes of JSON. */
 const maxValueBytes = 64 * 1024;
-/** Maximum number of extra rows of a scan, and of bytes in their values. */
+/** Maximum number of extra rows of a scan. */
 const maxRows = 10_000;
+/** Maximum size of all their values, bytes. */
 const maxBytes = 64 * 1024 * 1024;
 
 /** The extra rows of one scan: how many there are, and which are recorded. */

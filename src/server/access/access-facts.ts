@@ -10,8 +10,9 @@ import { claimOf, type RequestHead } from './auth.ts';
 const maxFields = 10;
 /** Maximum number of targets whose addresses are counted for the record. */
 const maxCounted = 10_000;
-/** Maximum length of a path and of a user agent in the record, characters. */
+/** Maximum length of a path in an audit record, characters. */
 export const maxPathLength = 512;
+/** Maximum length of a user agent in an audit record, characters. */
 export const maxAgentLength = 256;
 
 export const nobody: AuditActor = { type: 'anonymous', id: null, name: null };

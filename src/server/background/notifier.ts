@@ -36,10 +36,11 @@ export interface NotifierInput {
 }
 
 /**
- * Maximum number of concurrent messages, in total and per receiver. One message per receiver is always sent: receivers
- * that hang do not delay others, however many they are.
+ * Maximum number of concurrent messages. One message per receiver is always sent: receivers that hang do not delay
+ * others, however many they are.
  */
 const maxSending = 8;
+/** Maximum number of concurrent messages per receiver. */
 const maxSendingEach = 2;
 /** Poll interval of pending notifications in case the end of a scan is missed, milliseconds. */
 const pollMs = 2000;

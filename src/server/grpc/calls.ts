@@ -38,8 +38,9 @@ const timeoutUnits: Record<string, number> = {
   n: 0.000_001,
 };
 
-/** Limits per call: all headers together in bytes, and their number. */
+/** Maximum size of all headers of a call, bytes. */
 export const maxMetadataBytes = 16 * 1024;
+/** Maximum number of header fields of a call. */
 export const maxHeaderFields = 100;
 
 /**

@@ -37,10 +37,11 @@ const usualCare: ConnectionLimits = {
 /** Concurrent calls per connection. */
 const maxStreams = 100;
 /**
- * Stream resets that one connection may send in a burst, and then per second: a client may cancel all of its calls.
- * Beyond, the HTTP/2 library closes the connection.
+ * Stream resets of one connection in a burst: a client may cancel all of its calls. Beyond, the HTTP/2 library closes
+ * the connection.
  */
 const maxResetBurst = 200;
+/** Stream resets of one connection per second, after the burst. */
 const maxResetsPerSecond = 20;
 /** Calls per connection and minute without a valid token, or canceled before admission. */
 const maxRejectedCalls = 20;

@@ -8,11 +8,9 @@ import { asJson } from './messages.ts';
 /** The trailer that carries the code of the error catalogue. */
 export const errorCodeTrailer = 'service-error-code';
 
-/**
- * Many clients limit trailers to 8 KiB and replace a larger error with their own. Limits of the encoded message and
- * of the details before Base64, bytes.
- */
+/** Maximum size of an encoded error message, bytes: many clients replace trailers above 8 KiB with their own error. */
 const maxMessageBytes = 768;
+/** Maximum size of error details before Base64, bytes. */
 const maxDetailBytes = 3072;
 
 /** HTTP status of the catalogue -> code of gRPC. */

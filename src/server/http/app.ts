@@ -58,6 +58,7 @@ import { completeRoute, handlerTimeoutMs, KnownPaths, pathOf, requireAccess, rou
 import { openapiOptions, openapiRoutes } from './schema/openapi.ts';
 import { compileSerializer } from './schema/serialization.ts';
 
+/** Maximum size of all headers of a request, bytes. */
 const maxHeaderBytes = 16 * 1024;
 /** How long a client with a malformed request may read the response, milliseconds. */
 const lingerMs = 500;

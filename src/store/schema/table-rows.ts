@@ -36,6 +36,7 @@ export type TableRow = Record<string, string | number | null>;
 
 /** Rows of the first page; the row size determines the size of later ones. */
 const firstRows = 20;
+/** Maximum number of rows of a page. */
 const maxRowsAtOnce = 500;
 /** Target size of a page, characters. */
 const fullPage = 1 << 20;

@@ -4,6 +4,7 @@ import { IdTable } from './id-table.ts';
 
 /** Short texts that occurred more than once, remembered by their number. */
 const maxRemembered = 10_000;
+/** Longest text that is remembered so, characters. */
 const maxRememberedLength = 200;
 /** Texts compared per statement of a search: some 20 ms. */
 const textsPerStep = 50_000;

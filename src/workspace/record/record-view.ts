@@ -22,6 +22,7 @@ import type { RecordDamage, RecordView } from './scan-record.ts';
 
 /** Verification results of unchanged records; null = intact. */
 const verified = new Map<string, RecordDamage | null>();
+/** Maximum number of remembered verification results. */
 const maxVerifiedRecords = 1000;
 /** Records being verified while pages of them are served. */
 const underVerification = new Set<string>();

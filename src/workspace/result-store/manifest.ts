@@ -28,8 +28,9 @@ export const contentsName = 'contents.json';
 export const maxStoredFiles = 110_000;
 /** Maximum size of a manifest, bytes. */
 export const maxResultManifestBytes = 64 * 1024 * 1024;
-/** Maximum length of a file path, characters and folders. */
+/** Maximum length of a file path, characters. */
 const maxNameLength = 512;
+/** Maximum number of parts of a file path. */
 const maxNameDepth = 8;
 
 export function manifestText(scanId: string, files: readonly StoredFile[]): string {

@@ -55,8 +55,9 @@ export const generationFiles = [
 export const newerFiles = ['newer-records.bin', 'newer-shards.bin', 'newer-shards.idx'] as const;
 export type GenerationFile = (typeof generationFiles)[number] | (typeof newerFiles)[number];
 
-/** Maximum size of a manifest and a pointer, bytes. */
+/** Maximum size of a manifest, bytes. */
 export const maxGenerationManifestBytes = 4 * 1024 * 1024;
+/** Maximum size of the file that names the current generation, bytes. */
 export const maxPointerBytes = 1024;
 /** Form of a generation's name. */
 export const generationPattern = /^\d{8}T\d{6}Z-[0-9a-f]{6}$/;

@@ -17,6 +17,7 @@ import { configurationsAt, cveIdAt, cvssAt, descriptionAt, referencesAt } from '
 const entryLimit = 10_000;
 /** Maximum number of CPE matches derived from one record. */
 const matchLimit = 20_000;
+/** Maximum length of a title, characters. */
 const titleLimit = 256;
 /** Maximum length of a vendor, product or version, characters. */
 const nameLimit = 2048;

@@ -12,6 +12,7 @@ export interface PackageFixes {
 
 /** Maximum number of CVEs of one package. */
 const maxFixes = 100_000;
+/** Maximum length of a package, release or version, characters. */
 const nameLimit = 128;
 
 /**

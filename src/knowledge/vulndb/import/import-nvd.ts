@@ -16,12 +16,15 @@ import {
 
 /** Maximum length of a description, characters. */
 const descriptionLimit = 8192;
-/** Maximum number of references of a record, and characters of each. */
+/** Maximum number of references of a record. */
 const referenceLimit = 100;
+/** Maximum length of a reference, characters. */
 const referenceLengthLimit = 2048;
-/** Maximum configurations of one record, nodes of one configuration, CPE matches of one record. */
+/** Maximum number of configurations of one record. */
 const configurationLimit = 2000;
+/** Maximum number of nodes of one configuration. */
 const nodeLimit = 2000;
+/** Maximum number of CPE matches of one record. */
 const matchLimit = 50_000;
 /** Maximum entries of any other list of a record. */
 const entryLimit = 10_000;

@@ -23,6 +23,7 @@ const resultsMs = 4;
 const shortageGiveUpMs = 5000;
 /** Retry interval during a shortage, milliseconds; it doubles. */
 const shortestShortageMs = 5;
+/** Longest retry interval during a shortage, milliseconds. */
 const longestShortageMs = 200;
 /** Retries after a self-connection; each time the kernel picks another source port. */
 const selfConnectionTries = 3;

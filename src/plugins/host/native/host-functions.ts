@@ -30,6 +30,7 @@ const codes: Record<Exclude<ReadOutcome, object> | WriteOutcome, number> = {
 };
 /** Bytes of one call of append or set. */
 const maxJsonBytes = 64 * 1024 ** 2;
+/** Maximum length of a log message, characters. */
 const maxLogCharacters = 2000;
 
 const forReading = ['size_t', 'const char *', 'size_t', 'size_t'];

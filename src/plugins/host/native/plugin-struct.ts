@@ -44,8 +44,11 @@ const structBytes = headBytes + pointers.length * pointerBytes;
 
 /** Bytes. */
 const maxText = { name: 64, description: 2000, version: 64, type: 64, config_schema: 256 * 1024 };
+/** Keys of a list of a native plugin. */
 const maxKeys = 64;
+/** Maximum size of such a key, bytes. */
 const maxKeyBytes = 256;
+/** Maximum size of an error, bytes. */
 const maxErrorBytes = 4096;
 
 /** @throws Error that says what is wrong and where */

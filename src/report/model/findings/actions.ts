@@ -13,8 +13,9 @@ import { UpdateTarget } from './seen-versions.ts';
 
 /** Actions of a report; the findings of further ones share one. */
 export const maxActions = 5000;
-/** Places of one action, and of all actions. */
+/** Places of one action. */
 const maxActionPlaces = 500;
+/** Places of all actions. */
 const maxAllPlaces = 100_000;
 /** Longest text of an action, characters. */
 const maxActionLength = 160;

@@ -13,20 +13,25 @@ import { SeenVersions } from './seen-versions.ts';
 const maxKinds = 4000;
 /** Kinds beyond the maximum that are counted separately. */
 const maxCountedKinds = 100_000;
-/** Places of one kind, and of all kinds. */
+/** Places of one kind of finding. */
 const maxKindPlaces = 500;
+/** Places of all kinds. */
 const maxAllPlaces = 100_000;
 /** Networks of one kind. */
 const maxKindNetworks = 40;
-/** Characters of the evidence, of the other texts of all kinds. */
+/** Characters of the evidence of all kinds. */
 const maxEvidenceCharacters = 8_000_000;
+/** Characters of the other texts of all kinds. */
 const maxTextCharacters = 16_000_000;
-/** Longest title; longest remediation, note or affected range, characters; the same once all kinds together have too many. */
+/** Longest title, characters. */
 const maxTitleLength = 300;
+/** Longest remediation, note or affected range, characters. */
 const maxTextLength = 4000;
+/** The same once all kinds together have too many. */
 const shortTextLength = 200;
-/** References of a kind, and their length in characters. */
+/** References of a kind. */
 const maxReferences = 20;
+/** Longest reference, characters. */
 const maxReferenceLength = 500;
 /** Modules and plugins that found a kind. */
 const maxFinders = 10;

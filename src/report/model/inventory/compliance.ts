@@ -2,8 +2,9 @@ import type { ComplianceRow } from '../../../domain/result.ts';
 import { BoundedMap, DistinctCount, oneLine } from '../bounded.ts';
 import type { ControlLine, FrameworkResult } from '../report.ts';
 
-/** Frameworks, and controls of one framework. */
+/** Frameworks in a report. */
 const maxFrameworks = 50;
+/** Controls of one framework in a report. */
 const maxControls = 500;
 /** Failed hosts that are named of one control. */
 const maxFailed = 50;

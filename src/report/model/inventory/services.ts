@@ -4,16 +4,19 @@ import { BoundedMap, DistinctCount, oneLine, textOrder } from '../bounded.ts';
 import type { ProductLine, ServiceTotals } from '../report.ts';
 import { bySeverities } from './hosts.ts';
 
-/** Services that are counted by name, and those of the report. */
+/** Services that are counted by name. */
 const maxCountedServices = 2000;
+/** Services that a report names. */
 const maxServices = 12;
-/** Products that are counted by name, and those of the report. */
+/** Products that are counted by name. */
 const maxCountedProducts = 5000;
+/** Products that a report names. */
 const maxProducts = 60;
 /** Products beyond the maximum that are counted separately. */
 const maxOtherProducts = 100_000;
-/** Versions of a product that are counted, and those of the report. */
+/** Versions of a product that are counted. */
 const maxCountedVersions = 100;
+/** Versions of a product that a report names. */
 const maxVersions = 8;
 /** Longest name of a service, product or version, characters. */
 const maxNameLength = 100;

@@ -6,6 +6,7 @@ import type { FlowBlock, PageFlow } from './page-flow.ts';
 
 const paddingX = 9;
 const paddingY = 5.5;
+/** Lines of evidence; the rest is cut. */
 const maxLines = 12;
 
 /** Text of a target, and what is said behind it. */

@@ -68,6 +68,7 @@ interface LaidRow {
 export const cellPadding = 8;
 const rowPadding = 3.25;
 const headHeight = 17;
+/** Lines of a cell; the rest is cut. */
 const maxCellLines = 12;
 const numberReach = 16;
 

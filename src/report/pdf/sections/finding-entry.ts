@@ -22,6 +22,7 @@ import { webLink } from './web-link.ts';
 
 /** Places below a finding; the rest is counted by network. */
 export const maxPlaces = 40;
+/** Networks named for the places that are not listed. */
 const maxNetworks = 6;
 /** Characters of evidence on paper. */
 const maxEvidence = 600;

@@ -32,11 +32,13 @@ import { factPairs, type PairedFact } from './fact-pairs.ts';
 import { hostNamePieces } from './host-name.ts';
 import { pageNumber } from './section.ts';
 
-/** Services and lines of findings that paper shows of one host. */
+/** Services of one host on paper. */
 const maxServices = 60;
+/** Lines of findings of one host on paper. */
 const maxFindings = 60;
-/** Names that are listed, and characters of a bookmark. */
+/** Names of one host that are listed. */
 const maxNames = 8;
+/** Longest bookmark, characters. */
 const maxBookmarkLength = 120;
 /** Characters of a banner: two lines of its column. */
 const maxSaidLength = 66;

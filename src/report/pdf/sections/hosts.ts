@@ -18,8 +18,9 @@ import { closeSection, openSection, soFar } from './section.ts';
 const maxBlocks = 200;
 /** Hosts that paper lists. */
 const maxListedHosts = 5000;
-/** Networks that are compared, and that have a bookmark. */
+/** Networks that are compared. */
 const maxNetworks = 20;
+/** Networks that have a bookmark. */
 const maxNetworkBookmarks = 1000;
 /** Points of each severity beside the others. */
 const severitySlot = 25;

@@ -2,6 +2,7 @@ import type { ReportPages } from '../report-pages.ts';
 import { colored, styles } from '../type/styles.ts';
 import { type Piece, plain, whole } from '../type/text-layout.ts';
 
+/** Longest address that becomes a link, characters. */
 const maxLinkLength = 500;
 
 /** A link to an https address, shown without `https://`; anything else is shown as text. */

@@ -2,6 +2,7 @@ import { PortolanError } from '../../../domain/errors.ts';
 
 /** Maximum size of a request body, bytes. */
 export const maxBodyBytes = 2 * 1024 * 1024;
+/** Maximum nesting of a request body, levels. */
 const maxDepth = 64;
 const forbiddenKeys = new Set(['__proto__', 'constructor']);
 

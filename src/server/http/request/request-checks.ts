@@ -12,7 +12,9 @@ import { AllowedHosts } from './allowed-hosts.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Cors } from './cors.ts';
 
+/** Maximum length of a URL, bytes. */
 export const maxUrlLength = 8192;
+/** Maximum number of header fields of a request. */
 const maxHeaderFields = 100;
 /** Methods without side effects. */
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
