@@ -78,7 +78,8 @@ class CrossCheck {
   keepBelow(path: string, limitPath: string, fitting: (limit: number) => number): void {
     const { value, origin } = this.#get(path);
     const limit = this.#get(limitPath);
-    if (Number(value) <= Number(limit.value)) return;
+    // A word is no number, and no problem.
+    if (!(Number(value) > Number(limit.value))) return;
     if (origin === 'default') this.#settings.set(path, { value: fitting(Number(limit.value)), origin });
     else this.#problem(path, `must not be above ${limitPath} (${limit.value}, ${limit.origin})`);
   }

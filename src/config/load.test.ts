@@ -250,7 +250,7 @@ describe('checks', () => {
   it('refuses a bad environment value by name', () => {
     env['SERVICE_RATE'] = 'fast';
     expect(folder.problemsOf('{}')).toEqual([
-      'environment SERVICE_RATE scanner.rate: must be a whole number, not "fast"',
+      'environment SERVICE_RATE scanner.rate: must be a whole number or auto, not "fast"',
     ]);
   });
 

@@ -19,6 +19,8 @@ export interface ValueForm {
   /** Inclusive bounds of an `int`, or of a `duration` in milliseconds. */
   min?: number;
   max?: number;
+  /** A text that an `int` accepts instead of a number. */
+  word?: string;
   /** A duration of retention: also `mo` and `y`, and no `m`. */
   retention?: true;
   /** Any duration, and `mo` and `y` too. */
@@ -596,11 +598,13 @@ export const configKeys = [
   {
     path: 'scanner.rate',
     type: 'int',
+    word: 'auto',
     default: 1000,
     min: 1,
     max: highestRate,
     env: ['SERVICE_RATE'],
-    description: 'Packets per second per scan.',
+    description:
+      'Packets per second per scan; auto = from 1000 up to scanner.max_rate as responses keep coming, which is what the command line does where nothing is set.',
   },
   {
     path: 'scanner.concurrency',
@@ -1208,7 +1212,7 @@ type Typed<F> = F extends { type: 'enum'; values: readonly (infer V)[] }
   : F extends { type: 'bool' }
     ? boolean
     : F extends { type: 'int' | 'duration' | 'size' }
-      ? number
+      ? number | (F extends { word: infer W } ? W : never)
       : F extends { type: 'text{}' }
         ? Record<string, string>
         : F extends { type: `${string}[]` }

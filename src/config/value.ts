@@ -48,7 +48,8 @@ function readByType(form: ValueForm, given: unknown): ReadValue {
     case 'bool':
       return typeof given === 'boolean' ? { value: given } : wrong('true or false', given);
     case 'int':
-      return typeof given === 'number' ? readInteger(form, given) : wrong('a whole number', given);
+      if (given === form.word && form.word !== undefined) return { value: form.word };
+      return typeof given === 'number' ? readInteger(form, given) : wrong(integerForm(form), given);
     case 'duration':
       return readDuration(form, given);
     case 'size':
@@ -74,9 +75,10 @@ function readFromText(form: ValueForm, text: string): ReadValue {
       if (/^(?:false|0|no|off)$/i.test(trimmed)) return { value: false };
       return wrong('true or false', text);
     case 'int':
+      if (trimmed === form.word && form.word !== undefined) return { value: form.word };
       return /^-?\d{1,16}$/.test(trimmed)
         ? readInteger(form, Number(trimmed))
-        : wrong('a whole number', text);
+        : wrong(integerForm(form), text);
     case 'string[]':
     case 'cidr[]':
     case 'target[]':
@@ -91,6 +93,10 @@ function readFromText(form: ValueForm, text: string): ReadValue {
     default:
       return readTyped(form, trimmed);
   }
+}
+
+function integerForm({ word }: ValueForm): string {
+  return word === undefined ? 'a whole number' : `a whole number or ${word}`;
 }
 
 function readInteger(form: ValueForm, given: number): ReadValue {

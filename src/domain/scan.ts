@@ -1,5 +1,6 @@
 import type { SeverityCounts } from './finding.ts';
 import type { PortCoverage } from './host.ts';
+import type { PacketRate } from './packet-rate.ts';
 import type { PluginPin } from './plugin-pin.ts';
 
 /** Stored states of a scan. `queued` exists only in the response to the submission. */
@@ -84,8 +85,7 @@ export interface ScanRequest {
   tags: string[];
   /** Port grammar text, or null for the profile's own ports. */
   ports: string | null;
-  /** Packets per second. */
-  rate: number;
+  rate: PacketRate;
   /** Name of an installed graph, instead of the profile's. */
   dag: string | null;
   /** Content of the file of `dag` when the scan was accepted; absent for builtin graphs and other files. */

@@ -50,6 +50,7 @@ export class ScanGraph {
       addresses,
       scope,
       rate: control.rate,
+      adaptive: control.adaptive,
       egress: requireEgress(run.request, run.config),
       hold: control.hold,
       signal: stop.signal,
@@ -57,7 +58,7 @@ export class ScanGraph {
     });
     this.#meter = new ProgressMeter(input.plan, clampCount(addresses.size), run.resumes, {
       hold: control.hold,
-      rateLimit: () => control.rate.rate,
+      rateLimit: () => control.rateLimit,
       history: run.rateHistory ?? null,
     });
   }

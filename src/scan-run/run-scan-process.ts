@@ -99,7 +99,7 @@ class ScanLife {
         this.#paused = false;
         return this.#goOn();
       case 'rate':
-        return this.#control?.rate.setRate(command.rate);
+        return this.#control?.setLimit(command.rate);
       case 'scope':
         return this.#control?.narrow(command.rules);
       case 'lease':
@@ -122,10 +122,11 @@ class ScanLife {
   }
 
   #start(start: Start): void {
-    const { request, listeners, pausedMs, commands } = start;
-    const control = new ScanControl({ rate: request.rate, listeners, pausedMs });
+    const { request, config, listeners, pausedMs, commands } = start;
+    const mostRate = config.scanner.max_rate;
+    const control = new ScanControl({ rate: request.rate, mostRate, listeners, pausedMs });
     // Emptied first: the budget of this second may have been used by others.
-    control.rate.setRate(0);
+    control.setLimit(0);
     this.#control = control;
     for (const command of commands) this.#apply(command);
     this.#begun.resolve({ start, control });

@@ -152,7 +152,7 @@ it('a cancel that comes while the reporters run changes neither record nor repor
 });
 
 it('a cancel of a paused scan reaches its reports, even when nothing was left to do', async () => {
-  const control = new ScanControl({ rate: 100 });
+  const control = new ScanControl({ rate: 100, mostRate: 100 });
   const work = async () => {
     control.hold.hold();
     setTimeout(() => cancel(), 20);
@@ -261,7 +261,7 @@ it('a run without elapsed time in its checkpoint counts wall-clock time', async 
 });
 
 it('a checkpoint records elapsed and paused time', async () => {
-  const control = new ScanControl({ rate: 100 });
+  const control = new ScanControl({ rate: 100, mostRate: 100 });
   const earlier = { startedAt: new Date().toISOString(), time: { elapsed_ms: 7000, paused_ms: 5000 } };
   const work = async (_: ExecContext, folder: ScanFolder) => {
     control.hold.hold();

@@ -46,7 +46,7 @@ export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
 async function runWithContext(input: RunScanInput, modules: ScanModules): Promise<ScanOutcome> {
   const { request, config, folder, onSealed } = input;
   const time = await timeOf(input);
-  const control = input.control ?? new ScanControl({ rate: request.rate });
+  const control = input.control ?? new ScanControl({ rate: request.rate, mostRate: config.scanner.max_rate });
   const { hold } = control;
   const limit = config.engine.global_timeout;
   const stop = new ScanStop(input.signal, request.options, limit, time.earlierActiveMs, hold);

@@ -15,7 +15,7 @@ interface RequestFile extends Omit<ScanRequest, 'created_at' | 'vuln' | 'rate' |
   options: Omit<ScanOptions, 'discover'> & {
     discover: boolean | null;
     vuln: boolean;
-    rate: number;
+    rate: ScanRequest['rate'];
     ports: string | null;
   };
 }

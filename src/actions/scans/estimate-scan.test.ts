@@ -43,7 +43,13 @@ const udp = node('udp_scanner', 'scanner', {
 const banners = node('banner_grabber', 'scanner', { timeout: '3s' });
 
 const estimate = (nodes: PlannedNode[], more: Partial<ScanConditions> = {}) =>
-  estimateScan({ nodes } as unknown as Plan, { hosts: 254, rate: 1000, connects: false, ...more });
+  estimateScan({ nodes } as unknown as Plan, {
+    hosts: 254,
+    rate: 1000,
+    silentRate: 1000,
+    connects: false,
+    ...more,
+  });
 
 describe('the estimate of a scan', () => {
   it('is at most every try for every address', () => {

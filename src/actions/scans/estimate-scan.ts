@@ -22,8 +22,9 @@ export interface ScanEstimate {
 export interface ScanConditions {
   /** Addresses and host names to scan. */
   hosts: number;
-  /** Packets per second. */
+  /** Packets per second, and those while nothing responds: an adaptive rate grows with the responses. */
   rate: number;
+  silentRate: number;
   /** TCP ports are scanned by connections, not by raw packets. */
   connects: boolean;
 }
@@ -47,27 +48,30 @@ interface Sender {
   tries: number;
   /** Seconds until a probe counts as silent. */
   timeout: number;
-  /** Packets per second. */
+  /** Packets per second, and those while nothing responds. */
   rate: number;
+  silentRate: number;
   /** Probes at a time; infinite for raw packets. */
   lanes: number;
   /** No response is usual. */
   isUdp: boolean;
 }
 
-function senderOf(node: PlannedNode, { hosts, rate, connects }: ScanConditions): Sender[] {
+function senderOf(node: PlannedNode, { hosts, rate, silentRate, connects }: ScanConditions): Sender[] {
   const discovers = node.definition.type === 'discovery' && node.skipped === null;
   if (!discovers && !findsPorts(node)) return [];
   const { tcp, udp } = portsOfNode(node);
   const isRaw = discovers || (node.definition.name === 'syn_scanner' && udp.length === 0 && !connects);
   const hostRate = numberOf(optionOf(node, 'host_rate')) * hosts;
+  const most = Math.min(rate, numberOf(optionOf(node, 'rate')) || rate, (isRaw && hostRate) || rate);
   return [
     {
       discovers,
       probes: 'ports' in node.definition.options ? tcp.length + udp.length : 1,
       tries: 1 + numberOf(optionOf(node, 'retries') ?? optionOf(node, 'retry')),
       timeout: secondsOf(optionOf(node, 'timeout')),
-      rate: Math.min(rate, numberOf(optionOf(node, 'rate')) || rate, (isRaw && hostRate) || rate),
+      rate: most,
+      silentRate: Math.min(most, silentRate),
       lanes: isRaw ? Number.POSITIVE_INFINITY : lanesOf(node),
       isUdp: udp.length > 0,
     },
@@ -93,20 +97,20 @@ interface Span {
   limit: string;
 }
 
-function worstOf(senders: readonly Sender[], { hosts, rate }: ScanConditions): TrafficEstimate {
+function worstOf(senders: readonly Sender[], { hosts, silentRate }: ScanConditions): TrafficEstimate {
   const traffic = senders.map((sender): Traffic => {
     const packets = sender.probes * sender.tries * hosts;
     return { sender, packets, silent: packets };
   });
   const who = hosts === 1 ? 'the address is up and silent' : 'all are up and silent';
-  return estimateOf(traffic, rate, who, 0);
+  return estimateOf(traffic, silentRate, who, 0);
 }
 
 /** Closed ports respond; silent hosts and UDP ports get every retry. */
 function probableOf(
   plan: Plan,
   senders: readonly Sender[],
-  { hosts, rate }: ScanConditions,
+  { hosts, silentRate }: ScanConditions,
 ): TrafficEstimate {
   const up = hosts < fewAddresses ? hosts : Math.ceil(hosts / addressesPerHost);
   const hasDiscovery = senders.some(({ discovers }) => discovers);
@@ -118,7 +122,7 @@ function probableOf(
   });
   const some = hasDiscovery ? '1 address in 10 is up' : '1 address in 10 responds';
   const all = hosts === 1 ? 'the address is up' : 'all are up';
-  return estimateOf(traffic, rate, up === hosts ? all : some, serviceSeconds(plan));
+  return estimateOf(traffic, silentRate, up === hosts ? all : some, serviceSeconds(plan));
 }
 
 /** The slowest service of a host stays silent for one timeout. */
@@ -129,6 +133,7 @@ function serviceSeconds(plan: Plan): number {
   return Math.max(0, ...grabbers.map((node) => secondsOf(optionOf(node, 'timeout'))));
 }
 
+/** @param rate of discovery, whose targets are mostly silent */
 function estimateOf(
   traffic: readonly Traffic[],
   rate: number,
@@ -154,13 +159,14 @@ function estimateOf(
 /** Discovery modules run at the same time and share the rate. */
 function togetherOf(traffic: readonly Traffic[], rate: number): Span {
   const packets = traffic.reduce((sum, each) => sum + each.packets, 0);
-  const spans = [...traffic.map(spanOf), atRate(packets, rate)];
+  const spans = [...traffic.map(spanOf), atRate(packets, { rate, silentRate: rate }, false)];
   return spans.reduce((a, b) => (b.seconds > a.seconds ? b : a));
 }
 
 /** The slower of the packets at the rate, and the timeouts of those without a response. */
 function spanOf({ sender, packets, silent }: Traffic): Span {
-  const { rate, lanes, timeout, tries } = sender;
+  const { lanes, timeout, tries, discovers, isUdp } = sender;
+  const grows = !discovers && !isUdp && packets > silent;
   const bySlots = {
     seconds: (silent * timeout) / lanes,
     limit: `${amount(lanes)} at a time wait ${timeout} s`,
@@ -169,11 +175,18 @@ function spanOf({ sender, packets, silent }: Traffic): Span {
     seconds: silent > 0 ? tries * timeout : 0,
     limit: `${tries === 1 ? '1 try waits' : `${tries} tries wait`} ${timeout} s`,
   };
-  return [atRate(packets, rate), bySlots, byTries].reduce((a, b) => (b.seconds > a.seconds ? b : a));
+  return [atRate(packets, sender, grows), bySlots, byTries].reduce((a, b) => (b.seconds > a.seconds ? b : a));
 }
 
-function atRate(packets: number, rate: number): Span {
-  return { seconds: packets / rate, limit: `${amount(rate)} packets/s` };
+function atRate(
+  packets: number,
+  { rate, silentRate }: Pick<Sender, 'rate' | 'silentRate'>,
+  grows: boolean,
+): Span {
+  if (!grows || rate === silentRate)
+    return { seconds: packets / silentRate, limit: `${amount(silentRate)} packets/s` };
+  const limit = `${amount(silentRate)} to ${amount(rate)} packets/s, as responses come`;
+  return { seconds: packets / rate, limit };
 }
 
 function amount(count: number): string {

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import { ceilingOf, type PacketRate, startRate } from '../../domain/packet-rate.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import type { PlannedNode } from '../../engine/graph/plan.ts';
 import { areThisMachine } from '../../net/local-addresses.ts';
@@ -7,7 +8,7 @@ import type { DecidedRequest } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan, unavailable } from '../../scan-run/plan/plan-scan.ts';
 import { plannedPorts } from '../../scan-run/plan/planned-ports.ts';
 import type { Store } from '../../store/open.ts';
-import { estimateScan } from './estimate-scan.ts';
+import { estimateScan, type ScanConditions } from './estimate-scan.ts';
 import { type PreviewTarget, previewTargets } from './preview-targets.ts';
 import { type ProbableDuration, probableDuration } from './probable-duration.ts';
 
@@ -28,8 +29,7 @@ export interface ScanPreview {
   excluded: number;
   /** Distinct ports per host. */
   ports: { tcp: number; udp: number };
-  /** Packets per second. */
-  rate: number;
+  rate: PacketRate;
   /** An upper bound: with discovery silent hosts are not swept, and responses save retries. */
   packets_estimate: number;
   /** Time for these packets at the rate and concurrency of the scan, if no probe gets a response. */
@@ -71,7 +71,11 @@ export async function previewScan(
   const hosts = addresses + targets.hostnames.length;
   const ports = plannedPorts(plan);
   const connects = areThisMachine(inside) || rawObstacle() !== null;
-  const { worst, probable } = estimateScan(plan, { hosts, rate: request.rate, connects });
+  const { worst, probable } = estimateScan(plan, {
+    hosts,
+    ...spanOfRate(request.rate, config.scanner.max_rate),
+    connects,
+  });
   const earlier = store && (await probableDuration(store, request));
   return {
     graph: plan.name,
@@ -92,6 +96,12 @@ export async function previewScan(
     nodes: plan.nodes.map(previewNode),
     warnings: [...scopeWarnings(outside.size), ...unavailable(plan, request)],
   };
+}
+
+/** An adaptive rate stays where it starts as long as nothing responds. */
+function spanOfRate(rate: PacketRate, most: number): Pick<ScanConditions, 'rate' | 'silentRate'> {
+  const highest = ceilingOf(rate, most);
+  return { rate: highest, silentRate: rate === 'auto' ? Math.min(startRate, highest) : highest };
 }
 
 function scopeWarnings(outside: bigint): ScanWarning[] {

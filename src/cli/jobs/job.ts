@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { maxRate } from '../scan/scan.ts';
+import { rateOption } from '../scan/packet-rate.ts';
 import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
@@ -57,9 +57,7 @@ function addSubmit(job: Command): void {
     .option('-p, --profile <name>', 'profile of the scans')
     .option('--dag <name>', 'installed graph to use instead of the profile')
     .option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all')
-    .addOption(
-      new Option('-r, --rate <n>', 'packets per second').argParser((text) => wholeNumber(text, 1, maxRate)),
-    )
+    .addOption(rateOption())
     .option('--vuln', 'evaluate vulnerabilities')
     .option('--no-vuln', 'do not evaluate vulnerabilities')
     .option('--max-duration <duration>', 'stop each scan after this time, e.g. 1h30m')

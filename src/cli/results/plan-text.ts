@@ -20,7 +20,7 @@ export function planText(preview: ScanPreview, withNodes: boolean): string {
   const lines = [
     ['targets', targetsText(preview)],
     ['profile', profileText(preview)],
-    ['rate', `${amount(rate)} packets/s`],
+    ['rate', rate === 'auto' ? 'auto: as responses come' : `${amount(rate)} packets/s`],
     ...probableLine(preview),
     [
       'at most',

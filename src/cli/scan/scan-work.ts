@@ -1,3 +1,4 @@
+import type { LoadedConfig } from '../../config/load.ts';
 import type { Client } from '../session/client.ts';
 import {
   clientOf,
@@ -38,12 +39,13 @@ export async function scan(
   }
   const named = await namedClient(flags, global);
   if (named) return scanOn(named, order);
-  const settings = await readConfig(global);
+  const loaded = await readConfig(global);
+  const settings = adaptingRate(loaded);
   if (flags.dryRun) {
     const { dryRun } = await import('./local-scan.ts');
     return dryRun(order, settings, wiring);
   }
-  const inCharge = await serverInCharge(settings.config);
+  const inCharge = await serverInCharge(loaded.config);
   if (inCharge !== null) {
     await trustFlags(flags);
     return scanOn(clientOf(inCharge, flags), order);
@@ -59,6 +61,13 @@ async function checkReportFlags(format: string, { template, paper }: ScanFlags):
   if (template === undefined && paper === undefined) return;
   const { requireReportFlags } = await import('../results/report-flags.ts');
   requireReportFlags(format, { template, paper });
+}
+
+/** Without a rate in the configuration, a scan of the command line sends as fast as the targets bear. */
+function adaptingRate(loaded: LoadedConfig): LoadedConfig {
+  const { config, origins } = loaded;
+  if (origins.get('scanner.rate') !== 'default') return loaded;
+  return { ...loaded, config: { ...config, scanner: { ...config.scanner, rate: 'auto' } } };
 }
 
 async function scanOn(client: Client, order: ScanCommand): Promise<number> {

@@ -6,11 +6,9 @@ import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { endProcess, outputFormats, paperOption, templateOption } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
+import { rateOption } from './packet-rate.ts';
 import { addScanControl } from './scan-commands.ts';
 import type { ScanFlags } from './submission.ts';
-
-/** Highest rate that a scan can request, packets per second. */
-export const maxRate = 10_000_000;
 
 export function addScanCommand(program: Command, wiring: CliWiring): void {
   const scan = program
@@ -87,7 +85,9 @@ function addProbeOptions(scan: Command): void {
         'probe type: raw packets, connections, UDP, or as the profile says',
       ).choices(['syn', 'connect', 'udp', 'auto']),
     )
-    .addOption(number('-r, --rate <n>', 'packets per second', 1, maxRate))
+    .addOption(
+      rateOption('packets per second; auto (the default without a server): as responses keep coming'),
+    )
     .option('--timeout <duration>', 'timeout of a probe, e.g. 3s')
     .addOption(number('--retries <n>', 'retries of a probe without a response', 0, 10))
     .addOption(number('--retry <n>', 'same as --retries', 0, 10).hideHelp())

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { ReportWishes } from '../../actions/results/report-order.ts';
 import { interfaceForm, interfacePattern } from '../../domain/interface-name.ts';
+import type { PacketRate } from '../../domain/packet-rate.ts';
 import { parseAddress } from '../../domain/targets/address.ts';
 import type { Paper } from '../../report/report-facts.ts';
 import { usage } from '../terminal/failure.ts';
@@ -17,7 +18,7 @@ export interface ScanFlags {
   topPorts?: number;
   profile?: string;
   dag?: string;
-  rate?: number;
+  rate?: PacketRate;
   timeout?: string;
   retries?: number;
   retry?: number;

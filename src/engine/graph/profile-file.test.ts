@@ -96,7 +96,7 @@ describe('profile files', () => {
   it.each([
     ['nam: x', '1:1: nam: unknown key "nam"; did you mean name?'],
     ['scanner:\n  port: 3', '2:3: scanner.port: unknown key "port"; did you mean ports?'],
-    ['scanner:\n  rate: 0', '2:9: scanner.rate: must be a whole number from 1 to 10000000'],
+    ['scanner:\n  rate: 0', '2:9: scanner.rate: must be a whole number from 1 to 10000000, or auto'],
     ['scanner: { timeout: 3 }', '1:21: scanner.timeout: must be a duration from 10ms to 5m, such as 3s'],
     ['scanner: { retry: "1" }', '1:19: scanner.retry: must be a whole number from 0 to 10'],
     ['scanner: [1]', '1:10: scanner: must be a map'],

@@ -2,6 +2,7 @@ import { isAlias, isMap, isNode, isPair, isSeq, type YAMLMap } from 'yaml';
 import { channelProblem } from '../../domain/channel.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { severities } from '../../domain/finding.ts';
+import type { PacketRate } from '../../domain/packet-rate.ts';
 import { parsePorts } from '../../domain/port.ts';
 import { type DiscoveryProbe, type DiscoveryProfile, discoveryProfiles } from '../../domain/scan.ts';
 import { nearest } from '../../domain/text/nearest.ts';
@@ -19,8 +20,7 @@ export const installedName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** Defaults of a profile for scans. Durations are texts such as `3s`. */
 export interface ProfileSettings {
-  /** Packets per second. */
-  rate?: number;
+  rate?: PacketRate;
   timeout?: string;
   retries?: number;
   concurrency?: number;
@@ -76,7 +76,7 @@ const form: Form = {
   description: (value) => (typeof value === 'string' ? { value } : { reason: 'must be text' }),
   dag: readName,
   scanner: {
-    rate: whole(1, 10_000_000),
+    rate: readRate,
     timeout: readWait,
     retry: whole(0, 10),
     concurrency: whole(1, 10_000),
@@ -102,7 +102,7 @@ interface ProfileDocument {
   description?: string;
   dag?: string;
   scanner?: {
-    rate?: number;
+    rate?: PacketRate;
     timeout?: string;
     retry?: number;
     concurrency?: number;
@@ -267,6 +267,14 @@ function readName(value: unknown): Reading {
 
 function readSwitch(value: unknown): Reading {
   return typeof value === 'boolean' ? { value } : { reason: 'must be true or false' };
+}
+
+const wholeRate = whole(1, 10_000_000);
+
+function readRate(value: unknown): Reading {
+  if (value === 'auto') return { value };
+  const read = wholeRate(value);
+  return 'reason' in read ? { reason: `${read.reason}, or auto` } : read;
 }
 
 function whole(least: number, most: number): Reader {

@@ -19,7 +19,7 @@ interface Waiter {
  * A bucket with an `upstream` grants a token only when the upstream grants one too.
  */
 export class PacketRateLimiter {
-  /** The configured rate, tokens per second. */
+  /** The highest rate that is ever set, tokens per second. */
   readonly ceiling: number;
   #rate: number;
   #held = false;
@@ -33,9 +33,16 @@ export class PacketRateLimiter {
   #timer: NodeJS.Timeout | null = null;
   #watched = new WeakSet<AbortSignal>();
 
-  /** @param options.rate tokens per second, above 0. `clock` gives monotonic milliseconds. */
-  constructor(options: { rate: number; clock?: () => number; upstream?: PacketRateLimiter | null }) {
-    this.ceiling = options.rate;
+  /**
+   * @param options.rate tokens per second, above 0; `ceiling` if it may rise later. `clock` gives monotonic milliseconds.
+   */
+  constructor(options: {
+    rate: number;
+    ceiling?: number;
+    clock?: () => number;
+    upstream?: PacketRateLimiter | null;
+  }) {
+    this.ceiling = options.ceiling ?? options.rate;
     this.#rate = options.rate;
     this.#clock = options.clock ?? (() => performance.now());
     this.#upstream = options.upstream ?? null;

@@ -4,6 +4,7 @@ import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Scope } from '../../domain/targets/scope.ts';
 import { addTraffic, noTraffic, type ProbeErrorKind, type Traffic } from '../../domain/traffic.ts';
 import { onAbort } from '../abort.ts';
+import type { AdaptiveRate } from '../adaptive/rate.ts';
 import { Egress, type EgressChoice, egressProblem } from '../egress.ts';
 import { notTried } from '../failure.ts';
 import { neighborhood, sweepNeighbors } from '../icmp/neighbor-sweep.ts';
@@ -60,6 +61,8 @@ export interface GateOptions {
   blocklist?: AddressSet;
   /** The rate of the whole scan. */
   rate: PacketRateLimiter;
+  /** Sets that rate by the responses; null = it is fixed. */
+  adaptive?: AdaptiveRate | null;
   /** The way out of this machine; by default that of the routing table. */
   egress?: Partial<EgressChoice>;
   /** While it is closed nothing is sent and no connection stays open. */

@@ -22,13 +22,14 @@ export function applyProfile(
   if (!profile?.settings) return { submission, probing: {} };
   const { settings } = profile;
   const { options = {} } = submission;
-  const { rate } = settings;
+  const rate =
+    typeof settings.rate === 'number' ? Math.min(settings.rate, config.scanner.max_rate) : settings.rate;
   return {
     submission: {
       ...submission,
       dag: submission.dag ?? profile.dag,
       ports: submission.ports ?? settings.ports,
-      rate: submission.rate ?? (rate && Math.min(rate, config.scanner.max_rate)),
+      rate: submission.rate ?? rate,
       vuln: submission.vuln ?? settings.vuln,
       notifications: submission.notifications ?? settings.notifications,
       options: {

@@ -234,10 +234,11 @@ function checkPorts(
 function checkBounds(submission: Submission, config: Config, problems: FieldProblem[]): void {
   const { rate, pool, name, tags } = submission;
   const maxRate = config.scanner.max_rate;
-  if (rate !== undefined && (!Number.isSafeInteger(rate) || rate < 1 || rate > maxRate)) {
+  const isWrong = typeof rate === 'number' && (!Number.isSafeInteger(rate) || rate < 1 || rate > maxRate);
+  if (isWrong) {
     problems.push({
       field: 'rate',
-      reason: `must be a whole number from 1 to ${maxRate} (scanner.max_rate)`,
+      reason: `must be auto, or a whole number from 1 to ${maxRate} (scanner.max_rate)`,
     });
   }
   checkPool(pool, config, problems);

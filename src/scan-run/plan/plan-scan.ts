@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/schema.ts';
 import { invalidRequest, PortolanError } from '../../domain/errors.ts';
+import { ceilingOf } from '../../domain/packet-rate.ts';
 import { parsePorts } from '../../domain/port.ts';
 import type { ScanRequest, ScanWarning } from '../../domain/scan.ts';
 import { formatDuration } from '../../domain/time/duration.ts';
@@ -200,7 +201,10 @@ function overlay(
   put('interface', options.interface);
   put('source_ip', options.source_ip);
   // A rate that the graph sets for a node stays below that of the scan: its author meant it as a limit.
-  put('rate', nodeConfig['rate'], Math.min(request.rate, definition.options['rate']?.Max ?? request.rate));
+  const rate = ceilingOf(request.rate, config.scanner.max_rate);
+  put('rate', nodeConfig['rate'], Math.min(rate, definition.options['rate']?.Max ?? rate));
+  // An adaptive rate finds the limit of each host itself.
+  if (request.rate === 'auto') put('host_rate', undefined, config.scanner.max_rate);
   if (definition.type === 'discovery') {
     const probe = options.discovery_probes?.[definition.name]?.config;
     put('timeout', probe?.['timeout'] ?? options.discovery_timeout);

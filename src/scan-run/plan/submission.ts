@@ -1,3 +1,4 @@
+import type { PacketRate } from '../../domain/packet-rate.ts';
 import type { ScanOptions } from '../../domain/scan.ts';
 
 /** Maximum number of targets, and of exclusions, comma lists expanded. */
@@ -19,7 +20,7 @@ export interface Submission {
   tags?: string[] | undefined;
   ports?: string | number[] | undefined;
   exclude?: string[] | undefined;
-  rate?: number | undefined;
+  rate?: PacketRate | undefined;
   dag?: string | undefined;
   pool?: string | undefined;
   options?: ScanOptions | undefined;

@@ -125,7 +125,7 @@ describe('scans over gRPC', () => {
       expect(details).toContain(word);
     }
     const wrongType = await grpc.scans().call('SubmitScan', { ...target, options: struct({ rate: 'fast' }) });
-    expect(wrongType.error?.details).toBe('rate must be a whole number');
+    expect(wrongType.error?.details).toBe('rate must be a whole number or must be auto');
     const none = await grpc.scans().call('SubmitScan', {});
     expect([codeOf(none), none.error?.details]).toEqual(['invalid_request', 'targets must not be empty']);
     const limit = await grpc.scans().call('ListScans', { limit: 0 });
@@ -135,7 +135,7 @@ describe('scans over gRPC', () => {
       .call('SubmitScan', { ...target, options: struct({ rate: Number.NaN }) });
     expect([codeOf(notANumber), notANumber.error?.details]).toEqual([
       'invalid_request',
-      'rate must be a whole number',
+      'rate must be a whole number or must be auto',
     ]);
   });
 

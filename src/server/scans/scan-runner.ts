@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ceilingOf } from '../../domain/packet-rate.ts';
 import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { notSending } from '../../domain/scan-progress.ts';
 import { Slots } from '../../net/gate/slots.ts';
@@ -113,7 +114,7 @@ export class ScanRunner {
     const { paused, pausedMs } = await store.scanPauses.pauseOf(scan.scan_id, Date.now());
     slot.paused = paused;
     slot.pauseMark = paused ? await store.scanPauses.markOf(scan.scan_id) : null;
-    slot.requestedRate = request.rate;
+    slot.requestedRate = ceilingOf(request.rate, this.#context.config.scanner.max_rate);
     if (stopping.aborted || slot.canceled) return;
     const input = await this.#processInput(run, pausedMs);
     if (stopping.aborted || slot.canceled) return;

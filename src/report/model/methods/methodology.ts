@@ -1,3 +1,4 @@
+import type { PacketRate } from '../../../domain/packet-rate.ts';
 import type { ScanRequest, StageRecord } from '../../../domain/scan.ts';
 import { generator } from '../../../workspace/render/generator.ts';
 import type { ReportFacts } from '../../report-facts.ts';
@@ -61,7 +62,7 @@ function settingsOf(facts: ReportFacts, { changes, incomparable, epss }: MethodI
     request &&
       (request.ports === null ? plain('Ports', 'those of the profile') : mono('Ports', request.ports)),
     request?.options?.exclude_ports ? mono('Ports left out', request.options.exclude_ports) : null,
-    request && plain('Rate', `at most ${numberText(request.rate)} packets/s`),
+    request && plain('Rate', rateText(request.rate)),
     plain('Times', timesText(facts)),
     plain('Program', `${generator.name} ${generator.version}`),
     plain('Catalog', catalogText(facts.summary.catalogue_version, epss)),
@@ -70,6 +71,10 @@ function settingsOf(facts: ReportFacts, { changes, incomparable, epss }: MethodI
     request && mono('Command', repeatCommand(request)),
   ];
   return settings.filter((setting) => setting !== null);
+}
+
+function rateText(rate: PacketRate): string {
+  return rate === 'auto' ? 'as the targets bear' : `at most ${numberText(rate)} packets/s`;
 }
 
 function plain(label: string, value: string): Setting {

@@ -89,6 +89,7 @@ function reasonOf(error: FastifySchemaValidationError): string {
   if (error.keyword === 'enum')
     return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`;
   if (error.keyword === 'minLength' || error.keyword === 'minItems') return 'must not be empty';
+  if (error.keyword === 'const') return `must be ${String(error.params['allowedValue'])}`;
   if (error.keyword === 'type') return `must be ${typeWords(error.params['type'])}`;
   return error.message ?? 'is invalid';
 }

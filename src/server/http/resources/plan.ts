@@ -8,7 +8,13 @@ import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { countSchema, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
+import {
+  countSchema,
+  nullableText,
+  packetRateSchema,
+  submissionSchema,
+  warningSchema,
+} from '../schema/schemas.ts';
 
 const previewMembers = Type.Object(
   {
@@ -36,7 +42,7 @@ const previewMembers = Type.Object(
       description: 'addresses removed by exclusions, blocklist and scope',
     }),
     ports: Type.Object({ tcp: countSchema, udp: countSchema }),
-    rate: Type.Integer({ minimum: 1, description: 'packets per second' }),
+    rate: packetRateSchema,
     packets_estimate: Type.Number({ minimum: 0, description: 'upper bound, for discovery and ports' }),
     duration_estimate_seconds: Type.Number({
       minimum: 0,

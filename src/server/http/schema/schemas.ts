@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { PacketRate } from '../../../domain/packet-rate.ts';
 import { discoveryProfiles, failureCodes, scanStatuses } from '../../../domain/scan.ts';
 import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/submission.ts';
 import type { ListedScan } from '../../../store/scans/listed-scans.ts';
@@ -6,6 +7,13 @@ import type { ListedScan } from '../../../store/scans/listed-scans.ts';
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
 export const countSchema = Type.Integer({ minimum: 0 });
+
+export const packetRateSchema = Type.Unsafe<PacketRate>({
+  anyOf: [{ type: 'integer', minimum: 1 }, { const: 'auto' }],
+  description:
+    'packets per second, at most `scanner.max_rate`; `auto`: 1000 at first, in all and for one host, more while responses keep coming, ' +
+    'less where they stay away',
+});
 export const severityCounts = Type.Object(
   {
     critical: countSchema,
@@ -191,9 +199,7 @@ export const submissionSchema = Type.Object(
       ),
     ),
     exclude: Type.Optional(Type.Array(text, { maxItems: maxTargets, description: 'targets to exclude' })),
-    rate: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'packets per second, at most `scanner.max_rate`' }),
-    ),
+    rate: Type.Optional(packetRateSchema),
     dag: Type.Optional(
       Type.String({ minLength: 1, description: 'an installed graph instead of the profile' }),
     ),

@@ -93,7 +93,7 @@ export interface Submission {
   profile?: string;
   vuln?: boolean;
   ports?: string;
-  rate?: number;
+  rate?: number | 'auto';
   dag?: string;
   pool?: string;
   notifications?: string[];
@@ -120,12 +120,17 @@ export function submissionOf(from: Draft): Submission {
     ...(tags.length > 0 && { tags }),
     ...(from.profile !== '' && { profile: from.profile }),
     ...(from.ports !== '' && { ports: from.ports }),
-    ...(from.rate !== '' && { rate: Number(from.rate) }),
+    ...(from.rate !== '' && { rate: rateOf(from.rate) }),
     ...(from.dag !== '' && { dag: from.dag }),
     ...(from.pool !== '' && { pool: from.pool }),
     ...(notifications.length > 0 && { notifications }),
     ...(Object.keys(options).length > 0 && { options }),
   };
+}
+
+/** While `auto` is being typed, it is meant. */
+function rateOf(text: string): number | 'auto' {
+  return text.startsWith('a') ? 'auto' : Number(text);
 }
 
 type ScanSubmission = Data<'/api/v1/scans/{scan_id}/request'>;

@@ -44,9 +44,10 @@ export default function OptionsStep() {
         >
           <TextInput
             value={draft.rate}
-            onChange={(rate) => change({ rate: rate.replace(/\D/g, '') })}
+            onChange={(rate) =>
+              change({ rate: /^a(?:u(?:to?)?)?$/.test(rate) ? rate : rate.replace(/\D/g, '') })
+            }
             mono
-            inputMode="numeric"
           />
         </Field>
         <Field label="Scan type" error={error && fieldProblem(error, 'options.scan_type')}>
@@ -97,7 +98,8 @@ function portsHint(plan: Plan | undefined): string {
 }
 
 function rateHint(plan: Plan | undefined): string {
-  return `Empty: the configured rate${plan ? `. Now ${count(plan.rate)}` : ''}.`;
+  const now = plan && (plan.rate === 'auto' ? 'auto' : count(plan.rate));
+  return `A number, or auto: as fast as responses keep coming. Empty: the configured rate${now ? `. Now ${now}` : ''}.`;
 }
 
 interface FurtherProps {

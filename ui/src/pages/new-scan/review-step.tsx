@@ -101,8 +101,8 @@ function Numbers({ plan }: { plan: Plan }) {
         {
           key: 'rate',
           label: 'Packets per second',
-          value: count(plan.rate),
-          note: 'never more',
+          value: plan.rate === 'auto' ? 'auto' : count(plan.rate),
+          note: plan.rate === 'auto' ? 'as responses keep coming' : 'never more',
         },
       ]}
     />
@@ -228,7 +228,10 @@ function Settings({ plan, submission, draft }: SettingsProps) {
             label: 'Ports',
             value: submission.ports ?? `${count(plan.ports.tcp)} TCP, ${count(plan.ports.udp)} UDP`,
           },
-          { label: 'Packets per second', value: submission.rate && count(submission.rate) },
+          {
+            label: 'Packets per second',
+            value: submission.rate === 'auto' ? 'auto' : submission.rate && count(submission.rate),
+          },
           { label: 'Scan type', value: String(submission.options?.['scan_type'] ?? 'automatic') },
           {
             label: 'Exclude',
