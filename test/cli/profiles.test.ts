@@ -76,7 +76,7 @@ describe('profiles and graphs of the command line', () => {
     try {
       put(home.file('.config/portolan/profiles/short.yaml'), 'description: quick look\n');
       const profiles = await home.run(['profile', 'list']);
-      expect(profiles.stdout).toMatch(/^short +- +user +quick look$/m);
+      expect(profiles.stdout).toMatch(/^short +– +user +quick look$/m);
       expect(profiles.stderr).toContain(`${bad}:1:6: dag: no graph "nowhere" is installed`);
       const dags = JSON.parse((await home.run(['dag', 'list', '--format', 'json'])).stdout) as {
         dags: { name: string; source: string }[];

@@ -9,10 +9,10 @@ import { License, licenseFile, readLicense } from '../../workspace/license/read-
 import { readPublicKey, readSmallFile, verifyLicense } from '../../workspace/license/verify-license.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { readConfig } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
+import { printFacts } from '../terminal/print-table.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { recordChange } from './audit-change.ts';
 
@@ -95,7 +95,7 @@ async function store(text: string, file: string, config: Config): Promise<Licens
 export async function showLicense(format: string, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   const license = await readLicense(config);
-  printLicense(license, format);
+  printLicense(license, format, global);
   const missing = license.claims === null && license.problem === null && !license.enforced;
   return missing || license.isValid() ? 0 : 5;
 }
@@ -109,7 +109,7 @@ export async function verify(
   const key =
     flags.publicKey === undefined ? await configuredKey(config) : await readPublicKey(flags.publicKey);
   const license = await verifyHere((await readInput(source, 'license')).trim(), key, config);
-  printLicense(license, flags.format);
+  printLicense(license, flags.format, global);
   return license.isValid() ? 0 : 5;
 }
 
@@ -137,7 +137,7 @@ function warn(license: License): void {
   if (notice) note(`warning: ${printable(notice.text)}`);
 }
 
-function printLicense(license: License, format: string): void {
+function printLicense(license: License, format: string, global: GlobalFlags): void {
   const { claims } = license;
   const facts = {
     ...license.report(),
@@ -151,11 +151,11 @@ function printLicense(license: License, format: string): void {
   };
   if (format === 'json') print(printableJson(facts));
   else {
-    const rows = Object.entries(facts).map(([name, value]) => [
+    const rows = Object.entries(facts).map(([name, value]): [string, string] => [
       name,
       Array.isArray(value) ? value.join(', ') || '-' : String(value ?? '-'),
     ]);
-    print(renderColumns(['FACT', 'VALUE'], rows));
+    printFacts(rows, global);
   }
   if (!license.enforced && format !== 'json')
     note('license.enforce is false: every feature works without a license');

@@ -3,7 +3,6 @@ import type { CreatedToken } from '../../actions/access/create-token.ts';
 import type { TokenSummary } from '../../actions/access/list-tokens.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { withStore } from '../session/session.ts';
-import { renderColumns, renderRows } from '../terminal/columns.ts';
 import { guarded, usage } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
@@ -111,28 +110,25 @@ function printCreated({ token, record, warnings }: CreatedToken): void {
 async function list(format: string, global: GlobalFlags): Promise<number> {
   const { listTokens } = await import('../../actions/access/list-tokens.ts');
   const tokens = await withStore(global, ({ store }) => listTokens(store));
-  const rows = tokens.map((token) => rowOf(token, format === 'csv' ? '' : '-'));
   if (format === 'json') print(printableJson({ tokens }));
-  else if (format === 'csv')
-    print(
-      renderRows(
-        ['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status', 'tenant'],
-        rows,
-      ),
-    );
-  else if (rows.length === 0)
+  else if (format === 'csv') {
+    const { renderRows } = await import('../terminal/columns.ts');
+    print(renderRows(csvTitles, tokens.map(csvRow)));
+  } else if (tokens.length === 0)
     note('no tokens; create one with: portolan server token create --name NAME --scopes LIST');
-  else
-    print(
-      renderColumns(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS', 'TENANT'], rows),
-    );
+  else {
+    const { printTokens } = await import('./token-table.ts');
+    printTokens(tokens, global);
+  }
   return 0;
 }
 
-function rowOf(token: TokenSummary, nothing: string): string[] {
+const csvTitles = ['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status', 'tenant'];
+
+function csvRow(token: TokenSummary): string[] {
   const { id, name, scopes, created_at, expires_at, last_used_at, status, tenant } = token;
-  const times = [created_at, expires_at ?? nothing, last_used_at ?? nothing];
-  return [id, name, scopes.join(' '), ...times, status, tenant ?? nothing];
+  const times = [created_at, expires_at ?? '', last_used_at ?? ''];
+  return [id, name, scopes.join(' '), ...times, status, tenant ?? ''];
 }
 
 async function revoke(id: string, force: boolean, global: GlobalFlags): Promise<number> {

@@ -3,7 +3,6 @@ import type { ShownSetting } from '../../config/show.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfig, readConfigQuietly } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
@@ -98,12 +97,18 @@ async function show(flags: { origin?: boolean; format: string }, global: GlobalF
   if (flags.format === 'json')
     print(printableJson({ settings: settings.map((one) => jsonOf(one, flags.origin)) }));
   else {
-    const rows = settings.map(({ key, value, origin }) => [
-      key,
-      textOf(value),
-      ...(flags.origin ? [origin] : []),
-    ]);
-    print(renderColumns(['KEY', 'VALUE', ...(flags.origin ? ['ORIGIN'] : [])], rows));
+    const { printTable } = await import('../terminal/print-table.ts');
+    const origin = { head: 'ORIGIN', cell: (setting: ShownSetting) => setting.origin };
+    printTable(
+      [
+        { head: 'KEY', cell: ({ key }) => key },
+        { head: 'VALUE', cell: ({ value }) => textOf(value), over: 'wrap' },
+        ...(flags.origin ? [origin] : []),
+      ],
+      settings,
+      global,
+      [['VALUE', 24]],
+    );
   }
   return 0;
 }

@@ -4,7 +4,6 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Graph, GraphIssue } from '../../engine/graph/graph.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { loadInstalled, readConfigQuietly } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
@@ -12,7 +11,7 @@ import { formatOption } from '../terminal/output-options.ts';
 import { printable, printableJson, printableLines } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 import type { CliWiring } from '../wiring.ts';
-import { graphDot, graphOut, graphText } from './graph-text.ts';
+import { graphDot, graphOut, nodeConfigText } from './graph-text.ts';
 
 export function addDagCommand(program: Command, wiring: CliWiring): void {
   const dag = program.command('dag').description('check and show graph files');
@@ -149,8 +148,27 @@ async function show(file: string, format: string, global: GlobalFlags, wiring: C
   if (found.errors.length > 0) return 1;
   if (format === 'json') print(printableJson(graphOut(found.graph)));
   else if (format === 'dot') print(graphDot(found.graph));
-  else print(graphText(found.graph));
+  else await printGraph(found.graph, global);
   return 0;
+}
+
+async function printGraph({ name, description, nodes }: Graph, global: GlobalFlags): Promise<void> {
+  const { printTable } = await import('../terminal/print-table.ts');
+  print(`${printable([name, description].filter(Boolean).join(': '))}\n\n`);
+  printTable(
+    [
+      { head: 'NODE', cell: ({ instanceId }) => instanceId },
+      { head: 'MODULE', cell: ({ moduleType }) => moduleType },
+      { head: 'DEPENDS ON', cell: ({ dependsOn }) => dependsOn.join(', ') || null, over: 'wrap' },
+      { head: 'CONFIG', cell: nodeConfigText, over: 'wrap' },
+    ],
+    nodes,
+    global,
+    [
+      ['CONFIG', 24],
+      ['DEPENDS ON', 24],
+    ],
+  );
 }
 
 /** A name without a slash or an extension can be an installed graph. */
@@ -200,8 +218,18 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
   }));
   if (format === 'json') print(printableJson({ dags, problems: library.problems }));
   else {
-    const rows = dags.map((dag) => [dag.name, String(dag.nodes), dag.source, dag.description]);
-    print(renderColumns(['NAME', 'NODES', 'SOURCE', 'DESCRIPTION'], rows));
+    const { printTable } = await import('../terminal/print-table.ts');
+    printTable(
+      [
+        { head: 'NAME', cell: ({ name }) => name },
+        { head: 'NODES', cell: ({ nodes }) => nodes },
+        { head: 'SOURCE', cell: ({ source }) => source },
+        { head: 'DESCRIPTION', cell: ({ description }) => description, over: 'wrap' },
+      ],
+      dags,
+      global,
+      [['DESCRIPTION', 24]],
+    );
   }
   return 0;
 }

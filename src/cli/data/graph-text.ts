@@ -1,5 +1,4 @@
 import type { Graph } from '../../engine/graph/graph.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { printable } from '../terminal/printable.ts';
 
 /** A graph as JSON, which `dag validate` reads again. */
@@ -21,18 +20,11 @@ export function nodesOut(graph: Graph): Record<string, unknown>[] {
   }));
 }
 
-/** A graph for a person. */
-export function graphText(graph: Graph): string {
-  const title = [graph.name, graph.description].filter(Boolean).join(': ');
-  const rows = graph.nodes.map((node) => [
-    node.instanceId,
-    node.moduleType,
-    node.dependsOn.join(', ') || '-',
-    Object.entries(node.config)
-      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-      .join(' '),
-  ]);
-  return `${printable(title)}\n\n${renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'CONFIG'], rows)}`;
+/** `ports=22,80 banner=true` */
+export function nodeConfigText({ config }: Graph['nodes'][number]): string {
+  return Object.entries(config)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
 }
 
 /** Graphviz; names are quoted as JSON strings, which DOT reads the same way. */

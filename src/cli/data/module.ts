@@ -3,7 +3,6 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfigQuietly } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
@@ -38,8 +37,18 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
   const modules = await installedModules(global, wiring);
   if (format === 'json') print(printableJson({ modules: modules.map(moduleOut) }));
   else {
-    const rows = modules.map(({ name, type, version, description }) => [name, type, version, description]);
-    print(renderColumns(['NAME', 'TYPE', 'VERSION', 'DESCRIPTION'], rows));
+    const { printTable } = await import('../terminal/print-table.ts');
+    printTable(
+      [
+        { head: 'NAME', cell: ({ name }) => name },
+        { head: 'TYPE', cell: ({ type }) => type },
+        { head: 'VERSION', cell: ({ version }) => version },
+        { head: 'DESCRIPTION', cell: ({ description }) => description, over: 'wrap' },
+      ],
+      modules,
+      global,
+      [['DESCRIPTION', leastProseColumns]],
+    );
   }
   return 0;
 }
@@ -48,7 +57,8 @@ async function show(name: string, format: string, global: GlobalFlags, wiring: C
   const modules = await installedModules(global, wiring);
   const module = modules.find((candidate) => candidate.name === name);
   if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);
-  print(format === 'json' ? printableJson(moduleOut(module)) : moduleText(module));
+  if (format === 'json') print(printableJson(moduleOut(module)));
+  else await printModule(module, global);
   return 0;
 }
 
@@ -62,7 +72,10 @@ function moduleOut(module: ModuleDefinition & { source: string }): Record<string
   return { name, type, description, version, source, requires, provides, config_schema: options };
 }
 
-function moduleText(module: ModuleDefinition & { source: string }): string {
+async function printModule(
+  module: ModuleDefinition & { source: string },
+  global: GlobalFlags,
+): Promise<void> {
   const facts = [
     `${module.name} ${module.version} (${module.type}, ${module.source})`,
     module.description,
@@ -71,26 +84,35 @@ function moduleText(module: ModuleDefinition & { source: string }): string {
     `writes   ${module.provides.join(', ') || '-'}`,
     '',
   ].map(printable);
-  const rows = Object.entries(module.options).map(([name, option]) => [
-    name,
-    option.Type,
-    option.Default === undefined ? '-' : String(option.Default),
-    boundsText(option),
-    option.Description,
-  ]);
-  const options =
-    rows.length > 0 ? renderColumns(['OPTION', 'TYPE', 'DEFAULT', 'BOUNDS', 'DESCRIPTION'], rows) : '';
-  return `${facts.join('\n')}\n${options}`;
+  print(`${facts.join('\n')}\n`);
+  const options = Object.entries(module.options);
+  if (options.length === 0) return;
+  const { printTable } = await import('../terminal/print-table.ts');
+  printTable(
+    [
+      { head: 'OPTION', cell: ([name]) => name },
+      { head: 'TYPE', cell: ([, { Type }]) => Type },
+      { head: 'DEFAULT', cell: ([, { Default }]) => (Default === undefined ? null : String(Default)) },
+      { head: 'BOUNDS', cell: ([, option]) => boundsText(option) },
+      { head: 'DESCRIPTION', cell: ([, { Description }]) => Description, over: 'wrap' },
+    ],
+    options,
+    global,
+    [['DESCRIPTION', leastProseColumns]],
+  );
 }
+
+/** Narrowest column of descriptions. */
+const leastProseColumns = 24;
 
 /** Longer lists would not fit the screen; `--format json` has all items. */
 const mostNamedItems = 6;
 
 /** Bounds of a duration are milliseconds. */
-function boundsText(option: ModuleDefinition['options'][string]): string {
+function boundsText(option: ModuleDefinition['options'][string]): string | null {
   if (option.Enum) return option.Enum.join('|');
   if (option.Items) return option.Items.length > mostNamedItems ? 'list' : option.Items.join(',');
-  if (option.Min === undefined && option.Max === undefined) return '-';
+  if (option.Min === undefined && option.Max === undefined) return null;
   const unit = option.Type === 'duration' ? ' ms' : '';
   return `${option.Min ?? ''}..${option.Max ?? ''}${unit}`;
 }

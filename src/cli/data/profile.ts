@@ -3,7 +3,6 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { GraphLibrary, ProfileEntry } from '../../engine/graph/graph-library.ts';
 import { isProfileFile, withProfileFile } from '../scan/profile-choice.ts';
 import { loadInstalled } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
@@ -42,13 +41,18 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
     print(printableJson({ profiles: profiles.map(profileOut), problems: library.problems }));
     return 0;
   }
-  const rows = profiles.map((entry) => [
-    entry.name,
-    entry.aliases.join(', ') || '-',
-    entry.source,
-    entry.description,
-  ]);
-  print(renderColumns(['NAME', 'ALIASES', 'SOURCE', 'DESCRIPTION'], rows));
+  const { printTable } = await import('../terminal/print-table.ts');
+  printTable(
+    [
+      { head: 'NAME', cell: ({ name }) => name },
+      { head: 'ALIASES', cell: ({ aliases }) => aliases.join(', ') || null },
+      { head: 'SOURCE', cell: ({ source }) => source },
+      { head: 'DESCRIPTION', cell: ({ description }) => description, over: 'wrap' },
+    ],
+    profiles,
+    global,
+    [['DESCRIPTION', 24]],
+  );
   return 0;
 }
 

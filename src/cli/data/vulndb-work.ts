@@ -13,10 +13,10 @@ import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
+import { printFacts } from '../terminal/print-table.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { formatCount } from '../terminal/progress-bar.ts';
 
@@ -119,7 +119,7 @@ export async function showVulndbStats(format: string, global: GlobalFlags): Prom
       formatCount(statements, 'statement'),
     ]),
   ];
-  print(renderColumns(['FACT', 'VALUE'], facts));
+  printFacts(facts, global);
   for (const notice of state.notices) note(notice);
   if (manifest === null) note('no data yet; run portolan vulndb sync, or portolan vulndb import FILE');
   return 0;

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { wholeNumber } from './globals.ts';
 
 /** Maximum number of items in one response of a server. */
-const maxListed = 1000;
+export const maxListLimit = 1000;
 
 /** `--format` of single objects. @param more further formats of the command */
 export function formatOption(more: readonly string[] = []): Option {
@@ -17,6 +17,6 @@ export function listFormatOption(): Option {
 /** `--limit` of a list. */
 export function limitOption(): Option {
   return new Option('--limit <n>', 'maximum number of entries')
-    .argParser((text) => wholeNumber(text, 1, maxListed))
+    .argParser((text) => wholeNumber(text, 1, maxListLimit))
     .default(50);
 }

@@ -53,18 +53,32 @@ function columnsOfCharacter(character: string): number {
   return wide.test(character) ? 2 : 1;
 }
 
-/** Truncates text to a number of columns, with an ellipsis. */
-export function fit(text: string, columns: number): string {
+/** Truncates text at its end to a number of columns, with an ellipsis. */
+export function fit(text: string, columns: number, ellipsis = '…'): string {
   if (columnsOf(text) <= columns) return text;
+  if (columns < ellipsis.length) return '';
+  return startOf(text, columns - ellipsis.length) + ellipsis;
+}
+
+/** Truncates text in its middle to a number of columns, for what differs at both ends: addresses, names. */
+export function fitMiddle(text: string, columns: number, ellipsis = '…'): string {
+  if (columnsOf(text) <= columns) return text;
+  if (columns < ellipsis.length) return '';
+  const room = columns - ellipsis.length;
+  const end = startOf([...text].reverse(), Math.floor(room / 2));
+  return startOf(text, room - Math.floor(room / 2)) + ellipsis + [...end].reverse().join('');
+}
+
+/** The characters that fit into a number of columns. */
+function startOf(characters: Iterable<string>, columns: number): string {
   let kept = '';
   let used = 0;
-  for (const character of text) {
-    const more = columnsOfCharacter(character);
-    if (used + more > columns - 1) break;
+  for (const character of characters) {
+    used += columnsOfCharacter(character);
+    if (used > columns) break;
     kept += character;
-    used += more;
   }
-  return columns > 0 ? `${kept}…` : '';
+  return kept;
 }
 
 /** Pads text with spaces to a number of columns. */

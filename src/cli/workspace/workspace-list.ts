@@ -1,4 +1,6 @@
 import { type ListQuery, listScans, type ScanList } from '../../actions/scans/list-scans.ts';
+import { isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
+import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
@@ -42,8 +44,22 @@ export async function findScans(flags: ScanListFlags, global: GlobalFlags): Prom
   const find = (fetch: Fetch) =>
     order === null ? fetch({ ...query, limit }) : sorted(fetch, query, limit, order);
   const client = await namedClient(flags, global);
-  if (!client) return await withStore(global, ({ store }) => find((page) => listScans(store, page)));
+  if (!client)
+    return await withStore(global, async ({ store }) =>
+      withInterrupted(store, await find((page) => listScans(store, page))),
+    );
   return await find((page) => client.call<ScanList>('GET', `/api/v1/scans?${parameters(page)}`));
+}
+
+/** A scan of a command that was killed stays stored as running until a server takes over the workspace. */
+async function withInterrupted(store: Store, list: ScanList): Promise<ScanList> {
+  const scans = list.scans.map(async (scan) => {
+    if (scan.status !== 'running') return scan;
+    const executor = await store.scans.executor(scan.scan_id);
+    if (!isDeadCommandLine(executor, store.executor)) return scan;
+    return { ...scan, progress: { ...scan.progress, interrupted: true } };
+  });
+  return { ...list, scans: await Promise.all(scans) };
 }
 
 /** Maximum page size. */

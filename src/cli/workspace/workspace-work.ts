@@ -15,13 +15,17 @@ import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { type Session, withStore } from '../session/session.ts';
-import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { amountText, countText } from '../terminal/amounts.ts';
+import { renderRows } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
+import { maxListLimit } from '../terminal/output-options.ts';
 import { printableJson } from '../terminal/printable.ts';
+import { styleOf } from '../terminal/style.ts';
 import { localRecord } from './local-record.ts';
 import { requireLocalStore } from './require-local-store.ts';
+import { scanListTable } from './scan-list-table.ts';
 import { findScans, type ScanListFlags } from './workspace-list.ts';
 
 export async function info(flags: ServerFlags & { format: string }, global: GlobalFlags): Promise<number> {
@@ -50,37 +54,28 @@ const csvTitles = [
   'name',
   'targets',
 ];
-const tableTitles = ['SCAN', 'STATUS', 'CREATED', 'HOSTS', 'OPEN', 'PROFILE', 'NAME', 'TARGETS'];
-
 export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFlags): Promise<number> {
   const { format } = flags;
   const found = await findScans(flags, global);
-  const rows = found.scans.map((scan) => rowOf(scan, format === 'csv'));
+  const { scans, total } = found;
   if (format === 'json') print(printableJson(found));
-  else if (format === 'csv') print(renderRows(csvTitles, rows));
-  else if (rows.length === 0) note('no scans');
-  else print(renderColumns(tableTitles, rows));
-  if (format === 'table' && found.total > rows.length)
-    note(`${found.total - rows.length} more; raise --limit to see them`);
+  else if (format === 'csv') print(renderRows(csvTitles, scans.map(csvRow)));
+  else if (scans.length === 0) note('no scans');
+  else print(scanListTable(scans, styleOf(process.stdout, global), Date.now()));
+  if (format === 'table' && total > scans.length) note(moreText(scans.length, total));
   return 0;
 }
 
-/** Maximum width of targets in the table, characters. */
-const maxTargetText = 40;
+/** `50 of 122 scans: --limit 122` */
+function moreText(shown: number, total: number): string {
+  const more = shown < maxListLimit ? `: --limit ${Math.min(total, maxListLimit)}` : '';
+  return `${amountText(shown)} of ${countText(total, 'scan')}${more}`;
+}
 
-/** Cells of one scan; CSV has all targets, and empty cells for missing values. */
-function rowOf(scan: ListedScan, csv: boolean): string[] {
-  const targets = scan.targets.join(' ');
-  return [
-    scan.scan_id,
-    scan.status,
-    scan.created_at,
-    String(scan.results.live_hosts),
-    String(scan.results.open_ports),
-    scan.profile,
-    scan.name ?? (csv ? '' : '-'),
-    !csv && targets.length > maxTargetText ? `${targets.slice(0, maxTargetText - 3)}...` : targets,
-  ];
+/** All targets, and empty cells for missing values. */
+function csvRow({ scan_id, status, created_at, results, profile, name, targets }: ListedScan): string[] {
+  const counts = [String(results.live_hosts), String(results.open_ports)];
+  return [scan_id, status, created_at, ...counts, profile, name ?? '', targets.join(' ')];
 }
 
 export interface ShowFlags extends ServerFlags {

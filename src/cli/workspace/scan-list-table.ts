@@ -1,0 +1,72 @@
+import type { ListedScan } from '../../store/scans/listed-scans.ts';
+import { drawTable, type Narrowing, type TableColumn } from '../terminal/columns.ts';
+import type { TerminalStyle } from '../terminal/style.ts';
+import { targetsText } from '../terminal/targets-text.ts';
+import { spanText, whenText } from '../terminal/times.ts';
+
+/** Terminals of this width have all columns. */
+const wideColumns = 100;
+
+const narrowing: Narrowing = [
+  ['NAME', 12],
+  ['TARGETS', 14],
+  ['HOSTS', 0],
+  ['TOOK', 0],
+  ['NAME', 0],
+];
+
+/** `workspace list`: one row per scan. */
+export function scanListTable(scans: readonly ListedScan[], style: TerminalStyle, now: number): string {
+  const isWide = !style.terminal || style.columns >= wideColumns;
+  return drawTable(columnsOf(isWide, style, now), scans, style, narrowing);
+}
+
+function columnsOf(isWide: boolean, style: TerminalStyle, now: number): TableColumn<ListedScan>[] {
+  const onlyWide = (...columns: TableColumn<ListedScan>[]) => (isWide ? columns : []);
+  return [
+    { head: 'ID', cell: ({ scan_id }) => scan_id },
+    {
+      head: 'STATUS',
+      cell: stateText,
+      paint: (scan) => (stateText(scan) === 'interrupted' ? 'yellow' : null),
+    },
+    { head: 'WHEN', cell: ({ created_at }) => whenText(created_at, now) },
+    ...onlyWide(
+      { head: 'TOOK', cell: tookText, right: true },
+      { head: 'HOSTS', cell: (scan) => countOf(scan, scan.results.live_hosts), right: true },
+    ),
+    { head: 'OPEN', cell: (scan) => countOf(scan, scan.results.open_ports), right: true },
+    { head: 'FINDINGS', cell: findingsOf, right: true },
+    ...onlyWide({ head: 'NAME', cell: ({ name }) => name, over: 'end' }),
+    {
+      head: 'TARGETS',
+      cell: ({ targets, targets_total }) => targetsText(targets, targets_total ?? targets.length, style),
+      over: ({ targets, targets_total }, width) =>
+        targetsText(targets, targets_total ?? targets.length, style, width),
+    },
+  ];
+}
+
+/** The stored status, or the more precise reason for it. */
+export function stateText({ status, progress, error }: ListedScan): string {
+  if (error?.code === 'interrupted' || error?.code === 'canceled' || error?.code === 'timeout')
+    return error.code;
+  if (progress.interrupted) return 'interrupted';
+  return progress.paused ? 'paused' : status;
+}
+
+/** Null before the scan starts. */
+function countOf({ started_at }: ListedScan, count: number): number | null {
+  return started_at === null ? null : count;
+}
+
+/** Null if the scan does not look for any. */
+function findingsOf(scan: ListedScan): number | null {
+  const { vulnerabilities } = scan.results;
+  return scan.vuln || vulnerabilities > 0 ? countOf(scan, vulnerabilities) : null;
+}
+
+function tookText({ started_at, completed_at }: ListedScan): string | null {
+  if (started_at === null || completed_at === null) return null;
+  return spanText(Date.parse(completed_at) - Date.parse(started_at));
+}
