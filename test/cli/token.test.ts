@@ -111,7 +111,7 @@ describe('a token', () => {
     });
     const csv = (await token('list', '--format', 'csv')).stdout;
     expect(csv.split('\r\n')[0]).toBe('id,name,scopes,created_at,expires_at,last_used_at,status,tenant');
-    expect((await token('list')).stdout).toMatch(new RegExp(`^${id} +ci +scan:read .* active`, 'm'));
+    expect((await token('list')).stdout).toMatch(new RegExp(`^${id} +active .* ci +scan:read`, 'm'));
   });
 
   it('is refused within 2 s once it is revoked', async () => {
