@@ -362,7 +362,9 @@ class Run {
   #fail(node: Node, error: unknown): void {
     const { log, onWarning, failFast } = this.#environment;
     const message = errorText(error);
-    log.warn('node failed', { node: node.id, error: message });
+    // Of a scan that is stopped every node fails, for the same reason.
+    const level = this.#stopped ? 'debug' : 'warn';
+    log[level]('node failed', { node: node.id, error: message });
     if (!this.#stopped) {
       const name = node.planned.definition.name;
       onWarning({ code: 'node_failed', message: `${name} failed: ${message}`, node: node.id });

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import type { ResultRow } from '../domain/result.ts';
 import type { RateHistory, ScanRequest, ScanWarning } from '../domain/scan.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Traffic } from '../domain/traffic.ts';
@@ -43,6 +44,8 @@ export interface RunScanInput {
   control?: ScanControl;
   log: Logger;
   onLive?: (live: LiveScan) => void;
+  /** Called with every row of the record, before it is durable. */
+  onRow?: (row: ResultRow) => void;
   /** Called with the number of durable rows. */
   onSealed?: (rows: number) => void;
   /** Called at the end of a shard. */

@@ -1,4 +1,5 @@
 import type { ReportOrder } from '../../actions/results/export-report.ts';
+import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { ScanRecord } from '../../workspace/record/scan-record.ts';
@@ -23,6 +24,13 @@ export async function* renderResult(
     } finally {
       await results.close();
     }
+  } else if (isPortList(format)) {
+    const results = await openResults(scan, record, observer);
+    try {
+      yield* portListOf(format, results.rows());
+    } finally {
+      await results.close();
+    }
   } else {
     const { exportScan } = await import('../../actions/results/export-scan.ts');
     const options = order === null ? {} : { order };
@@ -32,12 +40,25 @@ export async function* renderResult(
   }
 }
 
+type PortList = 'hostport' | 'list';
+
+export function isPortList(format: OutputFormat): format is PortList {
+  return format === 'hostport' || format === 'list';
+}
+
+/** Open ports in a format of the command line alone. */
+export async function* portListOf(format: PortList, rows: AsyncIterable<ResultRow>): AsyncIterable<string> {
+  const { renderHostPorts, renderPortList } = await import('../../workspace/render/port-lists.ts');
+  const lines = format === 'hostport' ? renderHostPorts(rows) : renderPortList(rows);
+  for await (const line of lines) yield linesSafe(line);
+}
+
 /**
  * Results as the API sends them, with every control character escaped or visible, and a trailing line break. YAML is
  * converted from JSON.
  */
 export async function* makeSafe(
-  format: Exclude<OutputFormat, 'text'>,
+  format: Exclude<OutputFormat, 'text' | PortList>,
   chunks: AsyncIterable<string>,
 ): AsyncIterable<string> {
   const isJson = format === 'json' || format === 'jsonl' || format === 'sarif';

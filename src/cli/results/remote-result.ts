@@ -6,7 +6,7 @@ import type { Client } from '../session/client.ts';
 import { readLines } from '../session/event-stream.ts';
 import type { OutputFormat } from '../terminal/output.ts';
 import { unwrapData } from './envelope.ts';
-import { makeSafe } from './local-result.ts';
+import { makeSafe, portListOf } from './local-result.ts';
 import { renderTable, type TableStyle } from './result-table.ts';
 
 /** Results of a scan on a server in the requested format, streamed. */
@@ -28,11 +28,19 @@ export async function* fetchResult(
     case 'jsonl':
     case 'csv':
       return yield* makeSafe(format, await results(format));
+    case 'hostport':
+    case 'list':
+      return yield* portListOf(format, readRows(await results('jsonl')));
     case 'pdf':
       return yield* await client.downloadBytes(exportPath(scan_id, format, wishes));
     default:
       yield* makeSafe(format, await client.download(exportPath(scan_id, format, wishes)));
   }
+}
+
+/** Rows of a scan on a server, in the order of its record, the summary last. */
+export async function fetchRows(client: Client, scanId: string): Promise<AsyncIterable<ResultRow>> {
+  return readRows(await client.download(`${scanPath(scanId)}/results?format=jsonl`));
 }
 
 /** The folder of a scan on a server, as tar.gz. */

@@ -37,7 +37,7 @@ function view() {
     notes,
     update: ({ progress }: { progress: { percent: number } }) => percents.push(progress.percent),
     note: (text: string) => void notes.push(text),
-    end: () => undefined,
+    row: () => undefined,
   };
 }
 

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { ResultRow } from '../../domain/result.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { isMissingEgress } from '../../scan-run/egress-choice.ts';
 import { checkBaseline, writeDiff } from '../results/compared-with.ts';
+import type { LiveOutput } from '../results/live-output.ts';
 import { printPreview } from '../results/plan-text.ts';
-import { fetchResult, scanPath } from '../results/remote-result.ts';
+import { fetchResult, fetchRows, scanPath } from '../results/remote-result.ts';
 import { tableStyle } from '../results/result-table.ts';
 import type { Client } from '../session/client.ts';
 import type { ServerEvent } from '../session/event-stream.ts';
@@ -14,6 +16,7 @@ import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { openLiveResult } from './live-result.ts';
 import { isProfileFile } from './profile-choice.ts';
 import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
 import { reportWishes, type ScanCommand, withBaseline } from './submission.ts';
@@ -42,11 +45,14 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
     return 0;
   }
   const view = openView(flags);
+  const abort = new AbortController();
+  const live = openLiveResult(output, view, () => abort.abort());
   view.note(`scan ${printable(accepted.scan_id)} submitted to ${client.url}`);
-  const scan = await follow(client, accepted.scan_id, view);
+  const scan = await follow(client, accepted.scan_id, view, { live, unread: abort.signal });
+  if (abort.signal.aborted) return exitCodeOf(scan);
   noteOutcome(scan, flags.quiet ?? false);
-  const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
-  await writeResult(output.file, fetchResult(client, scan, output.format, style, await reportWishes(order)));
+  if (live) await writeRest(client, scan, live);
+  else await writeWhole(client, scan, order);
   if (!flags.quiet) noteResult(scan, output.file, false);
   if (baseline !== undefined) {
     const { printDiff } = await import('./scan-diff.ts');
@@ -57,6 +63,17 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
     return exitCodeOf(scan) || changed;
   }
   return exitCodeOf(scan);
+}
+
+async function writeWhole(client: Client, scan: Scan, order: ScanCommand): Promise<void> {
+  const { output, flags } = order;
+  const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
+  await writeResult(output.file, fetchResult(client, scan, output.format, style, await reportWishes(order)));
+}
+
+/** What was not written while the scan ran. */
+async function writeRest(client: Client, scan: Scan, live: LiveOutput): Promise<void> {
+  await writeResult(null, live.rest(await fetchRows(client, scan.scan_id), null));
 }
 
 /** Before the scan rather than after it. @throws PortolanError `license_required` */
@@ -105,21 +122,58 @@ function graphName(dag: string): string {
   );
 }
 
-/** Shows the progress of a scan until it ends. Ctrl-C cancels it on the server; its results stay. */
-async function follow(client: Client, scanId: string, view: ScanView): Promise<Scan> {
-  const release = onInterrupt(() => {
-    view.note('canceling, results so far are kept; press Ctrl-C again to quit at once');
+interface Followed {
+  live: LiveOutput | null;
+  /** Aborted when the reader of the result has left. */
+  unread: AbortSignal;
+}
+
+/**
+ * Shows the progress of a scan until it ends. Ctrl-C cancels it on the server; its results stay. So does a reader that
+ * leaves.
+ */
+async function follow(
+  client: Client,
+  scanId: string,
+  view: ScanView,
+  { live, unread }: Followed,
+): Promise<Scan> {
+  const cancel = () => {
     client
       .call('POST', `${scanPath(scanId)}/cancel`)
       .catch((error: Error) => note(`portolan: cannot cancel: ${printable(error.message)}`));
+  };
+  unread.addEventListener('abort', cancel, { once: true });
+  const release = onInterrupt(() => {
+    view.note('canceling, results so far are kept; press Ctrl-C again to quit at once');
+    cancel();
   }, 7);
+  const observer: ScanObserver = {
+    note: (text) => view.note(text),
+    row: (row) => live?.row(row),
+    update: (news) => {
+      view.update(news);
+      if (news.stages) live?.stages(news.stages);
+    },
+  };
   try {
-    return await awaitScan(client, scanId, view, new AbortController().signal);
+    return await awaitScan(client, scanId, observer, new AbortController().signal);
   } finally {
     release();
+    live?.stop();
     view.end();
   }
 }
+
+/** Sees what a scan on a server does. */
+export interface ScanObserver {
+  update(live: ScanNews): void;
+  row(row: ResultRow): void;
+  note(text: string): void;
+}
+
+/** Servers of earlier versions send no stages. */
+type ScanNews = Pick<Scan, 'progress' | 'results'> & Partial<Pick<Scan, 'stages'>>;
 
 /**
  * Reads the events of a scan until it ends; after a lost connection it resumes with the next event.
@@ -129,7 +183,7 @@ async function follow(client: Client, scanId: string, view: ScanView): Promise<S
 export async function awaitScan(
   client: Client,
   scanId: string,
-  view: ScanView,
+  observer: ScanObserver,
   signal: AbortSignal,
 ): Promise<Scan> {
   const path = scanPath(scanId);
@@ -141,14 +195,14 @@ export async function awaitScan(
         lostAt = null;
         lastId = event.id ?? lastId;
         if (event.event === 'end') break;
-        show(event, view);
+        show(event, observer);
       }
       const scan = await client.call<Scan>('GET', path);
       if (isFinal(scan.status)) return scan;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof PortolanError) || !['network', 'unavailable'].includes(error.code)) throw error;
-      if (lostAt === null) view.note(`server unreachable, retrying for ${patienceMs / 1000} s`);
+      if (lostAt === null) observer.note(`server unreachable, retrying for ${patienceMs / 1000} s`);
       lostAt ??= performance.now();
       if (performance.now() - lostAt > patienceMs) throw leftBehind(error, scanId);
     }
@@ -161,12 +215,19 @@ function leftBehind({ code, message }: PortolanError, scanId: string): PortolanE
   return new PortolanError(code, `${message}; scan ${scanId} continues when its server is back`);
 }
 
-type Counts = Scan['results'];
+function show(event: ServerEvent, observer: ScanObserver): void {
+  const data = readData(event);
+  if (event.event === 'progress' || event.event === 'status') {
+    const { progress, results, stages } = data as Partial<ScanNews>;
+    if (typeof progress?.percent === 'number' && results)
+      observer.update({ progress, results, ...(stages && { stages }) });
+  } else if (isRow(data)) observer.row(data);
+}
 
-function show(event: ServerEvent, view: ScanView): void {
-  if (event.event !== 'progress' && event.event !== 'status') return;
-  const { progress, results } = readData(event) as { progress?: Scan['progress']; results?: Counts };
-  if (typeof progress?.percent === 'number' && results) view.update({ progress, results });
+/** Warnings are rows too, if they are errors of targets. */
+function isRow(data: unknown): data is ResultRow {
+  const { type } = data as Partial<ResultRow>;
+  return typeof type === 'string';
 }
 
 function readData(event: ServerEvent): unknown {

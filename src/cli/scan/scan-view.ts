@@ -1,3 +1,4 @@
+import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { LiveScan } from '../../scan-run/messages.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -11,16 +12,26 @@ const lineMs = 1000;
 /** Progress output on stderr. */
 export interface ScanView {
   update(live: Pick<LiveScan, 'progress' | 'results'>): void;
+  /** A row of the record; it may come again, richer. */
+  row(row: ResultRow): void;
   /** Prints a permanent line. */
   note(text: string): void;
+  /** Writes to the other stream, which may be the same terminal. */
+  aside(write: () => void): void;
   end(): void;
 }
 
 /** A progress bar on a terminal, lines with `--progress` elsewhere, only warnings with `--quiet` or in a pipe. */
 export function openView(flags: GlobalFlags & { progress?: boolean }): ScanView {
-  if (flags.quiet) return { update: () => undefined, note: () => undefined, end: () => undefined };
+  const silent = {
+    update: () => undefined,
+    row: () => undefined,
+    aside: (write: () => void) => write(),
+    end: () => undefined,
+  };
+  if (flags.quiet) return { ...silent, note: () => undefined };
   if (process.stderr.isTTY) return new ProgressBar(process.stderr);
-  return flags.progress ? new ProgressLines() : { update: () => undefined, note, end: () => undefined };
+  return flags.progress ? new ProgressLines() : { ...silent, note };
 }
 
 class ProgressLines implements ScanView {
@@ -34,8 +45,14 @@ class ProgressLines implements ScanView {
     note(progressLine(live, now - this.#startedAt));
   }
 
+  row(): void {}
+
   note(text: string): void {
     note(text);
+  }
+
+  aside(write: () => void): void {
+    write();
   }
 
   end(): void {}

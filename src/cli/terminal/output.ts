@@ -19,6 +19,8 @@ export const outputFormats = [
   'markdown',
   'nmap',
   'sarif',
+  'hostport',
+  'list',
 ] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 export type FileFormat = OutputFormat | 'tar.gz';

@@ -31,10 +31,19 @@ export class ProgressBar {
     this.#timer.unref();
   }
 
+  row(): void {}
+
   /** Prints a line above the bar. */
   note(text: string): void {
     this.#erase();
     this.#stream.write(`${text}\n`);
+    if (this.#timer) this.#draw();
+  }
+
+  /** Writes to another stream of the same terminal. */
+  aside(write: () => void): void {
+    this.#erase();
+    write();
     if (this.#timer) this.#draw();
   }
 

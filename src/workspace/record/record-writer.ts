@@ -22,6 +22,8 @@ import { rowLine } from './row-line.ts';
 export interface RecordOptions {
   /** Called after every seal with the number of durable rows. */
   onSealed?: (rows: number) => void;
+  /** Called with every row, before it is durable. */
+  onRow?: (row: ResultRow) => void;
   /** Maximum delay between the first row of a block and its seal, milliseconds. */
   sealMs?: number;
 }
@@ -156,6 +158,7 @@ export class RecordWriter {
     if (row.type === 'summary') throw new Error('The summary is written by finish().');
     this.#buffer.add(rowLine(row));
     this.#rows += 1;
+    this.#options.onRow?.(row);
     if (this.#buffer.isFull) this.#sealSoon(0);
     else this.#sealSoon(this.#options.sealMs ?? defaultSealMs);
     if (this.#waiting.length > maxWaitingBlocks) return this.#roomToWait();

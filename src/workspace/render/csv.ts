@@ -30,7 +30,19 @@ const csvColumns = [
 ];
 
 async function* csvRecords(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
-  yield csvRecord(csvColumns);
+  yield csvHead();
+  for await (const { port, findings } of portsWithFindings(rows)) yield portRecord(port, findings);
+}
+
+/** The header record. */
+export function csvHead(): string {
+  return csvRecord(csvColumns);
+}
+
+/** The ports of rows in the order of `RecordView.rows`. */
+export async function* portsWithFindings(
+  rows: AsyncIterable<ResultRow>,
+): AsyncGenerator<{ port: PortRow; findings: VulnerabilityRow[] }> {
   let port: PortRow | null = null;
   let findings: VulnerabilityRow[] = [];
   for await (const row of rows) {
@@ -38,18 +50,18 @@ async function* csvRecords(rows: AsyncIterable<ResultRow>): AsyncGenerator<strin
       findings.push(row);
       continue;
     }
-    if (port !== null) yield portRecord(port, findings);
+    if (port !== null) yield { port, findings };
     port = row.type === 'port' ? row : null;
     findings = [];
   }
-  if (port !== null) yield portRecord(port, findings);
+  if (port !== null) yield { port, findings };
 }
 
 function isOfPort(finding: VulnerabilityRow, port: PortRow): boolean {
   return finding.host === port.host && finding.port === port.port && finding.protocol === port.protocol;
 }
 
-function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
+export function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
   const { service } = row;
   return csvRecord([
     row.host,

@@ -1,0 +1,197 @@
+import type { CompareContext } from '../../actions/results/compare-scans.ts';
+import type { ReportOrder } from '../../actions/results/export-report.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Scan, ScanRequest } from '../../domain/scan.ts';
+import type { ScanModules } from '../../engine/lifecycle.ts';
+import { ScanAbort } from '../../scan-run/finalize/failure.ts';
+import type { ScanOutcome } from '../../scan-run/messages.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
+import { openResults } from '../../scan-run/results/open-results.ts';
+import { runScan } from '../../scan-run/run-scan.ts';
+import { recordIn } from '../../workspace/record/folder-record.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { damageNote } from '../results/damage-warning.ts';
+import type { LiveOutput } from '../results/live-output.ts';
+import { renderResult } from '../results/local-result.ts';
+import { tableStyle } from '../results/result-table.ts';
+import { usage } from '../terminal/failure.ts';
+import { onInterrupt } from '../terminal/interrupt.ts';
+import { createLog } from '../terminal/log.ts';
+import { note, writeResult } from '../terminal/output.ts';
+import { storedRecord } from '../workspace/local-record.ts';
+import { openLiveResult } from './live-result.ts';
+import type { LocalScanStore } from './local-store.ts';
+import { ScanBook } from './scan-book.ts';
+import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
+import { reportWishes, type ScanCommand } from './submission.ts';
+
+/** One scan in this process: runs it, prints its result and sends its notifications. */
+export class LocalScan {
+  readonly #order: ScanCommand;
+  readonly #settings: LoadedConfig;
+  readonly #catalogue: ModuleCatalog;
+  readonly #modules: ScanModules;
+  readonly #request: ScanRequest;
+  readonly #place: LocalScanStore;
+  readonly #view: ScanView;
+  readonly #abort = new AbortController();
+  /** Null if the result is written at the end. */
+  readonly #live: LiveOutput | null;
+  /** The reader of the result has left: nobody is told of the end. */
+  #unread = false;
+
+  constructor(
+    order: ScanCommand,
+    settings: LoadedConfig,
+    { catalogue, modules }: { catalogue: ModuleCatalog; modules: ScanModules },
+    request: ScanRequest,
+    place: LocalScanStore,
+  ) {
+    this.#order = order;
+    this.#settings = settings;
+    this.#catalogue = catalogue;
+    this.#modules = modules;
+    this.#request = request;
+    this.#place = place;
+    this.#view = openView(order.flags);
+    this.#live = openLiveResult(order.output, this.#view, () => {
+      this.#unread = true;
+      this.#abort.abort(new ScanAbort('canceled', 'the reader of the results has left'));
+    });
+  }
+
+  async run(): Promise<number> {
+    const folder = this.#place.workspace.scan(this.#request.scan_id);
+    await folder.create(this.#request);
+    const book = await this.#openBook();
+    const outcome = await this.#execute(folder, book);
+    const scan = scanOf(this.#request, outcome, book.startedAt);
+    try {
+      await book.finish(outcome, await folder.sizeBytes());
+    } catch (error) {
+      // Print the result even if the store is unavailable.
+      await this.#writeResult(folder, scan, null);
+      throw error;
+    }
+    if (!this.#unread) noteOutcome(outcome, this.#order.flags.quiet ?? false);
+    try {
+      await this.#writeResult(folder, scan, await this.#orderReport(scan));
+      const changed = await this.#compare();
+      return exitCodeOf(outcome) || changed;
+    } finally {
+      await this.#notify(scan);
+    }
+  }
+
+  /** Store of the scan; pending notifications belong to the store as a whole. */
+  async #openBook(): Promise<ScanBook> {
+    const { store } = this.#place;
+    if (store === null) return new ScanBook(null, this.#request);
+    const rows = this.#request.notifications.length > 0 ? await store.whole() : store.rows;
+    return await ScanBook.open(rows, this.#request, store.executor);
+  }
+
+  async #notify(scan: Scan): Promise<void> {
+    const { notifications } = this.#request;
+    if (notifications.length === 0) return;
+    const { notifyFromHere } = await import('./local-notifications.ts');
+    const tell = this.#order.flags.quiet ? () => undefined : note;
+    const { store, workspace } = this.#place;
+    const place = { workspace, store: store && (await store.whole()) };
+    const { config } = this.#settings;
+    await notifyFromHere(place, { config, catalogue: this.#catalogue }, scan, notifications, tell);
+  }
+
+  /** @returns the exit code of `--fail-on-change` */
+  async #compare(): Promise<number> {
+    const { compareWith, failOnChange = false } = this.#order.flags;
+    if (compareWith === undefined || this.#place.store === null) return 0;
+    const { compareScans } = await import('../../actions/results/compare-scans.ts');
+    const { exitCodeOfChanges, writeDiff } = await import('../results/compared-with.ts');
+    const { renderDiff } = await import('./scan-diff.ts');
+    const comparison = await compareScans(await this.#comparing(), this.#request.scan_id, compareWith);
+    await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
+    return await exitCodeOfChanges(comparison, failOnChange);
+  }
+
+  async #comparing(): Promise<CompareContext> {
+    const { store, workspace } = this.#place;
+    if (store === null) throw usage('--compare-with needs the workspace: omit --no-workspace');
+    const whole = await store.whole();
+    const recordOf = ({ scan_id }: Scan) => storedRecord({ store: whole, workspace }, scan_id);
+    return { store: whole, config: this.#settings.config, catalogue: this.#catalogue, recordOf };
+  }
+
+  /** Null without wishes. */
+  async #orderReport(scan: Scan): Promise<ReportOrder | null> {
+    const wishes = await reportWishes(this.#order);
+    if (Object.keys(wishes).length === 0) return null;
+    const { orderReport } = await import('../../actions/results/report-order.ts');
+    const { templatesDir } = this.#place.workspace;
+    const context = { templatesDir, comparing: () => this.#comparing() };
+    return await orderReport(context, scan, wishes);
+  }
+
+  async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
+    const release = onInterrupt(() => {
+      this.#view.note('canceling, results so far are kept; press Ctrl-C again to quit at once');
+      this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
+    }, 7);
+    try {
+      return await runScan({
+        request: this.#request,
+        config: this.#settings.config,
+        catalogue: this.#catalogue,
+        folder,
+        templatesDir: this.#place.workspace.templatesDir,
+        modules: this.#modules,
+        startedAt: book.startedAt,
+        resumes: 0,
+        signal: this.#abort.signal,
+        log: logFor(this.#settings, (line) => this.#view.note(line)),
+        onRow: (row) => this.#live?.row(row),
+        onLive: (live) => {
+          this.#view.update(live);
+          this.#live?.stages(live.stages);
+          book.live(live);
+        },
+      });
+    } finally {
+      this.#live?.stop();
+      this.#view.end();
+      release();
+    }
+  }
+
+  /** What was not written while the scan ran. */
+  async #writeRest(live: LiveOutput, folder: ScanFolder, scan: Scan): Promise<void> {
+    const results = await openResults(scan, recordIn(folder), damageNote(null));
+    try {
+      if (results.damage) note(`warning: ${results.damage.message}`);
+      await writeResult(null, live.rest(results.rowsWithDamage(), results.summary));
+    } finally {
+      await results.close();
+    }
+    if (!this.#order.flags.quiet && !this.#unread) noteResult(scan, null, this.#place.store !== null);
+  }
+
+  async #writeResult(folder: ScanFolder, scan: Scan, report: ReportOrder | null): Promise<void> {
+    const { file, format } = this.#order.output;
+    if (this.#live) return await this.#writeRest(this.#live, folder, scan);
+    const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
+    await writeResult(file, renderResult(format, recordIn(folder), scan, style, damageNote(null), report));
+    if (!this.#order.flags.quiet) noteResult(scan, file, this.#place.store !== null);
+  }
+}
+
+/** Prints only warnings unless a log level was requested. */
+export function logFor({ config, origins }: LoadedConfig, write: (line: string) => void) {
+  const level = origins.get('logging.level') === 'default' ? 'warn' : config.logging.level;
+  return createLog(level, config.logging.format, write);
+}
+
+function scanOf(request: ScanRequest, outcome: ScanOutcome, startedAt: string): Scan {
+  const { scan_id, targets, created_at, profile, vuln, name, tags, pool } = request;
+  const decided = { scan_id, targets, created_at, profile, vuln, name, tags, pool };
+  return { ...decided, ...outcome, started_at: startedAt, notifications: [] };
+}
