@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderPages } from '../docs.ts';
 import { amountText, type InternalLimit, internalLimits, limitsIn } from '../internal-limits.ts';
@@ -7,11 +7,6 @@ import { parseQuery } from '../src/domain/query/parse-query.ts';
 import { root } from './program.ts';
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-
-function filesBelow(folder: string, ending: string): string[] {
-  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
-  return names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
-}
 
 describe('the pages made from the sources', () => {
   it.each([...renderPages()])('%s is what `npm run docs` writes', (name, text) => {
@@ -102,20 +97,5 @@ describe('docs/queries.md', () => {
       }
     });
     expect(read('docs/queries.md')).toContain(messages.join('\n'));
-  });
-});
-
-describe('links between the pages', () => {
-  const pages = [
-    'README.md',
-    'CONTRIBUTING.md',
-    'SECURITY.md',
-    'bench/README.md',
-    ...filesBelow('docs', '.md'),
-  ];
-
-  it.each(pages)('of %s lead somewhere', (page) => {
-    const links = [...read(page).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link]) => link as string);
-    expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([]);
   });
 });

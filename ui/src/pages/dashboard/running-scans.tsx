@@ -6,7 +6,7 @@ import { DurationText } from '../../components/text/duration-text.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { plural } from '../../format/words.ts';
 import { Link } from '../../url/link.tsx';
-import { scanTitle, shownState } from '../scan/use-scan.ts';
+import { percentTried, scanTitle, shownState } from '../scan/use-scan.ts';
 
 const shown = 5;
 
@@ -20,7 +20,7 @@ export function RunningScans() {
       <ul>
         {running.map((scan) => {
           const { progress, results } = scan;
-          const percent = Math.min(99, Math.floor(progress.percent));
+          const percent = percentTried(progress);
           return (
             <li key={scan.scan_id} className="flex flex-col gap-1.5 border-line-subtle border-b py-3">
               <span className="flex justify-between gap-2">
@@ -34,7 +34,7 @@ export function RunningScans() {
                 )}
               </span>
               <Progress
-                value={progress.percent}
+                value={percent}
                 max={100}
                 label={`${percent} % of ports tried`}
                 still={progress.paused}

@@ -6,7 +6,7 @@ import { DurationText } from '../../components/text/duration-text.tsx';
 import { count } from '../../format/numbers.ts';
 import { clockTime } from '../../format/times.ts';
 import { stageGraph } from './stage-graph.ts';
-import { type Scan, shownState } from './use-scan.ts';
+import { percentTried, type Scan, shownState } from './use-scan.ts';
 
 /** How far a scan is, against what, and what it waits for. Never more than is known. */
 export function RunningScan({ scan }: { scan: Scan }) {
@@ -45,8 +45,7 @@ function Waiting({ scan }: { scan: Scan }) {
 function Tried({ scan: { progress } }: { scan: Scan }) {
   const { tried = 0, not_tried: notTried = 0, unit = 'ports', slowest_stage: slowest } = progress;
   const all = tried + notTried;
-  // Rounded down: 100 % only at the end.
-  const percent = Math.min(99, Math.floor(progress.percent));
+  const percent = percentTried(progress);
   const label = `${percent} % of ${unit} tried`;
   return (
     <div className="min-w-0">

@@ -37,6 +37,12 @@ export function shownState({
   return progress.interrupted ? 'interrupted' : 'running';
 }
 
+/** Whole percent of the known ports or hosts that were tried; 100 only at the end. */
+export function percentTried({ tried, not_tried: notTried, percent }: Scan['progress']): number {
+  const known = tried + notTried;
+  return Math.min(99, Math.floor(known > 0 ? (tried * 100) / known : percent));
+}
+
 export function hasEnded({ status }: Pick<Scan, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }

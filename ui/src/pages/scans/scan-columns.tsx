@@ -9,7 +9,7 @@ import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { count, percent } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
-import { scanTitle, shownState } from '../scan/use-scan.ts';
+import { percentTried, scanTitle, shownState } from '../scan/use-scan.ts';
 
 export type ListedScan = Data<'/api/v1/scans'>['scans'][number];
 export type Changes = NonNullable<Data<'/api/v1/dashboard'>['series'][number]['changes']>;
@@ -155,9 +155,9 @@ function noteOf(scan: ListedScan): string {
   const all = tried + notTried;
   switch (shownState(scan)) {
     case 'running':
-      return progress.finishing ?? `${Math.min(99, Math.floor(progress.percent))} % of ${unit}`;
+      return progress.finishing ?? `${percentTried(progress)} % of ${unit}`;
     case 'paused':
-      return `${Math.min(99, Math.floor(progress.percent))} % of ${unit}`;
+      return `${percentTried(progress)} % of ${unit}`;
     case 'interrupted':
       return 'resumes at the next start';
     case 'canceled':
