@@ -1,13 +1,19 @@
 /**
- * A server with very many scans and jobs, on both stores: how long it takes to serve, how long `/livez` waits meanwhile,
+ * Tiny scans of a server with an empty store: how many of ten ports it ends in a second, what each costs of processor time
+ * in the server and its scan processes together, and how long a command waits that hands over a scan of one port.
+ * Then a server with very many scans and jobs, on both stores: how long it takes to serve, how long `/livez` waits meanwhile,
  * while old records are deleted and while the retention looks at every scan, and what the first pages, the health
  * response and a tiny scan take beside a server whose store is empty. PostgreSQL is started by the bench.
  *
- *   npm run bench:many-scans [-- --scans 1000000] [-- --store sqlite|postgres]
+ *   npm run bench:many-scans [-- --scans 1000000] [-- --store sqlite|postgres] [-- --tiny]
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { loadavg } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
@@ -19,7 +25,11 @@ import { freePort, startPostgres } from '../test/postgres.ts';
 import { ServerProcess } from '../test/program.ts';
 
 const { values: flags } = parseArgs({
-  options: { scans: { type: 'string', default: '1000000' }, store: { type: 'string' } },
+  options: {
+    scans: { type: 'string', default: '1000000' },
+    store: { type: 'string' },
+    tiny: { type: 'boolean', default: false },
+  },
 });
 const scans = Number(flags.scans);
 
@@ -243,6 +253,87 @@ async function compareTinyScans(empty: Server, full: Server): Promise<void> {
   row('tiny scan, full / empty store', figures, '<= 1.2');
 }
 
+/** How many scans are submitted for the throughput, as many at a time as the server takes. */
+const burst = 100;
+const inFlight = 4;
+
+/** Processor time of a process, of its children and of those that have ended, seconds; see proc_pid_stat(5). */
+function cpuSeconds(pid: number): number {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const stats = new Map(all.flatMap((name) => statOf(name)));
+  const sum = (id: number): number => {
+    const children = [...stats].filter(([, { parent }]) => parent === id).map(([child]) => sum(child));
+    return (stats.get(id)?.ticks ?? 0) + children.reduce((a, b) => a + b, 0);
+  };
+  return sum(pid) / 100;
+}
+
+function statOf(name: string): [number, { parent: number; ticks: number }][] {
+  try {
+    const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    const ticks = fields.slice(11, 15).reduce((all, field) => all + Number(field), 0);
+    return [[Number(name), { parent: Number(fields[1]), ticks }]];
+  } catch {
+    return [];
+  }
+}
+
+async function scanTenPorts(server: ServerProcess): Promise<void> {
+  const submission = {
+    targets: ['127.0.0.1'],
+    ports: '9001-9010',
+    profile: 'quick',
+    options: { discover: false },
+  };
+  const id = await server.submit(submission);
+  const response = await fetch(`${server.url}/api/v1/scans/${id}/events`, {
+    headers: { accept: 'text/event-stream' },
+  });
+  // The stream ends with the scan.
+  await response.text();
+}
+
+async function measureTinyScans(): Promise<void> {
+  const server = new ServerProcess();
+  try {
+    await server.start();
+    await scanTenPorts(server);
+    const before = cpuSeconds(server.pid);
+    const oneMs: number[] = [];
+    for (let i = 0; i < tinyScans; i++) oneMs.push(await timed(() => scanTenPorts(server)));
+    const cpu = (cpuSeconds(server.pid) - before) / tinyScans;
+    row('scan of ten ports, one after another', `${median(oneMs).toFixed(0)} ms`);
+    row('its processor time', `${cpu.toFixed(3)} s`, '<= 0.1 s');
+    const beforeBurst = cpuSeconds(server.pid);
+    let left = burst;
+    const work = async () => {
+      while (left-- > 0) await scanTenPorts(server);
+    };
+    const ms = await timed(() => Promise.all(Array.from({ length: inFlight }, work)));
+    row(`scans per second, ${inFlight} at a time`, (burst / (ms / 1000)).toFixed(1), '>= 20');
+    row(
+      'processor time of each',
+      `${((cpuSeconds(server.pid) - beforeBurst) / burst).toFixed(3)} s`,
+      '<= 0.1 s',
+    );
+    const commandMs: number[] = [];
+    for (let i = 0; i < tinyScans; i++) commandMs.push(await timed(() => handOver(server)));
+    row('command: scan of one port by the server', `${median(commandMs).toFixed(0)} ms`, '<= 250 ms');
+  } finally {
+    await server.dispose();
+  }
+}
+
+/** `portolan scan`, which finds the server by its workspace. */
+async function handOver({ workspace }: ServerProcess): Promise<void> {
+  const words = ['scan', '127.0.0.1', '--ports', '9001', '--format', 'json', '--workspace-dir', workspace];
+  const child = spawn(join(import.meta.dirname, '../bin/portolan'), words, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`the command ended with ${code}`);
+}
+
 async function measurePath({ process }: Server, name: string, path: string, bar = ''): Promise<void> {
   const times: number[] = [];
   for (let i = 0; i < requests; i++) {
@@ -331,6 +422,9 @@ async function measureCleanup(full: Server, env: NodeJS.ProcessEnv): Promise<voi
   await full.process.stop();
 }
 
+row(`load ${loadavg()[0]?.toFixed(1)}`, '', 'bar');
+await measureTinyScans();
+if (flags.tiny) process.exit();
 const wanted = (name: string) => flags.store === undefined || flags.store === name;
 row(`${scans} scans and jobs; load ${loadavg()[0]?.toFixed(1)}`, '', 'bar');
 if (wanted('sqlite')) {

@@ -99,7 +99,7 @@ export class ServerProcess {
     return code;
   }
 
-  /** Ids of the processes that run a scan for this server. */
+  /** Ids of the processes that run a scan for this server, and of those that wait for one. */
   scanProcesses(): number[] {
     return childrenOf(this.pid);
   }
@@ -179,13 +179,16 @@ export function isAlive(pid: number): boolean {
 
 /** Resident memory of a process and all its descendants, bytes. */
 export function residentBytes(pid: number): number {
-  let own = 0;
+  return childrenOf(pid).reduce((sum, child) => sum + residentBytes(child), ownBytes(pid));
+}
+
+/** Resident memory of a process alone, bytes: a server starts a process for the next scan when it gets to it. */
+export function ownBytes(pid: number): number {
   try {
-    own = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
   } catch {
     return 0;
   }
-  return childrenOf(pid).reduce((sum, child) => sum + residentBytes(child), own);
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -54,6 +54,8 @@ export class ScanModules {
   /** Instance IDs of nodes. */
   readonly #prepared = new Set<string>();
   readonly #used = new Map<Factory, ModuleDefinition>();
+  /** Names of modules that did not end after their abort, and may run on. */
+  readonly abandoned = new Set<string>();
 
   constructor(initializeType: (definition: ModuleDefinition) => Promise<void>) {
     this.#initializeType = initializeType;
@@ -79,6 +81,10 @@ export class ScanModules {
       this.#attempts.set(create, attempted);
     }
     await attempted;
+  }
+
+  abandon({ name }: ModuleDefinition): void {
+    this.abandoned.add(name);
   }
 
   /** The scan has ended, however it did: releases what its module types hold. Errors are logged. */

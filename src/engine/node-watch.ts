@@ -63,16 +63,25 @@ export function watchNode(node: Node, { signals, stallTimeoutMs, hold }: WatchOp
 
 /**
  * Runs the work; after an abort, gives it a grace period and then abandons it.
+ * @param onAbandon called when the work is abandoned: it may run on
  * @throws the error of the work, else the reason of the abort
  */
-export async function abortSignalled(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+export async function abortSignalled(
+  signal: AbortSignal,
+  work: () => Promise<void>,
+  onAbandon: () => void = () => undefined,
+): Promise<void> {
   signal.throwIfAborted();
   const working = work();
   working.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
   const abandoned = new Promise<never>((_, reject) => {
-    const onAbort = () => {
-      timer = setTimeout(() => reject(signal.reason), abandonAfterMs);
+    onAbort = () => {
+      timer = setTimeout(() => {
+        onAbandon();
+        reject(signal.reason);
+      }, abandonAfterMs);
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
@@ -82,6 +91,7 @@ export async function abortSignalled(signal: AbortSignal, work: () => Promise<vo
     await Promise.race([working, abandoned]);
     signal.throwIfAborted();
   } finally {
+    signal.removeEventListener('abort', onAbort);
     clearTimeout(timer);
   }
 }

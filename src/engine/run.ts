@@ -252,13 +252,15 @@ class Run {
     const hold = (node.isReporter ? null : this.#environment.hold) ?? new PauseGate();
     const watch = watchNode(node, { signals, stallTimeoutMs, hold });
     const blame = (error: unknown) => this.#onUncaught(node, watch, error);
+    const abandon = () => modules.abandon(definition);
     try {
       await answerable(blame, async () => {
-        await abortSignalled(watch.signal, () => modules.initialize(definition));
+        await abortSignalled(watch.signal, () => modules.initialize(definition), abandon);
         const module = definition.create();
         await module.configure(config);
         const data = await this.#dataOf(node, watch);
-        await abortSignalled(watch.signal, () => module.execute(this.#context(node, watch.signal), data));
+        const context = this.#context(node, watch.signal);
+        await abortSignalled(watch.signal, () => module.execute(context, data), abandon);
       });
     } finally {
       watch.stop();

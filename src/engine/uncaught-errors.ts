@@ -15,11 +15,13 @@ let catchers = 0;
 /**
  * Keeps an uncaught error from ending this process: the node whose module threw it fails; without one it is logged.
  * Active until the returned function is called.
+ * @param onError called with each of them; only by the first caller
  */
-export function catchUncaughtErrors(log: Logger): () => void {
+export function catchUncaughtErrors(log: Logger, onError: () => void = () => undefined): () => void {
   catchers += 1;
   const nested = catchers > 1;
   const take = (error: unknown) => {
+    onError();
     const blame = blamed.getStore();
     if (blame) blame(error);
     else log.error('uncaught error outside of any task', { error: String(error) });

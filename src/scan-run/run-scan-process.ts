@@ -1,43 +1,81 @@
-import { ModuleLifecycle } from '../engine/lifecycle.ts';
+import { ModuleLifecycle, type ScanModules } from '../engine/lifecycle.ts';
 import type { Logger } from '../engine/module.ts';
 import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
-import { machineNow } from '../net/machine-clock.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
-import { ScanControl } from './control.ts';
-import { ScanAbort } from './finalize/failure.ts';
-import type { FromChild, ProcessCommand, ToChild } from './messages.ts';
+import { FieldLog } from './field-log.ts';
+import {
+  type FromChild,
+  logFieldsOf,
+  logFieldsVariable,
+  type ScanOutcome,
+  type ToChild,
+} from './messages.ts';
+import { OpenResources } from './open-resources.ts';
 import type { ModuleCatalog } from './plan/plan-scan.ts';
 import { runScan } from './run-scan.ts';
+import { ScanLife } from './scan-life.ts';
 import { withScanPlugins } from './scan-plugins.ts';
 
 /**
- * Main loop of the process that runs one scan for a server: waits for `start`, reports until the scan has finished,
- * and exits when the server is gone; the next server resumes the scan from its record.
+ * Main loop of the process that runs scans for a server, one after another: waits for `start`, reports until the scan
+ * has finished, and exits when the server is gone; the next server resumes the scan from its record.
  */
 export async function runScanProcess(
   loadCatalogue: () => Promise<ModuleCatalog>,
-  log: Logger,
+  output: Logger,
 ): Promise<void> {
-  const life = new ScanLife();
+  const log = new FieldLog(output, JSON.parse(process.env[logFieldsVariable] ?? '{}') as object);
+  const inbox = new Inbox();
   process.on('disconnect', () => process.exit(0));
   // A terminal sends Ctrl-C to the whole group; only the server may stop its scans.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => process.exit(0));
-  catchUncaughtErrors(log);
+  const errors = { count: 0 };
+  catchUncaughtErrors(log, () => {
+    errors.count += 1;
+    // Nobody asks a waiting process for its state again.
+    if (inbox.waits) process.exit(1);
+  });
 
-  const installed = await loadCatalogue();
-  const { start, control } = await life.begun;
+  const lifecycle = new ModuleLifecycle();
+  const installed = await loadCatalogue().catch((error: unknown) => {
+    log.error('scan process cannot start', { error: String(error) });
+    process.exit(1);
+  });
+  let resources: OpenResources | null = null;
+  for (let life = await inbox.next(); life !== null; life = await inbox.next()) {
+    resources ??= await OpenResources.now();
+    log.fields = logFieldsOf(life.start);
+    const modules = lifecycle.forScan();
+    await runOne(life, modules, installed, log);
+    log.fields = {};
+    if (!life.start.reuse) break;
+    const failed = errors.count > 0 ? 'an uncaught error' : null;
+    const [abandoned] = modules.abandoned;
+    const residue = failed ?? (abandoned ? `module ${abandoned} runs on` : await resources.residue());
+    send({ type: 'idle', run: life.run, state: { residue, memory: process.memoryUsage.rss() } });
+  }
+  await lifecycle.cleanUp(log);
+  process.exit(0);
+}
+
+async function runOne(
+  life: ScanLife,
+  modules: ScanModules,
+  installed: ModuleCatalog,
+  log: Logger,
+): Promise<void> {
+  const { start, control, run } = life;
   const catalogue = await withScanPlugins(installed, start.request, start.plugins, start.config);
   log.debug('scan process started', { pid: process.pid, resumes: start.resumes });
   const workspace = (await openWorkspace(start.workspaceDir)).forTenant(start.tenant);
-  const lifecycle = new ModuleLifecycle();
-  const outcome = await runScan({
+  const outcome: ScanOutcome = await runScan({
     request: start.request,
     config: start.config,
     catalogue,
     folder: workspace.scan(start.request.scan_id),
     templatesDir: workspace.templatesDir,
-    modules: lifecycle.forScan(),
+    modules,
     startedAt: start.startedAt,
     resumes: start.resumes,
     rateHistory: start.rateHistory,
@@ -48,125 +86,45 @@ export async function runScanProcess(
     evaluated: start.evaluated,
     control,
     log,
-    onLive: (live) => send({ type: 'live', live }),
-    onSealed: (rows) => send({ type: 'sealed', rows }),
-    onEvaluated: (data) => send({ type: 'evaluated', data }),
-    onTraffic: (traffic) => send({ type: 'traffic', traffic }),
+    onLive: (live) => send({ type: 'live', live, run }),
+    onSealed: (rows) => send({ type: 'sealed', rows, run }),
+    onEvaluated: (data) => send({ type: 'evaluated', data, run }),
+    onTraffic: (traffic) => send({ type: 'traffic', traffic, run }),
   });
-  await sendLast({ type: 'finished', outcome });
-  await lifecycle.cleanUp(log);
-  process.exit(0);
+  life.end();
+  await sendLast({ type: 'finished', outcome, run });
 }
 
-type Start = Extract<ToChild, { type: 'start' }>;
-
-/** State of the scan as requested by the server. */
-class ScanLife {
-  readonly #abort = new AbortController();
-  readonly #begun = Promise.withResolvers<{ start: Start; control: ScanControl }>();
-  #control: ScanControl | null = null;
-  #lease: LeaseWatch | null = null;
-  /** Paused by the server, whatever the lease says. */
-  #paused = false;
+/** Receives the messages of the server: starts wait here, commands go to the scan that they are for. */
+class Inbox {
+  #life: ScanLife | null = null;
+  #next = Promise.withResolvers<ScanLife | null>();
+  /** Whether the process waits for a scan. */
+  waits = false;
 
   constructor() {
     process.on('message', (message: ToChild) => this.#take(message));
     send({ type: 'ready' });
   }
 
-  get begun(): Promise<{ start: Start; control: ScanControl }> {
-    return this.#begun.promise;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
+  /** The next scan; null when there is none. */
+  async next(): Promise<ScanLife | null> {
+    this.waits = true;
+    const life = await this.#next.promise;
+    this.waits = false;
+    if (life !== null) this.#next = Promise.withResolvers();
+    return life;
   }
 
   #take(message: ToChild): void {
-    if (message.type === 'start') return this.#start(message);
-    this.#apply(message);
-    send({ type: 'ack' });
-  }
-
-  #apply(command: ProcessCommand): void {
-    switch (command.type) {
-      case 'cancel':
-        return this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
-      case 'pause':
-        this.#paused = true;
-        return this.#control?.hold.hold();
-      case 'resume':
-        this.#paused = false;
-        return this.#goOn();
-      case 'rate':
-        return this.#control?.setLimit(command.rate);
-      case 'scope':
-        return this.#control?.narrow(command.rules);
-      case 'lease':
-        return this.#renewLease(command.until);
+    if (message.type === 'end') return this.#next.resolve(null);
+    if (message.type === 'start') {
+      this.#life = new ScanLife(message);
+      return this.#next.resolve(this.#life);
     }
-  }
-
-  #renewLease(until: number): void {
-    if (this.#lease) return this.#lease.renew(until);
-    this.#lease = new LeaseWatch(
-      until,
-      () => this.#control?.hold.hold(),
-      () => this.#goOn(),
-    );
-  }
-
-  /** A canceled scan stays silent, and so does one that another worker may own by now. */
-  #goOn(): void {
-    if (!this.signal.aborted && !this.#paused && !this.#lease?.over) this.#control?.hold.release();
-  }
-
-  #start(start: Start): void {
-    const { request, config, listeners, pausedMs, commands } = start;
-    const mostRate = config.scanner.max_rate;
-    const control = new ScanControl({ rate: request.rate, mostRate, listeners, pausedMs });
-    // Emptied first: the budget of this second may have been used by others.
-    control.setLimit(0);
-    this.#control = control;
-    for (const command of commands) this.#apply(command);
-    this.#begun.resolve({ start, control });
-  }
-}
-
-/**
- * Tracks the lease of the parent process, which may be stopped or cut off. Its message may have waited while this
- * process was stopped itself: only the expiry time counts.
- */
-class LeaseWatch {
-  readonly #onEnd: () => void;
-  readonly #onRenewal: () => void;
-  #timer: NodeJS.Timeout | undefined;
-  over = false;
-
-  constructor(until: number, onEnd: () => void, onRenewal: () => void) {
-    this.#onEnd = onEnd;
-    this.#onRenewal = onRenewal;
-    this.#arm(until - machineNow());
-  }
-
-  renew(until: number): void {
-    const left = until - machineNow();
-    if (left <= 0) return;
-    clearTimeout(this.#timer);
-    this.#arm(left);
-    if (!this.over) return;
-    this.over = false;
-    this.#onRenewal();
-  }
-
-  #arm(left: number): void {
-    this.#timer = setTimeout(
-      () => {
-        this.over = true;
-        this.#onEnd();
-      },
-      Math.max(0, left),
-    );
+    const { run } = message;
+    if (run === this.#life?.run) this.#life.apply(message);
+    send({ type: 'ack', run });
   }
 }
 

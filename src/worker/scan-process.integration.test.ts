@@ -67,8 +67,9 @@ function listener(silent: string) {
   writeFileSync(
     entryFile,
     `process.on('message', (message) => {
-       process.send({ type: 'fault', message: JSON.stringify(message) });
-       if (message.type !== 'start' && message.type !== '${silent}') process.send({ type: 'ack' });
+       const { run } = message;
+       process.send({ type: 'fault', message: JSON.stringify(message), run });
+       if (message.type !== 'start' && message.type !== '${silent}') process.send({ type: 'ack', run });
      });
      process.send({ type: 'ready' });`,
   );
@@ -103,7 +104,10 @@ it('commands from before the start take effect with it, in order; later ones are
   scan.resume();
   await scan.setRate(20);
   await expect.poll(() => messages.length).toBe(3);
-  expect(messages.slice(1)).toEqual([{ type: 'resume' }, { type: 'rate', rate: 20 }]);
+  expect(messages.slice(1)).toEqual([
+    { type: 'resume', run: 1 },
+    { type: 'rate', rate: 20, run: 1 },
+  ]);
   scan.kill();
   await scan.gone;
 });

@@ -1,41 +1,28 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
-import type { Readable } from 'node:stream';
-import { scanLogFields } from '../domain/scan-origin.ts';
 import type { EvaluationData } from '../domain/shard.ts';
 import { addTraffic, noTraffic, type Traffic, trafficGrowth } from '../domain/traffic.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
 import {
-  type FromChild,
   type LiveScan,
+  logFieldsOf,
   logFieldsVariable,
   type ProcessCommand,
+  type ScanMessage,
   type ScanOutcome,
-  type ToChild,
+  type ScanStart,
 } from '../scan-run/messages.ts';
 import type { RunningScan } from './running-scan.ts';
+import { ServingProcess, type ServingProcessInput } from './serving-process.ts';
 
-export interface ScanProcessInput {
-  /** Entry file, started with the argument `scan-process`. */
-  entryFile: string;
-  start: Omit<Extract<ToChild, { type: 'start' }>, 'begunAt' | 'commands'>;
-  env: NodeJS.ProcessEnv;
+export interface ScanProcessInput extends ServingProcessInput {
+  start: Omit<ScanStart, 'begunAt' | 'commands' | 'reuse'>;
   /** Grace period between cancel and SIGKILL, milliseconds. */
   graceMs: number;
   onNews: () => void;
   /** Called with what the process sent and received since the last call. */
   onTraffic: (traffic: Traffic) => void;
   onFault: (message: string) => void;
-  /** Receives each log line of the process; null lets it write to the standard error of this process. */
-  onLogLine: ((line: string) => void) | null;
 }
-
-/**
- * A scan produces much short-lived garbage. With V8's defaults its heap grows to several times the live data; with
- * these it stays flat (65,534 hosts: 115 MB instead of 225 MB resident) for about a fifth more time (bench/README.md).
- */
-const smallHeapFlags = ['--max-semi-space-size=4', '--optimize-for-size'];
 
 /** Timeout of the acknowledgement of a command. A process too busy to read it is too busy to send packets. */
 const ackMs = 900;
@@ -43,7 +30,7 @@ const ackMs = 900;
 /** A process that does not even respond to a cancel is killed after this long. */
 const deafMs = 1500;
 
-/** The process that runs one scan. */
+/** A scan in a process: one of its own, or one that runs other scans before and after. */
 export class ScanProcess implements RunningScan {
   readonly startedAt: string;
   /** The newest report. */
@@ -53,12 +40,16 @@ export class ScanProcess implements RunningScan {
   /** Rules and data versions that evaluated a shard; null until it ends. */
   evaluated: EvaluationData | null = null;
   readonly failure = null;
-  /** Resolves when the process has exited. */
+  /** Resolves when the scan has stopped: a process of its own has exited, another one runs on. */
   readonly gone: Promise<void>;
-  readonly #child: ChildProcess;
+  readonly #process: ServingProcess;
+  readonly #isShared: boolean;
+  readonly #run: number;
+  readonly #over = Promise.withResolvers<void>();
   readonly #input: ScanProcessInput;
   readonly #begunAt = machineNow();
   #started = false;
+  #ended = false;
   #traffic = noTraffic();
   #canceled = false;
   #killer: NodeJS.Timeout | null = null;
@@ -67,31 +58,27 @@ export class ScanProcess implements RunningScan {
   /** Callers waiting for an acknowledgement, in order of their commands. */
   readonly #waiting: (() => void)[] = [];
 
-  constructor(input: ScanProcessInput) {
+  /** @param shared runs it; null = a process of its own, which ends with it */
+  constructor(input: ScanProcessInput, shared: ServingProcess | null = null) {
     this.#input = input;
     this.startedAt = input.start.startedAt;
-    this.#child = fork(input.entryFile, ['scan-process'], {
-      serialization: 'json',
-      execArgv: smallHeapFlags,
-      env: { ...input.env, ...logFieldsOf(input.start) },
-      // Output of a scan is log and must not go to the standard output of a server.
-      stdio: input.onLogLine ? ['ignore', 2, 'pipe', 'ipc'] : ['ignore', 2, 2, 'ipc'],
+    this.#isShared = shared !== null;
+    this.#process =
+      shared ?? new ServingProcess({ ...input, env: { ...input.env, ...logFields(input.start) } });
+    this.gone = Promise.race([this.#process.gone, this.#over.promise]);
+    this.gone.then(() => {
+      this.#ended = true;
+      if (this.#killer) clearTimeout(this.#killer);
     });
-    yieldToServer(this.#child.pid);
-    if (this.#child.stderr && input.onLogLine) passLines(this.#child.stderr, input.onLogLine);
-    this.gone = new Promise((resolve) => {
-      this.#child.once('exit', () => resolve());
-      this.#child.once('error', (error) => {
-        input.onFault(error.message);
-        if (this.#child.pid === undefined) resolve();
-      });
+    this.#run = this.#process.begin({
+      onReady: () => this.#start(),
+      onMessage: (message) => this.#take(message),
+      onFault: input.onFault,
     });
-    this.gone.then(() => this.#killer && clearTimeout(this.#killer));
-    this.#child.on('message', (message) => this.#take(message as FromChild));
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#process.pid;
   }
 
   /** Ends the scan gracefully, results so far are saved; a process that does not respond is killed. */
@@ -128,18 +115,15 @@ export class ScanProcess implements RunningScan {
 
   /** Stops the process at its last checkpoint; the scan is resumed later. */
   detach(): void {
-    if (this.#child.connected) this.#child.disconnect();
-    this.#child.kill('SIGTERM');
+    if (!this.#ended) this.#process.stop();
   }
 
   kill(): void {
-    this.#child.kill('SIGKILL');
+    if (!this.#ended) this.#process.kill();
   }
 
-  #take(message: FromChild): void {
+  #take(message: ScanMessage): void {
     switch (message.type) {
-      case 'ready':
-        return this.#start();
       case 'ack':
         this.#waiting.shift()?.();
         return;
@@ -155,7 +139,7 @@ export class ScanProcess implements RunningScan {
         return this.#countTraffic(message.traffic);
       case 'finished':
         this.outcome = message.outcome;
-        return this.#endSoon();
+        return this.#end();
       case 'fault':
         return this.#input.onFault(message.message);
     }
@@ -170,11 +154,22 @@ export class ScanProcess implements RunningScan {
 
   #start(): void {
     this.#started = true;
-    this.#send({ ...this.#input.start, begunAt: this.#begunAt, commands: this.#early });
+    const { start } = this.#input;
+    this.#process.send({
+      ...start,
+      reuse: this.#isShared,
+      begunAt: this.#begunAt,
+      commands: this.#early,
+      run: this.#run,
+    });
   }
 
-  /** The process is done; an open handle must not keep its slot occupied. */
-  #endSoon(): void {
+  #end(): void {
+    if (this.#isShared) {
+      this.#ended = true;
+      return this.#over.resolve();
+    }
+    // The process is done; an open handle must not keep its slot occupied.
     if (this.#killer) clearTimeout(this.#killer);
     this.#killer = setTimeout(() => this.kill(), this.#input.graceMs);
   }
@@ -193,55 +188,14 @@ export class ScanProcess implements RunningScan {
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => resolve(false), timeoutMs);
     });
-    this.#send(command);
+    this.#process.send({ ...command, run: this.#run });
     const applied = await Promise.race([acknowledged, late, this.gone.then(() => true)]);
     clearTimeout(timer);
     return applied;
   }
-
-  #send(message: ToChild): void {
-    // A process that has exited gets no messages; its exit is handled where it is awaited.
-    if (this.#child.connected) this.#child.send(message, () => undefined);
-  }
 }
 
-/** What the process writes into each of its log lines: it has some to write before its scan arrives. */
-function logFieldsOf({ request, requestId, part }: ScanProcessInput['start']): NodeJS.ProcessEnv {
-  const fields = { ...scanLogFields(request.scan_id, requestId), ...(part && { shard: part.shard }) };
-  return { [logFieldsVariable]: JSON.stringify(fields) };
-}
-
-/** Longer log lines are split. */
-const longestLogLine = 64 * 1024;
-
-/** Calls `take` for every line of a stream; a scan process may be killed in the middle of one. */
-function passLines(stream: Readable, take: (line: string) => void): void {
-  let rest = '';
-  stream.setEncoding('utf8');
-  stream.on('data', (text: string) => {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) for (const piece of cut(line)) take(piece);
-    for (; rest.length > longestLogLine; rest = rest.slice(longestLogLine))
-      take(rest.slice(0, longestLogLine));
-  });
-  stream.on('end', () => {
-    if (rest !== '') take(rest);
-  });
-  stream.on('error', () => undefined);
-}
-
-function* cut(line: string): Generator<string> {
-  for (let at = 0; at === 0 || at < line.length; at += longestLogLine)
-    yield line.slice(at, at + longestLogLine);
-}
-
-/** Lower priority: a scan takes all the processor time that it gets, and people wait for the server only. */
-function yieldToServer(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // The process has exited, which is handled elsewhere, or the system denies it; then all keep the same priority.
-  }
+/** It has log lines to write before its scan arrives. */
+function logFields(start: ScanProcessInput['start']): NodeJS.ProcessEnv {
+  return { [logFieldsVariable]: JSON.stringify(logFieldsOf(start)) };
 }

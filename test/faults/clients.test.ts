@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordOfRows } from '../../bench/workspace-fixture.ts';
-import { residentBytes, ServerProcess } from '../program.ts';
+import { ownBytes, ServerProcess } from '../program.ts';
 
 const server = new ServerProcess();
 let largeScan = '';
@@ -80,7 +80,7 @@ describe('slow clients (T-035)', () => {
   });
 
   it('that do not read cost the server no memory', async () => {
-    const before = residentBytes(server.pid);
+    const before = ownBytes(server.pid);
     const answers: IncomingMessage[] = [];
     for (const format of ['jsonl', 'json', 'csv']) {
       for (let i = 0; i < 8; i++) {
@@ -90,7 +90,7 @@ describe('slow clients (T-035)', () => {
       }
     }
     await untilNothingIsRead();
-    const grown = (residentBytes(server.pid) - before) / 2 ** 20;
+    const grown = (ownBytes(server.pid) - before) / 2 ** 20;
     for (const answer of answers) answer.on('error', () => undefined).destroy();
     console.log(`24 downloads that nobody reads: ${grown.toFixed(0)} MiB`);
     // Whole answers would be 400 MiB.
@@ -128,12 +128,12 @@ describe('oversize requests (T-036)', () => {
     ],
     ['no Host', 400, 'invalid_request', flood('GET /health HTTP/1.1\r\nConnection: close\r\n\r\n', '', 0)],
   ])('are answered, and the server stays small: %s', async (_case, status, code, send) => {
-    const before = residentBytes(server.pid);
+    const before = ownBytes(server.pid);
     for (const answer of await Promise.all(Array.from({ length: 20 }, () => exchange(send)))) {
       expect(answer.slice(0, 200)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
       expect(answer).toContain(`"code":"${code}"`);
     }
-    expect((residentBytes(server.pid) - before) / 2 ** 20).toBeLessThan(100);
+    expect((ownBytes(server.pid) - before) / 2 ** 20).toBeLessThan(100);
     expect((await server.request('/health')).status).toBe(200);
   });
 

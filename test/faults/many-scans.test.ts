@@ -6,7 +6,7 @@ import { storedScanId, storeScan } from '../../src/actions/fixtures/stored-scan.
 import type { ScanRequest } from '../../src/domain/scan.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { openWorkspace, type Workspace } from '../../src/workspace/workspace.ts';
-import { residentBytes, ServerProcess } from '../program.ts';
+import { ownBytes, ServerProcess } from '../program.ts';
 
 const scans = 5000;
 const mebibyte = 1_048_576;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const blank = new ServerProcess();
   await blank.start();
   await blank.request('/api/v1/scans');
-  emptyBytes = residentBytes(blank.pid);
+  emptyBytes = ownBytes(blank.pid);
   emptyReads = readCalls(blank.pid);
   await blank.dispose();
   server = new ServerProcess();
@@ -119,7 +119,7 @@ it(`T-081: serves ${scans} finished scans after a cold start without a visit to 
     await timed('/api/v1/scans?status=completed&limit=50'),
   );
   const readsOfPages = (readCalls(server.pid) - reads) / pages.length;
-  const more = (residentBytes(server.pid) - emptyBytes) / mebibyte;
+  const more = (ownBytes(server.pid) - emptyBytes) / mebibyte;
   const figures = [
     `first list ${served.toFixed(0)} ms after the ${cold ? 'cold ' : ''}start`,
     `page p50 ${percentile(pages, 0.5).toFixed(1)} ms, slowest ${percentile(pages, 1).toFixed(1)} ms`,

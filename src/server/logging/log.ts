@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { type DestinationStream, pino } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { Logger } from '../../engine/module.ts';
-import { logFieldsVariable } from '../../scan-run/messages.ts';
 import { LogOutput, standardError, textLine } from './log-output.ts';
 
 export type ServerLog = ReturnType<typeof createServerLog>;
@@ -29,12 +28,11 @@ export function createLogger(env: NodeJS.ProcessEnv = process.env): Logger {
     env['SERVICE_LOG_LEVEL'] ?? 'info',
     format === 'json' ? standardError() : { write: (line) => standardError().write(`${textLine(line)}\n`) },
   );
-  const fields = JSON.parse(env[logFieldsVariable] ?? '{}') as object;
   return {
-    debug: (message, details = {}) => log.debug({ ...fields, ...details }, message),
-    info: (message, details = {}) => log.info({ ...fields, ...details }, message),
-    warn: (message, details = {}) => log.warn({ ...fields, ...details }, message),
-    error: (message, details = {}) => log.error({ ...fields, ...details }, message),
+    debug: (message, details = {}) => log.debug(details, message),
+    info: (message, details = {}) => log.info(details, message),
+    warn: (message, details = {}) => log.warn(details, message),
+    error: (message, details = {}) => log.error(details, message),
   };
 }
 

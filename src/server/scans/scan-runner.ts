@@ -4,13 +4,15 @@ import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { notSending } from '../../domain/scan-progress.ts';
 import { Slots } from '../../net/gate/slots.ts';
 import { canceledFailure } from '../../scan-run/finalize/interrupt-scan.ts';
+import { plannedPlugins } from '../../scan-run/plan/plan-plugins.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
 import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';
+import type { ServingProcess } from '../../worker/serving-process.ts';
+import type { WarmProcesses } from '../../worker/warm-processes.ts';
 import { checkpointProgress } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { scanStarted } from '../logging/audit.ts';
-import { logEnvironment } from '../logging/log.ts';
 import { ShardedScan, type ShardedScanInput } from '../shards/sharded-scan.ts';
 import type { Blackout } from './blackout.ts';
 import { storeProgress } from './live-progress.ts';
@@ -18,6 +20,7 @@ import { folderOf, type PoolContext } from './pool-context.ts';
 import type { RateSharing } from './rate-sharing.ts';
 import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
 import type { ScanEnds } from './scan-end.ts';
+import { processesOf, processSettings } from './scan-processes.ts';
 import { pauseProgress, type ScanSlot, slotFields } from './scan-slot.ts';
 
 /** Grace period between cancel and SIGKILL, milliseconds. */
@@ -43,15 +46,28 @@ export class ScanRunner {
   readonly #ends: ScanEnds;
   readonly #blackout: Blackout;
   readonly #rates: RateSharing;
+  /** Null where scans run in shards. */
+  readonly #processes: WarmProcesses | null;
   /** A sharded scan ends in a process of this server. */
   readonly #lastSteps: Slots;
 
   constructor(context: PoolContext, ends: ScanEnds, blackout: Blackout, rates: RateSharing) {
     this.#context = context;
+    this.#processes = processesOf(context);
     this.#ends = ends;
     this.#blackout = blackout;
     this.#rates = rates;
     this.#lastSteps = new Slots(context.config.server.workers);
+  }
+
+  /** Starts a process for the first scan. */
+  prepare(): void {
+    this.#processes?.prepare();
+  }
+
+  /** Called after the last scan has ended. Resolves when no process runs any more. */
+  async close(): Promise<void> {
+    await this.#processes?.close();
   }
 
   async run(slot: ScanSlot): Promise<void> {
@@ -117,10 +133,19 @@ export class ScanRunner {
     slot.requestedRate = ceilingOf(request.rate, this.#context.config.scanner.max_rate);
     if (stopping.aborted || slot.canceled) return;
     const input = await this.#processInput(run, pausedMs);
-    if (stopping.aborted || slot.canceled) return;
-    slot.process = this.#launch(run, input);
-    if (!waits) this.#reportBegin(run);
-    await slot.process.gone;
+    const shared = await this.#takeProcess(run);
+    if (!stopping.aborted && !slot.canceled) {
+      slot.process = this.#launch(run, input, shared);
+      if (!waits) this.#reportBegin(run);
+      await slot.process.gone;
+    }
+    if (shared) this.#processes?.giveBack(shared);
+  }
+
+  /** A process that runs other scans too; null for a scan that has one of its own, with what it loads of plugins. */
+  async #takeProcess({ slot, request }: Run): Promise<ServingProcess | null> {
+    if (this.#processes === null || plannedPlugins(request).length > 0) return null;
+    return await this.#processes.take(slot.tenant);
   }
 
   /** @returns false if the scan has ended or was deleted */
@@ -147,10 +172,9 @@ export class ScanRunner {
     { slot, scan, request, startedAt, resumes }: Run,
     pausedMs: number,
   ): Promise<ScanProcessInput> {
-    const { config, workspace, entryFile, listeners, logOutput, log, metrics, news } = this.#context;
-    const { plugins, store } = this.#context;
+    const { config, workspace, listeners, log, metrics, news, plugins, store } = this.#context;
     return {
-      entryFile,
+      ...processSettings(this.#context),
       start: {
         type: 'start',
         request,
@@ -168,9 +192,7 @@ export class ScanRunner {
         names: {},
         evaluated: null,
       },
-      env: { ...process.env, ...logEnvironment(config.logging) },
       graceMs: cancelGraceMs,
-      onLogLine: logOutput.lineTaker(),
       onNews: () => news.emit(scan.scan_id),
       onTraffic: (traffic) => metrics.countTraffic(traffic),
       onFault: (message) =>
@@ -178,12 +200,12 @@ export class ScanRunner {
     };
   }
 
-  #launch(run: Run, process: ScanProcessInput): RunningScan {
+  #launch(run: Run, process: ScanProcessInput, shared: ServingProcess | null): RunningScan {
     const { shards, installed, store, log } = this.#context;
     const { slot, scan } = run;
     const paused = slot.paused || this.#blackout.window !== null;
     if (shards === null) {
-      const started = new ScanProcess(process);
+      const started = new ScanProcess(process, shared);
       if (paused) void started.pause();
       return started;
     }

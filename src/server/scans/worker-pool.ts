@@ -24,6 +24,8 @@ import type { WindowedPool } from './scan-windows.ts';
 
 /** Interval at which the progress of running scans is stored, milliseconds. */
 const storeMs = 1000;
+/** A process for the first scan starts this long after the pool, milliseconds. */
+const prepareMs = 300;
 /** Interval at which commands of other servers for the scans here are read, milliseconds. */
 const commandsMs = 1000;
 
@@ -69,6 +71,8 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     if (shards) this.#commands.start();
     shards?.presence.onServed(() => this.wake());
     this.#claims.start();
+    // The start of the server comes first.
+    this.#timers.push(setTimeout(() => this.#runner.prepare(), prepareMs));
   }
 
   /** Stops all scans at their checkpoint; the next start resumes them. Kills processes that do not exit in time. */
@@ -80,6 +84,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     const late = setTimeout(() => slots.forEach((slot) => slot.process?.kill()), timeoutMs);
     await Promise.all(slots.map((slot) => slot.ended));
     clearTimeout(late);
+    await this.#runner.close();
     for (const timer of this.#timers) clearInterval(timer);
     await this.#commands.close();
   }

@@ -1,0 +1,187 @@
+import { ServingProcess, type ServingProcessInput } from './serving-process.ts';
+
+/** A process runs at most so many scans. */
+export const maxScans = 100;
+/** Most resident memory of a process that runs another scan, bytes. */
+export const maxMemory = 300 * 1024 * 1024;
+
+/** A process reports within this time that its scan left nothing behind, milliseconds; else it is replaced. */
+const idleMs = 1500;
+/** More processes than one that wait for a scan end after this long, milliseconds. */
+const surplusMs = 5000;
+/** Time for an unused process to clean up its modules, milliseconds. */
+const endMs = 2000;
+
+export interface WarmProcessesInput {
+  /** What a process that starts now is started with. */
+  settings: () => ServingProcessInput;
+  /** Called when a process does not run another scan. */
+  onReplace: (reason: string, pid: number | undefined) => void;
+}
+
+/** A process and what decides which scans may run in it. */
+interface Warm {
+  process: ServingProcess;
+  /** Environment that it was started with: settings of the log. */
+  env: string;
+  /** Tenant of its scans; undefined before the first one. */
+  tenant: string | null | undefined;
+  /** Whether it lost its scan in an unknown state, or is about to end. */
+  ending: boolean;
+}
+
+/**
+ * Processes that run scans one after another; one is kept for the next scan. A process runs scans of one tenant only, and
+ * none after a scan that left something behind.
+ */
+export class WarmProcesses {
+  readonly #input: WarmProcessesInput;
+  readonly #all = new Map<ServingProcess, Warm>();
+  /** These wait for a scan, the newest last. */
+  readonly #idle: Warm[] = [];
+  /** Scans have ended in these; what they left behind is not known yet. */
+  readonly #leaving = new Map<Warm, Promise<boolean>>();
+  #surplus: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(input: WarmProcessesInput) {
+    this.#input = input;
+  }
+
+  /** Number of processes, with and without a scan. */
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** Pids of the processes that wait for a scan. */
+  get idlePids(): (number | undefined)[] {
+    return this.#idle.map(({ process }) => process.pid);
+  }
+
+  /** Starts a process for the next scan, unless there is one. */
+  prepare(): void {
+    if (this.#closed || [...this.#all.values()].some(({ ending }) => !ending)) return;
+    this.#idle.push(this.#launch());
+  }
+
+  /** A process for a scan of a tenant; to be given back when the scan has ended. */
+  async take(tenant: string | null): Promise<ServingProcess> {
+    const idle = this.#takeIdle(tenant) ?? (await this.#takeLeaving(tenant));
+    const taken = idle ?? this.#launch();
+    taken.tenant = tenant;
+    return taken.process;
+  }
+
+  /** The scan in it has ended, or none was started. */
+  giveBack(process: ServingProcess): void {
+    const warm = this.#all.get(process);
+    // It died with its scan.
+    if (!warm) return this.prepare();
+    if (process.scans === 0) return this.#keep(warm);
+    const clean = this.#isClean(warm).then((isClean) => {
+      // Whoever waits for this process takes it.
+      if (!this.#leaving.delete(warm)) return isClean;
+      if (isClean) this.#keep(warm);
+      return isClean;
+    });
+    this.#leaving.set(warm, clean);
+  }
+
+  /** Ends all processes without a scan; those with one end when they are given back. Resolves when all have exited. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#surplus) clearTimeout(this.#surplus);
+    for (const warm of this.#idle.splice(0)) this.#end(warm);
+    await Promise.all([...this.#all.keys()].map(({ gone }) => gone));
+  }
+
+  #takeIdle(tenant: string | null): Warm | null {
+    const fit = this.#idle.findLastIndex((warm) => this.#mismatch(warm, tenant) === null);
+    if (fit >= 0) return this.#idle.splice(fit, 1)[0] ?? null;
+    const unfit = this.#idle.shift();
+    if (unfit) this.#replace(unfit, this.#mismatch(unfit, tenant) ?? 'unused');
+    return null;
+  }
+
+  async #takeLeaving(tenant: string | null): Promise<Warm | null> {
+    for (const [warm, clean] of this.#leaving) {
+      if (this.#mismatch(warm, tenant) !== null) continue;
+      this.#leaving.delete(warm);
+      if (await clean) return warm;
+      break;
+    }
+    return null;
+  }
+
+  #mismatch({ tenant: own, env, process }: Warm, tenant: string | null): string | null {
+    if (!process.alive) return 'it has exited';
+    if (own !== undefined && own !== tenant) return 'a scan of another tenant';
+    return env === this.#env(this.#input.settings()) ? null : 'the settings of the log have changed';
+  }
+
+  #env({ env }: ServingProcessInput): string {
+    return JSON.stringify(env);
+  }
+
+  #launch(): Warm {
+    const settings = this.#input.settings();
+    const process = new ServingProcess(settings);
+    const warm: Warm = { process, env: this.#env(settings), tenant: undefined, ending: false };
+    this.#all.set(process, warm);
+    void process.gone.then(() => {
+      this.#all.delete(process);
+      const index = this.#idle.indexOf(warm);
+      if (index >= 0) this.#idle.splice(index, 1);
+    });
+    return warm;
+  }
+
+  /** @returns false after it has ended the process */
+  async #isClean(warm: Warm): Promise<boolean> {
+    const reason = await this.#reasonToReplace(warm);
+    if (reason === null) return true;
+    this.#replace(warm, reason);
+    this.prepare();
+    return false;
+  }
+
+  async #reasonToReplace({ process }: Warm): Promise<string | null> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve('it did not report the end of its scan'), idleMs);
+    });
+    const gone = process.gone.then(() => 'it has exited');
+    const state = await Promise.race([process.idle, gone, late]);
+    clearTimeout(timer);
+    if (typeof state === 'string') return state;
+    const { residue, memory } = state;
+    if (residue !== null) return residue;
+    if (process.scans >= maxScans) return `${maxScans} scans`;
+    return memory > maxMemory ? `${Math.round(memory / 1024 / 1024)} MB resident` : null;
+  }
+
+  #keep(warm: Warm): void {
+    if (this.#closed || !warm.process.alive) return this.#end(warm);
+    this.#idle.push(warm);
+    this.#surplus ??= setTimeout(() => this.#endSurplus(), surplusMs).unref();
+  }
+
+  #endSurplus(): void {
+    this.#surplus = null;
+    for (const warm of this.#idle.splice(0, this.#idle.length - 1)) this.#end(warm);
+  }
+
+  #replace(warm: Warm, reason: string): void {
+    this.#input.onReplace(reason, warm.process.pid);
+    this.#end(warm);
+  }
+
+  #end(warm: Warm): void {
+    if (warm.ending) return;
+    warm.ending = true;
+    const { process } = warm;
+    process.send({ type: 'end' });
+    const killer = setTimeout(() => process.kill(), endMs);
+    void process.gone.then(() => clearTimeout(killer));
+  }
+}
