@@ -1,8 +1,8 @@
 import { ServingProcess, type ServingProcessInput } from './serving-process.ts';
 
-/** A process runs at most so many scans. */
+/** Maximum number of scans of a process; then another one follows. */
 export const maxScans = 100;
-/** Most resident memory of a process that runs another scan, bytes. */
+/** Maximum resident memory of a process that runs another scan, bytes. */
 export const maxMemory = 300 * 1024 * 1024;
 
 /** A process reports within this time that its scan left nothing behind, milliseconds; else it is replaced. */

@@ -75,7 +75,7 @@ describe('a scan process', () => {
     const first = await scan('plain first-name', {
       profile: 'quick',
       targets: [target, '127.87.65.44-45'],
-      exclusions: ['127.87.65.45'],
+      exclude: ['127.87.65.45'],
       ports: String(port),
     });
     listener.close();
