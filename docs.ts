@@ -162,32 +162,30 @@ function checksPage(): string {
     ([name, checks]) => `## ${name}\n${table(checkTitles, checks.map(checkRow))}`,
   );
   return `${title('Checks', 'src/knowledge/checks/all.ts')}
-\`misconfig_checker\` looks for services that are open to anyone, talk in clear text, or are set up carelessly. It sends
-nothing: it reads what \`banner_grabber\` heard. Each finding has an id that stays the same, the very text or fact that
-proves it, what to do, and how sure it is. What could not be looked at is no finding.
+\`misconfig_checker\` reports services that are open to anyone, talk in clear text, or are set up carelessly. It reads what
+\`banner_grabber\` received and sends nothing. Each finding has a stable id, its evidence, a remedy and a confidence.
 
-The option \`checks\` names the ids to look for, as a comma list (default \`all\`). Anonymous FTP needs a login, so it is
-tried only with \`intrusive\`. SNMP, NTP and DNS over UDP are asked only where the graph hands open UDP ports to
-\`banner_grabber\`. Whether a certificate is for the right name is judged only where the target was given by name.
-Versions, suites and keys of TLS and SSH are judged by \`weak_cipher_checker\`.
+Select ids with the option \`checks\` (a comma list, default \`all\`). Anonymous FTP needs \`intrusive\`. SNMP, NTP and DNS over UDP need a
+graph that hands open UDP ports to \`banner_grabber\`. Names of certificates are checked only for targets given by name.
+\`weak_cipher_checker\` evaluates versions, suites and keys of TLS and SSH ([tls.md](tls.md)).
 
 ${families.join('\n')}
 ## What fingerprints tell
 ${table(checkTitles, [checkRow(versionDisclosure)])}
 # Compliance
 
-\`compliance_evaluator\` (\`scan --compliance cis,pci,nist\`, option \`frameworks\`) evaluates each host against
-those controls of CIS Controls 8, PCI DSS 4.0, NIST SP 800-53 revision 5 and SP 800-52 revision 2 that show on the
-network; the titles are paraphrased. In the results (\`compliance\`, and lines of the type \`compliance\`):
+\`compliance_evaluator\` (\`scan --compliance cis,pci,nist\`, option \`frameworks\`) evaluates each host against the controls of CIS
+Controls 8, PCI DSS 4.0, NIST SP 800-53 revision 5 and SP 800-52 revision 2 that show on the network; titles are paraphrased. Results
+have them under \`compliance\`:
 
 | Status | When |
 | --- | --- |
-| \`fail\` | a finding with a confidence of 0.5 or more fails it, or a service that it forbids is reachable; one entry per port, with \`finding_ids\` |
+| \`fail\` | a finding with a confidence of 0.5 or more fails it, or a forbidden service is reachable; one entry per port, with \`finding_ids\` |
 | \`pass\` | services in its scope were seen, every module that it needs checked them in full, and no finding fails it |
-| \`not_assessed\` | the host has no service in its scope, a module did not run or was configured to skip checks, only one TLS handshake was made, anonymous FTP was not tried, or the findings that would fail it are uncertain; \`description\` has the reason. \`host\` is null if the entry applies to every host |
+| \`not_assessed\` | no service in its scope, a module did not run or skipped checks, or the findings are uncertain; \`description\` has the reason. \`host\` is null if it applies to every host |
 
-A control that passes here may still fail an audit: a scan sees the network, not people and documents. \`CVE\` stands for
-every known flaw that is rated high or critical, or is known to be exploited.
+A control that passes may still fail an audit: a scan sees the network, not people and documents. \`CVE\` stands for every
+vulnerability rated high or critical, or known to be exploited.
 
 ${table(['Framework', 'Control', 'Requirement', 'Failed by'], controls.map(controlRow))}
 ${table(
@@ -242,29 +240,22 @@ function configPage(): string {
     ([name, keys]) => `## ${name}\n${table(configTitles, keys.map(configRow))}`,
   );
   return `${title('Configuration', 'src/config/schema.ts')}
-Sources, the stronger later: defaults, \`/etc/portolan/config.yaml\`, \`$XDG_CONFIG_HOME/portolan/config.yaml\`,
+Sources, later ones win: defaults, \`/etc/portolan/config.yaml\`, \`$XDG_CONFIG_HOME/portolan/config.yaml\`,
 \`config/portolan.yaml\` in the workspace, the file of \`--config\` (else of \`SERVICE_CONFIG\`), environment, flags.
+\`portolan config init\` writes [config.example.yaml](../config.example.yaml) with every key, \`config validate\` checks,
+\`config show --origin\` prints each value with its source.
 
-Files are YAML: maps within maps (\`scanner: {rate: 500}\`), the keys as below. \`\${NAME}\` and \`\${NAME:-default}\` in a
-value stand for environment variables. A wrong value stops the start with file, line and column; an unknown key is a
-warning, with \`--strict-config\` an error. Lists in environment variables are separated by commas. A duration is text
-with a unit (\`500ms\`, \`30s\`, \`1h30m\`, \`7d\`); where it may be 0, that is written without one. A size is text with a
-unit too: \`KB\`, \`MB\`, \`GB\`, \`TB\` are powers of 1000, \`KiB\`, \`MiB\`, \`GiB\`, \`TiB\` of 1024.
-
-Lists of entries, and maps, are JSON in environment variables. \`server.queue.*\` and \`server.workers.*\` are read as
-\`queue.*\` and \`workers.*\`; \`server.workers\` may be given as a number and as a map side by side. An option of a
-module is what the scan asks for, else what the graph file says, else \`modules.<module_type>.<option>\`, else the setting
-of \`scanner\`, else the default of the module (\`portolan module show NAME\`).
-
-SIGHUP or \`portolan server reload\` makes a running server read all sources again. Keys marked *Reloaded* change then:
-all of them or, when anything is wrong, none. Scans that run get a narrower scope, never a wider one. Of other keys that
-have changed the log says that they need a restart. Keys marked **No effect in this build yet** are checked, and a warning
-says that they do nothing. A file that holds secrets and that every user can read is warned about. No command and no error
-shows a secret.
-
-\`portolan config show --origin\` prints what holds and where it comes from, \`config validate\` checks it,
-\`config init\` writes [config.example.yaml](../config.example.yaml): every key, with values for a server that other
-machines reach.
+- Files are YAML maps (\`scanner: {rate: 500}\`). \`\${NAME}\` and \`\${NAME:-default}\` stand for environment variables. An invalid value
+  stops the start with file, line and column; an unknown key is a warning, with \`--strict-config\` an error.
+- Environment variables have lists separated by commas, lists of entries and maps as JSON.
+- Durations have a unit (\`500ms\`, \`30s\`, \`1h30m\`, \`7d\`) or are 0. Sizes have \`KB\`, \`MB\`, \`GB\`, \`TB\` (powers of 1000) or
+  \`KiB\`, \`MiB\`, \`GiB\`, \`TiB\` (of 1024).
+- \`server.queue.*\` and \`server.workers.*\` are read as \`queue.*\` and \`workers.*\`; \`server.workers\` may be a number and a map.
+- Options of a module: the scan's, else the graph's, else \`modules.<module_type>.<option>\`, else \`scanner\`'s, else the module's default
+  (\`portolan module show NAME\`).
+- SIGHUP or \`portolan server reload\` applies keys marked *Reloaded*, all or none; running scans get a narrower scope only. The log names
+  changed keys that need a restart. Keys marked **No effect in this build yet** give a warning.
+- Secrets are never shown; a file with secrets that every user can read gives a warning.
 
 ${parts.join('\n')}`;
 }
