@@ -18,6 +18,8 @@ export interface IndexedScan {
   record: RecordPlace;
   /** Path of the file of its index. */
   file: string;
+  /** Its record grows. */
+  isRunning?: boolean;
 }
 
 export interface RowsRequest {
@@ -128,9 +130,9 @@ export interface IndexFailure {
   stack: string | null;
 }
 
-/** From the thread. `idle`: nothing is being built either. */
+/** From the thread. `size`: rows of the index; `idle`: nothing is being built either. */
 export type FromIndexThread =
-  | { type: 'response'; id: number; response: IndexResponses[keyof IndexResponses] }
+  | { type: 'response'; id: number; response: IndexResponses[keyof IndexResponses]; size: number }
   | { type: 'failed'; id: number; error: IndexFailure }
   | { type: 'idle' }
   | { type: 'busy' };

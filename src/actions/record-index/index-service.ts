@@ -304,6 +304,12 @@ export class IndexService {
     });
   }
 
+  /** Rows of an index in use. @param file of the index */
+  size(file: string): number {
+    const entry = this.#entries.get(file);
+    return entry ? rowsOf(entry) : 0;
+  }
+
   /** The scan is deleted, or its file is damaged. */
   async forget(file: string): Promise<void> {
     const entry = this.#entries.get(file);

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { isErrorCode, PortolanError } from '../../domain/errors.ts';
+import type { ScanStatus } from '../../domain/scan.ts';
 import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   IndexResponses,
   ToIndexThread,
 } from './index-requests.ts';
+import { RecentResponses } from './recent-responses.ts';
 
 /** Longest time of a request, milliseconds. */
 const requestMs = 5000;
@@ -25,14 +27,18 @@ const idleMs = 180_000;
 /** Of V8 in the thread; columns are outside of it. Mebibytes. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 6 };
 
+/** @see FromIndexThread */
+type Response = Pick<Extract<FromIndexThread, { type: 'response' }>, 'response' | 'size'>;
+
 interface Waiting {
-  resolve(response: IndexResponses[keyof IndexResponses]): void;
+  resolve(response: Response): void;
   reject(error: unknown): void;
 }
 
 /** The indexes of the records of a server, in one thread that runs while somebody needs it. */
 export class RecordIndexes {
   readonly #workspace: Pick<Workspace, 'indexFile'>;
+  readonly #recent = new RecentResponses<Response>();
   #thread: IndexThread | null = null;
   #isClosed = false;
   readonly #idleMs: number;
@@ -43,8 +49,10 @@ export class RecordIndexes {
     this.#idleMs = idle;
   }
 
-  scan(scanId: string, record: Pick<ScanRecord, 'place'>): IndexedScan {
-    return { record: record.place, file: this.#workspace.indexFile(scanId) };
+  /** @param status of the scan: the record of a running one grows, and its responses may be some seconds old */
+  scan(scanId: string, record: Pick<ScanRecord, 'place'>, status?: ScanStatus): IndexedScan {
+    const file = this.#workspace.indexFile(scanId);
+    return { record: record.place, file, isRunning: status === 'running' };
   }
 
   /** Whether the thread runs. */
@@ -63,7 +71,11 @@ export class RecordIndexes {
     deadlineMs = requestMs,
   ): Promise<IndexResponses[K]> {
     signal?.throwIfAborted();
-    return (await this.#current.request(scan, request, deadlineMs, signal)) as IndexResponses[K];
+    const compute = (client?: AbortSignal) => this.#current.request(scan, request, deadlineMs, client);
+    const response = scan.isRunning
+      ? await this.#recent.response(`${scan.file}: ${JSON.stringify(request)}`, compute, signal)
+      : await compute(signal);
+    return response.response as IndexResponses[K];
   }
 
   /** Builds the index of an ended scan, so that the first request finds it. */
@@ -73,6 +85,7 @@ export class RecordIndexes {
 
   /** Removes the index of a deleted scan. */
   forget(scanId: string): void {
+    this.#recent.forget(`${this.#workspace.indexFile(scanId)}: `);
     this.#thread?.post({ type: 'forget', file: this.#workspace.indexFile(scanId) });
   }
 
@@ -141,7 +154,7 @@ class IndexThread {
     request: IndexRequest,
     deadlineMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<IndexResponses[keyof IndexResponses]> {
+  ): Promise<Response> {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = null;
     const id = ++this.#lastId;
@@ -168,7 +181,7 @@ class IndexThread {
   #take(message: FromIndexThread): void {
     switch (message.type) {
       case 'response':
-        this.#waiting.get(message.id)?.resolve(message.response);
+        this.#waiting.get(message.id)?.resolve(message);
         return;
       case 'failed':
         this.#waiting.get(message.id)?.reject(errorOf(message.error));

@@ -36,7 +36,8 @@ export function serveIndexes(port: MessagePort): void {
     const turns = new Turns(deadlineMs);
     running.set(id, turns);
     try {
-      post({ type: 'response', id, response: await service.run(scan, request, turns) });
+      const response = await service.run(scan, request, turns);
+      post({ type: 'response', id, response, size: service.size(scan.file) });
     } catch (error) {
       post({ type: 'failed', id, error: failureOf(error) });
     } finally {

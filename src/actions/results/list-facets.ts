@@ -41,7 +41,7 @@ export async function listFacets(
   rejectProblems(problems);
   const limit = Math.min(query.limit ?? defaultFacetLimit, maxFacetLimit);
   const { facets, matches } = await indexes.request(
-    indexes.scan(scan.scan_id, record),
+    indexes.scan(scan.scan_id, record, scan.status),
     { kind: 'facets', query: parsed, fields, limit },
     signal,
   );

@@ -32,7 +32,7 @@ export async function listFixes(
   rejectProblems(problems);
   const offset = cursor === undefined ? first : decodeOffset('fix', cursor);
   const { fixes, total } = await indexes.request(
-    indexes.scan(scan.scan_id, record),
+    indexes.scan(scan.scan_id, record, scan.status),
     { kind: 'fixes', query: parsed, offset, limit },
     signal,
   );

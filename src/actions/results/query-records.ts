@@ -76,7 +76,7 @@ export async function queryRecords(
   const start = cursor === undefined ? { offset, after: null } : decode(cursor, list);
   const { partial, warnings } = await stateOf(scan, record, observer);
   const rows = await indexes.request(
-    indexes.scan(scan.scan_id, record),
+    indexes.scan(scan.scan_id, record, scan.status),
     { kind: 'rows', query: parsed, type: query.type, keys, limit, ...start },
     signal,
   );

@@ -47,7 +47,7 @@ export async function showCoverage(
   const { addresses_scanned, excluded, partial } = results.summary;
   const { warnings, stages } = results.scan;
   const coverage = await indexes.request(
-    indexes.scan(scan.scan_id, record),
+    indexes.scan(scan.scan_id, record, scan.status),
     { kind: 'coverage', summary: { addresses_scanned, excluded }, warnings, stages },
     signal,
   );

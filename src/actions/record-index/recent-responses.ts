@@ -1,0 +1,94 @@
+/** A smaller index responds quickly enough each time, rows. */
+const minSize = 20_000;
+/** As does a larger one where that takes less, milliseconds. */
+const slowMs = 20;
+/** A slow response is fresh for this many times what it took, at most for `maxFreshMs`. */
+const freshFactor = 10;
+const maxFreshMs = 1000;
+/** An older response is never returned, milliseconds. */
+const maxAgeMs = 5000;
+/** Number of remembered responses, and the longest text of one, characters. */
+const maxRemembered = 16;
+const maxRememberedText = 256 * 1024;
+
+interface SizedResponse {
+  response: unknown;
+  /** Rows of the index that it was computed from. */
+  size: number;
+}
+
+interface Remembered<T> {
+  response: T;
+  /** When its computation began. */
+  at: number;
+  tookMs: number;
+  isBeingRenewed: boolean;
+}
+
+/**
+ * Responses about records that grow all the time. Each row changes what sorting and counting a large record gives; where
+ * that takes long, clients get the response of a moment ago, and the next one is computed meanwhile, once for all of them.
+ */
+export class RecentResponses<T extends SizedResponse> {
+  readonly #remembered = new Map<string, Remembered<T>>();
+  readonly #clock: () => number;
+
+  /** @param clock monotonic milliseconds */
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+  }
+
+  /**
+   * @param key names the scan and the request
+   * @param compute gets the client that waits for it, if any
+   */
+  async response(
+    key: string,
+    compute: (client?: AbortSignal) => Promise<T>,
+    client?: AbortSignal,
+  ): Promise<T> {
+    const known = this.#remembered.get(key);
+    const age = known ? this.#clock() - known.at : 0;
+    if (known === undefined || age > maxAgeMs) return await this.#compute(key, () => compute(client));
+    const isFresh = age <= Math.min(maxFreshMs, known.tookMs * freshFactor);
+    if (!isFresh && !known.isBeingRenewed) this.#renew(key, known, compute);
+    return known.response;
+  }
+
+  /** Of keys that begin with this. */
+  forget(prefix: string): void {
+    for (const key of this.#remembered.keys()) if (key.startsWith(prefix)) this.#remembered.delete(key);
+  }
+
+  async #compute(key: string, compute: () => Promise<T>): Promise<T> {
+    const at = this.#clock();
+    const response = await compute();
+    this.#remember(key, { response, at, tookMs: this.#clock() - at, isBeingRenewed: false });
+    return response;
+  }
+
+  #renew(key: string, known: Remembered<T>, compute: () => Promise<T>): void {
+    known.isBeingRenewed = true;
+    this.#compute(key, compute).catch(() => {
+      // Whoever asks next gets the error.
+      if (this.#remembered.get(key) === known) this.#remembered.delete(key);
+    });
+  }
+
+  #remember(key: string, entry: Remembered<T>): void {
+    this.#remembered.delete(key);
+    const { size, response } = entry.response;
+    if (size < minSize || entry.tookMs < slowMs || textLength(response) > maxRememberedText) return;
+    this.#remembered.set(key, entry);
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#remembered.size <= maxRemembered) return;
+      this.#remembered.delete(oldest);
+    }
+  }
+}
+
+/** Of the rows of a page; the other responses are short. */
+function textLength(response: unknown): number {
+  const { records } = response as { records?: unknown };
+  return typeof records === 'string' ? records.length : 0;
+}
