@@ -35,7 +35,7 @@ describe('RemainingTime', () => {
     expect(remaining.estimate(work(0, 100, false), 40, 0)).toBeNull();
     expect(remaining.estimate(work(50, 100, false), 60, 20_000)).toEqual({
       seconds: 40,
-      basis: '20 % of the scan in 20 s',
+      basis: '20 % of all work done in 20 s',
     });
   });
 

@@ -54,7 +54,7 @@ export class RemainingTime {
     const seconds = activeMs / 1000;
     return {
       seconds: Math.round((seconds * (100 - percent)) / gained),
-      basis: `${gained} % of the scan in ${Math.round(seconds)} s`,
+      basis: `${gained} % of all work done in ${Math.round(seconds)} s`,
     };
   }
 }

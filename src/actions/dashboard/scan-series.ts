@@ -58,16 +58,20 @@ function keyOf({ name, profile, targets }: CompletedRun): string {
   return createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
 }
 
-/** Open critical and high findings at the end of each day, of the run of each series that was the latest then. */
+/**
+ * Open critical and high findings at the end of each day, of the run of each series that was the latest then. Days
+ * before the first run are left out: nothing is known of them.
+ */
 export function trendOf(series: readonly ScanSeries[], now: number): TrendDay[] {
   const today = Math.floor(now / dayMs);
-  return Array.from({ length: trendDays }, (_, index) => {
+  return Array.from({ length: trendDays }).flatMap((_, index) => {
     const day = today - trendDays + 1 + index;
     const end = new Date((day + 1) * dayMs).toISOString();
     const latest = series.flatMap(({ runs }) => runs.find(({ completed_at }) => completed_at < end) ?? []);
+    if (latest.length === 0) return [];
     const sum = (severity: 'critical' | 'high') =>
       latest.reduce((total, { severity_counts }) => total + severity_counts[severity], 0);
     const date = new Date(day * dayMs).toISOString().slice(0, 10);
-    return { date, critical: sum('critical'), high: sum('high') };
+    return [{ date, critical: sum('critical'), high: sum('high') }];
   });
 }

@@ -101,7 +101,7 @@ describe('explaining a place', () => {
     const [found] = ports[0]?.findings ?? [];
     expect(found).toMatchObject({ id: 'CVE-2024-6387', affected: '>= 8.5, < 9.8' });
     expect(found?.rank).toContain('CVSS 3.1 8.1');
-    expect(found?.reasons.join(' ')).toContain('The product has confidence 0.98');
+    expect(found?.reasons.join(' ')).toContain('Confidence: 0.98 in the product');
     expect(found?.reasons.join(' ')).not.toContain('With the current data it would have');
   });
 

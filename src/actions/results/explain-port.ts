@@ -254,7 +254,7 @@ function reasonsOf(
   const others = products.filter((product) => product !== cpe);
   const evaluated = assess(record, { ...claim, cpe }, { os: os ?? null, others }, atHand.vulnerabilities);
   const verdict = allowForUpdates(id, evaluated, claim.confidence);
-  const sure = `The product has confidence ${claim.confidence}; the finding has ${confidence}.`;
+  const sure = `Confidence: ${claim.confidence} in the product, ${confidence} in the finding.`;
   if (Math.abs(verdict.confidence - confidence) < 0.001) return [...verdict.reasons, sure];
   return [
     ...verdict.reasons,

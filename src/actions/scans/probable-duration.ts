@@ -29,7 +29,7 @@ export async function probableDuration(
     if (other === null || !isSameWork(request, other)) continue;
     const seconds = Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000);
     const hosts = scan.results.live_hosts;
-    const basis = `as the last run of this scan, with ${hosts} ${hosts === 1 ? 'host' : 'hosts'} up`;
+    const basis = `as in the last run: ${hosts} ${hosts === 1 ? 'host' : 'hosts'} up`;
     return { seconds, basis, scan_id: scan.scan_id };
   }
   return null;

@@ -82,7 +82,7 @@ function incomparable(version: string, match: CpeMatch): ReasonedTruth {
 }
 
 function named(version: string): ReasonedTruth {
-  return { truth: yes, because: `Version ${version} is named by the record.` };
+  return { truth: yes, because: `The record lists version ${version} as affected.` };
 }
 
 function evaluateExact(match: CpeMatch, criterion: Cpe, subject: Subject): ReasonedTruth {

@@ -163,7 +163,7 @@ describe.runIf(canRun('new-scan'))('a new scan', () => {
     await ui.choose(ui.page.getByRole('button', { name: 'Run again' }));
     await expect.poll(() => ui.path).toBe(review);
     await ui.page.getByText('timeout 700ms, retries 0').waitFor();
-    await ui.page.getByText('as the last run of this scan').waitFor();
+    await ui.page.getByText('as in the last run').waitFor();
     await ui.picture('new-scan-again');
     await ui.expectAccessible();
     await ui.choose(ui.page.getByRole('button', { name: /Start scan/ }));

@@ -64,7 +64,7 @@ const dashboardSchema = Type.Unsafe<Dashboard>(
     totals: Type.Object(Object.fromEntries(severities.map((name) => [name, totalSchema]))),
     trend: Type.Array(
       Type.Object({ date: Type.String({ format: 'date' }), critical: countSchema, high: countSchema }),
-      { description: 'open findings at the end of each of the last 30 days' },
+      { description: 'open findings at the end of each of the last 30 days, from the first run on' },
     ),
     fixes: Type.Array(
       Type.Object({

@@ -84,7 +84,7 @@ describe('duration_probable of POST /api/v1/scans/plan', () => {
     });
     expect(await plan({ ...submission, tags: [] })).toEqual({
       seconds: 90,
-      basis: 'as the last run of this scan, with 1 host up',
+      basis: 'as in the last run: 1 host up',
       scan_id: scanId,
     });
     const isComputed = async (other: object) => (await plan(other)).scan_id === null;

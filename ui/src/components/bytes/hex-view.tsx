@@ -23,7 +23,7 @@ export function HexView({ bytes, match = [], label = 'Bytes', maxRows = 16 }: He
       role="group"
       aria-label={`${label}, ${plural(bytes.length, 'byte')}${match.length > 0 ? `, bytes ${rangesText(match)} marked` : ''}`}
       tabIndex={scrolls ? 0 : undefined}
-      className="overflow-auto rounded-m border border-line bg-code-bg px-2.5 py-1.5"
+      className="overflow-auto rounded-m border border-line bg-code-bg px-2 py-1.5"
       style={{ maxHeight: maxRows * lineHeight + 14 }}
       onScroll={(event) => setFirst(Math.floor(event.currentTarget.scrollTop / lineHeight))}
     >
@@ -64,10 +64,10 @@ const Line = memo(function Line({ bytes, length, offset, width, match, top }: Li
       : ([[0, 8]] as const);
   return (
     <div className="mono absolute left-0 flex whitespace-pre leading-[18px]" style={{ top }}>
-      <span className="pr-3.5 text-text-3 select-none">{offsetText(offset, length)}</span>
+      <span className="pr-2.5 text-text-3 select-none">{offsetText(offset, length)}</span>
       {halves.map((half) => (
         // 8 pairs with 7 blanks.
-        <span key={half[0]} className="w-[23ch] shrink-0 [&:not(:last-of-type)]:mr-3.5">
+        <span key={half[0]} className="w-[23ch] shrink-0 [&:not(:last-of-type)]:mr-2.5">
           {stretches(line, half).map((each, k) => (
             <span key={k}>
               {k > 0 && ' '}
@@ -76,7 +76,7 @@ const Line = memo(function Line({ bytes, length, offset, width, match, top }: Li
           ))}
         </span>
       ))}
-      <span className="pl-3.5 text-text-1">
+      <span className="pl-2.5 text-text-1">
         {stretches(line, [0, width]).map((each, k) => (
           <span key={k} className={each.isMatch ? markLook : ''}>
             {each.text}

@@ -10,7 +10,7 @@ const usualHeight = 160;
 
 /** A line over time. Its numbers are a table for screen readers; the drawing comes with the library when needed. */
 export function LineChart(props: LineChartProps): ReactNode {
-  const { series, times, label, height = usualHeight, format = count, formatTime = timeText(times) } = props;
+  const { series, times, label, height = usualHeight, format = count, formatTime = timeText(props) } = props;
   const rows = times.map((time, index) => [
     formatTime(time),
     ...series.map(({ values }) => {
@@ -55,8 +55,12 @@ const seconds = new Intl.DateTimeFormat('en-US', { timeStyle: 'medium', hourCycl
 const day = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 /** Clock times within a day, else days. UTC, as all times of the pages unless the page says otherwise. */
-function timeText(times: readonly number[]): (time: number) => string {
-  const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
+function timeText({
+  times,
+  from = times[0] ?? 0,
+  to = times.at(-1) ?? 0,
+}: LineChartProps): (time: number) => string {
+  const span = to - from;
   const format = span < secondsBelow ? seconds : span < dayMs ? clock : day;
   return (time) => format.format(time);
 }

@@ -2,8 +2,8 @@ import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react
 import { Icon } from '../icons/icon.tsx';
 
 export interface ToastOptions {
-  /** `problem` stays until it is closed. */
-  tone?: 'done' | 'problem';
+  /** `problem` stays until it is closed, `running` until the function that `toast` returns is called. */
+  tone?: 'done' | 'problem' | 'running';
   /** One action, for example "Undo" or "Show". */
   action?: { label: string; onSelect: () => void };
 }
@@ -22,10 +22,12 @@ let shown: readonly Shown[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-/** Says in one sentence what has just happened, away from where it was asked for. */
-export function toast(text: string, options: ToastOptions = {}): void {
+/** Says in one sentence what has just happened, away from where it was asked for. @returns what takes it away */
+export function toast(text: string, options: ToastOptions = {}): () => void {
   lastId += 1;
-  change([...shown, { id: lastId, text, ...options }].slice(-atOnce));
+  const id = lastId;
+  change([...shown, { id, text, ...options }].slice(-atOnce));
+  return () => close(id);
 }
 
 /** Where toasts appear; once per app. */
@@ -44,10 +46,16 @@ export function Toasts(): ReactNode {
   );
 }
 
+const marks = {
+  done: { name: 'state-completed', color: 'text-state-completed' },
+  problem: { name: 'state-failed', color: 'text-state-failed' },
+  running: { name: 'state-running', color: 'text-accent' },
+} as const;
+
 function Toast({ toast: { id, text, tone = 'done', action } }: { toast: Shown }): ReactNode {
   const [held, setHeld] = useState(false);
   useEffect(() => {
-    if (held || tone === 'problem') return;
+    if (held || tone !== 'done') return;
     const timer = setTimeout(() => close(id), lifetime);
     return () => clearTimeout(timer);
   }, [held, id, tone]);
@@ -59,10 +67,7 @@ function Toast({ toast: { id, text, tone = 'done', action } }: { toast: Shown })
       onFocus={() => setHeld(true)}
       onBlur={() => setHeld(false)}
     >
-      <Icon
-        name={tone === 'problem' ? 'state-failed' : 'state-completed'}
-        className={`mt-px ${tone === 'problem' ? 'text-state-failed' : 'text-state-completed'}`}
-      />
+      <Icon name={marks[tone].name} className={`mt-px ${marks[tone].color}`} />
       <p className="min-w-0 flex-1 [overflow-wrap:anywhere]">{text}</p>
       {action === undefined ? null : (
         <button

@@ -37,15 +37,10 @@ export function StageNode({ data }: { data: StageData }): ReactNode {
           : '';
   return (
     <div
-      title={node.problem ?? node.condition}
+      title={node.problem ?? node.condition ?? `${node.title}: ${node.text}`}
       className={`relative flex h-full w-full gap-1.5 rounded-m border px-2 py-1 ${looks[node.state]} ${outline} ${canSelect ? 'cursor-pointer' : ''}`}
     >
       <Handle type="target" position={into} isConnectable={false} />
-      {node.state !== 'none' && (
-        <span className="flex h-4 scale-90 items-center">
-          <StateMark state={node.state} bare />
-        </span>
-      )}
       <div className="min-w-0 grow">
         <div className="flex items-baseline gap-1 text-size-12 leading-4">
           <span
@@ -57,7 +52,15 @@ export function StageNode({ data }: { data: StageData }): ReactNode {
             <span className="ml-auto min-w-0 truncate text-size-11 text-text-3">{node.condition}</span>
           )}
         </div>
-        <div className="truncate text-size-11 leading-4 text-text-2">{node.text}</div>
+        <div className="flex items-center gap-1 text-size-11 leading-4 text-text-2">
+          {/* Beside the counts: the name has the whole width. */}
+          {node.state !== 'none' && (
+            <span className="flex h-4 scale-90 items-center">
+              <StateMark state={node.state} bare />
+            </span>
+          )}
+          <span className="min-w-0 truncate">{node.text}</span>
+        </div>
       </div>
       {node.problem !== undefined && (
         <span className="flex text-state-failed">

@@ -28,7 +28,7 @@ export function Changes({ dashboard: { series } }: { dashboard: Dashboard }) {
       <table className="w-full table-fixed">
         <thead>
           <tr className="text-left text-size-11 text-text-3">
-            <th className="h-7 w-[25%] font-medium max-tablet:w-auto">Scan</th>
+            <th className="h-7 w-[22%] font-medium max-tablet:w-auto">Scan</th>
             <th className="w-[84px] font-medium max-tablet:hidden">Ended</th>
             {kinds.map(({ kind, head, short }) => (
               <th key={kind} className="w-[66px] text-right font-medium max-tablet:w-12">
@@ -66,9 +66,13 @@ function ChangeRow({ line }: { line: Series }) {
         <TimeText at={scan.completed_at} relative />
       </td>
       {changes === null || compare === null ? (
-        <td colSpan={kinds.length} className="text-right text-text-2">
-          {wordOf(line)}
-        </td>
+        <>
+          {kinds.map(({ kind }) => (
+            <td key={kind} className="text-right text-text-3">
+              –
+            </td>
+          ))}
+        </>
       ) : (
         kinds.map(({ kind }) => (
           <td key={kind} className="text-right">
@@ -80,7 +84,7 @@ function ChangeRow({ line }: { line: Series }) {
       )}
       <td className="pl-6 max-tablet:hidden">
         {compare === null ? (
-          <StandsOut line={line} />
+          <span className="text-text-2">{wordOf(line)}</span>
         ) : (
           <Link to={compare} className="block text-text-1">
             <StandsOut line={line} />
@@ -92,12 +96,14 @@ function ChangeRow({ line }: { line: Series }) {
 }
 
 function wordOf({ previous, pending }: Series): string {
-  if (previous === null) return 'first run';
-  return pending ? 'comparing…' : 'not compared';
+  if (previous === null) return 'First run';
+  return pending ? 'Comparing…' : 'Not compared';
 }
 
-function StandsOut({ line: { stands_out: standsOut, changes } }: { line: Series }) {
-  if (standsOut === null) return <span className="text-text-2">{changes === null ? '' : 'No change'}</span>;
+function StandsOut({ line }: { line: Series }) {
+  const { stands_out: standsOut, changes } = line;
+  if (standsOut === null)
+    return <span className="text-text-2">{changes === null ? wordOf(line) : 'No change'}</span>;
   return (
     <span className="flex items-center gap-2">
       {standsOut.severity && <SeverityMark severity={standsOut.severity} bare />}

@@ -16,7 +16,7 @@ const maxTitle = 80;
 
 /** Open findings by severity, with their change and trend. */
 export function Totals({ dashboard: { totals, trend, ...source } }: { dashboard: Dashboard }) {
-  const hasTrend = trend.length > 1;
+  const hasTrend = trend.length > 0;
   const hasPrevious = source.series.some(({ previous }) => previous !== null);
   return (
     <section aria-label="Open findings">
@@ -78,16 +78,23 @@ function hostsOf({ count: findings, hosts }: Dashboard['totals']['critical']): s
   return findings === 0 ? 'no host' : `on ${plural(hosts, 'host')}`;
 }
 
+/** That the chart is wide; the server leaves out those before the first scan. */
+const trendDays = 30;
+const dayMs = 86_400_000;
+
 function Trend({ trend }: Pick<Dashboard, 'trend'>) {
+  const times = trend.map(({ date }) => Date.parse(date));
   return (
     <div className="min-w-0 border-line border-b py-3 desk:border-t desk:border-l desk:pl-5">
       <p className="flex pb-1 text-size-12 text-text-2">
-        Critical and high, open <span className="ml-auto">{plural(trend.length, 'day')}</span>
+        Critical and high, open <span className="ml-auto">last {plural(trendDays, 'day')}</span>
       </p>
       <LineChart
         label="Critical and high findings that are open"
         series={[{ name: 'Critical and high', values: trend.map(({ critical, high }) => critical + high) }]}
-        times={trend.map(({ date }) => Date.parse(date))}
+        times={times}
+        // Days before the first scan are empty, not zero.
+        from={(times.at(-1) ?? 0) - (trendDays - 1) * dayMs}
         height={96}
       />
     </div>
@@ -103,14 +110,16 @@ function sourceOf({
   if (series.length === 0) return 'No scan has ended yet. Numbers appear with the first.';
   const runs =
     series.length === 1
-      ? 'Findings open in the latest run of the one scan that has ended.'
+      ? 'Findings open in the latest run of the only scan.'
       : `Findings open in the latest run of each of ${plural(series.length, 'scan')}.`;
   const hasPrevious = series.some(({ previous }) => previous !== null);
   const against = pending
     ? ' Comparing with the previous runs…'
     : hasPrevious
       ? ' Change against the previous run.'
-      : ' No scan has run twice yet, so there is nothing to compare with.';
+      : series.length === 1
+        ? ' It has run once, so there is nothing to compare with yet.'
+        : ' Each has run once, so there is nothing to compare with yet.';
   const left =
     notComparable > 0 ? ` ${plural(notComparable, 'address', 'addresses')} could not be compared.` : '';
   return `${runs}${against}${left}${notEvaluated(series)}`;

@@ -6,7 +6,7 @@ export const choices = [
   { value: '0 2 * * 1-5', label: 'Weekdays' },
   { value: '0 4 * * SUN', label: 'Sundays' },
   { value: '0 2 1 * *', label: 'Monthly' },
-  { value: 'own', label: 'Own' },
+  { value: 'own', label: 'Custom' },
 ] as const;
 
 export type Choice = (typeof choices)[number]['value'];
@@ -20,7 +20,7 @@ export interface ScheduleDraft {
 
 export const nightly: ScheduleDraft = { choice: '0 2 * * *', text: '0 2 * * *' };
 
-/** After a press of one of the choices; "Own" goes on from the text that stands there. */
+/** After a press of one of the choices; "Custom" goes on from the text that stands there. */
 export function chosen(choice: Choice, { text }: ScheduleDraft): ScheduleDraft {
   return choice === 'own' ? { choice, text } : { choice, text: choice };
 }

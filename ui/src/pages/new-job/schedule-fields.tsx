@@ -1,7 +1,10 @@
+import { serverNow } from '../../api/server-clock.ts';
 import { Field } from '../../components/controls/field.tsx';
 import { Segmented } from '../../components/controls/segmented.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
+import { localZone, useTimeZone } from '../../components/text/time-zone.ts';
+import { clockTime, dateTime } from '../../format/times.ts';
 import { NextDay } from '../jobs/next-day.tsx';
 import { type SchedulePreview, useSchedule } from '../jobs/use-schedule.ts';
 import { useRested } from '../new-scan/use-plan.ts';
@@ -15,6 +18,7 @@ import {
   timeOf,
   typed,
 } from './schedule-choice.ts';
+import { shiftTime } from './zone-shift.ts';
 
 interface ScheduleFieldsProps {
   value: ScheduleDraft;
@@ -45,14 +49,12 @@ export function ScheduleFields({ value, onChange, refusal }: ScheduleFieldsProps
       ) : (
         <>
           {time !== null && (
-            <Field label="At">
-              <TextInput
-                type="time"
-                value={time}
-                onChange={(next) => onChange(atTime(value, next))}
-                className="max-w-36"
-              />
-            </Field>
+            <AtFields
+              time={time}
+              server={preview?.zone}
+              next={preview?.next[0]}
+              onChange={(at) => onChange(atTime(value, at))}
+            />
           )}
           <Field
             label="Schedule"
@@ -74,9 +76,54 @@ export function ScheduleFields({ value, onChange, refusal }: ScheduleFieldsProps
   );
 }
 
+/** Half a year away summer time is over, or has begun. */
+const halfYearMs = 182 * 86_400_000;
+
+interface AtFieldsProps {
+  /** Of the schedule, in the zone of the server. */
+  time: string;
+  /** Zone of the server; undefined before it is known. */
+  server: string | undefined;
+  next: string | undefined;
+  onChange: (time: string) => void;
+}
+
+/** The time of the day; where the reader's clock differs from the server's, by either of them. */
+function AtFields({ time, server, next, onChange }: AtFieldsProps) {
+  const own = localZone();
+  const field = (label: string, shown: string, change: (time: string) => void) => (
+    <Field label={label}>
+      <TextInput type="time" value={shown} onChange={change} className="max-w-36" />
+    </Field>
+  );
+  const at = next === undefined ? serverNow() : Date.parse(next);
+  const here = server === undefined ? null : shiftTime(time, { from: server, to: own, at });
+  const later = server === undefined ? null : shiftTime(time, { from: server, to: own, at: at + halfYearMs });
+  if (server === undefined || here === null || (here.time === time && later?.time === time))
+    return field('At', time, onChange);
+  return (
+    <div className="flex flex-col gap-1.5">
+      <div className="flex flex-wrap gap-x-5 gap-y-3">
+        {field(`At, your time (${own})`, here.time, (entered) =>
+          onChange(shiftTime(entered, { from: own, to: server, at }).time),
+        )}
+        {field(`At, server time (${server})`, time, onChange)}
+      </div>
+      <p className="text-size-12 text-text-3">
+        {here.days !== 0 && `In ${server} that is the day ${here.days > 0 ? 'before' : 'after'}. `}
+        {later !== null && later.time !== here.time
+          ? `The schedule follows ${server}: after the next clock change it runs at ${later.time} your time.`
+          : `The schedule follows ${server}.`}
+      </p>
+    </div>
+  );
+}
+
 const shown = 5;
 
 function Preview({ preview, isFormer }: { preview: SchedulePreview; isFormer: boolean }) {
+  const zone = useTimeZone();
+  const other = zone === localZone() ? preview.zone : localZone();
   return (
     <div className={`flex flex-col gap-2 ${isFormer ? 'opacity-60' : ''}`}>
       <p role="status">
@@ -94,8 +141,13 @@ function Preview({ preview, isFormer }: { preview: SchedulePreview; isFormer: bo
       <ol aria-label="Next runs">
         {preview.next.slice(0, shown).map((at) => (
           <li key={at} className="flex h-7 items-center justify-between gap-3 border-line-subtle border-b">
-            <TimeText at={at} />
-            <span className="text-text-2">
+            <span className="flex min-w-0 flex-wrap gap-x-5">
+              <TimeText at={at} />
+              {clockTime(at, other).slice(0, 5) !== clockTime(at, zone).slice(0, 5) && (
+                <span className="text-text-2">{dateTime(at, Date.parse(at), other)}</span>
+              )}
+            </span>
+            <span className="flex-none text-text-2">
               <TimeText at={at} relative />
             </span>
           </li>

@@ -59,12 +59,12 @@ export default function ReviewStep() {
       <div className="grid gap-x-9 gap-y-8 pt-6 desk:grid-cols-[minmax(0,1fr)_288px]">
         <div className="flex min-w-0 flex-col gap-8">
           <Targets plan={plan} />
-          <Graph plan={plan} />
-        </div>
-        <div className="flex min-w-0 flex-col gap-8">
-          <Settings plan={plan} submission={submission} draft={draft} />
           <Command submission={submission} />
         </div>
+        <Settings plan={plan} submission={submission} draft={draft} />
+      </div>
+      <div className="pt-8">
+        <Graph plan={plan} />
       </div>
       <Start submission={submission} />
     </>
@@ -83,7 +83,7 @@ function Numbers({ plan }: { plan: Plan }) {
           key: 'addresses',
           label: 'Addresses',
           value: count(hosts),
-          note: `${count(hosts + plan.excluded)} named, ${count(plan.excluded)} left out`,
+          note: `${count(hosts + plan.excluded)} named, ${count(plan.excluded)} excluded`,
         },
         {
           key: 'packets',
@@ -94,19 +94,18 @@ function Numbers({ plan }: { plan: Plan }) {
         probable(plan.duration_probable),
         {
           key: 'duration',
-          label: 'Port scan, at most',
+          label: 'Duration of the port scan, at most',
           value: <DurationText ms={plan.duration_estimate_seconds * 1000} />,
-          note: plan.duration_estimate_basis,
-        },
-        {
-          key: 'rate',
-          label: 'Packets per second',
-          value: plan.rate === 'auto' ? 'auto' : count(plan.rate),
-          note: plan.rate === 'auto' ? 'as responses keep coming' : 'never more',
+          note: conditionOf(plan.duration_estimate_basis),
         },
       ]}
     />
   );
+}
+
+/** What an estimate takes for granted reads as that; "nothing to send" is none. */
+function conditionOf(basis: string): string {
+  return / (is|are|responds)\b/.test(basis) ? `if ${basis}` : basis;
 }
 
 function probable({ seconds, basis, scan_id }: Plan['duration_probable']) {
@@ -114,7 +113,7 @@ function probable({ seconds, basis, scan_id }: Plan['duration_probable']) {
     key: 'probably',
     label: 'Duration, probably',
     value: <DurationText ms={seconds * 1000} />,
-    note: scan_id === null ? basis : <Link to={`/scans/${scan_id}`}>{basis}</Link>,
+    note: scan_id === null ? conditionOf(basis) : <Link to={`/scans/${scan_id}`}>{basis}</Link>,
   };
 }
 
@@ -230,7 +229,7 @@ function Settings({ plan, submission, draft }: SettingsProps) {
           },
           {
             label: 'Packets per second',
-            value: submission.rate === 'auto' ? 'auto' : submission.rate && count(submission.rate),
+            value: plan.rate === 'auto' ? 'auto, as responses keep coming' : `at most ${count(plan.rate)}`,
           },
           { label: 'Scan type', value: String(submission.options?.['scan_type'] ?? 'automatic') },
           {

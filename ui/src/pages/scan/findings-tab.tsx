@@ -12,6 +12,7 @@ import { TargetText } from '../../components/text/target-text.tsx';
 import { cvss, hundredths } from '../../format/numbers.ts';
 import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
 import { RecordDrawer } from './drawer/record-drawer.tsx';
+import { useOpenRow } from './drawer/use-open-row.ts';
 import { EmptyRecords } from './empty-records.tsx';
 import type { FindingRecord } from './record-types.ts';
 import { findingKey, portText, worstFirst } from './result-rows.ts';
@@ -31,6 +32,13 @@ export default function FindingsTab() {
   const waiting = useWaitingRows(scan, 'vulnerabilities', findings.refresh);
   const columns = useMemo(findingColumns, []);
   const chosen = useShownColumns();
+  const { onOpen, moves } = useOpenRow({
+    rowAt: findings.rowAt,
+    total: findings.total,
+    keyOf: findingKey,
+    openKey: open,
+    onOpen: (row) => setSearch({ open: findingKey(row) }),
+  });
   if (!scan) return null;
   if (findings.error && findings.error.reasonOf('q') === null)
     return <Failure error={findings.error} retry={findings.refresh} />;
@@ -55,12 +63,12 @@ export default function FindingsTab() {
         sort={sort}
         onSort={setSort}
         openKey={open}
-        onOpen={(row) => setSearch({ open: findingKey(row) })}
+        onOpen={onOpen}
         phoneRow={phoneRow}
         isPending={findings.isPending}
         empty={<EmptyRecords scan={scan} of="findings" q={q} />}
       />
-      <RecordDrawer scanId={scanId} openKey={open} onClose={() => setSearch({ open: null })} />
+      <RecordDrawer scanId={scanId} openKey={open} {...moves} onClose={() => setSearch({ open: null })} />
     </TableFrame>
   );
 }
@@ -80,7 +88,7 @@ function findingColumns(): Column<FindingRecord>[] {
         </ValueMenu>
       ),
     },
-    { id: 'title', head: 'Finding', width: 220, grow: 2, priority: 0, sort: 'title', cell: titleCell },
+    { id: 'title', head: 'Finding', width: 220, grow: 8, priority: 0, sort: 'title', cell: titleCell },
     {
       id: 'host',
       head: 'Host',
@@ -97,7 +105,7 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'port',
       head: 'Port',
-      width: 102,
+      width: 84,
       priority: 3,
       sort: 'port',
       cell: (row) => (

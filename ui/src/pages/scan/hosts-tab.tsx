@@ -6,6 +6,7 @@ import { ExpandedRows } from '../../components/table/expanded-rows.ts';
 import { useRecordRows } from '../../components/table/use-record-rows.ts';
 import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
 import { RecordDrawer } from './drawer/record-drawer.tsx';
+import { useOpenRow } from './drawer/use-open-row.ts';
 import { EmptyRecords } from './empty-records.tsx';
 import { type HostTreeRow, hostColumns, hostPhoneRow } from './host-columns.tsx';
 import type { HostRecord } from './record-types.ts';
@@ -40,6 +41,14 @@ export default function HostsTab() {
   const chosen = useShownColumns();
   const hasSystem = chosen.shown?.includes('system') === true;
   const columns = useMemo(() => hostColumns(hasSystem), [hasSystem]);
+  const { onOpen, moves } = useOpenRow<HostTreeRow>({
+    rowAt,
+    total: positions.total,
+    keyOf,
+    openKey: open,
+    canOpen: ({ kind }) => kind !== 'rest',
+    onOpen: (row) => setSearch({ open: keyOf(row) }),
+  });
   if (!scan) return null;
   if (hosts.error && hosts.error.reasonOf('q') === null)
     return <Failure error={hosts.error} retry={hosts.refresh} />;
@@ -64,7 +73,7 @@ export default function HostsTab() {
         sort={sort}
         onSort={setSort}
         openKey={open}
-        onOpen={(row) => row.kind !== 'rest' && setSearch({ open: keyOf(row) })}
+        onOpen={onOpen}
         tree={{
           level: (row) => (row.kind === 'host' ? 1 : row.kind === 'finding' ? row.level : 2),
           expanded: (row) =>
@@ -79,7 +88,7 @@ export default function HostsTab() {
         isPending={hosts.isPending}
         empty={<EmptyRecords scan={scan} of="hosts" q={q} />}
       />
-      <RecordDrawer scanId={scanId} openKey={open} onClose={() => setSearch({ open: null })} />
+      <RecordDrawer scanId={scanId} openKey={open} {...moves} onClose={() => setSearch({ open: null })} />
     </TableFrame>
   );
 }

@@ -51,11 +51,17 @@ export default function OverviewTab() {
       <div className="grid gap-x-8 pt-6 desk:grid-cols-[minmax(0,1fr)_264px]">
         <div className="flex min-w-0 flex-col gap-8">
           {hasEnded(scan) && <SinceLastRun scan={scan} />}
+          {!hasEnded(scan) && (
+            <p className="text-text-2">
+              Results so far. What each host runs and what to fix stands in the tabs as soon as it is found.
+            </p>
+          )}
           <FixFirst scanId={scanId} />
           <Services facets={facets} scan={scan} />
         </div>
         <div className="flex min-w-0 flex-col gap-8 max-desk:pt-8">
-          <CoverageSummary scanId={scanId} />
+          {/* Counted at the end: zeros before it would be wrong. */}
+          {hasEnded(scan) && <CoverageSummary scanId={scanId} />}
           <Warnings scan={scan} />
           <Notifications scan={scan} />
         </div>
@@ -140,7 +146,7 @@ function FixFirst({ scanId }: { scanId: string }) {
               </div>
             </div>
             {fix.exploited && <Exploited />}
-            <span className="whitespace-nowrap text-right max-tablet:hidden">
+            <span className="w-20 flex-none whitespace-nowrap text-right max-tablet:hidden">
               {plural(fix.hosts, 'host')}
             </span>
             <span className="w-24 flex-none whitespace-nowrap text-right max-tablet:hidden">

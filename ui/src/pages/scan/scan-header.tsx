@@ -30,7 +30,8 @@ export function ScanHeader({ scan }: { scan: Scan }) {
       title={<TargetText text={scanTitle(scan)} />}
       mark={<StateMark state={state} by={scan.error?.by ?? scan.progress.paused_by ?? undefined} />}
       meta={[
-        <TargetText key="targets" text={targetsOf(scan)} mono />,
+        // A scan without a name is called by its targets.
+        targetsOf(scan) === scanTitle(scan) ? null : <TargetText key="targets" text={targetsOf(scan)} mono />,
         `${scan.profile}, vulnerabilities ${scan.vuln ? 'on' : 'off'}`,
         <When key="when" scan={scan} />,
         <Mono key="id" className="whitespace-nowrap">

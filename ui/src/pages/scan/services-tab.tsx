@@ -9,6 +9,7 @@ import { useRecordRows } from '../../components/table/use-record-rows.ts';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
 import { RecordDrawer } from './drawer/record-drawer.tsx';
+import { useOpenRow } from './drawer/use-open-row.ts';
 import { EmptyRecords } from './empty-records.tsx';
 import { ProductMenus, ProductName } from './product-name.tsx';
 import type { PortRecord } from './record-types.ts';
@@ -28,6 +29,13 @@ export default function ServicesTab() {
   const waiting = useWaitingRows(scan, 'open_ports', ports.refresh);
   const columns = useMemo(portColumns, []);
   const chosen = useShownColumns();
+  const { onOpen, moves } = useOpenRow({
+    rowAt: ports.rowAt,
+    total: ports.total,
+    keyOf: keyOf,
+    openKey: open,
+    onOpen: (row) => setSearch({ open: keyOf(row) }),
+  });
   if (!scan) return null;
   if (ports.error && ports.error.reasonOf('q') === null)
     return <Failure error={ports.error} retry={ports.refresh} />;
@@ -52,7 +60,7 @@ export default function ServicesTab() {
         sort={sort}
         onSort={setSort}
         openKey={open}
-        onOpen={(row) => setSearch({ open: keyOf(row) })}
+        onOpen={onOpen}
         phoneRow={(row) => (
           <div className="flex flex-col">
             <span className="flex justify-between gap-2">
@@ -67,7 +75,7 @@ export default function ServicesTab() {
         isPending={ports.isPending}
         empty={<EmptyRecords scan={scan} of="services" q={q} />}
       />
-      <RecordDrawer scanId={scanId} openKey={open} onClose={() => setSearch({ open: null })} />
+      <RecordDrawer scanId={scanId} openKey={open} {...moves} onClose={() => setSearch({ open: null })} />
     </TableFrame>
   );
 }

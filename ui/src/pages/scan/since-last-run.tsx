@@ -34,11 +34,18 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
   const worst = added
     .map((row) => ({ ...row, finding: row.vulnerability as unknown as FindingDetail }))
     .sort((a, b) => byWorst(a.finding, b.finding));
+  const places = diff.not_comparable.length;
   const compare = `/compare${searchText({ scan: scan.scan_id, against: before.scan_id })}`;
   return (
     <Section
-      title={`New since ${dateTime(before.completed_at ?? before.created_at, serverNow())}`}
-      note={`${added.length} new, ${resolved.length} fixed, ${unchanged} unchanged, ${plural(diff.not_comparable.length, 'place')} not comparable`}
+      title="Since the previous run"
+      note={
+        <>
+          {dateTime(before.completed_at ?? before.created_at, serverNow())}: {added.length} new,{' '}
+          {resolved.length} fixed, {unchanged} unchanged
+          {places > 0 && `, ${plural(places, 'place')} not comparable`}
+        </>
+      }
       link={{ label: 'Compare', to: compare }}
     >
       <ul>

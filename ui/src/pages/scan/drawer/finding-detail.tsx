@@ -1,4 +1,6 @@
-import { KeyValues } from '../../../components/layout/key-values.tsx';
+import type { ReactNode } from 'react';
+import { Icon } from '../../../components/icons/icon.tsx';
+import { KeyValues, type KeyValuesProps } from '../../../components/layout/key-values.tsx';
 import { Note } from '../../../components/layout/note.tsx';
 import { Section } from '../../../components/layout/section.tsx';
 import { ClassMark } from '../../../components/marks/class-mark.tsx';
@@ -8,7 +10,7 @@ import { TargetText } from '../../../components/text/target-text.tsx';
 import { cvss, hundredths } from '../../../format/numbers.ts';
 import type { FindingDetail } from '../result-rows.ts';
 import type { ExplainedPort } from './port-detail.tsx';
-import { VersionLine } from './version-line.tsx';
+import { isOneVersion, VersionLine } from './version-line.tsx';
 
 /** A finding with the reasons for its rank and its confidence. */
 export interface ExplainedFinding extends FindingDetail {
@@ -16,18 +18,45 @@ export interface ExplainedFinding extends FindingDetail {
   reasons: string[];
 }
 
-/** A finding: what, how sure, what proves it, and what removes it. */
-export function FindingDetailView({
-  finding,
-  port,
-}: {
+interface FindingDetailProps {
   finding: ExplainedFinding;
   port: ExplainedPort | null;
-}) {
+  /** What has the finding, and the way to it. */
+  service: ReactNode;
+}
+
+/** A finding: what, why it is believed, what removes it, and how urgent it is. */
+export function FindingDetailView({ finding, port, service }: FindingDetailProps) {
   return (
     <div className="flex flex-col gap-6">
-      <Head finding={finding} />
-      <Body finding={finding} />
+      <div className="flex flex-col gap-1.5">
+        <p>
+          <Marks finding={finding} />
+        </p>
+        <p className="font-semibold text-size-16 leading-6">
+          <TargetText text={finding.title} wrap />
+        </p>
+        {service}
+      </div>
+      <Section
+        title="Why it is reported"
+        note={finding.class ? <ClassMark value={finding.class} /> : undefined}
+      >
+        <div className="flex flex-col gap-3 pt-3">
+          <Range finding={finding} />
+          <KeyValues form="column" rows={reasonRows(finding)} />
+        </div>
+      </Section>
+      <Section title="How to fix it">
+        <p className="pt-2">
+          {finding.remediation ? <TargetText text={finding.remediation} wrap /> : 'No fix is on record.'}
+        </p>
+      </Section>
+      <Section title="How urgent it is">
+        <div className="pt-2">
+          <KeyValues form="column" rows={urgencyRows(finding)} />
+        </div>
+      </Section>
       {port?.banner && (
         <Section title="First bytes of the service">
           <div className="pt-2">
@@ -43,105 +72,129 @@ export function FindingDetailView({
 export function FindingItem({ finding, isOpen }: { finding: ExplainedFinding; isOpen: boolean }) {
   return (
     <li className="border-line-subtle border-b py-2">
-      <details open={isOpen}>
-        <summary className="cursor-pointer">
-          <Head finding={finding} />
+      <details open={isOpen} className="group">
+        <summary className="flex cursor-pointer list-none items-start gap-2">
+          <Icon name="right" size={14} className="mt-1 flex-none group-open:rotate-90" />
+          <span className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
+            <Marks finding={finding} />
+            <TargetText text={finding.title} wrap />
+          </span>
         </summary>
-        <div className="pt-2">
-          <Body finding={finding} />
+        <div className="flex flex-col gap-3 pt-2 pl-[22px]">
+          <Range finding={finding} />
+          <KeyValues
+            form="column"
+            rows={[
+              {
+                label: 'How sure',
+                value: finding.class ? <ClassMark value={finding.class} /> : undefined,
+              },
+              ...reasonRows(finding),
+              {
+                label: 'Fix',
+                value: finding.remediation ? <TargetText text={finding.remediation} wrap /> : undefined,
+              },
+              ...urgencyRows(finding),
+            ]}
+          />
         </div>
       </details>
     </li>
   );
 }
 
-function Head({ finding }: { finding: ExplainedFinding }) {
+function Marks({ finding }: { finding: ExplainedFinding }) {
   return (
     <span className="inline-flex max-w-full flex-wrap items-center gap-2 align-middle">
       <SeverityMark severity={finding.severity} chip />
       <TargetText text={finding.id} mono />
-      <TargetText text={finding.title} />
       {finding.kev && <Exploited />}
     </span>
   );
 }
 
-function Body({ finding }: { finding: ExplainedFinding }) {
-  const links = (finding.references ?? []).filter((url) => /^https?:\/\//.test(url)).slice(0, 20);
+/** The affected versions, and who may have fixed one of them. */
+function Range({ finding }: { finding: ExplainedFinding }) {
   return (
-    <div className="flex flex-col gap-3">
-      <VersionLine
-        from={finding.affected_from ?? null}
-        seen={finding.detected ?? null}
-        fixed={finding.fixed_in ?? null}
-        severity={finding.severity}
-      />
+    <>
+      {!isOneVersion(finding) && (
+        <VersionLine
+          from={finding.affected_from ?? null}
+          seen={finding.detected ?? null}
+          fixed={finding.fixed_in ?? null}
+          severity={finding.severity}
+        />
+      )}
       {finding.backport_note && (
         <Note tone="warning" title="The distribution may have fixed it without a new version.">
           <TargetText text={finding.backport_note} wrap />
         </Note>
       )}
-      <KeyValues
-        form="column"
-        rows={[
-          {
-            label: 'Fix',
-            value: finding.remediation ? <TargetText text={finding.remediation} wrap /> : undefined,
-          },
-          { label: 'How sure', value: finding.class ? <ClassMark value={finding.class} /> : undefined },
-          { label: 'Confidence', value: hundredths(finding.confidence) },
-          {
-            label: 'CVSS',
-            value: finding.cvss ? `${cvss(finding.cvss.score)}, ${finding.cvss.vector}` : undefined,
-          },
-          { label: 'EPSS', value: finding.epss ? hundredths(finding.epss.score) : undefined },
-          {
-            label: 'Affected',
-            value: finding.affected ? <TargetText text={finding.affected} wrap /> : undefined,
-          },
-          {
-            label: 'Seen',
-            value: finding.detected ? <TargetText text={finding.detected} mono /> : undefined,
-          },
-          {
-            label: 'Evidence',
-            value: finding.evidence ? <TargetText text={finding.evidence} mono wrap /> : undefined,
-          },
-          { label: 'Why here', value: finding.rank ? <TargetText text={finding.rank} wrap /> : undefined },
-          {
-            label: 'Reasons',
-            value:
-              finding.reasons.length === 0 ? undefined : (
-                <ul>
-                  {finding.reasons.map((reason) => (
-                    <li key={reason}>
-                      <TargetText text={reason} wrap />
-                    </li>
-                  ))}
-                </ul>
-              ),
-          },
-          {
-            label: 'Found by',
-            value: finding.plugin ? <TargetText text={finding.plugin} mono /> : undefined,
-          },
-          {
-            label: 'References',
-            value:
-              links.length === 0 ? undefined : (
-                <ul>
-                  {links.map((url) => (
-                    <li key={url} className="truncate">
-                      <a href={url} target="_blank" rel="noreferrer noopener">
-                        <bdi>{url}</bdi>
-                      </a>
-                    </li>
-                  ))}
-                </ul>
-              ),
-          },
-        ]}
-      />
-    </div>
+    </>
   );
+}
+
+type Rows = KeyValuesProps['rows'];
+
+/** What was seen, and what follows from it. */
+function reasonRows(finding: ExplainedFinding): Rows {
+  return [
+    {
+      label: 'Evidence',
+      value: finding.evidence ? <TargetText text={finding.evidence} mono wrap /> : undefined,
+    },
+    {
+      label: 'Version seen',
+      value: finding.detected ? <TargetText text={finding.detected} mono /> : undefined,
+    },
+    {
+      label: 'Affected',
+      value: finding.affected ? <TargetText text={finding.affected} mono wrap /> : undefined,
+    },
+    {
+      label: 'Reasons',
+      value:
+        finding.reasons.length === 0 ? undefined : (
+          <ul>
+            {finding.reasons.map((reason) => (
+              <li key={reason}>
+                <TargetText text={reason} wrap />
+              </li>
+            ))}
+          </ul>
+        ),
+    },
+    {
+      label: 'Confidence',
+      value: finding.reasons.length === 0 ? hundredths(finding.confidence) : undefined,
+    },
+    { label: 'Found by', value: finding.plugin ? <TargetText text={finding.plugin} mono /> : undefined },
+  ];
+}
+
+function urgencyRows(finding: ExplainedFinding): Rows {
+  const links = (finding.references ?? []).filter((url) => /^https?:\/\//.test(url)).slice(0, 20);
+  return [
+    { label: 'Ranked by', value: finding.rank ? <TargetText text={finding.rank} wrap /> : undefined },
+    {
+      label: 'CVSS',
+      value: finding.cvss ? `${cvss(finding.cvss.score)}, ${finding.cvss.vector}` : undefined,
+    },
+    { label: 'EPSS', value: finding.epss ? hundredths(finding.epss.score) : undefined },
+    {
+      label: 'References',
+      value:
+        links.length === 0 ? undefined : (
+          <ul>
+            {links.map((url) => (
+              <li key={url} className="truncate">
+                <a href={url} target="_blank" rel="noreferrer noopener">
+                  <bdi>{url}</bdi>
+                </a>
+              </li>
+            ))}
+          </ul>
+        ),
+    },
+  ];
 }

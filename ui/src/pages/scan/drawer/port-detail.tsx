@@ -17,12 +17,12 @@ export type ExplainedPort = Data<'/api/v1/scans/{scan_id}/explain'>['ports'][num
 
 /** A service: its bytes, why it has its name, what was not chosen, and what is wrong with it. */
 export function PortDetail({ port, scanId, host }: { port: ExplainedPort; scanId: string; host: string }) {
-  const chosen = port.claims.find(({ outcome }) => outcome === 'chosen');
+  const chosen = chosenOf(port);
   return (
     <div className="flex flex-col gap-6" data-scan={scanId} data-host={host}>
       <p className="flex flex-wrap items-center gap-2">
         <strong className="font-semibold text-size-16">
-          <TargetText text={nameOf(chosen)} />
+          <TargetText text={serviceName(port)} />
         </strong>
         <Tag>{`${port.port}/${port.protocol}`}</Tag>
         <Tag>{`${port.state}, ${port.reason}`}</Tag>
@@ -59,6 +59,15 @@ function OnlyThisProduct({ product }: { product: string }) {
 
 type Claim = ExplainedPort['claims'][number];
 
+function chosenOf({ claims }: ExplainedPort): Claim | undefined {
+  return claims.find(({ outcome }) => outcome === 'chosen');
+}
+
+/** `Apache httpd 2.4.49` */
+export function serviceName(port: ExplainedPort): string {
+  return nameOf(chosenOf(port));
+}
+
 function nameOf(claim: Claim | undefined): string {
   if (!claim) return 'Not recognized';
   return [claim.product ?? claim.match, claim.version].filter((part) => part).join(' ');
@@ -90,7 +99,7 @@ function Said({ port, match }: { port: ExplainedPort; match: { from: number; to:
 }
 
 function Why({ port }: { port: ExplainedPort }) {
-  const chosen = port.claims.find(({ outcome }) => outcome === 'chosen');
+  const chosen = chosenOf(port);
   const others = port.claims.filter((claim) => claim !== chosen);
   if (!chosen)
     return (

@@ -1,12 +1,14 @@
 import { useGet } from '../../../api/use-get.ts';
-import { Drawer } from '../../../components/controls/drawer.tsx';
+import { Drawer, type DrawerProps } from '../../../components/controls/drawer.tsx';
 import { Boundary } from '../../../components/states/boundary.tsx';
 import { TargetText } from '../../../components/text/target-text.tsx';
+import { Link } from '../../../url/link.tsx';
+import { searchText } from '../../../url/search-text.ts';
 import { type ExplainedFinding, FindingDetailView } from './finding-detail.tsx';
 import { HostDetail } from './host-detail.tsx';
-import { PortDetail } from './port-detail.tsx';
+import { type ExplainedPort, PortDetail, serviceName } from './port-detail.tsx';
 
-interface RecordDrawerProps {
+interface RecordDrawerProps extends Pick<DrawerProps, 'position' | 'onNext' | 'onPrevious'> {
   scanId: string;
   /** `host ADDRESS`, `port ADDRESS 443/tcp`, `finding ADDRESS 443/tcp ID`; empty for none. */
   openKey: string;
@@ -14,12 +16,12 @@ interface RecordDrawerProps {
 }
 
 /** What the URL names: a host, a service or a finding, with the bytes and rules behind it. */
-export function RecordDrawer({ scanId, openKey, onClose }: RecordDrawerProps) {
+export function RecordDrawer({ scanId, openKey, ...drawer }: RecordDrawerProps) {
   const place = readKey(openKey);
   if (place === null) return null;
   return (
-    <Drawer title={<Title place={place} />} onClose={onClose}>
-      <Explained scanId={scanId} place={place} />
+    <Drawer title={<Title place={place} />} {...drawer}>
+      <Explained key={openKey} scanId={scanId} place={place} />
     </Drawer>
   );
 }
@@ -44,6 +46,20 @@ export function readKey(key: string): RecordPlace | null {
     protocol: protocol ?? null,
     id: id ?? null,
   };
+}
+
+/** The service of a finding: there are its bytes and the rule that names it. */
+function ServiceLink({ port, host, scanId }: { port: ExplainedPort; host: string; scanId: string }) {
+  const place = `${port.port}/${port.protocol}`;
+  return (
+    <p className="text-text-2">
+      <TargetText text={serviceName(port)} /> on <TargetText text={`${host}:${place}`} mono />
+      {'. '}
+      <Link to={`/scans/${scanId}/services${searchText({ open: `port ${host} ${place}` })}`}>
+        Why it is called so
+      </Link>
+    </p>
+  );
 }
 
 function Title({ place: { host, port, protocol } }: { place: RecordPlace }) {
@@ -73,7 +89,13 @@ function Explained({ scanId, place }: { scanId: string; place: RecordPlace }) {
         ] as unknown as ExplainedFinding[];
         const finding = findings.find(({ id }) => id === place.id);
         if (!finding) return <p>This finding is not part of the scan any more.</p>;
-        return <FindingDetailView finding={finding} port={service ?? null} />;
+        return (
+          <FindingDetailView
+            finding={finding}
+            port={service ?? null}
+            service={service && <ServiceLink port={service} host={host} scanId={scanId} />}
+          />
+        );
       }}
     </Boundary>
   );

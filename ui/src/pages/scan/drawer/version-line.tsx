@@ -1,5 +1,5 @@
 import { TargetText } from '../../../components/text/target-text.tsx';
-import type { Severity } from '../result-rows.ts';
+import type { FindingDetail, Severity } from '../result-rows.ts';
 
 interface VersionLineProps {
   /** First affected version; null for all before the fixed one. */
@@ -18,6 +18,11 @@ const colors: Record<Severity, string> = {
   low: 'bg-sev-low-mark',
   info: 'bg-sev-info-mark',
 };
+
+/** A record that lists single versions says nothing of those before and after them: there is no line to draw. */
+export function isOneVersion({ affected, fixed_in: fixed }: FindingDetail): boolean {
+  return !fixed && typeof affected === 'string' && !/[<>]/.test(affected);
+}
 
 /** The affected versions as a line, with the version that was seen on it. Distances mean nothing, the order does. */
 export function VersionLine({ from, seen, fixed, severity }: VersionLineProps) {
@@ -43,7 +48,7 @@ export function VersionLine({ from, seen, fixed, severity }: VersionLineProps) {
       </span>
       <span className="pt-1 text-right text-size-11 text-text-2">
         {fixed === null ? (
-          'no fix known'
+          'no fixed version on record'
         ) : (
           <>
             <TargetText text={fixed} max={24} /> fixed
