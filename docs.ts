@@ -170,7 +170,7 @@ graph that hands open UDP ports to \`banner_grabber\`. Names of certificates are
 \`weak_cipher_checker\` evaluates versions, suites and keys of TLS and SSH ([tls.md](tls.md)).
 
 ${families.join('\n')}
-## What fingerprints tell
+## From fingerprints
 ${table(checkTitles, [checkRow(versionDisclosure)])}
 # Compliance
 

@@ -14,7 +14,8 @@ export interface InternalLimit {
 }
 
 const root = join(import.meta.dirname, 'src');
-const cap = /^(?:export )?const ((?:max|most|largest|longest|highest)[A-Z]\w*|\w+Limit) = [\d(][^;]*;/gm;
+const cap =
+  /^(?:export )?const ((?:max|most|largest|longest|highest)[A-Z]\w*|\w+Limit)(?:: number)? = ([^;]*);/gm;
 const docComment = /\/\*\*((?:(?!\*\/)[^])*)\*\/\n$/;
 const lineComments = /(?:^\/\/.*\n)+$/m;
 
@@ -30,13 +31,12 @@ export function internalLimits(): InternalLimit[] {
 }
 
 export function limitsIn(source: string): Omit<InternalLimit, 'file'>[] {
-  return [...source.matchAll(cap)]
-    .filter(([text]) => !text.includes('=>'))
-    .map(({ 1: name = '', index }) => ({
-      name,
-      value: constantIn(source, name),
-      comment: commentAbove(source.slice(0, index)),
-    }));
+  return [...source.matchAll(cap)].flatMap(({ 1: name = '', 2: text = '', index }) => {
+    const value = constantIn(source, name);
+    // Functions, lists and the like are no caps; a text that begins as a number is one, even if it cannot be read.
+    if (Number.isNaN(value) && (text.includes('=>') || !/^[\d(]/.test(text))) return [];
+    return [{ name, value, comment: commentAbove(source.slice(0, index)) }];
+  });
 }
 
 /** The value of a constant or property of a file below src/. @throws Error if it is not a number */
@@ -48,7 +48,7 @@ export function limitOf(file: string, name: string): number {
 
 /** Arithmetic of numbers and of constants of the same file. */
 function constantIn(source: string, name: string): number {
-  const text = new RegExp(`\\b${name}(?: =|:) ([^;,\\n]+)`).exec(source)?.[1] ?? '';
+  const text = new RegExp(`\\b${name}(?:(?:: number)? =|:) ([^;,\\n]+)`).exec(source)?.[1] ?? '';
   const numbers = text.replace(/\b[A-Z]\w*/gi, (word) =>
     word === name ? 'NaN' : String(constantIn(source, word)),
   );

@@ -65,11 +65,6 @@ const userLimits: Record<string, UserLimit[]> = {
       value: ['actions/jobs/submit-job.ts', 'maxSchedules'],
       beyond: '503 `queue_full`; cancel some first',
     },
-    {
-      what: 'Stored runs of a job, beside the last completed one',
-      value: ['store/client-jobs/job-runs.ts', 'maxRuns'],
-      beyond: 'the oldest are removed from the list; their scans stay',
-    },
   ],
   'Requests to the API': [
     {
@@ -83,7 +78,6 @@ const userLimits: Record<string, UserLimit[]> = {
       value: ['server/http/app.ts', 'maxHeaderBytes'],
       beyond: '431 `headers_too_large`',
     },
-    { what: 'Header fields', value: [checks, 'maxHeaderFields'], beyond: '431 `headers_too_large`' },
     {
       what: 'Items of a page',
       value: ['actions/paging/list-page.ts', 'maxLimit'],
@@ -142,11 +136,6 @@ const userLimits: Record<string, UserLimit[]> = {
       beyond: 'rejected, with the reason',
     },
     {
-      what: 'Nodes of a graph',
-      value: ['engine/graph/graph.ts', 'maxGraphNodes'],
-      beyond: 'rejected, with the reason',
-    },
-    {
       what: 'Plugin package, packed and unpacked',
       value: ['plugins/package-archive.ts', 'maxPackageBytes'],
       beyond: 'not installed',
@@ -175,11 +164,6 @@ const userLimits: Record<string, UserLimit[]> = {
       what: 'Evaluation rules of a scan',
       value: ['scan-run/catalogs/load-rules.ts', 'maxRules'],
       beyond: 'rejected, with the reason',
-    },
-    {
-      what: 'Alert rules of a file',
-      value: ['alerts/rules-file.ts', 'maxRules'],
-      beyond: 'rejected, with line and column',
     },
   ],
   Reports: [

@@ -48,11 +48,15 @@ describe('caps of the program', () => {
       '// Depth of a body.',
       'const depthLimit = 1_000;',
       'const maxOf = (a: number) => a;',
+      '/** Twice that. */',
+      'const largestBody: number = maxBodyBytes * 2;',
+      'const maxList = [1, 2];',
     ].join('\n');
     expect(limitsIn(source)).toEqual([
       { name: 'maxBodyBytes', value: 2 * 2 ** 20, comment: 'Size of a body, bytes.' },
       { name: 'maxBodyBytes2', value: 3 * 2 ** 20, comment: '' },
       { name: 'depthLimit', value: 1000, comment: 'Depth of a body.' },
+      { name: 'largestBody', value: 4 * 2 ** 20, comment: 'Twice that.' },
     ]);
   });
 
