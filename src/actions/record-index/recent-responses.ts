@@ -4,11 +4,13 @@ const minSize = 20_000;
 const slowMs = 20;
 /** A slow response is fresh for this many times what it took, at most for `maxFreshMs`. */
 const freshFactor = 10;
+/** Longest time for which a slow response is fresh, milliseconds. */
 const maxFreshMs = 1000;
 /** An older response is never returned, milliseconds. */
 const maxAgeMs = 5000;
-/** Number of remembered responses, and the longest text of one, characters. */
+/** Number of remembered responses. */
 const maxRemembered = 16;
+/** The longest text of one, characters. */
 const maxRememberedText = 256 * 1024;
 
 interface SizedResponse {
