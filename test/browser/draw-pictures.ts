@@ -1,6 +1,6 @@
 /**
  * Draws the pictures of the pages in docs/: `npm run docs:pictures`, or some of them: `-- report ui`. Needs what the
- * browser tests need, and root for listeners below port 1024. ImageMagick's `convert` makes the files smaller.
+ * browser tests need, script(1), and root for listeners below port 1024. ImageMagick's `convert` makes the files smaller.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
@@ -10,12 +10,14 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 import { browserFile } from './chromium.ts';
 import { drawReport } from './pictures/draw-report.ts';
+import { drawTerminal } from './pictures/draw-terminal.ts';
 import { drawUi } from './pictures/draw-ui.ts';
 
 const pictures = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
 const kinds: Record<string, (browser: Browser, folder: string) => Promise<string[]>> = {
   report: drawReport,
   ui: drawUi,
+  terminal: drawTerminal,
 };
 const hasConvert = spawnSync('convert', ['-version']).stdout?.includes('Version: ImageMagick') ?? false;
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(kinds);
@@ -30,9 +32,9 @@ try {
     const draw = kinds[kind];
     if (!draw) throw new Error(`no kind of picture "${kind}" (${Object.keys(kinds).join(', ')})`);
     for (const name of await draw(browser, folder)) {
-      const drawn = join(folder, `${name}.png`);
-      const kept = join(pictures, `${name}.png`);
-      if (hasConvert) execFileSync('convert', [drawn, '-strip', '-colors', '96', kept]);
+      const [drawn, kept] = [join(folder, name), join(pictures, name)];
+      if (hasConvert && name.endsWith('.png'))
+        execFileSync('convert', [drawn, '-strip', '-colors', '96', kept]);
       else copyFileSync(drawn, kept);
     }
   }

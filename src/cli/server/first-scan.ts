@@ -27,11 +27,13 @@ export async function runFirstScan(
   const client = new Client({ url: server.url, token });
   const ui = uiAddress(server.url, config);
   if (ui !== null) note(`Web UI   ${ui}/`);
-  note(`Portolan serves ${server.url}; scanning this machine (${firstTarget}) with the standard profile`);
+  note(
+    `Portolan serves ${server.url}; scanning this machine (${firstTarget}) for open ports and vulnerabilities`,
+  );
   let shown = ui;
   const view = openView({ ...global, progress: true });
   try {
-    const submission = { targets: [firstTarget], profile: 'standard', name: 'first scan' };
+    const submission = { targets: [firstTarget], profile: 'standard', vuln: true, name: 'first scan' };
     const { scan_id } = await client.call<{ scan_id: string }>('POST', '/api/v1/scans', submission);
     if (ui !== null) shown = `${ui}/scans/${scan_id}`;
     const scan = await awaitScan(client, scan_id, view, signal);
@@ -75,6 +77,7 @@ Scan something else${token === null ? '' : ' (the token is valid for 24 hours)'}
 ${header}    -H 'Content-Type: application/json' \\
     -d '{"targets": ["${firstTarget}"], "profile": "quick"}'
 
+Tutorial            docs/tutorial.md
 API documentation   ${url}/api/v1/docs
 OpenAPI 3.1         ${url}/api/v1/openapi.json
 

@@ -29,5 +29,5 @@ export async function drawReport(browser: Browser, folder: string): Promise<stri
     await page.screenshot({ path: join(folder, `report-${colorScheme}.png`) });
     await page.close();
   }
-  return [...Object.keys(pages), 'report-light', 'report-dark'];
+  return [...Object.keys(pages), 'report-light', 'report-dark'].map((name) => `${name}.png`);
 }

@@ -32,7 +32,6 @@ export async function drawUi(browser: Browser, folder: string): Promise<string[]
       const shots = {
         dashboard: '/',
         running: `/scans/${slow}`,
-        findings: `/scans/${scan_id}/findings`,
         fixes: `/scans/${scan_id}/fixes`,
       };
       for (const [name, path] of Object.entries(shots)) {
@@ -40,8 +39,8 @@ export async function drawUi(browser: Browser, folder: string): Promise<string[]
         await page.locator('h1').first().waitFor();
         // Streams never end: wait for what is loaded, then for charts and live counts to be drawn.
         await page.waitForTimeout(2500);
-        const picture = `ui-${name}-${colorScheme}`;
-        await page.screenshot({ path: join(folder, `${picture}.png`) });
+        const picture = `ui-${name}-${colorScheme}.png`;
+        await page.screenshot({ path: join(folder, picture) });
         names.push(picture);
       }
       await context.close();
