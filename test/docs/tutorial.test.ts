@@ -8,6 +8,8 @@ import { Shell } from './shell.ts';
 import { differences, runPage } from './transcript.ts';
 
 const page = 'docs/tutorial.md';
+/** All commands of the page, beside much other work. */
+const longestRunMs = 600_000;
 
 describe('docs/tutorial.md', () => {
   const home = new Home();
@@ -18,7 +20,7 @@ describe('docs/tutorial.md', () => {
     home.remove();
   });
 
-  it('prints what the page says', async () => {
+  it('prints what the page says', { timeout: longestRunMs }, async () => {
     /** Ports of the page, and free ones in their place. */
     const ports = new Map<string, string>();
     for (const port of ['8000', '8001', '8080']) ports.set(port, String(await freePort()));
