@@ -47,7 +47,11 @@ const userLimits: Record<string, UserLimit[]> = {
     },
     { what: 'Tags of a scan', value: [submission, 'maxTags'], beyond: '400 `invalid_request`' },
     { what: 'Characters of a tag', value: [submission, 'maxTagLength'], beyond: '400 `invalid_request`' },
-    { what: 'Packets per second of a scan', value: { key: 'scanner.rate' }, beyond: 'the scan waits' },
+    {
+      what: 'Packets per second of a scan',
+      value: { key: 'scanner.rate' },
+      beyond: 'the scan waits; `auto` (default of the command line) rises up to `scanner.max_rate`',
+    },
     {
       what: 'Packets per second of all scans of a server',
       value: { key: 'scanner.max_rate' },
