@@ -11,6 +11,7 @@ import { runScan } from '../../scan-run/run-scan.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { damageNote } from '../results/damage-warning.ts';
+import { isLiveFormat } from '../results/live-lines.ts';
 import type { LiveOutput } from '../results/live-output.ts';
 import { renderResult } from '../results/local-result.ts';
 import { tableStyle } from '../results/result-table.ts';
@@ -22,7 +23,9 @@ import { storedRecord } from '../workspace/local-record.ts';
 import { openLiveResult } from './live-result.ts';
 import type { LocalScanStore } from './local-store.ts';
 import { ScanBook } from './scan-book.ts';
-import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
+import { endedText, stoppingText } from './interrupt-texts.ts';
+import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
+import { noteResult } from './result-notes.ts';
 import { reportWishes, type ScanCommand } from './submission.ts';
 
 /** One scan in this process: runs it, prints its result and sends its notifications. */
@@ -53,7 +56,8 @@ export class LocalScan {
     this.#modules = modules;
     this.#request = request;
     this.#place = place;
-    this.#view = openView(order.flags);
+    const isOnTerminal = process.stdout.isTTY && order.output.file === null;
+    this.#view = openView(order.flags, { showsPorts: !(isOnTerminal && isLiveFormat(order.output.format)) });
     this.#live = openLiveResult(order.output, this.#view, () => {
       this.#unread = true;
       this.#abort.abort(new ScanAbort('canceled', 'the reader of the results has left'));
@@ -73,7 +77,7 @@ export class LocalScan {
       await this.#writeResult(folder, scan, null);
       throw error;
     }
-    if (!this.#unread) noteOutcome(outcome, this.#order.flags.quiet ?? false);
+    if (!this.#unread) noteOutcome(outcome, this.#order.flags.quiet ?? false, this.#view.hasNotes);
     try {
       await this.#writeResult(folder, scan, await this.#orderReport(scan));
       const changed = await this.#compare();
@@ -134,9 +138,9 @@ export class LocalScan {
 
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
     const release = onInterrupt(() => {
-      this.#view.note('canceling, results so far are kept; press Ctrl-C again to quit at once');
+      this.#view.stop(stoppingText);
       this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
-    }, 7);
+    }, endedText(this.#place.store === null ? null : this.#request.scan_id));
     try {
       return await runScan({
         request: this.#request,
@@ -149,9 +153,13 @@ export class LocalScan {
         resumes: 0,
         signal: this.#abort.signal,
         log: logFor(this.#settings, (line) => this.#view.note(line)),
-        onRow: (row) => this.#live?.row(row),
+        onRow: (row) => {
+          this.#view.row(row);
+          this.#live?.row(row);
+        },
         onLive: (live) => {
           this.#view.update(live);
+          this.#view.warn(live.warnings);
           this.#live?.stages(live.stages);
           book.live(live);
         },
@@ -172,7 +180,7 @@ export class LocalScan {
     } finally {
       await results.close();
     }
-    if (!this.#order.flags.quiet && !this.#unread) noteResult(scan, null, this.#place.store !== null);
+    if (!this.#unread) noteResult(scan, this.#order, this.#place.store !== null);
   }
 
   async #writeResult(folder: ScanFolder, scan: Scan, report: ReportOrder | null): Promise<void> {
@@ -180,7 +188,7 @@ export class LocalScan {
     if (this.#live) return await this.#writeRest(this.#live, folder, scan);
     const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
     await writeResult(file, renderResult(format, recordIn(folder), scan, style, damageNote(null), report));
-    if (!this.#order.flags.quiet) noteResult(scan, file, this.#place.store !== null);
+    noteResult(scan, this.#order, this.#place.store !== null);
   }
 }
 

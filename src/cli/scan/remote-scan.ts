@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
-import { isFinal, type Scan } from '../../domain/scan.ts';
+import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import { isMissingEgress } from '../../scan-run/egress-choice.ts';
 import { checkBaseline, writeDiff } from '../results/compared-with.ts';
+import { isLiveFormat } from '../results/live-lines.ts';
 import type { LiveOutput } from '../results/live-output.ts';
 import { printPreview } from '../results/plan-text.ts';
 import { fetchResult, fetchRows, scanPath } from '../results/remote-result.ts';
@@ -18,7 +19,10 @@ import { note, print, writeResult } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import { openLiveResult } from './live-result.ts';
 import { isProfileFile } from './profile-choice.ts';
-import { exitCodeOf, noteOutcome, noteResult, openView, type ScanView } from './scan-view.ts';
+import { endedText, stoppingText } from './interrupt-texts.ts';
+import { noteResult } from './result-notes.ts';
+import type { ScanNews } from './scan-status.ts';
+import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
 import { reportWishes, type ScanCommand, withBaseline } from './submission.ts';
 
 /** How long a watched server may be unreachable. */
@@ -44,16 +48,17 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
     print(output.format === 'json' ? printableJson(accepted) : `${printable(accepted.scan_id)}\n`);
     return 0;
   }
-  const view = openView(flags);
+  const isOnTerminal = process.stdout.isTTY && output.file === null;
+  const view = openView(flags, { showsPorts: !(isOnTerminal && isLiveFormat(output.format)) });
   const abort = new AbortController();
   const live = openLiveResult(output, view, () => abort.abort());
   view.note(`scan ${printable(accepted.scan_id)} submitted to ${client.url}`);
   const scan = await follow(client, accepted.scan_id, view, { live, unread: abort.signal });
   if (abort.signal.aborted) return exitCodeOf(scan);
-  noteOutcome(scan, flags.quiet ?? false);
+  noteOutcome(scan, flags.quiet ?? false, view.hasNotes);
   if (live) await writeRest(client, scan, live);
   else await writeWhole(client, scan, order);
-  if (!flags.quiet) noteResult(scan, output.file, false);
+  noteResult(scan, order, false);
   if (baseline !== undefined) {
     const { printDiff } = await import('./scan-diff.ts');
     const pair = { id: scan.scan_id, baseline };
@@ -145,11 +150,12 @@ async function follow(
   };
   unread.addEventListener('abort', cancel, { once: true });
   const release = onInterrupt(() => {
-    view.note('canceling, results so far are kept; press Ctrl-C again to quit at once');
+    view.stop(stoppingText);
     cancel();
-  }, 7);
+  }, endedText(scanId));
   const observer: ScanObserver = {
     note: (text) => view.note(text),
+    warn: (warnings) => view.warn(warnings),
     row: (row) => live?.row(row),
     update: (news) => {
       view.update(news);
@@ -169,11 +175,9 @@ async function follow(
 export interface ScanObserver {
   update(live: ScanNews): void;
   row(row: ResultRow): void;
+  warn(warnings: readonly ScanWarning[]): void;
   note(text: string): void;
 }
-
-/** Servers of earlier versions send no stages. */
-type ScanNews = Pick<Scan, 'progress' | 'results'> & Partial<Pick<Scan, 'stages'>>;
 
 /**
  * Reads the events of a scan until it ends; after a lost connection it resumes with the next event.
@@ -222,12 +226,16 @@ function show(event: ServerEvent, observer: ScanObserver): void {
     if (typeof progress?.percent === 'number' && results)
       observer.update({ progress, results, ...(stages && { stages }) });
   } else if (isRow(data)) observer.row(data);
+  else if (event.event === 'warning' && isWarning(data)) observer.warn([data]);
 }
 
-/** Warnings are rows too, if they are errors of targets. */
+/** Errors of targets come as warnings, but are rows. */
 function isRow(data: unknown): data is ResultRow {
-  const { type } = data as Partial<ResultRow>;
-  return typeof type === 'string';
+  return typeof (data as Partial<ResultRow>).type === 'string';
+}
+
+function isWarning(data: unknown): data is ScanWarning {
+  return typeof (data as Partial<ScanWarning>).message === 'string';
 }
 
 function readData(event: ServerEvent): unknown {

@@ -1,93 +1,233 @@
 import type { ResultRow } from '../../domain/result.ts';
-import type { Scan } from '../../domain/scan.ts';
-import type { LiveScan } from '../../scan-run/messages.ts';
+import type { Scan, ScanWarning } from '../../domain/scan.ts';
+import { countText } from '../terminal/amounts.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
-import { formatCount, ProgressBar, progressLine } from '../terminal/progress-bar.ts';
+import { type BlockStream, StatusBlock } from '../terminal/status-block.ts';
+import { paint, styleOf, type TerminalStyle } from '../terminal/style.ts';
+import { type ScanNews, ScanStatus } from './scan-status.ts';
+import { statusLine, statusLines } from './status-lines.ts';
 
-/** Minimum interval between progress lines without a terminal, milliseconds. */
-const lineMs = 1000;
+/** Interval of progress lines without a terminal, milliseconds. */
+const lineMs = 10_000;
+/** Notes above the status of one scan; the rest are counted. */
+const maxNotes = 5;
+/** Addresses without any response from which that is worth a note. */
+const manyAddresses = 1000;
 
-/** Progress output on stderr. */
+/** What is told on stderr while a scan runs. */
 export interface ScanView {
-  update(live: Pick<LiveScan, 'progress' | 'results'>): void;
+  /** Whether it prints warnings while the scan runs. */
+  readonly hasNotes: boolean;
+  update(news: ScanNews): void;
   /** A row of the record; it may come again, richer. */
   row(row: ResultRow): void;
+  /** Warnings of the scan so far, or one more. */
+  warn(warnings: readonly ScanWarning[]): void;
   /** Prints a permanent line. */
   note(text: string): void;
   /** Writes to the other stream, which may be the same terminal. */
   aside(write: () => void): void;
+  /** Ends the view; only the line stays. */
+  stop(text: string): void;
   end(): void;
 }
 
-/** A progress bar on a terminal, lines with `--progress` elsewhere, only warnings with `--quiet` or in a pipe. */
-export function openView(flags: GlobalFlags & { progress?: boolean }): ScanView {
-  const silent = {
-    update: () => undefined,
-    row: () => undefined,
-    aside: (write: () => void) => write(),
-    end: () => undefined,
-  };
-  if (flags.quiet) return { ...silent, note: () => undefined };
-  if (process.stderr.isTTY) return new ProgressBar(process.stderr);
-  return flags.progress ? new ProgressLines() : { ...silent, note };
+export interface ViewFlags extends GlobalFlags {
+  progress?: boolean;
 }
 
-class ProgressLines implements ScanView {
-  readonly #startedAt = performance.now();
-  #shownAt = Number.NEGATIVE_INFINITY;
+export interface ViewOptions {
+  /** Open ports are printed on stdout, or their lines are not wanted. */
+  showsPorts?: boolean;
+  /** When the scan began, monotonic milliseconds. */
+  startedAt?: number;
+}
 
-  update(live: Pick<LiveScan, 'progress' | 'results'>): void {
-    const now = performance.now();
-    if (now - this.#shownAt < lineMs) return;
-    this.#shownAt = now;
-    note(progressLine(live, now - this.#startedAt));
+/** A status block on a terminal, lines with `--progress` elsewhere, only notes in a pipe, nothing with `--quiet`. */
+export function openView(flags: ViewFlags, options: ViewOptions = {}): ScanView {
+  if (flags.quiet) return new PlainView(() => undefined);
+  const status = new ScanStatus(options.startedAt ?? performance.now());
+  const style = styleOf(process.stderr, flags);
+  const isRewritten = style.terminal && process.env['TERM'] !== 'dumb';
+  if (!isRewritten) return new PlainView(note, flags.progress || style.terminal ? status : null);
+  const isVerbose = (flags.verbosity ?? flags.verbose ?? 0) > 0;
+  const showsPorts = (options.showsPorts ?? true) && !isVerbose;
+  return new TerminalView(process.stderr, status, { style, showsPorts, isVerbose });
+}
+
+interface TerminalOptions {
+  style: TerminalStyle;
+  showsPorts: boolean;
+  /** Open ports and services scroll as lines. */
+  isVerbose: boolean;
+}
+
+/** Rewrites a block of lines; notes scroll above it. */
+export class TerminalView implements ScanView {
+  readonly hasNotes = true;
+  readonly #status: ScanStatus;
+  readonly #stream: BlockStream;
+  readonly #block: StatusBlock;
+  readonly #notes: WarningNotes;
+  readonly #options: TerminalOptions;
+  readonly #openedAt = performance.now();
+
+  constructor(stream: BlockStream, status: ScanStatus, options: TerminalOptions) {
+    this.#stream = stream;
+    this.#status = status;
+    this.#options = options;
+    this.#notes = new WarningNotes((text) => this.note(`${paint(options.style, 'note:', 'yellow')} ${text}`));
+    this.#block = new StatusBlock(stream, (columns, rows) => {
+      const facts = status.facts(performance.now());
+      return facts ? statusLines(facts, { columns, rows }, options.style, options.showsPorts) : [];
+    });
   }
 
-  row(): void {}
+  update(news: ScanNews): void {
+    this.#status.update(news, performance.now());
+    const { discovery, hosts } = this.#status.facts(performance.now()) ?? {};
+    if (discovery && hosts === 0 && discovery.done >= manyAddresses) this.#notes.silence(discovery.done);
+  }
+
+  row(row: ResultRow): void {
+    const open = this.#status.row(row);
+    if (!this.#options.isVerbose) return;
+    if (open) this.#log(`${open.endpoint} open${open.reason === '' ? '' : `: ${open.reason}`}`);
+    if (row.type === 'host') this.#log(`${row.host} up${row.method ? `: ${row.method}` : ''}`);
+  }
+
+  warn(warnings: readonly ScanWarning[]): void {
+    for (const warning of warnings) this.#notes.add(warning);
+  }
 
   note(text: string): void {
-    note(text);
+    this.#block.above(() => this.#stream.write(`${text}\n`));
+  }
+
+  aside(write: () => void): void {
+    this.#block.above(write);
+  }
+
+  stop(text: string): void {
+    this.end();
+    this.#stream.write(`${text}\n`);
+  }
+
+  end(): void {
+    this.#block.end();
+    this.#notes.end();
+  }
+
+  #log(text: string): void {
+    const seconds = ((performance.now() - this.#openedAt) / 1000).toFixed(2).padStart(5);
+    this.note(printable(`${seconds} s  ${text}`));
+  }
+}
+
+/** Nothing is rewritten: a line now and then, if there is a status. */
+class PlainView implements ScanView {
+  readonly hasNotes = false;
+  readonly #write: (text: string) => void;
+  readonly #status: ScanStatus | null;
+  #shownAt = Number.NEGATIVE_INFINITY;
+
+  constructor(write: (text: string) => void, status: ScanStatus | null = null) {
+    this.#write = write;
+    this.#status = status;
+  }
+
+  update(news: ScanNews): void {
+    const now = performance.now();
+    this.#status?.update(news, now);
+    if (now - this.#shownAt < lineMs) return;
+    this.#shownAt = now;
+    const facts = this.#status?.facts(now);
+    if (facts) this.#write(statusLine(facts));
+  }
+
+  row(row: ResultRow): void {
+    this.#status?.row(row);
+  }
+
+  /** All of them are printed at the end. */
+  warn(): void {}
+
+  note(text: string): void {
+    this.#write(text);
   }
 
   aside(write: () => void): void {
     write();
   }
 
+  stop(text: string): void {
+    this.#write(text);
+  }
+
   end(): void {}
 }
 
+/** Prints the first warnings of a scan, one of each kind and target, and counts the others. */
+class WarningNotes {
+  readonly #print: (text: string) => void;
+  readonly #seen = new Set<string>();
+  #left = 0;
+
+  constructor(print: (text: string) => void) {
+    this.#print = print;
+  }
+
+  add({ code, message, target }: ScanWarning): void {
+    const subject = target && !message.includes(target) ? `${target}: ` : '';
+    this.#once(`${code} ${target ?? ''}`, shortNotes[code] ?? subject + message);
+  }
+
+  silence(addresses: number): void {
+    const text = `no response from any of ${countText(addresses, 'address', 'addresses')} so far: is the route up? portolan doctor`;
+    this.#once('silence', text);
+  }
+
+  end(): void {
+    if (this.#left > 0) this.#print(`${this.#left} more: portolan scan status latest`);
+    this.#left = 0;
+  }
+
+  #once(kind: string, text: string): void {
+    if (this.#seen.has(kind)) return;
+    this.#seen.add(kind);
+    if (this.#seen.size > maxNotes) this.#left += 1;
+    else this.#print(printable(text));
+  }
+}
+
+/** What `portolan doctor` says at length. */
+const shortNotes: Readonly<Record<string, string>> = {
+  syn_fallback: 'no raw packets here: ports by connect (portolan doctor)',
+  icmp_unavailable: 'no ICMP here: discovery by TCP (portolan doctor)',
+  arp_unavailable: 'no raw packets here: no discovery by ARP (portolan doctor)',
+};
+
 type Ended = Pick<Scan, 'status' | 'error' | 'warnings' | 'stages'>;
 
-/** Prints warnings of a finished scan and why it failed, one line each. */
-export function noteOutcome(ended: Ended, quiet: boolean): void {
-  if (!quiet) {
+/**
+ * Prints warnings of a finished scan and why it failed, one line each. A terminal had the warnings while the scan ran.
+ * @param hasNotes whether the view printed the warnings
+ */
+export function noteOutcome(ended: Ended, quiet: boolean, hasNotes = false): void {
+  if (!quiet && !hasNotes) {
     for (const warning of ended.warnings) {
       const subject = [warning.node, warning.target].filter(Boolean).join(' ');
       note(`warning: ${printable(`${subject && `${subject}: `}${warning.message}`)}`);
     }
   }
+  // The text of the result says how far a canceled scan came.
+  if (ended.error?.code === 'canceled') return;
   for (const stage of ended.stages.filter(({ status }) => status === 'failed')) {
     note(`stage ${printable(`${stage.instance_id} failed: ${stage.error ?? 'no reason given'}`)}`);
   }
   if (ended.error) note(`portolan: the scan failed (${ended.error.code}): ${printable(ended.error.message)}`);
-}
-
-/** On a terminal: the output file, and the id of the stored scan. */
-export function noteResult(
-  scan: Pick<Scan, 'scan_id' | 'results'>,
-  file: string | null,
-  kept: boolean,
-): void {
-  if (!process.stderr.isTTY) return;
-  const { live_hosts, open_ports } = scan.results;
-  if (file !== null) {
-    note(
-      `wrote ${printable(file)}: ${formatCount(live_hosts, 'host')} up, ${formatCount(open_ports, 'open port')}`,
-    );
-  }
-  if (kept) note(`stored as ${printable(scan.scan_id)}`);
 }
 
 /** Exit code of a finished scan: 7 if it or one of its stages failed, 5 for missing privileges, 6 after its time limit. */

@@ -38,7 +38,7 @@ export async function runFirstScan(
     if (ui !== null) shown = `${ui}/scans/${scan_id}`;
     const scan = await awaitScan(client, scan_id, view, signal);
     view.end();
-    noteOutcome(scan, global.quiet ?? false);
+    noteOutcome(scan, global.quiet ?? false, view.hasNotes);
     await writeResult(null, fetchResult(client, scan, 'text', tableStyle(process.stdout, !global.color)));
   } finally {
     view.end();

@@ -27,8 +27,13 @@ export function isOpenPort(row: ResultRow): row is PortRow {
   return row.type === 'port' && (row.state ?? 'open') === 'open';
 }
 
-export function hostPortLine({ host, port }: Pick<PortRow, 'host' | 'port'>): string {
-  return isIP(host) === 6 ? `[${host}]:${port}\n` : `${host}:${port}\n`;
+export function hostPortLine(row: Pick<PortRow, 'host' | 'port'>): string {
+  return `${hostPortText(row)}\n`;
+}
+
+/** `192.0.2.10:443`, `[2001:db8::1]:443` */
+export function hostPortText({ host, port }: Pick<PortRow, 'host' | 'port'>): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export const listHead = '#masscan\n';

@@ -1,0 +1,34 @@
+import type { Scan } from '../../domain/scan.ts';
+import { countText } from '../terminal/amounts.ts';
+import { note } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { paint, styleOf } from '../terminal/style.ts';
+import type { ScanCommand } from './submission.ts';
+
+/** On a terminal, last: the output file, the id of the stored scan, and one hint. */
+export function noteResult(
+  scan: Pick<Scan, 'scan_id' | 'results' | 'error' | 'vuln' | 'targets'>,
+  { output: { file, format }, flags }: ScanCommand,
+  isStored: boolean,
+): void {
+  if (flags.quiet || !process.stderr.isTTY) return;
+  const { live_hosts, open_ports } = scan.results;
+  const found = `${countText(live_hosts, 'host')} up, ${countText(open_ports, 'open port')}`;
+  if (file !== null) note(`wrote ${printable(file)}: ${found}`);
+  if (!isStored) return;
+  const style = styleOf(process.stderr, flags);
+  const hint = process.stdout.isTTY && format === 'text' ? hintOf(scan) : null;
+  const kept = `${paint(style, 'kept as', 'dim')} ${printable(scan.scan_id)}`;
+  note(hint === null || !hasHints() ? kept : kept + paint(style, `; ${hint}`, 'dim'));
+}
+
+function hintOf({ results, error, vuln, targets }: Pick<Scan, 'results' | 'error' | 'vuln' | 'targets'>): string | null {
+  if (error?.code === 'canceled') return 'see it: portolan workspace show latest';
+  const [target] = targets;
+  if (vuln || results.open_ports === 0 || target === undefined || targets.length > 1) return null;
+  return `findings: portolan scan ${printable(target)} --vuln`;
+}
+
+function hasHints(): boolean {
+  return !/^(?:false|0|no|off)$/i.test(process.env['SERVICE_CLI__HINTS'] ?? '');
+}
