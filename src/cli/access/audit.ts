@@ -5,12 +5,12 @@ import type { AuditPosition } from '../../workspace/audit/audit-files.ts';
 import type { VerifiableLog } from '../../workspace/audit/verifiable-log.ts';
 import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 import type { AuditListFlags } from './audit-list.ts';
 import { noAuditLog } from './audit-place.ts';
 
@@ -121,7 +121,7 @@ function linesOf({ files, records, complete, last_hash: last, problems, gaps }: 
   const broken = problems.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   const from = complete ? '' : ', continues an older log';
   const word = problems.length > 0 ? 'BROKEN' : 'intact';
-  const summary = `${word}: ${formatCount(records, 'record')} in ${formatCount(files, 'file')}${from}`;
+  const summary = `${word}: ${countText(records, 'record')} in ${countText(files, 'file')}${from}`;
   const lost = gaps.map(({ file, line, reason }) => `${file}:${line}: ${reason}`);
   return [...broken, ...lost, summary, ...(last ? [`last hash ${last}`] : [])];
 }

@@ -4,12 +4,12 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Graph, GraphIssue } from '../../engine/graph/graph.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { loadInstalled, readConfigQuietly } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import { printable, printableJson, printableLines } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 import type { CliWiring } from '../wiring.ts';
 import { graphDot, graphOut, nodeConfigText } from './graph-text.ts';
 
@@ -112,7 +112,7 @@ async function validate(
   else {
     for (const issue of errors) print(`${issueLine(file, 'error', issue)}\n`);
     for (const issue of warnings) print(`${issueLine(file, 'warning', issue)}\n`);
-    if (valid) print(`${printable(file)}: ${formatCount(graph.nodes.length, 'node')}, valid\n`);
+    if (valid) print(`${printable(file)}: ${countText(graph.nodes.length, 'node')}, valid\n`);
   }
   if (!valid) return 1;
   return flags.strict && warnings.length > 0 ? 2 : 0;

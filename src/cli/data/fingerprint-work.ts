@@ -25,12 +25,12 @@ import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig, readConfigQuietly } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import { renderColumns, renderRows } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 
 /** Maximum bytes of a sample to read: more than any rule inspects. */
 const maxSampleBytes = 1024 * 1024;
@@ -139,8 +139,8 @@ function statisticsText(found: FingerprintStatistics): string {
       Object.entries(counts).map(([name, number]) => [name, String(number)]),
     );
   return [
-    `catalog ${printable(found.catalogue_version)}: ${formatCount(found.signatures, 'rule')} for ${formatCount(found.products, 'product')}, ` +
-      `${found.with_cpe} with a CPE, ${formatCount(found.examples, 'example')}\n`,
+    `catalog ${printable(found.catalogue_version)}: ${countText(found.signatures, 'rule')} for ${countText(found.products, 'product')}, ` +
+      `${found.with_cpe} with a CPE, ${countText(found.examples, 'example')}\n`,
     renderColumns(['SET', 'ORIGIN', 'RULES', 'INSTALLED', 'SOURCE'], sets),
     counted('CATEGORY', found.by_category),
     counted('EVIDENCE', found.by_evidence),
@@ -153,7 +153,7 @@ export async function validate(file: string, format: string): Promise<number> {
     print(printableJson({ valid: true, files, signatures: signatures.length, examples }));
   else
     print(
-      `${printable(file)}: ${formatCount(signatures.length, 'rule')}, ${formatCount(examples, 'example')}, all valid\n`,
+      `${printable(file)}: ${countText(signatures.length, 'rule')}, ${countText(examples, 'example')}, all valid\n`,
     );
   return 0;
 }
@@ -237,7 +237,7 @@ function detailsOf({ signatures, sha256, source }: SetHeader): Record<string, un
 
 function installedText({ set, files, examples }: InstalledReport): string {
   const rows = files.map(({ file, signatures }) => [file, String(signatures)]);
-  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${formatCount(set.signatures, 'rule')} active, ${formatCount(examples, 'example')} tested\n`;
+  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${countText(set.signatures, 'rule')} active, ${countText(examples, 'example')} tested\n`;
 }
 
 export async function removeFingerprintSet(name: string, global: GlobalFlags): Promise<number> {
@@ -266,7 +266,7 @@ export async function syncFingerprintSets(flags: FingerprintSyncFlags, global: G
 }
 
 function syncText({ state, source, checked_at, set }: FingerprintSyncReport): string {
-  const rules = set === null ? 'no rules' : formatCount(set.signatures, 'rule');
+  const rules = set === null ? 'no rules' : countText(set.signatures, 'rule');
   const states = {
     updated: `updated: ${rules} from ${source}`,
     unchanged: `unchanged: ${rules} from ${source}`,

@@ -13,12 +13,12 @@ import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printFacts } from '../terminal/print-table.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 
 export interface ImportFlags {
   replace?: boolean;
@@ -116,7 +116,7 @@ export async function showVulndbStats(format: string, global: GlobalFlags): Prom
     ]),
     ...(manifest?.distributions ?? []).map(({ distribution, release, statements }): [string, string] => [
       `${distribution} ${release}`,
-      formatCount(statements, 'statement'),
+      countText(statements, 'statement'),
     ]),
   ];
   printFacts(facts, global);
@@ -142,7 +142,7 @@ function readSources(list: string): SyncSource[] {
 
 function tellRefused(name: string, { refused, reasons }: Pick<ImportedPath, 'refused' | 'reasons'>): void {
   if (refused === 0) return;
-  note(`warning: ${printable(name)}: ${formatCount(refused, 'record')} rejected`);
+  note(`warning: ${printable(name)}: ${countText(refused, 'record')} rejected`);
   for (const reason of reasons) note(`  ${printable(reason)}`);
 }
 
@@ -152,12 +152,12 @@ function tellOutcome(outcome: SyncedSource): void {
 }
 
 function importedLine({ path, formats, files, skipped, accepted }: ImportedPath): string {
-  const from = files === 1 && skipped === 0 ? '' : ` from ${formatCount(files, 'file')}, ${skipped} skipped`;
-  return `${printable(path)}: ${formatCount(accepted, 'record')} (${formats.join(', ')})${from}\n`;
+  const from = files === 1 && skipped === 0 ? '' : ` from ${countText(files, 'file')}, ${skipped} skipped`;
+  return `${printable(path)}: ${countText(accepted, 'record')} (${formats.join(', ')})${from}\n`;
 }
 
 function syncedLine({ source, status, accepted }: SyncedSource): string {
-  return `${source}: ${status}${status === 'updated' ? `, ${formatCount(accepted, 'record')}` : ''}\n`;
+  return `${source}: ${status}${status === 'updated' ? `, ${countText(accepted, 'record')}` : ''}\n`;
 }
 
 function stateLine({ generation, counts: { cves, kev, epss, fixes } }: GenerationManifest): string {

@@ -34,7 +34,7 @@ async function rendered(format: OutputFormat): Promise<{ text: string; observed:
   };
   const scan = await store.scans.get(storedScanId(1));
   if (scan === null) throw new Error('the scan is not listed');
-  const style = { columns: 80, color: false };
+  const style = { columns: 80, terminal: false, color: false, ascii: false };
   const text = (await Array.fromAsync(renderResult(format, recordIn(folder), scan, style, observer))).join(
     '',
   );

@@ -5,22 +5,24 @@ import { openResults, type RecordObserver } from '../../scan-run/results/open-re
 import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { OutputFormat } from '../terminal/output.ts';
 import { jsonSafe, linesSafe } from '../terminal/printable.ts';
-import type { TableStyle } from './result-table.ts';
+import type { TerminalStyle } from '../terminal/style.ts';
+import type { TableOptions } from './result-table.ts';
 
 /** The results of a local scan in the requested format, safe to print. */
 export async function* renderResult(
   format: OutputFormat,
   record: ScanRecord,
   scan: Scan,
-  style: TableStyle,
+  style: TerminalStyle,
   observer: RecordObserver,
   order: ReportOrder | null = null,
+  table: TableOptions = {},
 ): AsyncIterable<string | Uint8Array> {
   if (format === 'text') {
     const { renderTable } = await import('./result-table.ts');
     const results = await openResults(scan, record, observer);
     try {
-      yield* renderTable(results.rowsWithDamage(), results.summary, style);
+      yield* renderTable(results.rowsWithDamage(), results.summary, style, { scan, ...table });
     } finally {
       await results.close();
     }

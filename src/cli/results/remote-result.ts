@@ -5,23 +5,25 @@ import type { Scan } from '../../domain/scan.ts';
 import type { Client } from '../session/client.ts';
 import { readLines } from '../session/event-stream.ts';
 import type { OutputFormat } from '../terminal/output.ts';
+import type { TerminalStyle } from '../terminal/style.ts';
 import { unwrapData } from './envelope.ts';
 import { makeSafe, portListOf } from './local-result.ts';
-import { renderTable, type TableStyle } from './result-table.ts';
+import { renderTable, type TableOptions } from './result-table.ts';
 
 /** Results of a scan on a server in the requested format, streamed. */
 export async function* fetchResult(
   client: Client,
   { scan_id }: Pick<Scan, 'scan_id'>,
   format: OutputFormat,
-  style: TableStyle,
+  style: TerminalStyle,
   wishes: ReportWishes = {},
+  table: TableOptions = {},
 ): AsyncIterable<string | Uint8Array> {
   const path = `${scanPath(scan_id)}/results`;
   const results = (form: string) => client.download(`${path}?format=${form}`);
   switch (format) {
     case 'text':
-      return yield* renderTable(readRows(await results('jsonl')), null, style);
+      return yield* renderTable(readRows(await results('jsonl')), null, style, table);
     case 'json':
     case 'yaml':
       return yield* makeSafe(format, unwrapData(await results('json')));

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, SummaryRow } from '../../domain/result.ts';
+import type { StageRecord } from '../../domain/scan.ts';
+import { initialProgress } from '../../domain/scan-progress.ts';
 import { columnsOf } from '../terminal/printable.ts';
-import { renderTable, type TableStyle } from './result-table.ts';
+import type { TerminalStyle } from '../terminal/style.ts';
+import type { EndedScan } from './counts-text.ts';
+import { renderTable, type TableOptions } from './result-table.ts';
 
 const timestamp = '2026-01-02T03:04:05.000Z';
-const plain: TableStyle = { columns: 80, color: false };
+const plain: TerminalStyle = { columns: 80, terminal: false, color: false, ascii: false };
+const window = { ...plain, terminal: true };
 
 function host(fields: Partial<HostRow> = {}): HostRow {
   return { type: 'host', timestamp, host: '192.0.2.10', state: 'up', ...fields };
@@ -36,12 +41,16 @@ function summary(fields: Partial<SummaryRow> = {}): SummaryRow {
   };
 }
 
-async function render(rows: ResultRow[], style: TableStyle = plain): Promise<string> {
+async function render(
+  rows: ResultRow[],
+  style: TerminalStyle = plain,
+  options: TableOptions = {},
+): Promise<string> {
   let text = '';
   const source = (async function* () {
     yield* rows;
   })();
-  for await (const chunk of renderTable(source, null, style)) text += chunk;
+  for await (const chunk of renderTable(source, null, style, options)) text += chunk;
   return text;
 }
 
@@ -60,43 +69,82 @@ function finding(id: string, more: Partial<Finding>): ResultRow {
 }
 
 const debianNote = 'Debian revision 2+deb12u2 seen: compare it before acting.';
+const cvss = { version: '3.1', score: 9.8, vector: '' };
 const findings = [
   finding('CVE-1', { class: 'possible', confidence: 0.5, kev: true, backport_note: debianNote }),
-  finding('CVE-2', { class: 'likely', confidence: 0.75 }),
-  finding('telnet-open', { class: 'certain', confidence: 0.95, severity: 'high' }),
-  finding('CVE-3', { class: 'certain', confidence: 0.95 }),
+  finding('CVE-2', { class: 'likely', cvss, epss: { score: 0.936, percentile: 1 } }),
+  finding('telnet-open', { class: 'certain', severity: 'high' }),
+  finding('CVE-3', { class: 'certain' }),
   finding('CVE-4', { severity: 'medium' }),
+  finding('CVE-5', { severity: 'low' }),
 ];
+const findingRows = [host(), port(22), ...findings, summary({ vulnerabilities: 6 })];
 
-describe('findings in the table', () => {
-  it('stand with their class, confidence and backport note, the certain ones first', async () => {
-    const rows = [host(), port(22), ...findings, summary({ vulnerabilities: 5 })];
-    expect((await render(rows)).split('\n').slice(3, -1)).toEqual([
-      '  CRITICAL  ● certain    95 %  22/tcp  CVE-3  Title of CVE-3',
-      '  HIGH      ● certain    95 %  22/tcp  telnet-open  Title of telnet-open',
-      '  CRITICAL  ◐ likely     75 %  22/tcp  CVE-2  Title of CVE-2',
-      `  CRITICAL  ○ possible   50 %  22/tcp  CVE-1  Title of CVE-1  (${debianNote})`,
-      '  MEDIUM    ○ possible    0 %  22/tcp  CVE-4  Title of CVE-4',
+function scanOf(more: Partial<EndedScan> = {}): EndedScan {
+  const base = { targets: ['192.0.2.10'], progress: initialProgress(), error: null, stages: [] };
+  return { ...base, ...more };
+}
+
+describe('findings', () => {
+  it('stand in one table below the hosts, most urgent first, with what decides the order', async () => {
+    expect((await render(findingRows)).split('\n').slice(4)).toEqual([
+      'SEVERITY  CLASS       CVSS  EPSS  WHERE          ID           TITLE',
+      'CRITICAL  ○ possible     –     –  192.0.2.10:22  CVE-1        EXPLOITED Title of CVE-1',
+      'CRITICAL  ● certain      –     –  192.0.2.10:22  CVE-3        Title of CVE-3',
+      'CRITICAL  ◐ likely     9.8  0.94  192.0.2.10:22  CVE-2        Title of CVE-2',
+      'HIGH      ● certain      –     –  192.0.2.10:22  telnet-open  Title of telnet-open',
+      'MEDIUM    ○ possible     –     –  192.0.2.10:22  CVE-4        Title of CVE-4',
+      '… 1 more (1 other): portolan workspace show latest --findings',
+      '1 possible: distributions fix without a new version; portolan explain HOST:PORT tells more',
       '',
-      '1 host up, 2 open ports, 5 findings (2 certain, 1 likely, 2 possible); 1 address in 1.3 s',
+      '1 host up, 2 open ports, 6 findings (3 critical, 1 high, 1 medium, 1 other) in 1.3 s',
+      '',
     ]);
   });
 
-  it('are red or bold only where they are certain', async () => {
-    const text = await render([host(), port(22), ...findings], { columns: 120, color: true });
-    const colored = text.split('\n').filter((line) => /^ {2}.*\x1b/.test(line));
-    expect(colored.map((line) => line.replaceAll('\x1b', ''))).toEqual([
-      '  [1m[31mCRITICAL[39m[22m  ● certain    95 %  22/tcp  CVE-3  Title of CVE-3',
-      '  [31mHIGH[39m      ● certain    95 %  22/tcp  telnet-open  Title of telnet-open',
-    ]);
+  it('of low severity are shown when asked for', async () => {
+    expect(await render(findingRows, plain, { least: 'info' })).toContain('CVE-5');
+    expect(await render(findingRows, plain, { least: 'high' })).not.toContain('CVE-4');
+    const only = await render(findingRows, plain, { isWhole: true, onlyFindings: true });
+    expect(only.split('\n')).toHaveLength(9);
+    expect(only).toContain('CVE-5');
   });
 
-  it('fit into a terminal; the backport note leaves a mark', async () => {
-    const long = finding('CVE-1', { title: 'x'.repeat(90), confidence: 0.5, backport_note: debianNote });
-    const lines = (await render([host(), port(22), long], { ...plain, terminal: true })).split('\n');
-    const line = lines.find((each) => each.includes('CVE-1')) ?? '';
-    expect(line).toMatch(/^ {2}CRITICAL {2}◐ likely {5}50 % {2}22\/tcp {2}CVE-1 {2}backport\? {2}x+…$/);
-    expect(columnsOf(line)).toBe(80);
+  it('are at most 20 rows in a terminal, all elsewhere, and the others are counted', async () => {
+    const many = Array.from({ length: 30 }, (_, index) => finding(`CVE-${100 + index}`, {}));
+    const rows = [host(), port(22), ...many, summary({ vulnerabilities: 30 })];
+    const shown = (text: string) => text.match(/^CRITICAL/gm)?.length;
+    const text = await render(rows, window);
+    expect([shown(text), shown(await render(rows))]).toEqual([20, 30]);
+    expect(text).toContain('… 10 more (10 critical): portolan workspace show latest --findings\n');
+  });
+
+  it('give up columns in a narrow terminal: EPSS, CVSS, most of the title, the word of the class, the id', async () => {
+    const rows = [host(), port(22), finding('CVE-2021-42013', { cvss, title: 'x'.repeat(90) })];
+    const headOf = async (columns: number) => {
+      const text = await render(rows, { ...window, columns });
+      for (const line of text.split('\n')) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
+      return text.split('\n').find((line) => line.startsWith('SEVERITY'));
+    };
+    expect(await headOf(120)).toMatch(/CVSS +EPSS +WHERE +ID +TITLE/);
+    expect(await headOf(90)).toMatch(/CLASS +CVSS +WHERE +ID +TITLE/);
+    expect(await headOf(80)).toMatch(/CLASS +WHERE +ID +TITLE/);
+    expect(await headOf(62)).toMatch(/CLASS +WHERE +TITLE/);
+    expect(await headOf(50)).toMatch(/SEVERITY +CLASS +WHERE$/);
+  });
+
+  it('are red only in the word of critical and high, and what is exploited is inverted', async () => {
+    const text = (await render(findingRows, { ...plain, color: true })).replaceAll('\x1b', '');
+    expect(text).toContain('\n[1m[31mCRITICAL[39m[22m  ○ possible');
+    expect(text).toContain('\n[31mHIGH[39m      ● certain ');
+    expect(text).toContain('\n[33mMEDIUM[39m    ○');
+    expect(text).toContain('  [7mEXPLOITED[27m Title of CVE-1\n');
+  });
+
+  it('name their plugin where nothing is cut', async () => {
+    const producer = { name: 'my_plugin', version: '1.0.0', sha256: 'ab' };
+    const row = { ...finding('CVE-1', { title: 'short' }), producer } as ResultRow;
+    expect(await render([host(), port(22), row])).toMatch(/CVE-1 +short +my_plugin$/m);
   });
 });
 
@@ -122,15 +170,10 @@ describe('renderTable', () => {
     expect(await render([host(), port(23)])).not.toContain('compliance');
   });
 
-  it('counts the values of plugins by key, and names the plugin of a finding where it fits', async () => {
-    const producer = { name: 'my_plugin', version: '1.0.0', sha256: 'ab' };
+  it('counts the values of plugins by key', async () => {
     const value = (key: string): ResultRow => ({ type: 'extra', timestamp, host: null, key, value: 1 });
-    const row = { ...finding('CVE-1', { title: 'short' }), producer } as ResultRow;
-    const text = await render([value('a_key'), value('a_key'), value('b\x1b[2J'), host(), port(22), row]);
+    const text = await render([value('a_key'), value('a_key'), value('b\x1b[2J'), host(), port(22)]);
     expect(text.split('\n')[0]).toMatch(/^extra values: 2 a_key, 1 b[^\x1b]*$/);
-    expect(text).toMatch(/CVE-1 {2}short {2}\[my_plugin\]$/m);
-    const long = { ...finding('CVE-1', { title: 'x'.repeat(90) }), producer } as ResultRow;
-    expect(await render([host(), port(22), long], { ...plain, terminal: true })).not.toContain('my_plugin');
   });
 
   it('shows hosts, ports, services and evidence', async () => {
@@ -140,7 +183,7 @@ describe('renderTable', () => {
         latency_ms: 0.42,
         os: { family: 'linux', distribution: 'debian', version: '12', confidence: 0.9 },
         device_type: 'server',
-        port_counts: { open: 2, closed: 997, filtered: 1, not_tried: 0 },
+        port_counts: { open: 2, closed: 1997, filtered: 1, not_tried: 0 },
       }),
       port(22, { service: ssh, banner: 'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n' }),
       port(8080),
@@ -148,13 +191,13 @@ describe('renderTable', () => {
     ]);
     expect(text).toBe(
       [
-        '192.0.2.10 (web.example.net)  up, 0.42 ms  server, linux debian 12',
+        '192.0.2.10  up, 0.4 ms; server, Debian 12; web.example.net',
         'PORT      STATE  SERVICE    PRODUCT        EVIDENCE',
         '22/tcp    open   ssh        OpenSSH 9.2p1  SSH-2.0-OpenSSH_9.2p1 Debian-2',
         '8080/tcp  open   http-alt?',
-        'not shown: 997 closed, 1 filtered',
+        'not shown: 1,997 closed, 1 filtered',
         '',
-        '1 host up, 2 open ports; 1 address in 1.3 s',
+        '1 host up, 2 open ports in 1.3 s',
         '',
       ].join('\n'),
     );
@@ -168,17 +211,31 @@ describe('renderTable', () => {
       summary({ unidentified: { timeout: 1, rate: 1, cut: 0 } }),
     ]);
     expect(text).toMatch(/22\/tcp .* SSH-2\.0-x\n80\/tcp .* not identified: timeout\n/);
-    expect(text).toMatch(/\nPorts not fully probed for lack of time: timeout 1, rate 1\.\n$/);
+    expect(text).toContain(
+      '\n2 of 2 services not fully probed for lack of time: timeout 1, rate 1\n1 host up',
+    );
   });
 
-  it('never is wider than the terminal', async () => {
+  it('says how far a canceled scan came, right before the counts', async () => {
+    const progress = { ...initialProgress(), hosts_done: 8704, hosts_total: 65_534, tried: 42, not_tried: 9 };
+    const error = { code: 'canceled' as const, message: '' };
+    const scan = scanOf({ error, progress: { ...progress, unit: 'ports' } });
+    const text = await render([host(), port(22), summary({ status: 'failed', partial: true })], plain, {
+      scan,
+    });
+    expect(text).toContain('\ncanceled: 8,704 of 65,534 addresses and 42 of 51 ports tried\n1 host up');
+  });
+
+  it('is whole outside a terminal, and never wider than one', async () => {
     const long = 'x'.repeat(500);
     const service = { ...ssh, name: long, product: long, version: long };
     const rows = [host({ hostnames: [long] }), port(65535, { service, banner: long })];
-    for (const columns of [80, 120]) {
-      const lines = (await render(rows, { columns, color: false })).split('\n');
-      for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
+    for (const columns of [60, 80, 120]) {
+      const lines = (await render(rows, { ...window, columns })).split('\n').slice(1);
+      for (const line of lines.filter((text) => !text.startsWith('  x')))
+        expect(columnsOf(line)).toBeLessThanOrEqual(columns);
     }
+    expect(await render(rows)).not.toContain('…');
   });
 
   it('shows no control character of a target (T-022)', async () => {
@@ -191,44 +248,48 @@ describe('renderTable', () => {
         os: { family: evil, distribution: evil, version: evil, confidence: 1 },
       }),
       port(1, { service, banner: evil, state: evil }),
+      finding(evil, { title: evil }),
       summary(),
     ]);
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(text).toContain('\\x1b[2J');
   });
 
-  it('says something useful when nothing answered', async () => {
-    const text = await render([summary({ live_hosts: 0, open_ports: 0, addresses_scanned: 254 })]);
-    expect(text).toMatch(/^No host responded; 254 addresses in 1\.3 s\.\n.*--no-discover/);
+  it('says what was sent when nothing responded', async () => {
+    const stages = [
+      { module_type: 'icmp_discovery', status: 'completed' },
+      { module_type: 'tcp_probe_discovery', status: 'completed' },
+      { module_type: 'arp_discovery', status: 'skipped' },
+    ] as StageRecord[];
+    const silent = summary({ live_hosts: 0, open_ports: 0 });
+    expect(await render([silent], plain, { scan: scanOf({ stages }) })).toBe(
+      '192.0.2.10  no response: icmp-echo, tcp ping\n0 of 1 address up in 1.3 s\n',
+    );
+    const coverage = { planned: 2, open: 0, closed: 0, filtered: 2, not_tried: 0 };
+    expect(await render([{ ...silent, coverage } as ResultRow], plain, { scan: scanOf() })).toBe(
+      '192.0.2.10  unknown; 2 ports filtered: no response\n0 of 1 address up in 1.3 s\n',
+    );
   });
 
   it('uses colour only when asked', async () => {
     const rows = [host(), port(22)];
     expect(await render(rows)).not.toContain('\x1b');
-    expect(await render(rows, { columns: 80, color: true })).toContain('\x1b[32m22/tcp');
+    expect(await render(rows, { ...plain, color: true })).toContain('\x1b[32mopen');
   });
 
-  it('gives a host without open ports one line', async () => {
+  it('gives a host without open ports one line, and many of them share one', async () => {
     const counts = { open: 0, closed: 1000, filtered: 0, not_tried: 0 };
-    const bare = (address: string) => host({ host: address, port_counts: counts });
-    const rows = [
-      bare('192.0.2.1'),
-      bare('192.0.2.2'),
-      host({ latency_ms: 12.3 }),
-      port(22),
-      bare('192.0.2.11'),
-    ];
-    expect((await render(rows)).split('\n')).toEqual([
-      '192.0.2.1  up  no open port found (1000 closed)',
-      '192.0.2.2  up  no open port found (1000 closed)',
-      '',
-      '192.0.2.10  up, 12 ms',
-      'PORT    STATE  SERVICE  PRODUCT  EVIDENCE',
-      '22/tcp  open   ssh?',
-      '',
-      '192.0.2.11  up  no open port found (1000 closed)',
+    const bare = (last: number) => host({ host: `192.0.2.${last}`, port_counts: counts });
+    const filtered = host({ host: '192.0.2.99', port_counts: { ...counts, closed: 0, filtered: 3 } });
+    const rows = [...Array.from({ length: 12 }, (_, index) => bare(index + 1)), filtered];
+    expect((await render(rows)).split('\n').slice(7)).toEqual([
+      '192.0.2.8  up; no open port: 1,000 closed',
+      '192.0.2.99  up; 3 ports filtered: no response',
+      '4 more hosts up without an open port: 192.0.2.9-12',
       '',
     ]);
+    const scan = scanOf({ targets: Array.from({ length: 12 }, (_, index) => `192.0.2.${index + 1}`) });
+    expect((await render(rows, plain, { scan })).split('\n')).toHaveLength(14);
   });
 
   it('says nothing about ports that nobody probed', async () => {

@@ -1,6 +1,7 @@
 import type { Scan } from '../../domain/scan.ts';
+import { countText } from '../terminal/amounts.ts';
 import { printable } from '../terminal/printable.ts';
-import { clock, formatCount } from '../terminal/progress-bar.ts';
+import { spanText } from '../terminal/times.ts';
 
 /** The detail of a scan as text. */
 export function scanSummaryText(scan: Scan): string {
@@ -17,7 +18,7 @@ export function scanSummaryText(scan: Scan): string {
     ['completed', scan.completed_at ?? '-'],
     [
       'found',
-      `${formatCount(results.live_hosts, 'host')}, ${formatCount(results.open_ports, 'open port')}, ${formatCount(results.vulnerabilities, 'finding')}`,
+      `${countText(results.live_hosts, 'host')}, ${countText(results.open_ports, 'open port')}, ${countText(results.vulnerabilities, 'finding')}`,
     ],
     ['progress', `${progress.percent} % (${progress.phase})${pauseText(progress)}`],
     ...remainingFacts(progress),
@@ -41,7 +42,7 @@ function remainingFacts(progress: Scan['progress']): [string, string][] {
   const { eta_seconds, eta_basis, finishing } = progress;
   if (finishing) return [['finishing', finishing]];
   return eta_seconds !== null && eta_basis
-    ? [['remaining', `about ${clock(eta_seconds * 1000)} (${eta_basis})`]]
+    ? [['remaining', `about ${spanText(eta_seconds * 1000)} (${eta_basis})`]]
     : [];
 }
 

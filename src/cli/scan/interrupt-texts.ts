@@ -6,5 +6,6 @@ export const stoppingText = 'stopping, results are kept (Ctrl-C again ends at on
 
 /** The second one. @param scanId null if nothing is kept */
 export function endedText(scanId: string | null): () => void {
-  return () => note(scanId === null ? 'ended; nothing is kept' : `ended; kept up to 1 s ago as ${printable(scanId)}`);
+  return () =>
+    note(scanId === null ? 'ended; nothing is kept' : `ended; kept up to 1 s ago as ${printable(scanId)}`);
 }

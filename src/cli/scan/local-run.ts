@@ -14,18 +14,18 @@ import { damageNote } from '../results/damage-warning.ts';
 import { isLiveFormat } from '../results/live-lines.ts';
 import type { LiveOutput } from '../results/live-output.ts';
 import { renderResult } from '../results/local-result.ts';
-import { tableStyle } from '../results/result-table.ts';
+import { resultStyle } from '../results/result-style.ts';
 import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { createLog } from '../terminal/log.ts';
 import { note, writeResult } from '../terminal/output.ts';
 import { storedRecord } from '../workspace/local-record.ts';
+import { endedText, stoppingText } from './interrupt-texts.ts';
 import { openLiveResult } from './live-result.ts';
 import type { LocalScanStore } from './local-store.ts';
+import { noteResult, tableOptionsOf } from './result-notes.ts';
 import { ScanBook } from './scan-book.ts';
-import { endedText, stoppingText } from './interrupt-texts.ts';
 import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
-import { noteResult } from './result-notes.ts';
 import { reportWishes, type ScanCommand } from './submission.ts';
 
 /** One scan in this process: runs it, prints its result and sends its notifications. */
@@ -137,10 +137,13 @@ export class LocalScan {
   }
 
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
-    const release = onInterrupt(() => {
-      this.#view.stop(stoppingText);
-      this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
-    }, endedText(this.#place.store === null ? null : this.#request.scan_id));
+    const release = onInterrupt(
+      () => {
+        this.#view.stop(stoppingText);
+        this.#abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
+      },
+      endedText(this.#place.store === null ? null : this.#request.scan_id),
+    );
     try {
       return await runScan({
         request: this.#request,
@@ -186,8 +189,12 @@ export class LocalScan {
   async #writeResult(folder: ScanFolder, scan: Scan, report: ReportOrder | null): Promise<void> {
     const { file, format } = this.#order.output;
     if (this.#live) return await this.#writeRest(this.#live, folder, scan);
-    const style = tableStyle(file === null ? process.stdout : {}, !this.#order.flags.color);
-    await writeResult(file, renderResult(format, recordIn(folder), scan, style, damageNote(null), report));
+    const style = resultStyle(file, this.#order.flags);
+    const table = tableOptionsOf(this.#order.flags);
+    await writeResult(
+      file,
+      renderResult(format, recordIn(folder), scan, style, damageNote(null), report, table),
+    );
     noteResult(scan, this.#order, this.#place.store !== null);
   }
 }

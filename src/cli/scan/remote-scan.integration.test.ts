@@ -38,6 +38,7 @@ function view() {
     update: ({ progress }: { progress: { percent: number } }) => percents.push(progress.percent),
     note: (text: string) => void notes.push(text),
     row: () => undefined,
+    warn: () => undefined,
   };
 }
 

@@ -9,7 +9,7 @@ import { isLiveFormat } from '../results/live-lines.ts';
 import type { LiveOutput } from '../results/live-output.ts';
 import { printPreview } from '../results/plan-text.ts';
 import { fetchResult, fetchRows, scanPath } from '../results/remote-result.ts';
-import { tableStyle } from '../results/result-table.ts';
+import { resultStyle } from '../results/result-style.ts';
 import type { Client } from '../session/client.ts';
 import type { ServerEvent } from '../session/event-stream.ts';
 import { scanOn } from '../session/scan-choice.ts';
@@ -17,10 +17,10 @@ import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { endedText, stoppingText } from './interrupt-texts.ts';
 import { openLiveResult } from './live-result.ts';
 import { isProfileFile } from './profile-choice.ts';
-import { endedText, stoppingText } from './interrupt-texts.ts';
-import { noteResult } from './result-notes.ts';
+import { noteResult, tableOptionsOf } from './result-notes.ts';
 import type { ScanNews } from './scan-status.ts';
 import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
 import { reportWishes, type ScanCommand, withBaseline } from './submission.ts';
@@ -72,8 +72,12 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
 
 async function writeWhole(client: Client, scan: Scan, order: ScanCommand): Promise<void> {
   const { output, flags } = order;
-  const style = tableStyle(output.file === null ? process.stdout : {}, !flags.color);
-  await writeResult(output.file, fetchResult(client, scan, output.format, style, await reportWishes(order)));
+  const style = resultStyle(output.file, flags);
+  const table = { scan, ...tableOptionsOf(flags) };
+  await writeResult(
+    output.file,
+    fetchResult(client, scan, output.format, style, await reportWishes(order), table),
+  );
 }
 
 /** What was not written while the scan ran. */

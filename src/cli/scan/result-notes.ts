@@ -1,9 +1,17 @@
+import { severities } from '../../domain/finding.ts';
 import type { Scan } from '../../domain/scan.ts';
+import type { TableOptions } from '../results/result-table.ts';
 import { countText } from '../terminal/amounts.ts';
 import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import { paint, styleOf } from '../terminal/style.ts';
 import type { ScanCommand } from './submission.ts';
+
+/** What of the findings a scan prints: `-v` and `--min-severity` show low and info too. */
+export function tableOptionsOf({ minSeverity, verbose, verbosity }: ScanCommand['flags']): TableOptions {
+  const named = severities.find((name) => name === minSeverity);
+  return { least: named ?? ((verbosity ?? verbose ?? 0) > 0 ? 'info' : null) };
+}
 
 /** On a terminal, last: the output file, the id of the stored scan, and one hint. */
 export function noteResult(
@@ -22,7 +30,12 @@ export function noteResult(
   note(hint === null || !hasHints() ? kept : kept + paint(style, `; ${hint}`, 'dim'));
 }
 
-function hintOf({ results, error, vuln, targets }: Pick<Scan, 'results' | 'error' | 'vuln' | 'targets'>): string | null {
+function hintOf({
+  results,
+  error,
+  vuln,
+  targets,
+}: Pick<Scan, 'results' | 'error' | 'vuln' | 'targets'>): string | null {
   if (error?.code === 'canceled') return 'see it: portolan workspace show latest';
   const [target] = targets;
   if (vuln || results.open_ports === 0 || target === undefined || targets.length > 1) return null;

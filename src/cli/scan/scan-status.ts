@@ -209,11 +209,7 @@ export class ScanStatus {
     return this.#news.progress.finishing;
   }
 
-  #estimate(
-    work: Record<StageName, StageWork | null>,
-    finishing: string | null,
-    now: number,
-  ): string {
+  #estimate(work: Record<StageName, StageWork | null>, finishing: string | null, now: number): string {
     const { progress } = this.#news ?? {};
     if (progress?.paused) return progress.phase === 'outside_window' ? 'waits for its window' : 'paused';
     if (finishing !== null) return '';

@@ -42,7 +42,8 @@ function paintName(line: string, name: string, style: TerminalStyle): string {
 
 /** `127.0.7.10:443    https  syn-ack, 0.6 ms` */
 function portLine({ endpoint, name, reason, latencyMs }: OpenPort, width: number, isWide: boolean): string {
-  const latency = latencyMs === null ? '' : `${latencyMs < 10 ? latencyMs.toFixed(1) : Math.round(latencyMs)} ms`;
+  const latency =
+    latencyMs === null ? '' : `${latencyMs < 10 ? latencyMs.toFixed(1) : Math.round(latencyMs)} ms`;
   const how = isWide ? [reason, latency].filter(Boolean).join(', ') : '';
   return printable([pad(endpoint, width), name, how].filter(Boolean).join(gap).trimEnd());
 }
@@ -68,7 +69,12 @@ function stageLines(facts: StatusFacts, isWide: boolean, style: TerminalStyle): 
   }
   if (services) {
     const identified = `${amountText(facts.identified)} identified`;
-    add('services', services, `${ofText({ ...services, total: Math.max(open, services.total) })} tried`, identified);
+    add(
+      'services',
+      services,
+      `${ofText({ ...services, total: Math.max(open, services.total) })} tried`,
+      identified,
+    );
   }
   return lines;
 }
@@ -124,5 +130,7 @@ export function statusLine(facts: StatusFacts, isShort = false): string {
 
 function workText(work: StageWork | null, share: string, noun: string): string {
   if (work === null) return '';
-  return share === '' ? `${amountText(work.done)} ${noun} tried` : `${share} of ${amountText(work.total)} ${noun}`;
+  return share === ''
+    ? `${amountText(work.done)} ${noun} tried`
+    : `${share} of ${amountText(work.total)} ${noun}`;
 }

@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { openStore } from '../../store/open.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { fetchResult } from '../results/remote-result.ts';
-import { tableStyle } from '../results/result-table.ts';
+import { resultStyle } from '../results/result-style.ts';
 import { awaitScan } from '../scan/remote-scan.ts';
 import { noteOutcome, openView } from '../scan/scan-view.ts';
 import { Client } from '../session/client.ts';
@@ -39,7 +39,7 @@ export async function runFirstScan(
     const scan = await awaitScan(client, scan_id, view, signal);
     view.end();
     noteOutcome(scan, global.quiet ?? false, view.hasNotes);
-    await writeResult(null, fetchResult(client, scan, 'text', tableStyle(process.stdout, !global.color)));
+    await writeResult(null, fetchResult(client, scan, 'text', resultStyle(null, global), {}, { scan }));
   } finally {
     view.end();
   }

@@ -4,10 +4,10 @@ import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf } from '../session/server-choice.ts';
 import { readConfig } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 
 /** The displayed part of the health object (contract 8.1). */
 interface Health {
@@ -75,7 +75,7 @@ function statusText(pid: number, url: string, health: Health): string {
     `uptime     ${formatDuration(health.uptime * 1000)}`,
     `workers    ${workers.active} active, ${workers.idle} idle`,
     `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
-    `workspace  ${formatCount(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
+    `workspace  ${countText(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
     ...pauseText(health),
     ...(health.checks ?? []).map((check) => `check      ${check.name}: ${check.status}, ${check.message}`),
   ];

@@ -14,15 +14,16 @@ import { completeRow, jsonText, rowLine } from '../../workspace/record/row-line.
 import { renderCsv } from '../../workspace/render/csv.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { makeSafe } from '../results/local-result.ts';
-import { renderTable, tableStyle } from '../results/result-table.ts';
+import { resultStyle } from '../results/result-style.ts';
+import { renderTable } from '../results/result-table.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { writeResult } from '../terminal/output.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 import { localRecord } from './local-record.ts';
 import { remoteMatches } from './remote-matches.ts';
 
@@ -88,7 +89,7 @@ async function* renderMatches(
     case 'csv':
       return yield* makeSafe('csv', renderCsv(rows));
     default:
-      yield* renderTable(rows, null, tableStyle(process.stdout, !global.color));
+      yield* renderTable(rows, null, resultStyle(null, global), { isWhole: true });
       yield `${counted.matches.hosts === 0 ? '' : '\n'}${countsText(counted)}\n`;
   }
 }
@@ -117,7 +118,7 @@ function countsText({ matches, totals }: QueryMatches): string {
   const names: Record<keyof RecordCounts, string> = { hosts: 'host', ports: 'port', findings: 'finding' };
   const parts = Object.entries(names).map(
     ([key, name]) =>
-      `${matches[key as keyof RecordCounts]} of ${formatCount(totals[key as keyof RecordCounts], name)}`,
+      `${matches[key as keyof RecordCounts]} of ${countText(totals[key as keyof RecordCounts], name)}`,
   );
   return `${parts.join(', ')} match`;
 }

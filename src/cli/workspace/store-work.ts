@@ -4,12 +4,12 @@ import { isPostgresUrl } from '../../store/postgres/postgres-url.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 
 export interface StoreMigrateFlags {
   to: string;
@@ -59,13 +59,13 @@ function placesOf({ to, from }: StoreMigrateFlags, config: Config): [string | un
 function reportText({ tables, from, to }: MoveReport): string {
   const total = tables.reduce((sum, { rows }) => sum + rows, 0);
   const cells = tables.map(({ table, rows, sha256 }) => [table, String(rows), sha256.slice(0, 16)]);
-  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${formatCount(total, 'row')} copied and verified: ${printable(from)} -> ${printable(to)}\n`;
+  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${countText(total, 'row')} copied and verified: ${printable(from)} -> ${printable(to)}\n`;
 }
 
 function adviseNext({ to, elsewhere }: MoveReport, workspace: Workspace): void {
   if (elsewhere > 0)
     note(
-      `the results of ${formatCount(elsewhere, 'scan')} are in the workspaces of other servers; copy their folders from scans/`,
+      `the results of ${countText(elsewhere, 'scan')} are in the workspaces of other servers; copy their folders from scans/`,
     );
   if (isPostgresUrl(to)) note('now set queue.url to the database; the old file is unchanged');
   else note(`now remove queue.url from the configuration; the store is ${printable(workspace.storeFile)}`);

@@ -8,7 +8,7 @@ import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
 import { fetchArchive, fetchResult } from '../results/remote-result.ts';
 import { requireReportFlags } from '../results/report-flags.ts';
-import { type TableStyle, tableStyle } from '../results/result-table.ts';
+import { resultStyle } from '../results/result-style.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
@@ -23,6 +23,7 @@ import {
   rejectBinary,
   writeResult,
 } from '../terminal/output.ts';
+import type { TerminalStyle } from '../terminal/style.ts';
 import type { CliWiring } from '../wiring.ts';
 import { localRecord, storedRecord } from './local-record.ts';
 
@@ -44,7 +45,7 @@ export async function exportScanCommand(
   requireReportFlags(format, typed);
   rejectBinary(file, format);
   if (file !== null) await checkOutputFile(file);
-  const style = tableStyle(file === null ? process.stdout : {}, !global.color);
+  const style = resultStyle(file, global);
   const client = await namedClient(flags, global);
   if (client) {
     const { id: scan_id, wishes } = await chosen({ id, wishes: typed }, (text) => scanOn(client, text));
@@ -78,7 +79,7 @@ async function chosen(
 interface LocalExport {
   id: string;
   format: FileFormat;
-  style: TableStyle;
+  style: TerminalStyle;
   wishes: ReportWishes;
 }
 

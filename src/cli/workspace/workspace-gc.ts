@@ -8,10 +8,10 @@ import { formatByteSize } from '../../domain/text/byte-size.ts';
 import { findServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
 /** Timeout of a deletion by a server, milliseconds: many scans take long. */
@@ -79,7 +79,7 @@ function isTerminal(): boolean {
 async function isConfirmed(collect: Collect, request: GarbageRequest): Promise<boolean> {
   const { deleted_count, freed_bytes } = await collect({ ...request, dry_run: true });
   if (deleted_count === 0) return true;
-  const question = `delete ${formatCount(deleted_count, 'scan')} (${formatByteSize(freed_bytes)}) for good? [y/N] `;
+  const question = `delete ${countText(deleted_count, 'scan')} (${formatByteSize(freed_bytes)}) for good? [y/N] `;
   return /^y(?:es)?$/i.test((await prompt(question)).trim());
 }
 
@@ -102,6 +102,6 @@ function reportText({
   kept_count,
 }: GarbageReport): string {
   const verb = dry_run ? 'would be deleted' : 'deleted';
-  const sum = `${formatCount(deleted_count, 'scan')} ${verb} (${formatByteSize(freed_bytes)}), ${kept_count} kept\n`;
+  const sum = `${countText(deleted_count, 'scan')} ${verb} (${formatByteSize(freed_bytes)}), ${kept_count} kept\n`;
   return deleted_scans.map((id) => `${id}\n`).join('') + sum;
 }

@@ -9,11 +9,11 @@ import {
 import { openStore } from '../../store/open.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { readConfig, withStore } from '../session/session.ts';
+import { countText } from '../terminal/amounts.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
-import { formatCount } from '../terminal/progress-bar.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
 /** Creates a workspace with its folders and an empty store; existing files are not changed. */
@@ -55,8 +55,8 @@ function checkText({ scans, problems, found, fixed, left }: CheckReport): string
       : `ERROR  ${printable(path)}: ${printable(problem)}\n       ${printable(remedy)}\n`,
   );
   if (found > problems.length) lines.push(`... and ${found - problems.length} more\n`);
-  const sum = found === 0 ? 'no problems' : `${formatCount(found, 'problem')}, ${fixed} fixed, ${left} left`;
-  return `${lines.join('')}${formatCount(scans, 'scan')} checked: ${sum}\n`;
+  const sum = found === 0 ? 'no problems' : `${countText(found, 'problem')}, ${fixed} fixed, ${left} left`;
+  return `${lines.join('')}${countText(scans, 'scan')} checked: ${sum}\n`;
 }
 
 export async function migrateWorkspaceCommand(
@@ -94,7 +94,7 @@ function statsText(stats: WorkspaceStatistics): string {
     );
   const kinds = Object.entries(stats.bytes_by_kind).filter(([, bytes]) => bytes > 0);
   return [
-    `${formatCount(scan_count, 'scan')}, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
+    `${countText(scan_count, 'scan')}, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
     shares('STATUS', Object.entries(stats.by_status)),
     shares('PROFILE', Object.entries(stats.by_profile)),
     table(

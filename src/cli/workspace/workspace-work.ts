@@ -8,7 +8,8 @@ import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
 import { fetchResult, scanPath } from '../results/remote-result.ts';
-import { tableStyle } from '../results/result-table.ts';
+import { resultStyle } from '../results/result-style.ts';
+import type { TableOptions } from '../results/result-table.ts';
 import { factLines, scanSummaryText } from '../results/scan-text.ts';
 import type { Client } from '../session/client.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
@@ -80,25 +81,38 @@ function csvRow({ scan_id, status, created_at, results, profile, name, targets }
 
 export interface ShowFlags extends ServerFlags {
   showResults?: boolean;
+  /** Only the findings, all of them. */
+  findings?: boolean;
   format: string;
 }
 
 export async function showWorkspaceScan(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
   if (flags.format === 'jsonl' || flags.format === 'csv')
     throw usage(`--format ${flags.format} needs --query; the whole scan is in "workspace export"`);
+  if (flags.findings && flags.format !== 'text')
+    throw usage('--findings is text; for programs: portolan workspace export ID --format json');
   const client = await namedClient(flags, global);
   if (client) return await showRemote(id, flags, client, global);
   await withStore(global, async (session) => {
     const scan = await showScan(session.store, await scanIn(session.store, id));
     if (flags.format === 'json' && !flags.showResults) print(printableJson(scan));
-    if (flags.format === 'text') print(scanSummaryText(scan));
-    if (!flags.showResults) return;
-    if (flags.format === 'text') print('\n');
-    const style = tableStyle(process.stdout, !global.color);
+    if (flags.format === 'text' && !flags.findings) print(scanSummaryText(scan));
+    if (!flags.showResults && !flags.findings) return;
+    if (flags.format === 'text' && !flags.findings) print('\n');
+    const style = resultStyle(null, global);
+    const table = tableOf(scan, flags);
     const format = flags.format === 'json' ? 'json' : 'text';
     await writeResult(
       null,
-      renderResult(format, await localRecord(session, scan.scan_id), scan, style, damageNote(session.store)),
+      renderResult(
+        format,
+        await localRecord(session, scan.scan_id),
+        scan,
+        style,
+        damageNote(session.store),
+        null,
+        table,
+      ),
     );
   });
   return 0;
@@ -106,18 +120,25 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
 
 async function showRemote(
   id: string,
-  { showResults, format }: ShowFlags,
+  flags: ShowFlags,
   client: Client,
   global: GlobalFlags,
 ): Promise<number> {
   const scan = await client.call<Scan>('GET', scanPath(await scanOn(client, id)));
-  if (format === 'text') print(scanSummaryText(scan));
-  else if (!showResults) print(printableJson(scan));
-  if (!showResults) return 0;
-  if (format === 'text') print('\n');
-  const style = tableStyle(process.stdout, !global.color);
-  await writeResult(null, fetchResult(client, scan, format === 'json' ? 'json' : 'text', style));
+  const { showResults, findings, format } = flags;
+  if (format === 'text' && !findings) print(scanSummaryText(scan));
+  else if (format === 'json' && !showResults) print(printableJson(scan));
+  if (!showResults && !findings) return 0;
+  if (format === 'text' && !findings) print('\n');
+  const style = resultStyle(null, global);
+  const form = format === 'json' ? 'json' : 'text';
+  await writeResult(null, fetchResult(client, scan, form, style, {}, tableOf(scan, flags)));
   return 0;
+}
+
+function tableOf(scan: Scan, { findings = false }: ShowFlags): TableOptions {
+  const command = `portolan workspace show ${scan.scan_id} --findings`;
+  return { scan, isWhole: findings, onlyFindings: findings, command };
 }
 
 export async function removeWorkspaceScan(

@@ -59,6 +59,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .description('show one scan')
     .addArgument(scanArgument())
     .option('--show-results', 'include its results')
+    .option('--findings', 'only its findings, all of them')
     .option('--query <text>', "only the results that match, e.g. 'port:443 severity:>=high'")
     .addOption(formatOption(['jsonl', 'csv']))
     .addOption(serverOption())

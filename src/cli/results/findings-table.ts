@@ -1,0 +1,232 @@
+import {
+  classOf,
+  type FindingClass,
+  findingClasses,
+  knownSeverity,
+  noFindings,
+  type Severity,
+  type SeverityCounts,
+  severities,
+} from '../../domain/finding.ts';
+import { producersOf } from '../../domain/producer.ts';
+import type { VulnerabilityRow } from '../../domain/result.ts';
+import { compareAddresses } from '../../domain/targets/address.ts';
+import { hostPortText } from '../../workspace/render/port-lists.ts';
+import { amountText } from '../terminal/amounts.ts';
+import { drawTable, type Narrowing, type TableColumn } from '../terminal/columns.ts';
+import { ellipsisOf, paint, type TerminalStyle, type TextColor } from '../terminal/style.ts';
+
+/** Findings that a terminal shows at the end of a scan. */
+const maxRows = 20;
+/** From this width on a finding has one line, columns. */
+const oneLineColumns = 60;
+const exploitedMark = 'EXPLOITED ';
+/** Not shown unless asked for. */
+const minor: readonly Severity[] = ['low', 'info'];
+
+export interface FindingChoice {
+  /** Least severity that is shown; null = all but low and info. */
+  least: Severity | null;
+  /** All of them, also in a terminal. */
+  isWhole: boolean;
+  /** Where the others are, for a terminal. */
+  command: string;
+}
+
+/** What the table has of a finding: a scan may have very many. */
+interface ListedFinding {
+  id: string;
+  title: string;
+  severity: Severity;
+  class: FindingClass;
+  cvss: number | null;
+  epss: number | null;
+  exploited: boolean;
+  host: string;
+  port: number | null;
+  mayBePatched: boolean;
+  plugins: string;
+}
+
+/** The findings of all hosts in one table, most urgent first. */
+export class FindingsTable {
+  readonly counts: SeverityCounts = noFindings();
+  readonly #choice: FindingChoice;
+  readonly #findings: ListedFinding[] = [];
+  /** Hosts share the titles of findings. */
+  readonly #titles = new Map<string, string>();
+
+  constructor(choice: FindingChoice) {
+    this.#choice = choice;
+  }
+
+  add(row: VulnerabilityRow): void {
+    const finding = this.#listed(row);
+    this.counts[finding.severity] += 1;
+    this.#findings.push(finding);
+  }
+
+  /** Empty without findings that are to be shown. */
+  render(style: TerminalStyle): string {
+    const shown = this.#findings.filter(({ severity }) => this.#isShown(severity)).sort(mostUrgentFirst);
+    const isCut = style.terminal && !this.#choice.isWhole && shown.length > maxRows;
+    const rows = isCut ? shown.slice(0, maxRows) : shown;
+    const table = rows.length === 0 ? '' : markExploited(drawFindings(rows, style), style);
+    return table + this.#more(rows, style) + this.#doubts(shown, style);
+  }
+
+  #listed({ vulnerability, host, port, ...row }: VulnerabilityRow): ListedFinding {
+    const { id, cvss, epss, kev, backport_note } = vulnerability;
+    const title = vulnerability.title || id;
+    const known = this.#titles.get(title) ?? title;
+    this.#titles.set(known, known);
+    return {
+      id,
+      title: known,
+      severity: knownSeverity(vulnerability.severity),
+      class: classOf(vulnerability),
+      cvss: cvss?.score ?? null,
+      epss: epss?.score ?? null,
+      exploited: Boolean(kev),
+      host,
+      port,
+      mayBePatched: Boolean(backport_note),
+      plugins: producersOf(row)
+        .map(({ name }) => name)
+        .join(', '),
+    };
+  }
+
+  #isShown(severity: Severity): boolean {
+    const { least, isWhole } = this.#choice;
+    if (least !== null) return severities.indexOf(severity) <= severities.indexOf(least);
+    return isWhole || !minor.includes(severity);
+  }
+
+  /** `… 39 more (4 critical, 11 high, 11 medium, 13 other): portolan workspace show latest --findings` */
+  #more(rows: readonly ListedFinding[], style: TerminalStyle): string {
+    const left = { ...this.counts };
+    for (const { severity } of rows) left[severity] -= 1;
+    const count = Object.values(left).reduce((sum, one) => sum + one, 0);
+    if (count === 0) return '';
+    const text = `${ellipsisOf(style)} ${amountText(count)} more (${severitiesText(left)}): `;
+    return `${paint(style, text + this.#choice.command, 'dim')}\n`;
+  }
+
+  #doubts(shown: readonly ListedFinding[], style: TerminalStyle): string {
+    const count = shown.filter((one) => one.class === 'possible' && one.mayBePatched).length;
+    if (count === 0) return '';
+    const text = 'possible: distributions fix without a new version; portolan explain HOST:PORT tells more';
+    return `${paint(style, `${amountText(count)} ${text}`, 'dim')}\n`;
+  }
+}
+
+/** `21 critical, 14 high, 11 medium, 13 other` */
+export function severitiesText(
+  counts: SeverityCounts,
+  style: Pick<TerminalStyle, 'color'> = { color: false },
+): string {
+  const named = (['critical', 'high', 'medium'] as const)
+    .filter((name) => counts[name] > 0)
+    .map((name) => paintSeverity(`${amountText(counts[name])} ${name}`, name, style));
+  const others = minor.reduce((sum, name) => sum + counts[name], 0);
+  return [...named, ...(others > 0 ? [`${amountText(others)} other`] : [])].join(', ');
+}
+
+function paintSeverity(text: string, severity: Severity, style: Pick<TerminalStyle, 'color'>): string {
+  const painted = paint(style, text, colors[severity] ?? null);
+  return severity === 'critical' ? paint(style, painted, 'bold') : painted;
+}
+
+const colors: Partial<Record<Severity, TextColor>> = { critical: 'red', high: 'red', medium: 'yellow' };
+const marks: Record<FindingClass, string> = { certain: '●', likely: '◐', possible: '○' };
+
+function classText({ class: name }: ListedFinding, { ascii }: TerminalStyle): string {
+  return ascii ? name : `${marks[name]} ${name}`;
+}
+
+function drawFindings(rows: readonly ListedFinding[], style: TerminalStyle): string {
+  if (style.terminal && style.columns < oneLineColumns) return drawShort(rows, style);
+  const hasPlugins = rows.some(({ plugins }) => plugins !== '');
+  const columns: TableColumn<ListedFinding>[] = [
+    severityColumn,
+    {
+      head: 'CLASS',
+      cell: (row) => classText(row, style),
+      over: (row) => (style.ascii ? row.class.slice(0, 4) : marks[row.class]),
+    },
+    { head: 'CVSS', cell: ({ cvss }) => cvss?.toFixed(1) ?? null, right: true },
+    { head: 'EPSS', cell: ({ epss }) => epss?.toFixed(2) ?? null, right: true },
+    { head: 'WHERE', cell: placeOf },
+    { head: 'ID', cell: ({ id }) => id },
+    { head: 'TITLE', cell: titleOf, over: 'end' },
+    ...(hasPlugins && !style.terminal ? [{ head: 'PLUGIN', cell: (row: ListedFinding) => row.plugins }] : []),
+  ];
+  return boldCritical(drawTable(columns, rows, style, narrowing), style);
+}
+
+const narrowing: Narrowing = [
+  ['TITLE', 28],
+  ['EPSS', 0],
+  ['CVSS', 0],
+  ['TITLE', 16],
+  ['CLASS', 5],
+  ['ID', 0],
+];
+
+const severityColumn: TableColumn<ListedFinding> = {
+  head: 'SEVERITY',
+  cell: ({ severity }) => severity.toUpperCase(),
+  paint: ({ severity }) => colors[severity] ?? null,
+};
+
+function placeOf({ host, port }: ListedFinding): string {
+  return port === null ? host : hostPortText({ host, port });
+}
+
+function titleOf({ title, exploited }: ListedFinding): string {
+  return exploited ? exploitedMark + title : title;
+}
+
+/** Two lines a finding. */
+function drawShort(rows: readonly ListedFinding[], style: TerminalStyle): string {
+  const columns: TableColumn<ListedFinding>[] = [
+    severityColumn,
+    { head: 'CLASS', cell: (row) => (style.ascii ? row.class.slice(0, 4) : marks[row.class]) },
+    { head: 'WHERE', cell: placeOf },
+    { head: 'TITLE', cell: titleOf, over: 'end' },
+  ];
+  const width = Math.max(16, style.columns - 2);
+  const wide: TableColumn<ListedFinding>[] = columns.with(3, {
+    head: 'TITLE',
+    // Wide enough to stand in a line of its own.
+    cell: (row) => titleOf(row).padEnd(width),
+    over: 'end',
+  });
+  return boldCritical(drawTable(wide, rows, style, [['TITLE', width]]), style);
+}
+
+function boldCritical(table: string, style: TerminalStyle): string {
+  const word = paint(style, 'CRITICAL', 'red');
+  return style.color ? table.replaceAll(`\n${word}`, `\n${paint(style, word, 'bold')}`) : table;
+}
+
+function markExploited(table: string, style: TerminalStyle): string {
+  if (!style.color) return table;
+  const word = exploitedMark.trim();
+  return table.replace(new RegExp(`( {2})${word} `, 'g'), `$1${paint(style, word, 'inverse')} `);
+}
+
+/** Exploited, severity, class, EPSS, CVSS, address, port. */
+function mostUrgentFirst(one: ListedFinding, other: ListedFinding): number {
+  return (
+    Number(other.exploited) - Number(one.exploited) ||
+    severities.indexOf(one.severity) - severities.indexOf(other.severity) ||
+    findingClasses.indexOf(one.class) - findingClasses.indexOf(other.class) ||
+    (other.epss ?? -1) - (one.epss ?? -1) ||
+    (other.cvss ?? -1) - (one.cvss ?? -1) ||
+    compareAddresses(one.host, other.host) ||
+    (one.port ?? -1) - (other.port ?? -1) ||
+    (one.id < other.id ? -1 : 1)
+  );
+}

@@ -1,0 +1,149 @@
+import type { OperatingSystem } from '../../domain/asset.ts';
+import type { HostRow, PortRow } from '../../domain/result.ts';
+import { serviceNameOf } from '../../knowledge/ports.ts';
+import { amountText, countText } from '../terminal/amounts.ts';
+import { drawTable, type Narrowing, type TableColumn, wrapWords } from '../terminal/columns.ts';
+import { printable } from '../terminal/printable.ts';
+import { paint, type TerminalStyle } from '../terminal/style.ts';
+import { portEvidence } from './port-evidence.ts';
+
+/** One host of the result: a line about it, its ports, and how many others there are. */
+export class HostBlock {
+  readonly #host: HostRow;
+  readonly #style: TerminalStyle;
+  readonly #ports: PortRow[] = [];
+
+  constructor(host: HostRow, style: TerminalStyle) {
+    this.#host = host;
+    this.#style = style;
+  }
+
+  get address(): string {
+    return this.#host.host;
+  }
+
+  add(row: PortRow): void {
+    this.#ports.push(row);
+  }
+
+  get isEmpty(): boolean {
+    return this.#ports.length === 0 && !this.#host.all_ports_open;
+  }
+
+  /** Nothing is known but that the host is up. */
+  get isPlain(): boolean {
+    const { port_counts: counts, hostnames, mac } = this.#host;
+    return this.isEmpty && !counts?.filtered && !hostnames?.length && !mac && kindOf(this.#host) === '';
+  }
+
+  render(): string {
+    if (this.isEmpty) return `${this.#header()}\n`;
+    const table =
+      this.#ports.length === 0 ? '' : drawTable(portColumns, this.#ports, this.#style, portNarrowing);
+    return `${this.#header()}\n${table}${this.#notes()}`;
+  }
+
+  /** `127.0.7.10  up, 1.1 ms; server, Debian 12; mail.example.net` */
+  #header(): string {
+    const host = this.#host;
+    const latency = typeof host.latency_ms === 'number' ? `, ${latencyText(host.latency_ms)}` : '';
+    const card = [host.mac, host.vendor && `(${host.vendor})`].filter(Boolean).join(' ');
+    const facts = [
+      `${host.state}${latency}`,
+      kindOf(host),
+      card,
+      (host.hostnames ?? []).join(', '),
+      this.isEmpty ? this.#emptyText() : '',
+    ];
+    const text = printable(`${host.host}  ${facts.filter(Boolean).join('; ')}`);
+    const lines = this.#style.terminal ? wrapWords(text, this.#style.columns - 1) : [text];
+    const address = printable(host.host);
+    const [first = '', ...others] = lines;
+    return [paint(this.#style, address, 'bold') + first.slice(address.length), ...others].join('\n  ');
+  }
+
+  /** `3 ports filtered: no response` */
+  #emptyText(): string {
+    const { closed = 0, filtered = 0, not_tried = 0 } = this.#host.port_counts ?? {};
+    if (closed + filtered + not_tried === 0) return '';
+    if (closed + not_tried === 0) return `${countText(filtered, 'port')} filtered: no response`;
+    const others = this.#otherPorts();
+    return `no open port: ${others}`;
+  }
+
+  #notes(): string {
+    const notes: string[] = [];
+    const others = this.#otherPorts();
+    if (others !== '') notes.push(paint(this.#style, `not shown: ${others}`, 'dim'));
+    if (this.#host.all_ports_open)
+      notes.push(
+        paint(
+          this.#style,
+          'this host accepts nearly every port; open ports are not evidence of services',
+          'yellow',
+        ),
+      );
+    return notes.map((text) => `${text}\n`).join('');
+  }
+
+  /** `997 closed, 1 filtered` */
+  #otherPorts(): string {
+    const { closed = 0, filtered = 0, not_tried = 0 } = this.#host.port_counts ?? {};
+    const counts = { closed, filtered, 'not tried': not_tried };
+    return Object.entries(counts)
+      .filter(([, amount]) => amount > 0)
+      .map(([state, amount]) => `${amountText(amount)} ${state}`)
+      .join(', ');
+  }
+}
+
+const maxServiceColumns = 16;
+
+const portColumns: TableColumn<PortRow>[] = [
+  {
+    head: 'PORT',
+    cell: ({ port, protocol }) => `${port}/${protocol}`,
+  },
+  {
+    head: 'STATE',
+    cell: ({ state }) => state ?? 'open',
+    paint: ({ state }) => ((state ?? 'open') === 'open' ? 'green' : null),
+  },
+  { head: 'SERVICE', cell: (row) => row.service?.name ?? usualName(row), over: 'end' },
+  {
+    head: 'PRODUCT',
+    cell: ({ service }) => [service?.product, service?.version].filter(Boolean).join(' '),
+    over: 'end',
+  },
+  { head: 'EVIDENCE', cell: (row) => portEvidence(row, Date.parse(row.timestamp)), over: 'end' },
+];
+
+/** What has no room goes to a second line. */
+const portNarrowing: Narrowing = [
+  ['EVIDENCE', 12],
+  ['PRODUCT', 12],
+  ['SERVICE', maxServiceColumns],
+  ['STATE', 0],
+  ['EVIDENCE', 0],
+];
+
+/** The name that is usual for the port, if nothing identified its service. */
+function usualName({ port, protocol }: PortRow): string {
+  const name = serviceNameOf(port, protocol);
+  return name === null ? '' : `${name}?`;
+}
+
+/** `server, Debian 12` */
+function kindOf({ device_type, os }: HostRow): string {
+  const device = device_type === 'unknown' ? null : device_type;
+  return [device, os && systemName(os)].filter(Boolean).join(', ');
+}
+
+function systemName({ family, distribution, version }: OperatingSystem): string {
+  const name = distribution || family;
+  return [name.charAt(0).toUpperCase() + name.slice(1), version].filter(Boolean).join(' ');
+}
+
+function latencyText(ms: number): string {
+  return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
+}
