@@ -212,7 +212,7 @@ describe('server start', () => {
       await first.until(/The server keeps running/);
       expect(first.output).toMatch(/^Web UI {3}http:\/\/127\.0\.0\.1:\d+\/ui\/\n/m);
       expect(first.output).toMatch(/This scan in the Web UI {3}http:\S+\/ui\/scans\/\d{8}-\d{6}-\w{6}\n/);
-      expect(first.output).toMatch(/^\d+ hosts? up|No host responded/m);
+      expect(first.output).toMatch(/^\d+ hosts? up|0 of \d+ address/m);
       const [, url = ''] = /curl -X POST (\S+)/.exec(first.output) ?? [];
       const [, token = ''] = /Bearer (\S+)'/.exec(first.output) ?? [];
       const [, body = ''] = /-d '(.*)'/.exec(first.output) ?? [];

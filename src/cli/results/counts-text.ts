@@ -38,7 +38,7 @@ function totalsText(summary: SummaryRow, severities: SeverityCounts, style: Term
 }
 
 /** `canceled: 8,704 of 65,534 addresses and 42 of 51 ports tried` */
-export function cutText({ error, progress }: EndedScan): string[] {
+export function cutText({ error, progress }: Pick<EndedScan, 'error' | 'progress'>): string[] {
   if (!error) return [];
   const { hosts_done, hosts_total, tried, not_tried, unit } = progress;
   const hosts = `${amountText(hosts_done)} of ${countText(hosts_total, 'address', 'addresses')}`;

@@ -77,7 +77,11 @@ export class LocalScan {
       await this.#writeResult(folder, scan, null);
       throw error;
     }
-    if (!this.#unread) noteOutcome(outcome, this.#order.flags.quiet ?? false, this.#view.hasNotes);
+    if (!this.#unread)
+      noteOutcome(outcome, this.#order.flags.quiet ?? false, {
+        hasNotes: this.#view.hasNotes,
+        isText: this.#order.output.format === 'text',
+      });
     try {
       await this.#writeResult(folder, scan, await this.#orderReport(scan));
       const changed = await this.#compare();

@@ -55,7 +55,7 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
   view.note(`scan ${printable(accepted.scan_id)} submitted to ${client.url}`);
   const scan = await follow(client, accepted.scan_id, view, { live, unread: abort.signal });
   if (abort.signal.aborted) return exitCodeOf(scan);
-  noteOutcome(scan, flags.quiet ?? false, view.hasNotes);
+  noteOutcome(scan, flags.quiet ?? false, { hasNotes: view.hasNotes, isText: output.format === 'text' });
   if (live) await writeRest(client, scan, live);
   else await writeWhole(client, scan, order);
   noteResult(scan, order, false);

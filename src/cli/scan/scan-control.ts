@@ -51,7 +51,7 @@ export async function watchScanCommand(
   const scan = await watch(client, id, { ...global, ...flags });
   if (scan === null) return 1;
   printScan(scan, flags);
-  if (flags.format === 'json') noteOutcome(scan, global.quiet ?? false);
+  if (flags.format === 'json') noteOutcome(scan, global.quiet ?? false, { hasNotes: false, isText: false });
   return exitCodeOf(scan);
 }
 

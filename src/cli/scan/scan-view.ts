@@ -1,5 +1,6 @@
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
+import { cutText } from '../results/counts-text.ts';
 import { countText } from '../terminal/amounts.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
@@ -209,21 +210,29 @@ const shortNotes: Readonly<Record<string, string>> = {
   arp_unavailable: 'no raw packets here: no discovery by ARP (portolan doctor)',
 };
 
-type Ended = Pick<Scan, 'status' | 'error' | 'warnings' | 'stages'>;
+type Ended = Pick<Scan, 'status' | 'error' | 'warnings' | 'stages' | 'progress'>;
+
+interface Told {
+  hasNotes: boolean;
+  isText: boolean;
+}
 
 /**
- * Prints warnings of a finished scan and why it failed, one line each. A terminal had the warnings while the scan ran.
- * @param hasNotes whether the view printed the warnings
+ * Prints warnings of a finished scan and why it failed, one line each.
+ * @param hasNotes whether a terminal had the warnings while the scan ran
+ * @param isText whether the result is text, which says itself how far a canceled scan came
  */
-export function noteOutcome(ended: Ended, quiet: boolean, hasNotes = false): void {
+export function noteOutcome(ended: Ended, quiet: boolean, { hasNotes, isText }: Told): void {
   if (!quiet && !hasNotes) {
     for (const warning of ended.warnings) {
       const subject = [warning.node, warning.target].filter(Boolean).join(' ');
       note(`warning: ${printable(`${subject && `${subject}: `}${warning.message}`)}`);
     }
   }
-  // The text of the result says how far a canceled scan came.
-  if (ended.error?.code === 'canceled') return;
+  if (ended.error?.code === 'canceled') {
+    if (!isText) note(cutText(ended)[0] ?? 'canceled');
+    return;
+  }
   for (const stage of ended.stages.filter(({ status }) => status === 'failed')) {
     note(`stage ${printable(`${stage.instance_id} failed: ${stage.error ?? 'no reason given'}`)}`);
   }

@@ -38,7 +38,7 @@ export async function runFirstScan(
     if (ui !== null) shown = `${ui}/scans/${scan_id}`;
     const scan = await awaitScan(client, scan_id, view, signal);
     view.end();
-    noteOutcome(scan, global.quiet ?? false, view.hasNotes);
+    noteOutcome(scan, global.quiet ?? false, { hasNotes: view.hasNotes, isText: true });
     await writeResult(null, fetchResult(client, scan, 'text', resultStyle(null, global), {}, { scan }));
   } finally {
     view.end();
