@@ -220,8 +220,8 @@ describe('T-022: terminal escapes in banners', { concurrent: true }, () => {
     const ended = await run('script', ['-qec', command, '/dev/null'], {
       env: { ...home.env, TERM: 'xterm' },
     });
-    // What the program itself draws: a line is erased before the bar is drawn again.
-    const drawn = ended.bytes.toString('latin1').replaceAll('\r\x1b[2K', '');
+    // What the program itself draws: lines are erased before the status is drawn again.
+    const drawn = ended.bytes.toString('latin1').replaceAll(/\r?(?:\x1b\[1A)?\x1b\[2K/g, '');
     expect(drawn).toContain('\\x1b[2J');
     expect(drawn).not.toMatch(/[\x1b\x9b\x07\x08\x7f]/);
   });

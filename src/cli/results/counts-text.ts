@@ -8,17 +8,17 @@ import { spanText } from '../terminal/times.ts';
 import { severitiesText } from './findings-table.ts';
 
 /** What the counts need of a scan; a record alone does not say it. */
-export type EndedScan = Pick<Scan, 'targets' | 'progress' | 'error' | 'stages'>;
+export type CountedScan = Pick<Scan, 'targets' | 'progress' | 'error' | 'stages'>;
 
 /** The last lines of a result: what is missing of it, then what was found. */
 export function countsText(
   summary: SummaryRow,
   severities: SeverityCounts,
-  scan: EndedScan | null,
+  scan: CountedScan | null,
   style: TerminalStyle,
 ): string {
   const missing = [
-    ...(scan ? cutText(scan) : partialText(summary)),
+    ...(scan ? missedText(scan) : partialText(summary)),
     ...unidentifiedText(summary),
     ...(summary.live_hosts === 0 ? silenceText(summary, scan) : []),
   ];
@@ -38,7 +38,7 @@ function totalsText(summary: SummaryRow, severities: SeverityCounts, style: Term
 }
 
 /** `canceled: 8,704 of 65,534 addresses and 42 of 51 ports tried` */
-export function cutText({ error, progress }: Pick<EndedScan, 'error' | 'progress'>): string[] {
+export function missedText({ error, progress }: Pick<CountedScan, 'error' | 'progress'>): string[] {
   if (!error) return [];
   const { hosts_done, hosts_total, tried, not_tried, unit } = progress;
   const hosts = `${amountText(hosts_done)} of ${countText(hosts_total, 'address', 'addresses')}`;
@@ -74,7 +74,7 @@ const pings: Readonly<Record<string, string>> = {
 };
 
 /** `10.77.9.9  no response: icmp-echo, tcp ping`, or without discovery `10.77.9.9  unknown; 2 ports filtered: no response` */
-function silenceText(summary: SummaryRow, scan: EndedScan | null): string[] {
+function silenceText(summary: SummaryRow, scan: CountedScan | null): string[] {
   if (scan === null || summary.addresses_scanned === 0 || scan.error) return [];
   const { addresses_scanned: count } = summary;
   const who = count === 1 && scan.targets.length === 1 ? `${scan.targets[0]}  ` : '';

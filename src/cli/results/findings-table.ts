@@ -16,7 +16,7 @@ import { amountText } from '../terminal/amounts.ts';
 import { drawTable, type Narrowing, type TableColumn } from '../terminal/columns.ts';
 import { ellipsisOf, paint, type TerminalStyle, type TextColor } from '../terminal/style.ts';
 
-/** Findings that a terminal shows at the end of a scan. */
+/** Maximum number of findings that a terminal shows at the end of a scan. */
 const maxRows = 20;
 /** From this width on a finding has one line, columns. */
 const oneLineColumns = 60;

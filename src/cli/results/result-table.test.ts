@@ -5,7 +5,7 @@ import type { StageRecord } from '../../domain/scan.ts';
 import { initialProgress } from '../../domain/scan-progress.ts';
 import { columnsOf } from '../terminal/printable.ts';
 import type { TerminalStyle } from '../terminal/style.ts';
-import type { EndedScan } from './counts-text.ts';
+import type { CountedScan } from './counts-text.ts';
 import { renderTable, type TableOptions } from './result-table.ts';
 
 const timestamp = '2026-01-02T03:04:05.000Z';
@@ -80,7 +80,7 @@ const findings = [
 ];
 const findingRows = [host(), port(22), ...findings, summary({ vulnerabilities: 6 })];
 
-function scanOf(more: Partial<EndedScan> = {}): EndedScan {
+function scanOf(more: Partial<CountedScan> = {}): CountedScan {
   const base = { targets: ['192.0.2.10'], progress: initialProgress(), error: null, stages: [] };
   return { ...base, ...more };
 }

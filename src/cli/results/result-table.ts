@@ -4,13 +4,13 @@ import { countText } from '../terminal/amounts.ts';
 import { fit, printable } from '../terminal/printable.ts';
 import { ellipsisOf, paint, type TerminalStyle } from '../terminal/style.ts';
 import { AddressRanges } from './address-ranges.ts';
-import { countsText, type EndedScan } from './counts-text.ts';
+import { type CountedScan, countsText } from './counts-text.ts';
 import { FindingsTable } from './findings-table.ts';
-import { HostBlock } from './host-block.ts';
+import { HostLines } from './host-lines.ts';
 
 export interface TableOptions {
   /** Says why something is missing; null if only the record is at hand. */
-  scan?: EndedScan | null;
+  scan?: CountedScan | null;
   /** Least severity of the findings shown; null = all but low and info. */
   least?: Severity | null;
   /** Whether all findings are shown, also in a terminal. */
@@ -21,7 +21,7 @@ export interface TableOptions {
   command?: string;
 }
 
-/** Hosts without an open port that have a line each, unless they were named; others share one. */
+/** Maximum number of hosts without an open port that have a line each, unless they were named; others share one. */
 const maxPlainHosts = 8;
 
 /**
@@ -41,14 +41,14 @@ export async function* renderTable(
   const others = new AddressRanges();
   let plain = 0;
   let last = summary;
-  let before: HostBlock | null = null;
+  let before: HostLines | null = null;
   for await (const item of itemsOf(rows, findings, style)) {
     if (onlyFindings) continue;
     if (typeof item === 'string') {
       yield item;
       continue;
     }
-    if (!(item instanceof HostBlock)) {
+    if (!(item instanceof HostLines)) {
       last = item;
       continue;
     }
@@ -85,8 +85,8 @@ async function* itemsOf(
   rows: AsyncIterable<ResultRow>,
   findings: FindingsTable,
   style: TerminalStyle,
-): AsyncIterable<HostBlock | SummaryRow | string> {
-  let block: HostBlock | null = null;
+): AsyncIterable<HostLines | SummaryRow | string> {
+  let block: HostLines | null = null;
   const compliance = new ComplianceSummary(style);
   const extras = new ExtraSummary(style);
   for await (const row of rows) {
@@ -114,7 +114,7 @@ async function* itemsOf(
       if (block) yield block;
       const host: HostRow =
         row.type === 'host' ? row : { type: 'host', timestamp: row.timestamp, host: row.host, state: 'up' };
-      block = new HostBlock(host, style);
+      block = new HostLines(host, style);
     }
     if (row.type === 'port') block.add(row);
     if (row.type === 'vulnerability') findings.add(row);

@@ -21,7 +21,7 @@ import { endedText, stoppingText } from './interrupt-texts.ts';
 import { openLiveResult } from './live-result.ts';
 import { isProfileFile } from './profile-choice.ts';
 import { noteResult, tableOptionsOf } from './result-notes.ts';
-import type { ScanNews } from './scan-status.ts';
+import type { LiveReport } from './scan-status.ts';
 import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
 import { reportWishes, type ScanCommand, withBaseline } from './submission.ts';
 
@@ -177,7 +177,7 @@ async function follow(
 
 /** Sees what a scan on a server does. */
 export interface ScanObserver {
-  update(live: ScanNews): void;
+  update(live: LiveReport): void;
   row(row: ResultRow): void;
   warn(warnings: readonly ScanWarning[]): void;
   note(text: string): void;
@@ -226,7 +226,7 @@ function leftBehind({ code, message }: PortolanError, scanId: string): PortolanE
 function show(event: ServerEvent, observer: ScanObserver): void {
   const data = readData(event);
   if (event.event === 'progress' || event.event === 'status') {
-    const { progress, results, stages } = data as Partial<ScanNews>;
+    const { progress, results, stages } = data as Partial<LiveReport>;
     if (typeof progress?.percent === 'number' && results)
       observer.update({ progress, results, ...(stages && { stages }) });
   } else if (isRow(data)) observer.row(data);

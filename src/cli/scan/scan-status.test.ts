@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PortRow, ResultRow } from '../../domain/result.ts';
 import type { ScanProgress, StageRecord } from '../../domain/scan.ts';
 import { initialProgress } from '../../domain/scan-progress.ts';
-import { type ScanNews, ScanStatus } from './scan-status.ts';
+import { type LiveReport, RunningStatus } from './scan-status.ts';
 import { statusLine, statusLines } from './status-lines.ts';
 
 const plain = { columns: 80, terminal: true, color: false, ascii: false };
@@ -11,7 +11,7 @@ function stage(module_type: string, fields: Partial<StageRecord> = {}): StageRec
   return { module_type, status: 'running', ...fields } as StageRecord;
 }
 
-function news(progress: Partial<ScanProgress>, stages: StageRecord[], open = 0, hosts = 1): ScanNews {
+function news(progress: Partial<ScanProgress>, stages: StageRecord[], open = 0, hosts = 1): LiveReport {
   const results = { live_hosts: hosts, open_ports: open, vulnerabilities: 0 };
   return { progress: { ...initialProgress(), rate: 990, rate_limit: 1000, ...progress }, results, stages };
 }
@@ -24,13 +24,13 @@ function port(number: number, fields: Partial<PortRow> = {}): ResultRow {
 const service = { name: 'redis', product: 'Redis', vendor: null, version: null, cpe: null, confidence: 1 };
 const sweep = (tried: number) => ({ tried, not_tried: 1000 - tried, unit: 'ports' as const });
 
-function linesOf(status: ScanStatus, now: number, columns = 79, rows = 24): string[] {
+function linesOf(status: RunningStatus, now: number, columns = 79, rows = 24): string[] {
   const facts = status.facts(now);
   return facts ? statusLines(facts, { columns, rows }, plain, true) : [];
 }
 
 describe('the status of one scan', () => {
-  const status = new ScanStatus(0);
+  const status = new RunningStatus(0);
   const working = [stage('syn_scanner'), stage('banner_grabber')];
   for (let second = 1; second <= 6; second++)
     status.update(news(sweep(second * 100), working, 2), second * 1000);
@@ -80,7 +80,7 @@ describe('the status of a big scan', () => {
   const known = { hosts_total: 10_000, tried: 90, not_tried: 10, unit: 'ports' as const };
 
   it('has no percentage of work that grows, no overall one, and no estimate in the first 5 s', () => {
-    const status = new ScanStatus(0);
+    const status = new RunningStatus(0);
     status.update(news(known, stages, 3, 412), 1000);
     expect(linesOf(status, 4000)).toEqual([
       'discovery  3,000 of 10,000 addresses  30 %  412 up',
@@ -90,7 +90,7 @@ describe('the status of a big scan', () => {
   });
 
   it('never counts down', () => {
-    const status = new ScanStatus(0);
+    const status = new RunningStatus(0);
     status.update(news(known, stages, 3, 412), 1000);
     status.update(news({ ...known, tried: 80 }, stages.slice(1), 2, 400), 2000);
     const [discovery, ports] = linesOf(status, 3000);
@@ -99,14 +99,14 @@ describe('the status of a big scan', () => {
   });
 
   it('says that the scan is paused', () => {
-    const status = new ScanStatus(0);
+    const status = new RunningStatus(0);
     status.update(news({ ...known, paused: true, rate: 0 }, stages, 3, 412), 1000);
     expect(linesOf(status, 60_000).at(-1)).toBe('0 packets/s, limit 1,000  1 min  paused');
   });
 });
 
 it('statusLine of a server without stages has what there is', () => {
-  const status = new ScanStatus(0);
+  const status = new RunningStatus(0);
   const { stages: _stages, ...others } = news(sweep(500), []);
   status.update(others, 1000);
   const facts = status.facts(6000);

@@ -5,13 +5,14 @@ import { RateWindow } from '../../scan-run/rate-window.ts';
 import { hostPortText } from '../../workspace/render/port-lists.ts';
 
 /** What a running scan reports. Servers of earlier versions send no stages. */
-export type ScanNews = Pick<Scan, 'progress' | 'results'> & Partial<Pick<Scan, 'stages'>>;
+export type LiveReport = Pick<Scan, 'progress' | 'results'> & Partial<Pick<Scan, 'stages'>>;
 
 /** Window of the rates that estimates are made with, and least time before the first one, milliseconds. */
 const windowMs = 30_000;
 const leastMs = 5000;
-/** Open ports that are kept to be shown, and that are counted one by one. */
+/** Maximum number of open ports to show. */
 const maxNewest = 8;
+/** Maximum number of open ports whose probes are followed one by one; beyond it counts are those of the scan. */
 const maxFollowed = 100_000;
 
 /** Work of one kind: how much of it is done, as far as it is known. */
@@ -66,7 +67,7 @@ const deciders: Record<StageName, string> = {
 };
 
 /** What a person who watches a scan is told of it. Counts never fall. */
-export class ScanStatus {
+export class RunningStatus {
   readonly #startedAt: number;
   readonly #windows: Record<StageName, RateWindow> = {
     discovery: new RateWindow(windowMs),
@@ -75,7 +76,7 @@ export class ScanStatus {
   };
   readonly #followed = new Map<string, FollowedPort>();
   readonly #latencies = new Map<string, number>();
-  #news: ScanNews | null = null;
+  #news: LiveReport | null = null;
   #hosts = 0;
   #open = 0;
   #done: Record<StageName, number> = { discovery: 0, ports: 0, services: 0 };
@@ -102,7 +103,7 @@ export class ScanStatus {
     return known ? null : port.shown;
   }
 
-  update(news: ScanNews, now: number): void {
+  update(news: LiveReport, now: number): void {
     this.#news = news;
     this.#hosts = Math.max(this.#hosts, news.results.live_hosts);
     this.#open = Math.max(this.#open, news.results.open_ports);

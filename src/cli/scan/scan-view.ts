@@ -1,18 +1,18 @@
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
-import { cutText } from '../results/counts-text.ts';
+import { missedText } from '../results/counts-text.ts';
 import { countText } from '../terminal/amounts.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import { type BlockStream, StatusBlock } from '../terminal/status-block.ts';
 import { paint, styleOf, type TerminalStyle } from '../terminal/style.ts';
-import { type ScanNews, ScanStatus } from './scan-status.ts';
+import { type LiveReport, RunningStatus } from './scan-status.ts';
 import { statusLine, statusLines } from './status-lines.ts';
 
 /** Interval of progress lines without a terminal, milliseconds. */
 const lineMs = 10_000;
-/** Notes above the status of one scan; the rest are counted. */
+/** Maximum number of notes above the status of one scan; the rest are counted. */
 const maxNotes = 5;
 /** Addresses without any response from which that is worth a note. */
 const manyAddresses = 1000;
@@ -21,7 +21,7 @@ const manyAddresses = 1000;
 export interface ScanView {
   /** Whether it prints warnings while the scan runs. */
   readonly hasNotes: boolean;
-  update(news: ScanNews): void;
+  update(news: LiveReport): void;
   /** A row of the record; it may come again, richer. */
   row(row: ResultRow): void;
   /** Warnings of the scan so far, or one more. */
@@ -49,7 +49,7 @@ export interface ViewOptions {
 /** A status block on a terminal, lines with `--progress` elsewhere, only notes in a pipe, nothing with `--quiet`. */
 export function openView(flags: ViewFlags, options: ViewOptions = {}): ScanView {
   if (flags.quiet) return new PlainView(() => undefined);
-  const status = new ScanStatus(options.startedAt ?? performance.now());
+  const status = new RunningStatus(options.startedAt ?? performance.now());
   const style = styleOf(process.stderr, flags);
   const isRewritten = style.terminal && process.env['TERM'] !== 'dumb';
   if (!isRewritten) return new PlainView(note, flags.progress || style.terminal ? status : null);
@@ -68,14 +68,14 @@ interface TerminalOptions {
 /** Rewrites a block of lines; notes scroll above it. */
 export class TerminalView implements ScanView {
   readonly hasNotes = true;
-  readonly #status: ScanStatus;
+  readonly #status: RunningStatus;
   readonly #stream: BlockStream;
   readonly #block: StatusBlock;
   readonly #notes: WarningNotes;
   readonly #options: TerminalOptions;
   readonly #openedAt = performance.now();
 
-  constructor(stream: BlockStream, status: ScanStatus, options: TerminalOptions) {
+  constructor(stream: BlockStream, status: RunningStatus, options: TerminalOptions) {
     this.#stream = stream;
     this.#status = status;
     this.#options = options;
@@ -86,7 +86,7 @@ export class TerminalView implements ScanView {
     });
   }
 
-  update(news: ScanNews): void {
+  update(news: LiveReport): void {
     this.#status.update(news, performance.now());
     const { discovery, hosts } = this.#status.facts(performance.now()) ?? {};
     if (discovery && hosts === 0 && discovery.done >= manyAddresses) this.#notes.silence(discovery.done);
@@ -131,15 +131,15 @@ export class TerminalView implements ScanView {
 class PlainView implements ScanView {
   readonly hasNotes = false;
   readonly #write: (text: string) => void;
-  readonly #status: ScanStatus | null;
+  readonly #status: RunningStatus | null;
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  constructor(write: (text: string) => void, status: ScanStatus | null = null) {
+  constructor(write: (text: string) => void, status: RunningStatus | null = null) {
     this.#write = write;
     this.#status = status;
   }
 
-  update(news: ScanNews): void {
+  update(news: LiveReport): void {
     const now = performance.now();
     this.#status?.update(news, now);
     if (now - this.#shownAt < lineMs) return;
@@ -230,7 +230,7 @@ export function noteOutcome(ended: Ended, quiet: boolean, { hasNotes, isText }: 
     }
   }
   if (ended.error?.code === 'canceled') {
-    if (!isText) note(cutText(ended)[0] ?? 'canceled');
+    if (!isText) note(missedText(ended)[0] ?? 'canceled');
     return;
   }
   for (const stage of ended.stages.filter(({ status }) => status === 'failed')) {

@@ -8,7 +8,7 @@ import { paint, type TerminalStyle } from '../terminal/style.ts';
 import { portEvidence } from './port-evidence.ts';
 
 /** One host of the result: a line about it, its ports, and how many others there are. */
-export class HostBlock {
+export class HostLines {
   readonly #host: HostRow;
   readonly #style: TerminalStyle;
   readonly #ports: PortRow[] = [];
@@ -97,8 +97,6 @@ export class HostBlock {
   }
 }
 
-const maxServiceColumns = 16;
-
 const portColumns: TableColumn<PortRow>[] = [
   {
     head: 'PORT',
@@ -122,7 +120,7 @@ const portColumns: TableColumn<PortRow>[] = [
 const portNarrowing: Narrowing = [
   ['EVIDENCE', 12],
   ['PRODUCT', 12],
-  ['SERVICE', maxServiceColumns],
+  ['SERVICE', 16],
   ['STATE', 0],
   ['EVIDENCE', 0],
 ];
