@@ -33,6 +33,9 @@ code = os.waitstatus_to_exitcode(status)
 print('[exit %d]' % code if code >= 0 else '[signal %d]' % -code)
 `;
 
+/** A program that takes longer hangs, also beside much other work, milliseconds. */
+const longestMs = 90_000;
+
 export interface TerminalOptions {
   columns?: number;
   env: NodeJS.ProcessEnv;
@@ -56,9 +59,14 @@ export function runInTerminal(
     onOutput?.(output, (keys) => child.stdin?.write(keys));
   });
   child.stdin?.on('error', () => undefined);
+  // A program that waits for keys that never come would wait for ever.
+  const limit = setTimeout(() => child.kill(), longestMs);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', () => resolve(output));
+    child.once('close', () => {
+      clearTimeout(limit);
+      resolve(output);
+    });
   });
 }
 

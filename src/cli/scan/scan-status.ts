@@ -76,7 +76,7 @@ export class RunningStatus {
   };
   readonly #followed = new Map<string, FollowedPort>();
   readonly #latencies = new Map<string, number>();
-  #news: LiveReport | null = null;
+  #report: LiveReport | null = null;
   #hosts = 0;
   #open = 0;
   #done: Record<StageName, number> = { discovery: 0, ports: 0, services: 0 };
@@ -104,7 +104,7 @@ export class RunningStatus {
   }
 
   update(news: LiveReport, now: number): void {
-    this.#news = news;
+    this.#report = news;
     this.#hosts = Math.max(this.#hosts, news.results.live_hosts);
     this.#open = Math.max(this.#open, news.results.open_ports);
     if (news.progress.paused) for (const window of Object.values(this.#windows)) window.clear();
@@ -113,8 +113,8 @@ export class RunningStatus {
 
   /** Null before the first report. */
   facts(now: number): StatusFacts | null {
-    if (this.#news === null) return null;
-    const { progress, results } = this.#news;
+    if (this.#report === null) return null;
+    const { progress, results } = this.#report;
     const work = this.#work();
     const finishing = this.#finishing(work);
     return {
@@ -158,7 +158,7 @@ export class RunningStatus {
   }
 
   #work(): Record<StageName, StageWork | null> {
-    const stages = this.#news?.stages ?? [];
+    const stages = this.#report?.stages ?? [];
     const open = Math.max(this.#open, this.#followed.size);
     const isProbing = stages.some(
       ({ module_type, status }) => module_type === 'banner_grabber' && isUnderWay(status),
@@ -174,7 +174,7 @@ export class RunningStatus {
   #discovery(stages: readonly StageRecord[]): StageWork | null {
     const all = stages.filter(({ module_type }) => module_type.endsWith('_discovery'));
     if (!all.some(({ status }) => status === 'running')) return null;
-    const total = this.#news?.progress.hosts_total ?? 0;
+    const total = this.#report?.progress.hosts_total ?? 0;
     const shares = all
       .filter(({ status, total: of }) => status === 'running' && Boolean(of))
       .map(({ done = 0, total: of = 1 }) => done / of);
@@ -183,7 +183,7 @@ export class RunningStatus {
   }
 
   #ports(stages: readonly StageRecord[]): StageWork | null {
-    const { tried = 0, not_tried = 0, unit } = this.#news?.progress ?? {};
+    const { tried = 0, not_tried = 0, unit } = this.#report?.progress ?? {};
     if (unit !== 'ports' || tried + not_tried === 0 || this.#portsEnded(stages)) return null;
     return { done: tried, total: tried + not_tried, isWhole: this.#discovery(stages) === null };
   }
@@ -194,24 +194,24 @@ export class RunningStatus {
   }
 
   #outcomes(): StatusFacts['outcomes'] {
-    const counted = (this.#news?.stages ?? []).flatMap(({ coverage }) => coverage ?? []);
+    const counted = (this.#report?.stages ?? []).flatMap(({ coverage }) => coverage ?? []);
     if (counted.length === 0) return null;
     const sum = (name: 'closed' | 'filtered') => counted.reduce((total, one) => total + one[name], 0);
     return { closed: sum('closed'), filtered: sum('filtered') };
   }
 
   #finishing({ discovery, ports, services }: Record<StageName, StageWork | null>): string | null {
-    if (discovery || ports || !this.#news) return null;
+    if (discovery || ports || !this.#report) return null;
     const waiting = services ? services.total - services.done : 0;
     if (services && waiting > 0) {
       const verb = waiting === 1 ? 'waits' : 'wait';
       return `${waiting} of ${services.total} services ${verb} for a response`;
     }
-    return this.#news.progress.finishing;
+    return this.#report.progress.finishing ?? (services ? 'results' : null);
   }
 
   #estimate(work: Record<StageName, StageWork | null>, finishing: string | null, now: number): string {
-    const { progress } = this.#news ?? {};
+    const { progress } = this.#report ?? {};
     if (progress?.paused) return progress.phase === 'outside_window' ? 'waits for its window' : 'paused';
     if (finishing !== null) return '';
     if (now - this.#startedAt < leastMs) return 'no estimate yet';

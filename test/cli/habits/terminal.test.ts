@@ -27,7 +27,7 @@ async function watchScan(wanted: RegExp, keys: string[], columns = 80, ...flags:
   const scan = ['scan', host, '--no-discover', '--ports', `${ftp},${port}`, '--timeout', '60s', ...flags];
   const output = await runInTerminal(scan, {
     columns,
-    env: home.env,
+    env: { ...home.env, NO_COLOR: '1' },
     onOutput: (text, type) => {
       if (!wanted.test(text.slice(from))) return;
       from = text.length;
@@ -85,7 +85,7 @@ describe('Ctrl-C', () => {
     expect(lines[0]).toMatch(/^(?:\^C)?stopping, results are kept \(Ctrl-C again ends at once\)$/);
     expect(lines.join('\n')).toMatch(
       new RegExp(
-        `${ftp}/tcp[\\s\\S]*\ncanceled: .* 2 of 2 ports tried\n1 host up, 2 open ports in .*\nkept as `,
+        `${ftp}/tcp[\\s\\S]*\ncanceled: .* 2 of 2 ports tried\n.*cut 1\n1 host up, 2 open ports in .*\nkept as `,
       ),
     );
     expect(lines.at(-2)).toMatch(/^kept as \S+; see it: portolan workspace show latest$/);
