@@ -85,6 +85,9 @@ export class Installed {
   async #readFolders(config: Config): Promise<void> {
     const { registry, libraries } = this;
     const read = await readLibraries(libraries.builtin, registry, config, libraries, libraries.env);
+    const { default_profile: usual } = config.scanner;
+    // Nobody could submit a scan without naming a profile: what was read before stays, as a reload would decide.
+    if (libraries.service.profile(usual) && !read.service.profile(usual)) return;
     // A reload has read them meanwhile, with its modules.
     if (this.registry === registry) this.libraries = read;
   }

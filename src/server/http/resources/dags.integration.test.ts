@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
@@ -301,6 +301,20 @@ describe('DELETE /api/v1/dags/{name}', () => {
     expect((await put('sweep', sweep.replace('"22"', '"23"'))).json().data.source).toBe('tenant');
     expect((await remove('sweep')).statusCode).toBe(200);
     expect((await get('sweep')).json().data.source).toBe('workspace');
+  });
+
+  it('leaves the default profile in force when its file is gone as folders are read again', async () => {
+    const shared = join(service.workspace.dir, 'config/profiles');
+    await mkdir(shared, { recursive: true });
+    writeFileSync(join(shared, 'usual.yaml'), 'name: usual\ndescription: usual\n');
+    const { config, installed } = service.context;
+    await installed.readFolders(config);
+    rmSync(join(shared, 'usual.yaml'));
+    const usual = { ...config, scanner: { ...config.scanner, default_profile: 'usual' } };
+    await installed.readFolders(usual);
+    expect(installed.libraries.service.profile('usual')).toMatchObject({ name: 'usual' });
+    await installed.readFolders(config);
+    expect(installed.libraries.service.profile('usual')).toBeFalsy();
   });
 
   it('is a conflict with the jobs and profiles that name it', async () => {
