@@ -2,64 +2,162 @@ import type {
   Comparison,
   ListedFinding,
   ListedPort,
-  NotComparable,
   PortState,
 } from '../../actions/results/compare-scans.ts';
-import { printable } from '../terminal/printable.ts';
+import { amountText, countText } from '../terminal/amounts.ts';
+import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
+import { ellipsisOf, paint, plainStyle, type TerminalStyle, type TextColor } from '../terminal/style.ts';
+import { whenText } from '../terminal/times.ts';
+import { notComparableLines } from './not-comparable-text.ts';
 
-const reasons: Record<NotComparable['reason'], string> = {
-  out_of_scope: 'not among its targets',
-  partial: 'not reached',
-  port_not_planned: 'not among its ports',
-  not_evaluated: 'not evaluated',
-  record_damaged: 'its record is damaged',
-};
+/** How a comparison is shown. */
+export interface DiffView {
+  style: TerminalStyle;
+  now: number;
+  /** Every result that cannot be compared, instead of their numbers. */
+  all: boolean;
+}
 
-/** A comparison for a person: `+` is new, `-` is gone, `~` changed, `?` cannot be compared. */
-export async function* diffText(comparison: Comparison): AsyncGenerator<string> {
-  const { scan_id, against, unchanged, list } = comparison;
-  let changes = 0;
-  yield `${printable(`changes in ${scan_id} since ${against}`)}\n`;
-  for await (const line of changeLines(list)) {
-    changes++;
-    yield `${printable(line)}\n`;
+/** `+` is new, `~` changed, `-` is gone. */
+interface Change {
+  sign: '+' | '~' | '-';
+  place: string;
+  text: string;
+  color?: TextColor | undefined;
+}
+
+/** Lines that are aligned with each other; memory does not grow with the comparison. */
+const alignedLines = 500;
+
+/** A comparison for people: new, changed, gone, then what cannot be compared, then the counts. */
+export async function* diffText(
+  comparison: Comparison,
+  { style, now, all }: DiffView = { style: plainStyle, now: Date.now(), all: false },
+): AsyncGenerator<string> {
+  const { scan_id, against, list } = comparison;
+  yield `${printable(`${scanText(scan_id, now)} since ${scanText(against, now)}`)}\n`;
+  const counts = { '+': 0, '~': 0, '-': 0 };
+  let lines: Change[] = [];
+  for await (const change of changesOf(list)) {
+    counts[change.sign]++;
+    lines.push(change);
+    if (lines.length < alignedLines) continue;
+    yield aligned(lines, style);
+    lines = [];
   }
-  if (changes === 0) yield 'no change\n';
-  if (unchanged > 0) yield `${unchanged} findings unchanged\n`;
-  for await (const item of list('not_comparable')) yield `${printable(notComparableLine(item))}\n`;
+  yield aligned(lines, style);
+  let notComparable = 0;
+  const items = (async function* () {
+    for await (const item of list('not_comparable')) {
+      notComparable++;
+      yield item;
+    }
+  })();
+  for await (const line of notComparableLines(items, scan_id, all)) yield `? ${printable(line)}\n`;
+  yield `${countsText(counts, notComparable, comparison.unchanged)}\n`;
 }
 
-async function* changeLines(list: Comparison['list']): AsyncGenerator<string> {
-  for await (const host of list('hosts.added')) yield `+ host ${host}`;
-  for await (const host of list('hosts.removed')) yield `- host ${host}`;
-  for await (const { before, after, by } of list('hosts.moved'))
-    yield `~ host ${before} -> ${after}  same ${by.map(({ kind }) => kind.replaceAll('_', ' ')).join(', ')}`;
-  for await (const port of list('ports.added')) yield `+ port ${portLine(port)}`;
-  for await (const port of list('ports.removed')) yield `- port ${portLine(port)}`;
+/** `20261122-221447-cd9fca (4 min ago)`: an id begins with the time of its scan. */
+function scanText(id: string, now: number): string {
+  const parts = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-/.exec(id);
+  if (!parts) return id;
+  const [, year, month, day, hour, minute, second] = parts;
+  return `${id} (${whenText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`, now)})`;
+}
+
+async function* changesOf(list: Comparison['list']): AsyncGenerator<Change> {
+  const moved = { from: new Set<string>(), to: new Set<string>() };
+  for await (const { before, after } of list('hosts.moved')) {
+    moved.from.add(before);
+    moved.to.add(after);
+  }
+  for await (const host of list('hosts.added'))
+    if (!moved.to.has(host)) yield { sign: '+', place: host, text: 'host' };
+  for await (const port of list('ports.added'))
+    yield { sign: '+', place: placeText(port), text: portText(port) };
+  for await (const finding of list('vulnerabilities.new'))
+    yield { sign: '+', ...findingOf(finding), color: 'red' };
+  for await (const { before, after, by } of list('hosts.moved')) {
+    const same = by.map(({ kind }) => kind.replaceAll('_', ' ')).join(', ');
+    yield { sign: '~', place: before, text: `-> ${after}, same ${same}` };
+  }
   for await (const { before, after, ...place } of list('ports.changed'))
-    yield `~ port ${placeText(place)}  ${stateText(before)} -> ${stateText(after)}`;
-  for await (const finding of list('vulnerabilities.new')) yield `+ finding ${findingLine(finding)}`;
-  for await (const finding of list('vulnerabilities.resolved')) yield `- finding ${findingLine(finding)}`;
+    yield { sign: '~', place: placeText(place), text: changedText(before, after) };
+  for await (const host of list('hosts.removed'))
+    if (!moved.from.has(host)) yield { sign: '-', place: host, text: 'host' };
+  for await (const port of list('ports.removed'))
+    yield { sign: '-', place: placeText(port), text: portText(port) };
+  for await (const finding of list('vulnerabilities.resolved'))
+    yield { sign: '-', ...findingOf(finding), color: 'green' };
 }
 
-function portLine(port: ListedPort): string {
-  return `${placeText(port)}  ${stateText(port)}`;
+function aligned(changes: readonly Change[], style: TerminalStyle): string {
+  const width = Math.max(0, ...changes.map(({ place }) => columnsOf(printable(place))));
+  const room = style.terminal ? style.columns - 2 : Number.POSITIVE_INFINITY;
+  return changes
+    .map(({ sign, place, text, color }) => {
+      const line = `${pad(printable(place), width)}  ${printable(text)}`.trimEnd();
+      return `${paint(style, sign, color ?? null)} ${fit(line, room, ellipsisOf(style))}\n`;
+    })
+    .join('');
 }
 
-/** `192.0.2.1 22/tcp`; a host alone without a port. */
-function placeText({ host, port, protocol }: { host: string; port: number | null; protocol: string | null }) {
-  return port === null ? host : `${host} ${port}/${protocol ?? 'tcp'}`;
+/** `192.0.2.1:22`, `[2001:db8::1]:53/udp`; a host alone without a port. */
+export function placeText({
+  host,
+  port,
+  protocol,
+}: {
+  host: string;
+  port: number | null;
+  protocol: string | null;
+}): string {
+  if (port === null) return host;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}${protocol === 'udp' ? '/udp' : ''}`;
+}
+
+/** `http, nginx 1.18.0`; a state other than open comes first. */
+function portText(port: ListedPort): string {
+  return stateText(port) || port.state;
 }
 
 function stateText({ state, service, product, version }: PortState): string {
-  return [state, service, product, version].filter(Boolean).join(' ');
+  const name = [product, version].filter(Boolean).join(' ');
+  return [state === 'open' ? null : state, service, name].filter(Boolean).join(', ');
 }
 
-function findingLine({ vulnerability, ...place }: ListedFinding): string {
+/** `nginx 1.16.1 -> 1.18.0`: what both have is said once. */
+function changedText(before: PortState, after: PortState): string {
+  if (before.state !== after.state) return `${before.state} -> ${stateOrOpen(after)}`;
+  if (before.product !== null && before.product === after.product && before.version && after.version)
+    return `${before.product} ${before.version} -> ${after.version}`;
+  return `${stateOrOpen(before)} -> ${stateOrOpen(after)}`;
+}
+
+function stateOrOpen(state: PortState): string {
+  return stateText(state) || state.state;
+}
+
+function findingOf({ vulnerability, ...place }: ListedFinding): Pick<Change, 'place' | 'text'> {
   const { id, severity, title } = vulnerability;
-  return `${placeText(place)}  ${id} ${severity}${title === id ? '' : ` ${title}`}`;
+  const text = [severity.toUpperCase(), id, ...(title === id ? [] : [title])].join('  ');
+  return { place: placeText(place), text };
 }
 
-function notComparableLine({ reason, missing_in, ...place }: NotComparable): string {
-  return `? ${placeText(place)}  unknown in ${missing_in}: ${reasons[reason] ?? reason}`;
+/** `1 new, 1 changed, 1 gone, 43 not comparable`; the changes also when there are none. */
+function countsText(
+  changes: Record<Change['sign'], number>,
+  notComparable: number,
+  unchanged: number,
+): string {
+  const named = [
+    [changes['+'], 'new'],
+    [changes['~'], 'changed'],
+    [changes['-'], 'gone'],
+    [notComparable, 'not comparable'],
+  ] as const;
+  const parts = named.flatMap(([count, name]) => (count > 0 ? [`${amountText(count)} ${name}`] : []));
+  const changed = changes['+'] + changes['~'] + changes['-'] > 0;
+  const same = unchanged > 0 ? [`${countText(unchanged, 'finding')} unchanged`] : [];
+  return [...(changed ? [] : ['no change']), ...parts, ...same].join(', ');
 }

@@ -4,7 +4,7 @@ import { showScan } from '../../actions/scans/show-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { exitCodeOfChanges } from '../results/compared-with.ts';
 import { damageNote } from '../results/damage-warning.ts';
-import { diffText } from '../results/diff-text.ts';
+import { type DiffView, diffText } from '../results/diff-text.ts';
 import { unwrapData } from '../results/envelope.ts';
 import { makeSafe } from '../results/local-result.ts';
 import { scanPath } from '../results/remote-result.ts';
@@ -15,6 +15,7 @@ import { loadModuleCatalog, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { writeResult } from '../terminal/output.ts';
 import { printableJson } from '../terminal/printable.ts';
+import { styleOf } from '../terminal/style.ts';
 import type { CliWiring } from '../wiring.ts';
 import { storedRecord } from '../workspace/local-record.ts';
 import type { ControlFlags } from './control-flags.ts';
@@ -44,10 +45,15 @@ export async function diffScans(
   wiring: CliWiring,
 ): Promise<number> {
   const { format, failOnChange = false } = flags;
+  const view: DiffView = {
+    style: styleOf(process.stdout, global),
+    now: Date.now(),
+    all: (global.verbosity ?? global.verbose ?? 0) > 0,
+  };
   const client = await findServer(flags, global);
   if (client) {
     const chosen = await pairOf(pair, listOf(client), (id) => client.call<Scan>('GET', scanPath(id)));
-    return await printDiff(client, chosen, failOnChange, (render) => writeResult(null, render(format)));
+    return await printDiff(client, chosen, failOnChange, (render) => writeResult(null, render(format)), view);
   }
   return await withStore(global, async (session) => {
     const { store, config } = session;
@@ -64,7 +70,7 @@ export async function diffScans(
       id,
       baseline,
     );
-    await writeResult(null, renderDiff(comparison, format));
+    await writeResult(null, renderDiff(comparison, format, view));
     return await exitCodeOfChanges(comparison, failOnChange);
   });
 }
@@ -76,8 +82,8 @@ async function pairOf(typed: TypedPair, list: ListScans, show: (id: string) => P
 }
 
 /** A local comparison, safe to print. */
-export function renderDiff(comparison: Comparison, format: string): AsyncIterable<string> {
-  return format === 'json' ? makeSafe('json', renderComparison(comparison)) : diffText(comparison);
+export function renderDiff(comparison: Comparison, format: string, view?: DiffView): AsyncIterable<string> {
+  return format === 'json' ? makeSafe('json', renderComparison(comparison)) : diffText(comparison, view);
 }
 
 /**
@@ -91,21 +97,27 @@ export async function printDiff(
   { id, baseline }: Pair,
   failOnChange: boolean,
   write: (render: (format: string) => AsyncIterable<string>) => Promise<void>,
+  view?: DiffView,
 ): Promise<number> {
   const path = `${scanPath(id)}/diff?against=${encodeURIComponent(baseline)}`;
   if (!failOnChange) {
-    await write((format) => fetchDiff(client, path, format));
+    await write((format) => fetchDiff(client, path, format, view));
     return 0;
   }
   const answer = await client.call<ComparisonAnswer>('GET', path);
   const comparison = readComparison(answer);
-  await write((format) => (format === 'json' ? oneText(printableJson(answer)) : diffText(comparison)));
+  await write((format) => (format === 'json' ? oneText(printableJson(answer)) : diffText(comparison, view)));
   return await exitCodeOfChanges(comparison, failOnChange);
 }
 
-async function* fetchDiff(client: Client, path: string, format: string): AsyncIterable<string> {
+async function* fetchDiff(
+  client: Client,
+  path: string,
+  format: string,
+  view?: DiffView,
+): AsyncIterable<string> {
   if (format === 'json') yield* makeSafe('json', unwrapData(await client.download(path)));
-  else yield* diffText(readComparison(await client.call<ComparisonAnswer>('GET', path)));
+  else yield* diffText(readComparison(await client.call<ComparisonAnswer>('GET', path)), view);
 }
 
 async function* oneText(text: string): AsyncIterable<string> {

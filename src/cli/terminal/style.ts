@@ -16,6 +16,14 @@ export interface StyledStream {
 
 const usualColumns = 80;
 
+/** Of a pipe in the C locale. */
+export const plainStyle: TerminalStyle = {
+  columns: usualColumns,
+  terminal: false,
+  color: false,
+  ascii: true,
+};
+
 /** @param flags global flags; `color` is false after --no-color */
 export function styleOf(
   stream: StyledStream,

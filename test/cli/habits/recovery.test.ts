@@ -37,7 +37,7 @@ describe('exit codes of a scan', () => {
       baseline,
       '--fail-on-change',
     ]);
-    expect([after.code, after.stderr]).toEqual([8, expect.stringContaining('- port 127.0.0.1')]);
+    expect([after.code, after.stderr]).toEqual([8, expect.stringContaining(`- 127.0.0.1:${port}  ssh`)]);
     const scan = JSON.parse(after.stdout).scan_id as string;
     const diff = (...args: string[]) => home.run(['scan', 'diff', ...args]);
     const runs = [
