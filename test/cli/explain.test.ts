@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEndpoint } from '../../src/cli/scan/explain.ts';
-import { explanationText } from '../../src/cli/scan/explain-work.ts';
+import { explanationText } from '../../src/cli/scan/explain-text.ts';
+import { plainStyle } from '../../src/cli/terminal/style.ts';
 import { nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
@@ -54,8 +55,12 @@ describe.each([
 
     const text = await home.run(['explain', scan_id, where, ...place()]);
     expect(text.code, text.stderr).toBe(0);
-    expect(text.stdout).toContain('by rule ssh.openssh');
-    expect(text.stdout).toContain('CVE-2024-6387 high');
+    expect(text.stdout).toContain('ssh.openssh: version 9.2p1');
+    expect(text.stdout).not.toContain('CVE-2024-6387 high');
+    const all = await home.run(['explain', scan_id, where, '-v', ...place()]);
+    expect(all.code, all.stderr).toBe(0);
+    expect(all.stdout).toContain('by rule ssh.openssh');
+    expect(all.stdout).toContain('CVE-2024-6387 high');
 
     const absent = await home.run(['explain', scan_id, '127.0.0.9', ...place()]);
     expect([absent.code, absent.stdout]).toEqual([1, '']);
@@ -114,7 +119,7 @@ it('nothing that a host said reaches the terminal as it came', () => {
     banner_b64: null,
     truncated: true,
   };
-  const text = explanationText({
+  const explanation = {
     scan_id: 'scan',
     host: '192.0.2.1',
     os: { family: hostile, distribution: null, version: null, confidence: 0.5 },
@@ -123,7 +128,10 @@ it('nothing that a host said reaches the terminal as it came', () => {
     ],
     findings: [],
     left_out: 2,
-  });
+  };
+  const text = [true, false]
+    .map((details) => explanationText(explanation, null, details, { style: plainStyle, now: 0, details }))
+    .join('');
   expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
-  expect(text).toContain('2 more ports not shown');
+  expect(text).toContain('2 more ports');
 });

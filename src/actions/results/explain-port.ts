@@ -80,8 +80,8 @@ export interface AtHand {
   vulnerabilities: CveSource;
 }
 
-/** Rows of one host. */
-interface HostRows {
+/** What a record has about an endpoint: rows of one host. */
+export interface HostRows {
   host: HostRow | null;
   address: string | null;
   ports: PortRow[];
@@ -100,10 +100,24 @@ export async function explainEndpoint(
   place: PortEndpoint,
   atHand: AtHand,
 ): Promise<Explanation> {
-  const found = await rowsOf(rows, place);
+  return explainFound(scanId, await findEndpoint(rows, place), place, atHand);
+}
+
+/** Whether a record has anything about the endpoint itself, not only about its host. */
+export function hasEndpoint({ address, ports, findings }: HostRows, { port }: PortEndpoint): boolean {
+  return address !== null && (port === null || ports.length > 0 || findings.length > 0);
+}
+
+/** The same from what was found. @throws PortolanError `not_found` */
+export function explainFound(
+  scanId: string,
+  found: HostRows,
+  place: PortEndpoint,
+  atHand: AtHand,
+): Explanation {
   if (found.address === null)
     throw new PortolanError('not_found', `The scan ${scanId} has no results of the host ${place.host}.`);
-  if (place.port !== null && found.ports.length === 0 && found.findings.length === 0)
+  if (!hasEndpoint(found, place))
     throw new PortolanError('not_found', `The scan ${scanId} has no port ${place.port} of ${found.address}.`);
   const context: Context = {
     os: found.host?.os ?? null,
@@ -124,7 +138,8 @@ export async function explainEndpoint(
   };
 }
 
-async function rowsOf(rows: AsyncIterable<ResultRow>, place: PortEndpoint): Promise<HostRows> {
+/** @param rows host rows come before the rows of the host */
+export async function findEndpoint(rows: AsyncIterable<ResultRow>, place: PortEndpoint): Promise<HostRows> {
   const found: HostRows = { host: null, address: null, ports: [], findings: [], leftOut: 0 };
   for await (const row of rows) {
     if (row.type === 'host' && found.address === null && isMeant(row, place)) {

@@ -6,8 +6,8 @@ import type {
 } from '../../actions/results/compare-scans.ts';
 import { amountText, countText } from '../terminal/amounts.ts';
 import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
+import { scanTimeText } from '../terminal/scan-time-text.ts';
 import { ellipsisOf, paint, plainStyle, type TerminalStyle, type TextColor } from '../terminal/style.ts';
-import { whenText } from '../terminal/times.ts';
 import { notComparableLines } from './not-comparable-text.ts';
 
 /** How a comparison is shown. */
@@ -35,7 +35,7 @@ export async function* diffText(
   { style, now, all }: DiffView = { style: plainStyle, now: Date.now(), all: false },
 ): AsyncGenerator<string> {
   const { scan_id, against, list } = comparison;
-  yield `${printable(`${scanText(scan_id, now)} since ${scanText(against, now)}`)}\n`;
+  yield `${printable(`${scanTimeText(scan_id, now)} since ${scanTimeText(against, now)}`)}\n`;
   const counts = { '+': 0, '~': 0, '-': 0 };
   let lines: Change[] = [];
   for await (const change of changesOf(list)) {
@@ -55,14 +55,6 @@ export async function* diffText(
   })();
   for await (const line of notComparableLines(items, scan_id, all)) yield `? ${printable(line)}\n`;
   yield `${countsText(counts, notComparable, comparison.unchanged)}\n`;
-}
-
-/** `20261122-221447-cd9fca (4 min ago)`: an id begins with the time of its scan. */
-function scanText(id: string, now: number): string {
-  const parts = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-/.exec(id);
-  if (!parts) return id;
-  const [, year, month, day, hour, minute, second] = parts;
-  return `${id} (${whenText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`, now)})`;
 }
 
 async function* changesOf(list: Comparison['list']): AsyncGenerator<Change> {

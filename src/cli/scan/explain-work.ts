@@ -1,65 +1,170 @@
-import type {
-  AtHand,
-  ExplainedClaim,
-  ExplainedFinding,
-  Explanation,
-  PortEndpoint,
+import {
+  type AtHand,
+  explainFound,
+  findEndpoint,
+  type HostRows,
+  hasEndpoint,
+  type PortEndpoint,
 } from '../../actions/results/explain-port.ts';
-import { explainEndpoint } from '../../actions/results/explain-port.ts';
+import { type ProbePlan, probePlan, type Silence, silenceOf } from '../../actions/results/explain-silence.ts';
+import { PlannedCoverage } from '../../actions/results/scan-coverage.ts';
+import { type ListQuery, listScans } from '../../actions/scans/list-scans.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { parseTargets } from '../../domain/targets/target.ts';
 import { loadFingerprints } from '../../scan-run/catalogs/load-fingerprints.ts';
 import { ScanVulnerabilities } from '../../scan-run/catalogs/scan-vulnerabilities.ts';
 import { openResults } from '../../scan-run/results/open-results.ts';
+import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { readRows, scanPath } from '../results/remote-result.ts';
-import { scanIn, scanOn } from '../session/scan-choice.ts';
+import type { Client } from '../session/client.ts';
+import { listOf, scanIn, scanOn } from '../session/scan-choice.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
-import { readConfigQuietly, withStore } from '../session/session.ts';
+import { loadModuleCatalog, readConfigQuietly, type Session, withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf } from '../terminal/style.ts';
+import type { CliWiring } from '../wiring.ts';
 import { storedRecord } from '../workspace/local-record.ts';
+import { type ExplainView, explanationText } from './explain-text.ts';
+import { silenceText } from './silence-text.ts';
 
 export type ExplainFlags = ServerFlags & { format: string };
 
+/** Scans that are searched for an endpoint when no scan is named: in the workspace, and on a server, which sends all rows. */
+const maxSearched = { here: 50, server: 10 };
+
+/** What one scan knows of an endpoint. */
+interface Found {
+  scanId: string;
+  rows: HostRows;
+  config: Config;
+  /** Why the record has nothing; null for a server, which does not say. */
+  silence: Silence | null;
+  probes: ProbePlan | null;
+}
+
+/** @param scanText null for the newest scan that knows the endpoint */
 export async function explain(
-  scanId: string,
+  scanText: string | null,
   place: PortEndpoint,
   flags: ExplainFlags,
   global: GlobalFlags,
+  wiring: CliWiring,
 ): Promise<number> {
-  const explanation = await explained(scanId, place, flags, global);
-  print(flags.format === 'json' ? printableJson(explanation) : explanationText(explanation));
+  const client = await namedClient(flags, global);
+  const found = client
+    ? await searchServer(client, scanText, place, global)
+    : await withStore(global, (session) => searchHere(session, scanText, place, wiring));
+  const { scanId, rows, config, silence, probes } = found;
+  const view: ExplainView = {
+    style: styleOf(process.stdout, global),
+    now: Date.now(),
+    details: (global.verbosity ?? global.verbose ?? 0) > 0,
+  };
+  const isSilent = !hasEndpoint(rows, place);
+  if (flags.format !== 'json' && isSilent && silence !== null && isTarget(silence)) {
+    print(silenceText({ scanId, place, host: rows.host, silence, probes }, view));
+    return 0;
+  }
+  const explanation = await withAtHand(config, async (atHand) => explainFound(scanId, rows, place, atHand));
+  if (flags.format === 'json') print(printableJson(explanation));
+  else if (place.port === null && explanation.ports.length === 0 && silence !== null)
+    print(silenceText({ scanId, place, host: rows.host, silence, probes }, view));
+  else print(explanationText(explanation, rows.host, place.port !== null, view));
   return 0;
 }
 
-async function explained(
-  scanId: string,
+function isTarget(silence: Silence): boolean {
+  return silence.state !== 'not_tried' || silence.reason !== 'out_of_scope';
+}
+
+async function searchHere(
+  session: Session,
+  text: string | null,
   place: PortEndpoint,
-  flags: ExplainFlags,
-  global: GlobalFlags,
-): Promise<Explanation> {
-  const client = await namedClient(flags, global);
-  if (client) {
-    const { config } = await readConfigQuietly(global);
-    const id = await scanOn(client, scanId);
-    const rows = readRows(await client.download(`${scanPath(id)}/results?format=jsonl`));
-    return withAtHand(config, (atHand) => explainEndpoint(id, rows, place, atHand));
+  wiring: CliWiring,
+): Promise<Found> {
+  const { store } = session;
+  const ids =
+    text === null
+      ? candidates((await listScans(store, { limit: maxSearched.here })).scans, place)
+      : [await scanIn(store, text)];
+  return await firstThatKnows(ids, place, (id) => readHere(session, id, place, wiring));
+}
+
+async function readHere(
+  session: Session,
+  id: string,
+  place: PortEndpoint,
+  wiring: CliWiring,
+): Promise<Found> {
+  const { store, config } = session;
+  const scan = await showScan(store, id);
+  const record = await storedRecord(session, id);
+  const results = await openResults(scan, record, damageNote(store));
+  const rows = await findEndpoint(results.rows(), place).finally(() => results.close());
+  const found = { scanId: id, rows, config, silence: null, probes: null };
+  const request = await store.scans.request(id);
+  if (request === null || (hasEndpoint(rows, place) && rows.ports.length > 0)) return found;
+  const catalogue = await loadModuleCatalog(wiring, config);
+  try {
+    const damaged = results.damage !== null;
+    const coverage = await PlannedCoverage.of({ scan, request, record, config, catalogue, damaged });
+    const silence = silenceOf(rows.host, place, coverage);
+    return { ...found, silence, probes: await probePlan(request, config, catalogue) };
+  } finally {
+    await catalogue.release();
   }
-  return withStore(global, async (session) => {
-    const { store, config } = session;
-    const scan = await showScan(store, await scanIn(store, scanId));
-    const results = await openResults(scan, await storedRecord(session, scan.scan_id), damageNote(store));
-    try {
-      return await withAtHand(config, (atHand) =>
-        explainEndpoint(scan.scan_id, results.rows(), place, atHand),
-      );
-    } finally {
-      await results.close();
-    }
+}
+
+async function searchServer(
+  client: Client,
+  text: string | null,
+  place: PortEndpoint,
+  global: GlobalFlags,
+): Promise<Found> {
+  const { config } = await readConfigQuietly(global);
+  const query: ListQuery = { limit: maxSearched.server };
+  const ids =
+    text === null ? candidates((await listOf(client)(query)).scans, place) : [await scanOn(client, text)];
+  return await firstThatKnows(ids, place, async (id) => {
+    const lines = await client.download(`${scanPath(id)}/results?format=jsonl`);
+    const rows = await findEndpoint(readRows(lines), place);
+    return { scanId: id, rows, config, silence: null, probes: null };
   });
+}
+
+/** The first scan that tried the endpoint, else the first. @throws PortolanError `not_found` without any */
+async function firstThatKnows(
+  ids: readonly string[],
+  place: PortEndpoint,
+  read: (id: string) => Promise<Found>,
+): Promise<Found> {
+  let first: Found | null = null;
+  for (const id of ids) {
+    const found = await read(id);
+    if (hasEndpoint(found.rows, place)) return found;
+    if (found.silence !== null && found.silence.state !== 'not_tried') return found;
+    first ??= found;
+  }
+  if (first) return first;
+  throw new PortolanError('not_found', `no scan has ${place.host} among its targets`);
+}
+
+/** Ids of the scans whose targets may cover a host, newest first. */
+function candidates(scans: readonly ListedScan[], { host }: PortEndpoint): string[] {
+  return scans
+    .filter(({ targets, targets_total = targets.length }) => {
+      if (targets_total > targets.length) return true;
+      const { addresses, hostnames } = parseTargets(targets);
+      return hostnames.length > 0 || addresses.has(host) || !/^[\d.:a-f]+$/i.test(host);
+    })
+    .map(({ scan_id }) => scan_id);
 }
 
 /** Runs `work` with the local rules and vulnerability data. */
@@ -73,59 +178,4 @@ async function withAtHand<T>(config: Config, work: (atHand: AtHand) => Promise<T
   } finally {
     vulnerabilities.close();
   }
-}
-
-/** Maximum length of a banner in text output, characters; JSON has all of it. */
-const maxBannerText = 400;
-
-/** Text output: one block per port, conclusions indented below their evidence. */
-export function explanationText({ scan_id, host, os, ports, findings, left_out }: Explanation): string {
-  const system = os ? [os.family, os.distribution, os.version].filter(Boolean).join(' ') : null;
-  const lines = [`${host} in ${scan_id}${os && system ? `: ${system}, ${os.confidence} sure` : ''}`];
-  for (const port of ports) {
-    lines.push('', `${port.port}/${port.protocol} ${port.state} (${port.reason})`);
-    if (port.tls) lines.push(`  TLS: ${port.tls.version} ${port.tls.cipher}`);
-    lines.push(`  banner: ${bannerText(port.banner)}${port.truncated ? ' (truncated)' : ''}`);
-    if (port.claims.length === 0) lines.push('  no rule matches');
-    for (const claim of port.claims) lines.push(...claimLines(claim));
-    if (port.findings.length === 0) lines.push('  no findings');
-    for (const finding of port.findings) lines.push(...findingLines(finding));
-  }
-  if (findings.length > 0) lines.push('', 'the host itself');
-  for (const finding of findings) lines.push(...findingLines(finding));
-  if (left_out > 0) lines.push('', `${left_out} more ports not shown; specify a port`);
-  return lines.map((line) => `${printable(line)}\n`).join('');
-}
-
-function bannerText(banner: string | null): string {
-  if (banner === null || banner === '') return 'nothing';
-  const text = banner.trimEnd();
-  return JSON.stringify(text.length > maxBannerText ? `${text.slice(0, maxBannerText)}…` : text);
-}
-
-function claimLines(claim: ExplainedClaim): string[] {
-  const { outcome, reason, match, product, version, revision, cpe, confidence, source, evidence, rule } =
-    claim;
-  const name = [product ?? 'no product', version, revision && `(${revision})`].filter(Boolean).join(' ');
-  return [
-    `  ${outcome}: ${match}, ${name}, ${confidence} sure: ${reason}`,
-    `    read from ${rule?.source ?? source}: ${JSON.stringify(evidence)}`,
-    ...(rule
-      ? [`    by rule ${rule.id}${rule.pattern === null ? ' (not installed here)' : `: ${rule.pattern}`}`]
-      : []),
-    ...(cpe ? [`    as ${cpe}`] : []),
-  ];
-}
-
-function findingLines(finding: ExplainedFinding): string[] {
-  const { id, severity, title, rank, affected, detected, confidence, evidence, backport_note, plugin } =
-    finding;
-  return [
-    `  ${id} ${severity}: ${title}`,
-    `    ${rank}`,
-    ...(affected === null ? [] : [`    affected: ${affected}; detected: ${detected ?? 'no version'}`]),
-    `    ${finding.class}, ${confidence} sure, by ${plugin}, from ${JSON.stringify(evidence)}`,
-    ...(backport_note === null || finding.reasons.includes(backport_note) ? [] : [`    ${backport_note}`]),
-    ...finding.reasons.map((reason) => `    - ${reason}`),
-  ];
 }

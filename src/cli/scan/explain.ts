@@ -4,16 +4,16 @@ import { caFileOption, serverOption, tokenOption } from '../session/server-flags
 import { guarded, usage } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { latestScan } from '../terminal/scan-argument.ts';
+import type { CliWiring } from '../wiring.ts';
 import type { ExplainFlags } from './explain-work.ts';
 
 /** `explain`: how a scan got from a response to a finding. */
-export function addExplainCommand(program: Command): void {
+export function addExplainCommand(program: Command, wiring: CliWiring): void {
   program
     .command('explain')
     .description('show the evidence behind the results of a host: responses, matching rules, conclusions')
     .usage('[options] [scan_id] <host[:port]>')
-    .argument('<scan_id>', 'scan id, its beginning or latest (default)')
+    .argument('<scan_id>', 'scan id, its beginning or latest (default: the newest that tried it)')
     .argument('[host[:port]]', 'address or name, optionally with a port: 192.0.2.1:22, [2001:db8::1]:53/udp')
     .addOption(formatOption())
     .addOption(serverOption())
@@ -21,13 +21,13 @@ export function addExplainCommand(program: Command): void {
     .addOption(caFileOption())
     .addHelpText(
       'after',
-      '\nReads the record of the scan and sends nothing to the host. Uses the local rules and vulnerability data.',
+      '\nReads the record of the scan and sends nothing to the host. Uses the local rules and vulnerability data.\n-v adds patterns, CPE names, vectors and all findings.',
     )
     .action(
       guarded(async (first: string, second: string | undefined, flags: ExplainFlags, command: Command) => {
         const { explain } = await import('./explain-work.ts');
-        const [scan, place] = second === undefined ? [latestScan, first] : [first, second];
-        return explain(scan, readEndpoint(place), flags, globalFlags(command));
+        const [scan, place] = second === undefined ? [null, first] : [first, second];
+        return explain(scan, readEndpoint(place), flags, globalFlags(command), wiring);
       }),
     );
 }
