@@ -38,9 +38,14 @@ describe('doctor', () => {
       message: expect.stringContaining('will be created'),
     });
     expect(existsSync(home.file('.local'))).toBe(false);
-    const text = await home.run(['doctor']);
-    expect(text.stdout).toMatch(/^ok {4}node +Node\.js 24\./m);
-    expect(text.stdout.split('\n').length).toBeGreaterThan(report.checks.length);
+    const all = await home.run(['doctor', '-v']);
+    expect(all.stdout).toMatch(/^ok {4}node +Node\.js 24\./m);
+    expect(all.stdout.split('\n').length).toBeGreaterThan(report.checks.length);
+    const { stdout } = await home.run(['doctor']);
+    const well = report.checks.filter(({ status }) => status === 'ok').length;
+    expect(stdout).toMatch(new RegExp(`^ok {4}${well} (?:more|checks) +\\S.* \\(-v\\)\n$`, 'm'));
+    const lacks = report.checks.filter(({ status }) => status !== 'ok');
+    expect(stdout.match(/^(?:warn|fail) /gm) ?? []).toHaveLength(lacks.length);
   });
 
   it('fails with a remedy for a workspace that cannot be used', async () => {

@@ -172,7 +172,7 @@ describe('a workspace that a server holds', () => {
     const { code, stdout, stderr } = await home.run(['server', 'status', '--api-token', 'svc_none']);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/^status +running\nurl +http/),
+      stdout: expect.stringMatching(/^running {2}http.*, pid \d+\n$/),
     });
     expect(stderr).toContain('SERVICE_API_TOKEN');
     const json = await home.run(['server', 'status', '--api-token', 'svc_none', '--format', 'json']);
@@ -185,7 +185,9 @@ describe('a workspace that a server holds', () => {
     const text = await home.run(['server', 'status'], { env });
     expect({ code: text.code, stderr: text.stderr }).toEqual({ code: 0, stderr: '' });
     // Without the right to raw sockets health is degraded, and says so.
-    expect(text.stdout).toMatch(/^status +(healthy|degraded)/);
+    expect(text.stdout).toMatch(
+      /^(?:healthy|degraded) +http\S+, version \S+, up .*, pid \d+\nworkers +\d of 1 busy; .*\nstorage +/,
+    );
     const json = JSON.parse((await home.run(['server', 'status', '--format', 'json'], { env })).stdout);
     expect(json).toMatchObject({ running: true, pid: server.child.pid, workers: { total: 1 } });
   });

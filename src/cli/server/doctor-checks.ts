@@ -13,6 +13,7 @@ import { NameResolver } from '../../net/resolve.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import { clientOf } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import { amountText, bytesText } from '../terminal/amounts.ts';
 
 /** Result of one check, and how to fix a problem. */
 export interface CheckResult {
@@ -90,18 +91,15 @@ async function rawSockets(): Promise<Verdict> {
   const status = await readFile('/proc/self/status', 'utf8');
   if (permitsRaw(status)) return ok('CAP_NET_RAW available');
   return warn(
-    'CAP_NET_RAW missing: scans use full connections and unprivileged ICMP sockets',
-    'service: AmbientCapabilities=CAP_NET_RAW; command line: run as root',
+    'CAP_NET_RAW is missing: ports by connect, discovery by TCP',
+    'sudo portolan ...; in a service AmbientCapabilities=CAP_NET_RAW',
   );
 }
 
 function pingRights(): Verdict {
   const { method, reason } = choosePingMethod(4, new Egress());
   if (method !== 'none') return ok(reason);
-  return warn(
-    `no ICMP discovery: ${reason}`,
-    'sysctl -w net.ipv4.ping_group_range="0 2147483647", or grant CAP_NET_RAW',
-  );
+  return warn(`no ICMP socket: ${reason}`, 'sudo sysctl -w net.ipv4.ping_group_range="0 2147483647"');
 }
 
 function interfaces(): Verdict {
@@ -127,7 +125,7 @@ async function routes(): Promise<Verdict> {
   if (found.length > 0) return ok(`default route: ${found.join(', ')}`);
   return warn(
     'no default route: only directly connected networks can be scanned',
-    'ip route add default via GATEWAY',
+    'sudo ip route add default via GATEWAY',
   );
 }
 
@@ -156,7 +154,7 @@ function openFiles({ scanner, server }: Config): Verdict {
   const limit = openFilesLimit();
   const concurrency = scanner.concurrency ?? leastConcurrency;
   const wanted = ownHandles + concurrency;
-  const message = `${limit} open files and connections`;
+  const message = `${amountText(limit)} open files and connections`;
   const remedy = 'raise the limit: LimitNOFILE= of the service, or ulimit -n';
   if (limit < minHandles) return fail(message, remedy);
   if (limit >= wanted) return ok(message);
@@ -211,14 +209,10 @@ async function diskSpace({ workspace }: Config): Promise<Verdict> {
   const { bavail, bsize } = await statfs(await nearestFolder(workspace.dir));
   const free = bavail * bsize;
   const wanted = Math.max(warnSpace, workspace.retention.min_free_space ?? 0);
-  const message = `${inMebibytes(free)} free for the workspace`;
+  const message = `${bytesText(free)} free for the workspace`;
   const remedy = 'free space: portolan workspace gc --older-than 30d';
   if (free < minSpace) return fail(message, remedy);
-  return free < wanted ? warn(`${message}, less than ${inMebibytes(wanted)}`, remedy) : ok(message);
-}
-
-function inMebibytes(bytes: number): string {
-  return `${Math.floor(bytes / 1024 ** 2)} MiB`;
+  return free < wanted ? warn(`${message}, less than ${bytesText(wanted)}`, remedy) : ok(message);
 }
 
 async function server({ workspace }: Config, flags: ServerFlags): Promise<Verdict> {

@@ -6,13 +6,13 @@ import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
+import { printableJson } from '../terminal/printable.ts';
 import type { CheckResult } from './doctor-checks.ts';
 
 const help = `
 Checks privileges, interfaces, routes, the limit of open files, free space, the clock, the
 sandbox of plugins, the workspace, its server and the resolver. Changes nothing and sends a single packet, a DNS query
-to the resolver. Exit code 0 if no check fails, else 1.
+to the resolver. -v shows what is well too. Exit code 0 if no check fails, else 1.
 `;
 
 export function addDoctorCommand(program: Command): void {
@@ -25,7 +25,16 @@ export function addDoctorCommand(program: Command): void {
     .action(
       guarded(async (flags: { format: string; apiToken?: string }, command: Command) => {
         const findings = await examine(flags, globalFlags(command));
-        print(flags.format === 'json' ? printableJson(reportOf(findings)) : reportText(findings));
+        if (flags.format === 'json') print(printableJson(reportOf(findings)));
+        else {
+          const [{ doctorText }, { styleOf }] = await Promise.all([
+            import('./doctor-text.ts'),
+            import('../terminal/style.ts'),
+          ]);
+          const global = globalFlags(command);
+          const all = (global.verbosity ?? global.verbose ?? 0) > 0;
+          print(doctorText(findings, styleOf(process.stdout, global), all));
+        }
         return findings.some(({ status }) => status === 'fail') ? 1 : 0;
       }),
     );
@@ -54,13 +63,4 @@ async function examine(flags: ServerFlags, global: GlobalFlags): Promise<CheckRe
 function reportOf(checks: CheckResult[]): { status: CheckResult['status']; checks: CheckResult[] } {
   const worst = (['fail', 'warn'] as const).find((status) => checks.some((check) => check.status === status));
   return { status: worst ?? 'ok', checks };
-}
-
-function reportText(findings: CheckResult[]): string {
-  const width = Math.max(...findings.map(({ name }) => name.length));
-  const lines = findings.flatMap(({ name, status, message, remedy }) => [
-    `${status.padEnd(4)}  ${name.padEnd(width)}  ${printable(message)}`,
-    ...(remedy === null ? [] : [`${' '.repeat(width + 8)}${printable(remedy)}`]),
-  ]);
-  return `${lines.join('\n')}\n`;
 }

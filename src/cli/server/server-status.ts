@@ -1,16 +1,18 @@
 import { PortolanError } from '../../domain/errors.ts';
-import { formatDuration } from '../../domain/time/duration.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf } from '../session/server-choice.ts';
 import { readConfig } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
+import { amountText, bytesText, countText } from '../terminal/amounts.ts';
+import { drawFacts } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf, type TerminalStyle, type TextColor } from '../terminal/style.ts';
+import { calendarText, spanText } from '../terminal/times.ts';
 
 /** The displayed part of the health object (contract 8.1). */
-interface Health {
+export interface Health {
   status: string;
   uptime: number;
   version: string;
@@ -40,16 +42,13 @@ export async function showStatus(
     print(
       flags.format === 'json'
         ? printableJson({ running: true, pid, url })
-        : `status     running\nurl        ${url}\npid        ${pid}\n`,
+        : `running  ${printable(url)}, pid ${pid}\n`,
     );
     note('details need a token that can read the health: set SERVICE_API_TOKEN or use --api-token');
     return 0;
   }
-  print(
-    flags.format === 'json'
-      ? printableJson({ running: true, pid, url, ...health })
-      : statusText(pid, url, health),
-  );
+  if (flags.format === 'json') print(printableJson({ running: true, pid, url, ...health }));
+  else print(statusText({ pid, url }, health, styleOf(process.stdout, global)));
   return health.status === 'unhealthy' ? 1 : 0;
 }
 
@@ -65,24 +64,54 @@ async function healthOf(client: Client): Promise<Health | null> {
   }
 }
 
-function statusText(pid: number, url: string, health: Health): string {
-  const { workers, queue, workspace } = health;
-  const lines = [
-    `status     ${health.status}`,
-    `url        ${url}`,
-    `pid        ${pid}`,
-    `version    ${health.version}`,
-    `uptime     ${formatDuration(health.uptime * 1000)}`,
-    `workers    ${workers.active} active, ${workers.idle} idle`,
-    `queue      ${queue.pending} waiting, ${queue.running} running, ${queue.failed} failed`,
-    `workspace  ${countText(workspace.scans, 'scan')}, ${workspace.size_mb} MiB, ${workspace.free_space_mb} MiB free`,
-    ...pauseText(health),
-    ...(health.checks ?? []).map((check) => `check      ${check.name}: ${check.status}, ${check.message}`),
-  ];
-  return `${lines.map(printable).join('\n')}\n`;
+/** Of the server that has the workspace. */
+interface RunningServer {
+  pid: number;
+  url: string;
 }
 
-function pauseText({ windows }: Health): string[] {
-  if (!windows || windows.open) return [];
-  return [`scans      paused, ${windows.reason}${windows.until ? `, until ${windows.until}` : ''}`];
+/**
+ * The state in one line, then what the server does:
+ *
+ *     healthy  http://127.0.0.1:8080, version 0.1.0, up 2 min 4 s, pid 20207
+ *     workers  1 of 4 busy; 3 scans wait, 0 failed
+ *     storage  1,204 scans, 4.1 GB; 79 GB free
+ */
+export function statusText({ pid, url }: RunningServer, health: Health, style: TerminalStyle): string {
+  const { workers, queue, workspace, checks = [] } = health;
+  const { windows } = health;
+  const up = spanText(Math.floor(health.uptime) * 1000);
+  const waiting = `${countText(queue.pending, 'scan')} wait${queue.pending === 1 ? 's' : ''}`;
+  const facts: [string, string][] = [
+    [health.status, `${url}, version ${health.version}, up ${up}, pid ${pid}`],
+    [
+      'workers',
+      `${amountText(workers.active)} of ${amountText(workers.total)} busy; ${waiting}, ${amountText(queue.failed)} failed`,
+    ],
+    [
+      'storage',
+      `${countText(workspace.scans, 'scan')}, ${bytesText(workspace.size_mb * mebibyte)}; ${bytesText(workspace.free_space_mb * mebibyte)} free`,
+    ],
+    ...(windows && !windows.open ? [['scans', pauseText(windows)] satisfies [string, string]] : []),
+    ...checks.map(({ name, status, message }): [string, string] => [
+      status === 'unhealthy' ? 'fail' : 'warn',
+      `${name}: ${message}`,
+    ]),
+  ];
+  return drawFacts(facts, style, ([name]) => colors[name] ?? null);
+}
+
+const mebibyte = 1024 ** 2;
+
+const colors: Record<string, TextColor> = {
+  healthy: 'green',
+  degraded: 'yellow',
+  warn: 'yellow',
+  unhealthy: 'red',
+  fail: 'red',
+};
+
+function pauseText({ reason, until }: NonNullable<Health['windows']>): string {
+  const end = until ? `, until ${calendarText(Date.parse(until), Date.now())}` : '';
+  return `paused, ${reason}${end}`;
 }

@@ -192,18 +192,27 @@ export type Facts = readonly (readonly [name: string, value: string])[];
 /** Narrowest column of values that is still broken between words. */
 const leastFactColumns = 20;
 
-/** Names and values in two columns, every value printable; in a terminal long values are broken between words. */
-export function drawFacts(facts: Facts, style: TerminalStyle): string {
+/**
+ * Names and values in two columns, every value printable; in a terminal long values are broken between words.
+ * @param colorOf color of a name
+ */
+export function drawFacts(
+  facts: Facts,
+  style: TerminalStyle,
+  colorOf: (fact: Facts[number]) => TextColor | null = () => null,
+): string {
   const width = Math.max(...facts.map(([name]) => name.length));
   const room = style.terminal
     ? Math.max(leastFactColumns, style.columns - width - gap.length)
     : Number.POSITIVE_INFINITY;
   return facts
-    .flatMap(([name, value]) =>
-      wrapWords(printable(value), room).map(
-        (line, index) => `${(index === 0 ? name : '').padEnd(width)}${gap}${line}\n`,
-      ),
-    )
+    .flatMap((fact) => {
+      const [name, value] = fact;
+      const head = paint(style, name, colorOf(fact)) + ' '.repeat(width - name.length);
+      return wrapWords(printable(value), room).map(
+        (line, index) => `${index === 0 ? head : ' '.repeat(width)}${gap}${line}\n`,
+      );
+    })
     .join('');
 }
 
