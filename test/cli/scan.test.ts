@@ -148,7 +148,7 @@ describe('scan of real listeners', { concurrent: true }, () => {
     expect(JSON.parse(exported.stdout)).toEqual(first);
     const shown = await home.run(['workspace', 'show', first.scan_id, '--show-results']);
     expect(shown.stdout).toContain(`${ssh}/tcp`);
-    expect((await home.run(['workspace', 'delete', first.scan_id])).code).toBe(0);
+    expect((await home.run(['workspace', 'delete', first.scan_id, '--force'])).code).toBe(0);
     expect((await home.run(['workspace', 'show', first.scan_id])).code).toBe(1);
   });
 

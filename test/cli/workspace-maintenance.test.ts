@@ -116,7 +116,7 @@ it('check tells of damage with exit code 1, and --fix mends it', async () => {
 it('clean-cache empties the cache alone', async () => {
   await mkdir(join(dir, 'cache', 'dns'), { recursive: true });
   await writeFile(join(dir, 'cache', 'dns', 'names'), 'x'.repeat(1000));
-  expect(await json('clean-cache')).toEqual({ removed: ['dns'], freed_bytes: 1000 });
+  expect(await json('clean-cache', '--force')).toEqual({ removed: ['dns'], freed_bytes: 1000 });
   expect(await readdir(join(dir, 'cache'))).toEqual([]);
   expect(await readdir(join(dir, 'scans'))).toHaveLength(scans);
 });
@@ -172,7 +172,7 @@ describe('with a server', () => {
   });
 
   it('delete and gc are done by it', async () => {
-    expect((await remote('delete', storedScanId(0))).code).toBe(0);
+    expect((await remote('delete', storedScanId(0), '--force')).code).toBe(0);
     expect((await server.request(`/api/v1/scans/${storedScanId(0)}`)).status).toBe(404);
     const collected = await remote('gc', '--keep-last', '1', '--force', '--format', 'json');
     expect(JSON.parse(collected.stdout)).toMatchObject({ deleted_count: scans - 2, kept_count: 1 });

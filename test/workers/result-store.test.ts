@@ -127,9 +127,12 @@ describe('a result store', () => {
     await server.stop();
     const [last = ''] = scans.slice(-1);
     const command = new Home();
-    const deleted = await command.run(['workspace', 'delete', last, '--workspace-dir', server.workspace], {
-      env: storeOf(results),
-    });
+    const deleted = await command.run(
+      ['workspace', 'delete', last, '--force', '--workspace-dir', server.workspace],
+      {
+        env: storeOf(results),
+      },
+    );
     command.remove();
     expect(deleted.code, deleted.stderr).toBe(0);
     expect(filesOf(last)).toEqual([]);

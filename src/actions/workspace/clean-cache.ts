@@ -8,13 +8,13 @@ export interface CleanedCache {
   freed_bytes: number;
 }
 
-/** Empties `cache/`: everything in it can be downloaded or computed again. */
-export async function cleanCache({ dir }: Workspace): Promise<CleanedCache> {
+/** Empties `cache/`: everything in it can be downloaded or computed again. @param dryRun only counts */
+export async function cleanCache({ dir }: Workspace, dryRun = false): Promise<CleanedCache> {
   const cache = join(dir, 'cache');
   const cleaned: CleanedCache = { removed: [], freed_bytes: 0 };
   for (const name of (await readdir(cache)).sort()) {
     const bytes = await sizeOf(join(cache, name));
-    await rm(join(cache, name), { recursive: true, force: true });
+    if (!dryRun) await rm(join(cache, name), { recursive: true, force: true });
     cleaned.removed.push(name);
     cleaned.freed_bytes += bytes;
   }

@@ -9,6 +9,7 @@ import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
 import { scanTimeText } from '../terminal/scan-time-text.ts';
 import { ellipsisOf, paint, plainStyle, type TerminalStyle, type TextColor } from '../terminal/style.ts';
 import { notComparableLines } from './not-comparable-text.ts';
+import { placeText } from './place-text.ts';
 
 /** How a comparison is shown. */
 export interface DiffView {
@@ -92,20 +93,6 @@ function aligned(changes: readonly Change[], style: TerminalStyle): string {
       return `${paint(style, sign, color ?? null)} ${fit(line, room, ellipsisOf(style))}\n`;
     })
     .join('');
-}
-
-/** `192.0.2.1:22`, `[2001:db8::1]:53/udp`; a host alone without a port. */
-export function placeText({
-  host,
-  port,
-  protocol,
-}: {
-  host: string;
-  port: number | null;
-  protocol: string | null;
-}): string {
-  if (port === null) return host;
-  return `${host.includes(':') ? `[${host}]` : host}:${port}${protocol === 'udp' ? '/udp' : ''}`;
 }
 
 /** `http, nginx 1.18.0`; a state other than open comes first. */

@@ -1,6 +1,6 @@
 import type { NotComparable } from '../../actions/results/compare-scans.ts';
 import { countText } from '../terminal/amounts.ts';
-import { placeText } from './diff-text.ts';
+import { placeText } from './place-text.ts';
 
 const reasons: Record<NotComparable['reason'], string> = {
   out_of_scope: 'not a target',

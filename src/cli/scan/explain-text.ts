@@ -7,7 +7,7 @@ import type {
 import { kindText, systemText } from '../../domain/asset.ts';
 import { findingClasses } from '../../domain/finding.ts';
 import type { HostRow } from '../../domain/result.ts';
-import { placeText } from '../results/diff-text.ts';
+import { placeText } from '../results/place-text.ts';
 import { amountText, countText } from '../terminal/amounts.ts';
 import { drawFacts, drawTable, type Facts } from '../terminal/columns.ts';
 import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';

@@ -1,7 +1,7 @@
 import type { PortEndpoint } from '../../actions/results/explain-port.ts';
 import type { PlannedProbes, ProbePlan, Silence } from '../../actions/results/explain-silence.ts';
 import type { HostRow } from '../../domain/result.ts';
-import { placeText } from '../results/diff-text.ts';
+import { placeText } from '../results/place-text.ts';
 import { amountText, countText } from '../terminal/amounts.ts';
 import { printable } from '../terminal/printable.ts';
 import { paint } from '../terminal/style.ts';

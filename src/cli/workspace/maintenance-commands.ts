@@ -50,9 +50,11 @@ export function addMaintenanceCommands(workspace: Command): void {
   workspace
     .command('clean-cache')
     .description('empty the cache of data that can be fetched again: fingerprints, names, vulnerability data')
+    .option('--force', 'do not ask for confirmation')
+    .option('--force', 'do not ask for confirmation')
     .addOption(formatOption())
     .action(
-      guarded(async (flags: { format: string }, command: Command) => {
+      guarded(async (flags: { format: string; force?: boolean }, command: Command) => {
         const { clean } = await import('./workspace-maintenance.ts');
         return clean(flags, globalFlags(command));
       }),

@@ -1,14 +1,13 @@
-import { createInterface } from 'node:readline';
 import {
   collectGarbage,
   type GarbageReport,
   type GarbageRequest,
 } from '../../actions/workspace/collect-garbage.ts';
-import { formatByteSize } from '../../domain/text/byte-size.ts';
 import { findServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
+import { amountText, bytesText, countText } from '../terminal/amounts.ts';
+import { isConfirmed } from '../terminal/confirm.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
@@ -31,10 +30,7 @@ type Collect = (request: GarbageRequest) => Promise<GarbageReport>;
 export async function gc(flags: GarbageFlags, global: GlobalFlags): Promise<number> {
   const request = requestOf(flags);
   const collect = await collectorOf(flags, global);
-  if (!flags.force && !flags.dryRun && isTerminal() && !(await isConfirmed(collect, request))) {
-    note('nothing deleted');
-    return 1;
-  }
+  if (!flags.force && !flags.dryRun && !(await mayDelete(collect, request))) return 1;
   const report = await collect(request);
   if (isAimless(report)) note('nothing to do: no criteria given, and workspace.retention.enabled is false');
   print(flags.format === 'json' ? printableJson(report) : reportText(report));
@@ -72,26 +68,11 @@ function isAimless({ policy }: GarbageReport): boolean {
   return policy.older_than === null && policy.keep_last === null && !policy.retention;
 }
 
-function isTerminal(): boolean {
-  return process.stdin.isTTY && process.stderr.isTTY;
-}
-
-async function isConfirmed(collect: Collect, request: GarbageRequest): Promise<boolean> {
+/** Asks about what would be deleted, unless that is nothing. */
+async function mayDelete(collect: Collect, request: GarbageRequest): Promise<boolean> {
   const { deleted_count, freed_bytes } = await collect({ ...request, dry_run: true });
   if (deleted_count === 0) return true;
-  const question = `delete ${countText(deleted_count, 'scan')} (${formatByteSize(freed_bytes)}) for good? [y/N] `;
-  return /^y(?:es)?$/i.test((await prompt(question)).trim());
-}
-
-/** Reads one line from the terminal; empty after Ctrl-C or Ctrl-D. */
-async function prompt(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await new Promise<string>((resolve) => {
-    terminal.once('close', () => resolve(''));
-    terminal.question(question, resolve);
-  });
-  terminal.close();
-  return answer;
+  return await isConfirmed(`Delete ${countText(deleted_count, 'scan')} (${bytesText(freed_bytes)})`);
 }
 
 function reportText({
@@ -102,6 +83,6 @@ function reportText({
   kept_count,
 }: GarbageReport): string {
   const verb = dry_run ? 'would be deleted' : 'deleted';
-  const sum = `${countText(deleted_count, 'scan')} ${verb} (${formatByteSize(freed_bytes)}), ${kept_count} kept\n`;
+  const sum = `${countText(deleted_count, 'scan')} ${verb} (${bytesText(freed_bytes)}), ${amountText(kept_count)} kept\n`;
   return deleted_scans.map((id) => `${id}\n`).join('') + sum;
 }

@@ -9,11 +9,14 @@ import {
 import { openStore } from '../../store/open.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { readConfig, withStore } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
-import { renderColumns } from '../terminal/columns.ts';
+import { amountText, bytesText, countText } from '../terminal/amounts.ts';
+import { drawTable, type TableColumn } from '../terminal/columns.ts';
+import { isConfirmed } from '../terminal/confirm.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf, type TerminalStyle, unknownOf } from '../terminal/style.ts';
+import { whenText } from '../terminal/times.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
 /** Creates a workspace with its folders and an empty store; existing files are not changed. */
@@ -54,7 +57,7 @@ function checkText({ scans, problems, found, fixed, left }: CheckReport): string
       ? `fixed  ${printable(path)}: ${printable(problem)}\n`
       : `ERROR  ${printable(path)}: ${printable(problem)}\n       ${printable(remedy)}\n`,
   );
-  if (found > problems.length) lines.push(`... and ${found - problems.length} more\n`);
+  if (found > problems.length) lines.push(`... and ${amountText(found - problems.length)} more\n`);
   const sum = found === 0 ? 'no problems' : `${countText(found, 'problem')}, ${fixed} fixed, ${left} left`;
   return `${lines.join('')}${countText(scans, 'scan')} checked: ${sum}\n`;
 }
@@ -81,33 +84,47 @@ export async function showWorkspaceStats(
   global: GlobalFlags,
 ): Promise<number> {
   const stats = await withStore(global, ({ store, workspace }) => workspaceStatistics(store, workspace));
-  print(format === 'json' ? printableJson(stats) : statsText(stats));
+  print(
+    format === 'json' ? printableJson(stats) : statsText(stats, styleOf(process.stdout, global), Date.now()),
+  );
   return 0;
 }
 
-function statsText(stats: WorkspaceStatistics): string {
+function statsText(stats: WorkspaceStatistics, style: TerminalStyle, now: number): string {
   const { scan_count, oldest_scan, newest_scan, total_bytes } = stats;
   const shares = (title: string, entries: [string, { scans: number; bytes: number }][]) =>
     table(
-      [title, 'SCANS', 'BYTES'],
-      entries.map(([name, { scans, bytes }]) => [name, String(scans), String(bytes)]),
+      [
+        { head: title, cell: ([name]) => name },
+        { head: 'SCANS', cell: ([, { scans }]) => scans },
+        { head: 'SIZE', cell: ([, { bytes }]) => bytesText(bytes), right: true },
+      ],
+      entries,
+      style,
+    );
+  const sizes = (title: string, entries: [string, number][]) =>
+    table(
+      [
+        { head: title, cell: ([name]) => name },
+        { head: 'SIZE', cell: ([, bytes]) => bytesText(bytes), right: true },
+      ],
+      entries,
+      style,
     );
   const kinds = Object.entries(stats.bytes_by_kind).filter(([, bytes]) => bytes > 0);
+  const time = (at: string | null) => (at === null ? unknownOf(style) : whenText(at, now));
   return [
-    `${countText(scan_count, 'scan')}, ${total_bytes} bytes; oldest ${oldest_scan ?? '-'}, newest ${newest_scan ?? '-'}\n`,
+    `${countText(scan_count, 'scan')}, ${bytesText(total_bytes)}; oldest ${time(oldest_scan)}, newest ${time(newest_scan)}\n`,
     shares('STATUS', Object.entries(stats.by_status)),
     shares('PROFILE', Object.entries(stats.by_profile)),
-    table(
-      ['KIND', 'BYTES'],
-      kinds.map(([name, bytes]) => [name, String(bytes)]),
-    ),
+    sizes('KIND', kinds),
     shares(
       'MONTH',
       stats.growth.map(({ month, ...share }) => [month, share]),
     ),
-    table(
-      ['LARGEST', 'BYTES'],
-      stats.largest.map(({ scan_id, bytes }) => [scan_id, String(bytes)]),
+    sizes(
+      'LARGEST',
+      stats.largest.map(({ scan_id, bytes }) => [scan_id, bytes]),
     ),
   ]
     .filter((text) => text !== '')
@@ -115,14 +132,27 @@ function statsText(stats: WorkspaceStatistics): string {
 }
 
 /** Empty for a table without rows. */
-function table(titles: string[], rows: string[][]): string {
-  return rows.length === 0 ? '' : renderColumns(titles, rows);
+function table<Row>(columns: TableColumn<Row>[], rows: Row[], style: TerminalStyle): string {
+  return rows.length === 0 ? '' : drawTable(columns, rows, style);
 }
 
-export async function clean({ format }: { format: string }, global: GlobalFlags): Promise<number> {
+/** @returns 1 when the user declined */
+export async function clean(
+  { format, force = false }: { format: string; force?: boolean },
+  global: GlobalFlags,
+): Promise<number> {
   const { config } = await readConfig(global);
-  const cleaned = await cleanCache(await openWorkspace(config.workspace.dir));
+  const workspace = await openWorkspace(config.workspace.dir);
+  const { removed, freed_bytes } = await cleanCache(workspace, true);
+  const entries = cachedText(removed.length);
+  if (!force && removed.length > 0 && !(await isConfirmed(`Delete ${entries} (${bytesText(freed_bytes)})`)))
+    return 1;
+  const cleaned = await cleanCache(workspace);
   if (format === 'json') print(printableJson(cleaned));
-  else print(`${cleaned.removed.length} cache entries removed (${cleaned.freed_bytes} bytes)\n`);
+  else print(`${cachedText(cleaned.removed.length)} deleted (${bytesText(cleaned.freed_bytes)})\n`);
   return 0;
+}
+
+function cachedText(entries: number): string {
+  return countText(entries, 'cache entry', 'cache entries');
 }

@@ -16,8 +16,9 @@ import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { type Session, withStore } from '../session/session.ts';
-import { amountText, countText } from '../terminal/amounts.ts';
+import { amountText, bytesText, countText } from '../terminal/amounts.ts';
 import { renderRows } from '../terminal/columns.ts';
+import { isConfirmed } from '../terminal/confirm.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
@@ -150,15 +151,17 @@ export async function removeWorkspaceScan(
   const removed = client
     ? await removeRemote(id, flags.force ?? false, client)
     : await removeFromWorkspace(id, flags, global);
+  if (removed === null) return 1;
   if (!global.quiet) note(`scan ${removed} deleted`);
   return 0;
 }
 
-/** @returns the id of the scan */
-async function removeRemote(text: string, force: boolean, client: Client): Promise<string> {
+/** @returns the id of the scan; null when the user declined */
+async function removeRemote(text: string, force: boolean, client: Client): Promise<string | null> {
   const id = await scanOn(client, text);
   const path = scanPath(id);
   mayGo(await client.call<Scan>('GET', path), force);
+  if (!force && !(await isConfirmed(`Delete scan ${id}`))) return null;
   await client.call('DELETE', path);
   return id;
 }
@@ -169,27 +172,34 @@ function mayGo({ scan_id, status }: Scan, force: boolean): void {
   throw new PortolanError('conflict', `scan ${scan_id} is ${status}; --force stops and deletes it`);
 }
 
-/** @returns the id of the scan */
+/** @returns the id of the scan; null when the user declined */
 async function removeFromWorkspace(
   text: string,
   flags: ServerFlags & { force?: boolean },
   global: GlobalFlags,
-): Promise<string> {
+): Promise<string | null> {
   return await withStore(global, async (session) => {
-    const scan = await showScan(session.store, await scanIn(session.store, text));
+    const { store, workspace } = session;
+    const scan = await showScan(store, await scanIn(store, text));
+    const { scan_id } = scan;
     mayGo(scan, flags.force ?? false);
-    const holder = await session.workspace.lockHolder();
-    if (holder) {
-      await clientOf(holder.url, flags).call('DELETE', scanPath(scan.scan_id));
-    } else {
-      await removeHere(scan, session);
+    const holder = await workspace.lockHolder();
+    if (holder === null) await checkRemovable(scan, session);
+    if (!flags.force) {
+      const size = await workspace
+        .forTenant(await store.scans.tenantOf(scan_id))
+        .scan(scan_id)
+        .sizeBytes();
+      if (!(await isConfirmed(`Delete scan ${scan_id} (${bytesText(size)})`))) return null;
     }
-    return scan.scan_id;
+    if (holder) await clientOf(holder.url, flags).call('DELETE', scanPath(scan_id));
+    else await removeHere(scan, session);
+    return scan_id;
   });
 }
 
 /** Without a server, queued scans do not run; a scan of another command is left alone. */
-async function removeHere(scan: Scan, { store, workspace, config }: Session): Promise<void> {
+async function checkRemovable(scan: Scan, { store, config }: Session): Promise<void> {
   requireLocalStore(config);
   const runner = isFinal(scan.status)
     ? null
@@ -200,10 +210,13 @@ async function removeHere(scan: Scan, { store, workspace, config }: Session): Pr
       `scan ${scan.scan_id} is running in process ${runner}; stop that first`,
     );
   }
+}
+
+async function removeHere({ scan_id }: Scan, { store, workspace, config }: Session): Promise<void> {
   const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
-  const home = workspace.forTenant(await store.scans.tenantOf(scan.scan_id));
+  const home = workspace.forTenant(await store.scans.tenantOf(scan_id));
   const workers = { stop: async () => undefined };
   const { openResultStore } = await import('../../workspace/result-store/open-result-store.ts');
   const results = await openResultStore(config);
-  await deleteScan({ store, workspace: home, queue, workers, results }, scan.scan_id);
+  await deleteScan({ store, workspace: home, queue, workers, results }, scan_id);
 }

@@ -107,7 +107,7 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .command('delete')
     .description('delete a scan and its files')
     .addArgument(scanArgument())
-    .option('--force', 'stop and delete a queued or running scan')
+    .option('--force', 'do not ask; stop and delete a queued or running scan')
     .addOption(serverOption())
     .addOption(tokenOption())
     .addOption(caFileOption())
