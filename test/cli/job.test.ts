@@ -61,6 +61,8 @@ describe('portolan job', () => {
       0,
       expect.stringContaining(`run       ${job.scan_id} completed`),
     ]);
+    const start = await run('job', 'show', job.job_id.slice(0, -2), '--format', 'json');
+    expect(JSON.parse(start.stdout)).toMatchObject({ job_id: job.job_id });
     const again = await run('job', 'cancel', job.job_id);
     expect([again.code, again.stdout]).toEqual([1, '']);
   });
@@ -68,7 +70,7 @@ describe('portolan job', () => {
   it('T-041 prints the next three times, and the reason for a bad schedule', async () => {
     const good = await run('job', 'submit', '127.0.0.1', '--schedule', '0 2 * * *');
     expect([good.code, good.stderr]).toEqual([0, '']);
-    expect(good.stdout.match(/^next +\d{4}-\d\d-\d\dT02:00:00\.000Z$/gm)).toHaveLength(3);
+    expect(good.stdout.match(/^next +[A-Z][a-z]{2} \d+(?: \d+)?, 02:00 UTC, in \d+ \w+$/gm)).toHaveLength(3);
     for (const bad of ['60 * * * *', '*/0 * * * *', '0 0 2 * * *', '@reboot']) {
       const { code, stdout, stderr } = await run('job', 'submit', '127.0.0.1', '--schedule', bad);
       expect([bad, code, stdout]).toEqual([bad, 2, '']);
@@ -112,7 +114,7 @@ describe('portolan job', () => {
 
   it('lists jobs as a table, JSON and CSV', async () => {
     const table = await run('job', 'list');
-    expect(table.stdout.split('\n')[0]).toMatch(/^ID +STATUS +SCHEDULE +NEXT RUN/);
+    expect(table.stdout.split('\n')[0]).toMatch(/^ID +STATUS +SCHEDULE +NEXT +LAST +RUNS/);
     const { jobs, total } = JSON.parse((await run('job', 'list', '--format', 'json', '--limit', '1')).stdout);
     expect([jobs.length, total > 1]).toEqual([1, true]);
     const csv = await run('job', 'list', '--format', 'csv', '--status', 'pending');
@@ -156,7 +158,7 @@ describe('portolan scan --schedule', () => {
     ];
     const { code, stdout } = await run('scan', ...args);
     expect(code).toBe(0);
-    expect(stdout.match(/^next +\S+T00:00:00\.000Z$/gm)).toHaveLength(3);
+    expect(stdout.match(/^next +.*, 00:00 UTC, in \d+ \w+$/gm)).toHaveLength(3);
     const id = /^job +(job-\w+)$/m.exec(stdout)?.[1] ?? '';
     expect(await jobOf(id)).toMatchObject({
       schedule: '@daily',

@@ -28,7 +28,7 @@ describe('workspace gc', () => {
     const done = await gc('--keep-last', '1', '--force');
     expect([done.code, done.report]).toEqual([0, { ...dry.report, dry_run: false }]);
     const text = await home.run(['workspace', 'gc', '--keep-last', '0', '--force']);
-    expect(text.stdout).toMatch(/^\d{8}-\d{6}-\w+\n1 scan deleted \([\d.]+\w+\), 0 kept\n$/);
+    expect(text.stdout).toMatch(/^\d{8}-\d{6}-\w+\n1 scan deleted \([\d.]+ \w+\), 0 kept\n$/);
     expect(JSON.parse((await home.run(['workspace', 'list', '--format', 'json'])).stdout).total).toBe(0);
   });
 

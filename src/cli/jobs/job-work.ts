@@ -1,15 +1,18 @@
 import type { JobList } from '../../actions/jobs/list-jobs.ts';
 import type { Job } from '../../domain/job.ts';
-import { factLines } from '../results/scan-text.ts';
 import { readListFile, type ScanFlags, type ScanSubmissionBody, submissionOf } from '../scan/submission.ts';
 import type { Client } from '../session/client.ts';
+import { jobOn } from '../session/job-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
-import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { amountText, countText } from '../terminal/amounts.ts';
+import { drawFacts, renderRows } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf } from '../terminal/style.ts';
+import { jobFacts, jobTable } from './job-text.ts';
 
 /** Flags of `job submit`. */
 export type JobFlags = Partial<ScanFlags> & JobShowFlags & { name?: string; params?: string };
@@ -48,6 +51,7 @@ export async function submitJobFromFlags(
     client,
     { params, schedule: flags.schedule, pool: flags.pool, name: flags.name },
     flags.format,
+    global,
   );
   return 0;
 }
@@ -57,11 +61,12 @@ export async function submitJobCommand(
   client: Client,
   job: JobSubmissionBody,
   format: string,
+  colors: { color: boolean },
 ): Promise<void> {
   const body = { type: 'scan', ...job };
   const { data, warnings } = await client.submit<Job>('POST', '/api/v1/jobs', body);
   for (const warning of warnings) note(`warning: ${printable(warning)}`);
-  printJob(data, format);
+  printJob(data, format, colors);
 }
 
 async function paramsOf(positional: string[], flags: JobFlags): Promise<Record<string, unknown>> {
@@ -110,41 +115,29 @@ export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags):
   );
   const list = await client.call<JobList>('GET', `/api/v1/jobs?${new URLSearchParams(given)}`);
   if (format === 'json') print(printableJson(list));
-  else if (format === 'csv')
-    print(
-      renderRows(
-        csvTitles,
-        list.jobs.map((job) => rowOf(job, '')),
-      ),
-    );
+  else if (format === 'csv') print(renderRows(csvTitles, list.jobs.map(csvRow)));
   else if (list.jobs.length === 0) note('no jobs');
-  else printTable(list);
+  else {
+    print(jobTable(list.jobs, styleOf(process.stdout, global), Date.now()));
+    const { jobs, total, offset: from } = list;
+    if (total > jobs.length)
+      note(`${amountText(jobs.length)} of ${countText(total, 'job')}, from number ${amountText(from + 1)}`);
+  }
   return 0;
 }
 
 const csvTitles = ['job_id', 'status', 'schedule', 'next_run_at', 'last_status', 'run_count', 'pool', 'name'];
-const titles = ['ID', 'STATUS', 'SCHEDULE', 'NEXT RUN', 'LAST', 'RUNS', 'POOL', 'NAME'];
 
-function printTable({ jobs, total, offset }: JobList): void {
-  print(
-    renderColumns(
-      titles,
-      jobs.map((job) => rowOf(job, '-')),
-    ),
-  );
-  if (total > jobs.length) note(`${jobs.length} of ${total} jobs, from number ${offset + 1}`);
-}
-
-function rowOf(job: Job, nothing: string): string[] {
+function csvRow(job: Job): string[] {
   const { job_id, status, schedule, next_run_at, last_status, run_count, pool, name } = job;
-  const run = [next_run_at ?? nothing, last_status ?? nothing, String(run_count)];
-  return [job_id, status, schedule ?? nothing, ...run, pool, name ?? nothing];
+  const run = [next_run_at ?? '', last_status ?? '', String(run_count)];
+  return [job_id, status, schedule ?? '', ...run, pool, name ?? ''];
 }
 
 /** `job show` */
 export async function showJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
-  printJob(await client.call<Job>('GET', jobPath(id)), flags.format);
+  printJob(await client.call<Job>('GET', jobPath(await jobOn(client, id))), flags.format, global);
   return 0;
 }
 
@@ -155,7 +148,7 @@ export async function cancelJobCommand(
   global: GlobalFlags,
 ): Promise<number> {
   const client = await requireServer(flags, global);
-  const job = await client.call<Job>('POST', `${jobPath(id)}/cancel`);
+  const job = await client.call<Job>('POST', `${jobPath(await jobOn(client, id))}/cancel`);
   print(flags.format === 'json' ? printableJson(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);
   return 0;
 }
@@ -164,29 +157,7 @@ function jobPath(id: string): string {
   return `/api/v1/jobs/${encodeURIComponent(id)}`;
 }
 
-function printJob(job: Job, format: string): void {
-  print(format === 'json' ? printableJson(job) : jobText(job));
-}
-
-/** A job for a person. */
-function jobText(job: Job): string {
-  const { targets } = job.params;
-  return factLines([
-    ['job', job.job_id],
-    ['status', job.error ? `${job.status} (${job.error.code}: ${job.error.message})` : job.status],
-    ['schedule', job.schedule ?? 'once'],
-    ...job.next_runs.map((time): [string, string] => ['next', time]),
-    ['targets', Array.isArray(targets) ? targets.join(' ') : '-'],
-    ['profile', typeof job.params['profile'] === 'string' ? job.params['profile'] : '-'],
-    ['pool', job.pool],
-    ['name', job.name ?? '-'],
-    ['created', job.created_at],
-    ['progress', `${job.progress} %`],
-    ...(job.warnings ?? []).map((warning): [string, string] => ['warning', warning.message]),
-    ['runs', `${job.run_count}${job.last_status ? `, the last ${job.last_status}` : ''}`],
-    ...job.runs.map((run): [string, string] => [
-      'run',
-      `${run.scan_id ?? 'no scan'} ${run.status} ${run.completed_at ?? run.started_at ?? ''}`.trim(),
-    ]),
-  ]);
+function printJob(job: Job, format: string, flags: { color: boolean }): void {
+  if (format === 'json') print(printableJson(job));
+  else print(drawFacts(jobFacts(job, Date.now()), styleOf(process.stdout, flags)));
 }

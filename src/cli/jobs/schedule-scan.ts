@@ -5,12 +5,16 @@ import { usage } from '../terminal/failure.ts';
 import { submitJobCommand } from './job-work.ts';
 
 /** `scan --schedule`: submits the scan as a job of a server and prints its next run times. @returns the exit code */
-export async function scheduleScan(order: ScanCommand, client: Client): Promise<number> {
+export async function scheduleScan(
+  order: ScanCommand,
+  client: Client,
+  colors: { color: boolean },
+): Promise<number> {
   const { flags, output } = order;
   refuseMeaningless(order);
   const { pool: _pool, ...params } = bodyOf(order);
   const job = { params, schedule: flags.schedule, pool: flags.pool, name: flags.scanName };
-  await submitJobCommand(client, job, output.format);
+  await submitJobCommand(client, job, output.format, colors);
   return 0;
 }
 

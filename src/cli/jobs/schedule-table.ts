@@ -1,66 +1,46 @@
 import type { Job } from '../../domain/job.ts';
 import { defaultPool } from '../../scan-run/plan/decide-request.ts';
-import { renderColumns, renderRows } from '../terminal/columns.ts';
-import { columnsOf, fit, printable } from '../terminal/printable.ts';
+import { drawTable, renderRows, type TableColumn } from '../terminal/columns.ts';
+import type { TerminalStyle } from '../terminal/style.ts';
+import { targetsText } from '../terminal/targets-text.ts';
+import { whenText } from '../terminal/times.ts';
 
-/** Narrower terminals get shorter names, and no pool column if all pools are the default. */
+/** Terminals of this width have the pool of each job; others only where one is not the default. */
 const wideColumns = 100;
-/** Minimum width of the targets column. */
-const leastTargetColumns = 10;
-/** Maximum widths of user-supplied text. */
-const roomFor = { wide: { name: 30, schedule: 40 }, narrow: { name: 12, schedule: 18 } };
-/** Columns between two cells. */
-const gap = 2;
 
-type Column = [title: string, cellOf: (job: Job) => string];
-
-/** One line per job; targets fill the rest of `lineColumns`. */
-export function scheduleTable(jobs: readonly Job[], lineColumns: number): string {
-  const columns = columnsFor(jobs, lineColumns >= wideColumns);
-  const titles = columns.map(([title]) => title);
-  const rows = jobs.map((job) => columns.map(([, cellOf]) => printable(cellOf(job))));
-  const widths = titles.map((title, column) => widest([title, ...rows.map((row) => row[column] ?? '')]));
-  const left = widths.reduce((rest, width) => rest - width - gap, lineColumns);
-  const targets = jobs.map((job) => shortTargets(job, Math.max(leastTargetColumns, left)));
-  return renderColumns(
-    [...titles, 'TARGETS'],
-    rows.map((row, index) => [...row, targets[index] ?? '']),
+/** One row per job, with as many targets as fit. */
+export function scheduleTable(jobs: readonly Job[], style: TerminalStyle, now: number): string {
+  const isWide = !style.terminal || style.columns >= wideColumns;
+  const pool: TableColumn<Job> = { head: 'POOL', cell: (job) => job.pool };
+  const shown = (job: Job, columns?: number) => {
+    const { shown: targets, total } = targetsOf(job);
+    return targetsText(targets, total, style, columns);
+  };
+  return drawTable<Job>(
+    [
+      { head: 'ID', cell: ({ job_id }) => job_id },
+      { head: 'NAME', cell: ({ name }) => name, over: 'end' },
+      { head: 'SCHEDULE', cell: ({ schedule }) => schedule, over: 'end' },
+      { head: 'NEXT', cell: (job) => nextRun(job, now) },
+      { head: 'LAST', cell: ({ last_status }) => last_status },
+      ...(isWide || jobs.some((job) => job.pool !== defaultPool) ? [pool] : []),
+      { head: 'TARGETS', cell: (job) => shown(job), over: (job, columns) => shown(job, columns) },
+    ],
+    jobs,
+    style,
+    [
+      ['TARGETS', 15],
+      ['NAME', 12],
+      ['SCHEDULE', 12],
+      ['LAST', 0],
+      ['TARGETS', 10],
+    ],
   );
 }
 
-function columnsFor(jobs: readonly Job[], isWide: boolean): Column[] {
-  const room = isWide ? roomFor.wide : roomFor.narrow;
-  const showsPool = isWide || jobs.some(({ pool }) => pool !== defaultPool);
-  return [
-    ['ID', (job) => job.job_id],
-    ['NAME', (job) => fit(printable(job.name ?? '-'), room.name)],
-    ['SCHEDULE', (job) => fit(printable(job.schedule ?? '-'), room.schedule)],
-    ['NEXT RUN (UTC)', nextRun],
-    ['LAST', (job) => job.last_status ?? '-'],
-    ...(showsPool ? [['POOL', (job) => job.pool] satisfies Column] : []),
-  ];
-}
-
-/** `2026-10-07 02:00`, or the state of a job that never runs again. */
-function nextRun({ next_run_at, status }: Job): string {
-  return next_run_at?.slice(0, 16).replace('T', ' ') ?? status;
-}
-
-function widest(cells: readonly string[]): number {
-  return cells.reduce((most, cell) => Math.max(most, columnsOf(cell)), 0);
-}
-
-/** As many targets as fit, at least one, and the number of the rest. */
-function shortTargets(job: Job, columns: number): string {
-  const { shown, total } = targetsOf(job);
-  const restAfter = (named: number) => (total > named ? ` +${total - named}` : '');
-  let text = fit(printable(shown[0] ?? '-'), columns - restAfter(1).length) + restAfter(1);
-  for (let named = 2; named <= shown.length; named += 1) {
-    const longer = printable(shown.slice(0, named).join(' ')) + restAfter(named);
-    if (columnsOf(longer) > columns) break;
-    text = longer;
-  }
-  return text;
+/** `in 2 h`, or the state of a job that never runs again. */
+function nextRun({ next_run_at, status }: Job, now: number): string {
+  return next_run_at === null ? status : whenText(next_run_at, now);
 }
 
 /** The list contains only the first targets of each job, and their total. */

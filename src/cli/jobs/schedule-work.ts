@@ -10,11 +10,12 @@ import type { Client } from '../session/client.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { readConfigQuietly } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf } from '../terminal/style.ts';
 import { scheduleRows, scheduleTable } from './schedule-table.ts';
 
 export interface ScheduleListFlags extends ServerFlags {
@@ -30,9 +31,6 @@ export interface ScheduleNextFlags {
   from?: string;
 }
 
-/** Line width without a terminal. */
-const usualColumns = 120;
-
 /** `schedule list` */
 export async function listSchedules(flags: ScheduleListFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
@@ -40,7 +38,7 @@ export async function listSchedules(flags: ScheduleListFlags, global: GlobalFlag
   if (flags.format === 'json') print(printableJson({ jobs }));
   else if (flags.format === 'csv') print(scheduleRows(jobs));
   else if (jobs.length === 0) note(nothingRecurs(flags));
-  else print(scheduleTable(jobs, process.stdout.columns || usualColumns));
+  else print(scheduleTable(jobs, styleOf(process.stdout, global), Date.now()));
   return 0;
 }
 
@@ -97,7 +95,7 @@ export async function showNext(
       printableJson({ schedule: expression, zone, ...inWords, from: new Date(from).toISOString(), times }),
     );
   } else if (times.length === 0) note('the schedule never fires before the year 10000');
-  else print(timesText(times, zone));
+  else printTimes(times, zone, global);
   return 0;
 }
 
@@ -120,10 +118,21 @@ function readFrom(text: string, clock: WallClock): number {
   throw usage(`--from: "${text}" is before 1970`);
 }
 
-function timesText(times: readonly { local: string; utc: string }[], zone: string): string {
-  return renderColumns(
-    ['DAY', `LOCAL (${zone})`, 'UTC'],
-    times.map(({ local, utc }) => [weekdayOf(local), local, utc.replace('.000Z', 'Z')]),
+interface RunTime {
+  local: string;
+  utc: string;
+}
+
+/** Exact, in both clocks: that is what was asked for. */
+function printTimes(times: readonly RunTime[], zone: string, flags: { color: boolean }): void {
+  printTable(
+    [
+      { head: 'DAY', cell: ({ local }) => weekdayOf(local) },
+      { head: `LOCAL (${zone})`, cell: ({ local }) => local },
+      { head: 'UTC', cell: ({ utc }) => utc.replace('.000Z', 'Z') },
+    ],
+    times,
+    flags,
   );
 }
 

@@ -35,7 +35,7 @@ export async function scan(
   if (flags.schedule !== undefined) {
     refusePlugins(flags);
     const { scheduleScan } = await import('../jobs/schedule-scan.ts');
-    return scheduleScan(order, await requireServer(flags, global));
+    return scheduleScan(order, await requireServer(flags, global), global);
   }
   const named = await namedClient(flags, global);
   if (named) return scanOn(named, order);

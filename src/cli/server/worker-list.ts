@@ -3,10 +3,11 @@ import { PortolanError } from '../../domain/errors.ts';
 import { openStore } from '../../store/open.ts';
 import { isPostgresUrl } from '../../store/postgres/postgres-url.ts';
 import { readConfigQuietly } from '../session/session.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { printableJson } from '../terminal/printable.ts';
+import { whenText } from '../terminal/times.ts';
 
 /** @throws PortolanError `configuration` without a PostgreSQL queue, `unavailable` */
 export async function listWorkers(
@@ -24,7 +25,7 @@ export async function listWorkers(
     const workers = await presentWorkers(store);
     if (flags.format === 'json') print(printableJson(workers.map(shown)));
     else if (workers.length === 0) note('no workers');
-    else print(table(workers));
+    else printWorkers(workers, global);
     return 0;
   } finally {
     await store.close();
@@ -35,15 +36,28 @@ function shown({ silent_ms: _silent, ...worker }: ListedWorker) {
   return { ...worker, last_seen: new Date(worker.last_seen).toISOString() };
 }
 
-function table(workers: readonly ListedWorker[]): string {
-  const rows = workers.map((worker) => [
-    worker.worker_id,
-    worker.pools.join(','),
-    worker.state,
-    `${worker.active}/${worker.capacity}`,
-    worker.tags.join(',') || '-',
-    worker.version,
-    `${Math.round(worker.silent_ms / 1000)} s ago`,
-  ]);
-  return renderColumns(['WORKER', 'POOLS', 'STATE', 'SHARDS', 'TAGS', 'VERSION', 'SEEN'], rows);
+function printWorkers(workers: readonly ListedWorker[], flags: { color: boolean }): void {
+  const now = Date.now();
+  printTable<ListedWorker>(
+    [
+      { head: 'WORKER', cell: ({ worker_id }) => worker_id },
+      {
+        head: 'STATE',
+        cell: ({ state }) => state,
+        paint: ({ state }) => (state === 'silent' ? 'yellow' : null),
+      },
+      { head: 'SHARDS', cell: ({ active, capacity }) => `${active}/${capacity}`, right: true },
+      { head: 'SEEN', cell: ({ silent_ms }) => whenText(now - silent_ms, now) },
+      { head: 'VERSION', cell: ({ version }) => version },
+      { head: 'POOLS', cell: ({ pools }) => pools.join(','), over: 'end' },
+      { head: 'TAGS', cell: ({ tags }) => tags.join(',') || null, over: 'end' },
+    ],
+    workers,
+    flags,
+    [
+      ['TAGS', 8],
+      ['POOLS', 8],
+      ['VERSION', 0],
+    ],
+  );
 }

@@ -1,12 +1,12 @@
 import type { ListedAlert } from '../../actions/alerts/list-alerts.ts';
 import type { ShownValues } from '../../alerts/alert-values.ts';
-import { formatDuration } from '../../domain/time/duration.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { spanText, whenText } from '../terminal/times.ts';
 
 export interface AlertFlags extends ServerFlags {
   format: string;
@@ -24,21 +24,30 @@ export async function showAlerts(flags: AlertFlags, global: GlobalFlags): Promis
   const list = await client.call<AlertList>('GET', '/api/v1/alerts');
   if (flags.format === 'json') print(printableJson(list));
   else if (list.alerts.length === 0) note('no alert rules; see alerts.file');
-  else print(alertTable(list.alerts));
+  else printAlerts(list.alerts, global);
   if (flags.format === 'text')
     for (const { name, error } of list.alerts)
       if (error !== null) note(`warning: ${printable(name)} cannot be evaluated: ${printable(error)}`);
   return 0;
 }
 
-function alertTable(alerts: readonly ListedAlert[]): string {
-  const rows = alerts.map(({ name, state, since, condition, for_seconds, action }) => [
-    name,
-    state,
-    since ?? '-',
-    for_seconds === 0 ? '-' : formatDuration(for_seconds * 1000),
-    action,
-    condition,
-  ]);
-  return renderColumns(['NAME', 'STATE', 'SINCE', 'FOR', 'ACTION', 'CONDITION'], rows);
+function printAlerts(alerts: readonly ListedAlert[], flags: { color: boolean }): void {
+  const now = Date.now();
+  printTable<ListedAlert>(
+    [
+      { head: 'NAME', cell: ({ name }) => name },
+      {
+        head: 'STATE',
+        cell: ({ state }) => state,
+        paint: ({ state }) => (state === 'firing' ? 'yellow' : null),
+      },
+      { head: 'SINCE', cell: ({ since }) => since && whenText(since, now) },
+      { head: 'FOR', cell: ({ for_seconds: seconds }) => (seconds === 0 ? null : spanText(seconds * 1000)) },
+      { head: 'ACTION', cell: ({ action }) => action },
+      { head: 'CONDITION', cell: ({ condition }) => condition, over: 'wrap' },
+    ],
+    alerts,
+    flags,
+    [['CONDITION', 20]],
+  );
 }

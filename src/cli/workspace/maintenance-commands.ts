@@ -51,7 +51,6 @@ export function addMaintenanceCommands(workspace: Command): void {
     .command('clean-cache')
     .description('empty the cache of data that can be fetched again: fingerprints, names, vulnerability data')
     .option('--force', 'do not ask for confirmation')
-    .option('--force', 'do not ask for confirmation')
     .addOption(formatOption())
     .action(
       guarded(async (flags: { format: string; force?: boolean }, command: Command) => {
