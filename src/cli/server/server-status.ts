@@ -12,7 +12,7 @@ import { styleOf, type TerminalStyle, type TextColor } from '../terminal/style.t
 import { calendarText, spanText } from '../terminal/times.ts';
 
 /** The displayed part of the health object (contract 8.1). */
-export interface Health {
+export interface ShownHealth {
   status: string;
   uptime: number;
   version: string;
@@ -53,9 +53,9 @@ export async function showStatus(
 }
 
 /** Null when the server denies it to this client. */
-async function healthOf(client: Client): Promise<Health | null> {
+async function healthOf(client: Client): Promise<ShownHealth | null> {
   try {
-    return await client.health<Health>();
+    return await client.health<ShownHealth>();
   } catch (error) {
     const refused =
       error instanceof PortolanError && ['unauthorized', 'insufficient_scope'].includes(error.code);
@@ -77,7 +77,7 @@ interface RunningServer {
  *     workers  1 of 4 busy; 3 scans wait, 0 failed
  *     storage  1,204 scans, 4.1 GB; 79 GB free
  */
-export function statusText({ pid, url }: RunningServer, health: Health, style: TerminalStyle): string {
+export function statusText({ pid, url }: RunningServer, health: ShownHealth, style: TerminalStyle): string {
   const { workers, queue, workspace, checks = [] } = health;
   const { windows } = health;
   const up = spanText(Math.floor(health.uptime) * 1000);
@@ -111,7 +111,7 @@ const colors: Record<string, TextColor> = {
   fail: 'red',
 };
 
-function pauseText({ reason, until }: NonNullable<Health['windows']>): string {
+function pauseText({ reason, until }: NonNullable<ShownHealth['windows']>): string {
   const end = until ? `, until ${calendarText(Date.parse(until), Date.now())}` : '';
   return `paused, ${reason}${end}`;
 }
