@@ -150,7 +150,7 @@ function hostBlock(
   host: HostRow | null,
   view: ExplainView,
 ): string {
-  const { style, now } = view;
+  const { style } = view;
   const lines = [`${hostHeadline(address, host, scan_id, view)}\n`];
   const counts = host?.port_counts;
   const tried = counts
