@@ -88,6 +88,23 @@ describe.runIf(canRun('new-job'))('the page of a new job', () => {
     await ui.expectGood(status400);
   });
 
+  it("takes the time of the day by the reader's clock or the server's", async () => {
+    // Without summer time, so that the difference is the same on each day of a test.
+    const ui = await visit({ zone: 'Asia/Kolkata' });
+    const own = ui.page
+      .getByLabel('At, your time (Asia/Calcutta)')
+      .or(ui.page.getByLabel('At, your time (Asia/Kolkata)'));
+    await expect.poll(() => own.inputValue()).toBe('07:30');
+    await own.fill('02:00');
+    await ui.page.getByText('every day at 20:30').waitFor();
+    expect(await ui.page.getByLabel('Schedule').inputValue()).toBe('30 20 * * *');
+    expect(await ui.page.getByLabel('At, server time (UTC)').inputValue()).toBe('20:30');
+    await ui.page.getByText('In UTC that is the day before.').waitFor();
+    await expect.poll(() => nextRuns(ui).first().textContent()).toMatch(/20:30 UTC.*02:00 GMT\+5:30/);
+    await ui.picture('new-job-zones');
+    await ui.expectGood();
+  });
+
   it('shows what is wrong with targets at the field', async () => {
     const ui = await visit();
     await ui.page.getByLabel('Targets').fill('10.0.0.300');

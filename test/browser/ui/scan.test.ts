@@ -57,7 +57,8 @@ describe.runIf(canRun('scan'))('a scan', () => {
   it('shows its tree, its evidence and its filter by keys alone', async () => {
     const ui = await visit('/hosts');
     ui.keyboardOnly();
-    await rows(ui).nth(1).waitFor();
+    // A row that is still to be loaded has nothing to unfold.
+    await rows(ui).filter({ hasText: '127.0.0.1' }).first().waitFor();
     await ui.tabTo(ui.page.getByRole('treegrid'));
     await ui.press('ArrowDown', 'ArrowRight');
     await rows(ui).filter({ hasText: 'OpenSSH' }).first().waitFor();
@@ -173,6 +174,28 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await ui.page.getByText('Why it is called').waitFor({ state: 'detached' });
     expect(ui.path).toContain('q=product');
     await ui.expectClean();
+  });
+
+  it('goes from one finding to the next in the drawer, and says why each is reported', async () => {
+    const ui = await visit('/findings');
+    await ui.page.locator('[data-row="0"]').getByText('CVE-').first().click();
+    await ui.page.getByRole('heading', { name: 'Why it is reported' }).waitFor();
+    await ui.page.getByRole('heading', { name: 'How to fix it' }).waitFor();
+    const place = (at: number) => ui.page.getByText(new RegExp(`^${at} of \\d+$`));
+    await place(1).waitFor();
+    const first = ui.path;
+    await ui.press('j');
+    await place(2).waitFor();
+    expect(ui.path).not.toBe(first);
+    await ui.page.reload();
+    await place(2).waitFor();
+    await ui.press('k');
+    await place(1).waitFor();
+    expect(ui.path).toBe(first);
+    await ui.expectGood();
+    await ui.page.getByRole('link', { name: 'Why it is called so' }).click();
+    await ui.page.getByText('First bytes').first().waitFor();
+    await ui.expectGood();
   });
 
   it('shows texts of a target as texts', async () => {

@@ -188,7 +188,7 @@ describe.runIf(canRun('settings'))('the settings', () => {
   it('keeps what was chosen for this browser', async () => {
     const ui = await visit('/settings');
     ui.keyboardOnly();
-    const keys = ui.page.getByRole('switch', { name: /Single letters/ });
+    const keys = ui.page.getByRole('switch', { name: /Single-letter keys/ });
     await ui.choose(keys, 'Space');
     await expect.poll(() => keys.getAttribute('aria-checked')).toBe('false');
     await ui.page.reload();

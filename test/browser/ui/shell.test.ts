@@ -207,6 +207,40 @@ describe.runIf(canRun('shell'))('the frame of the UI', () => {
       await ui.expectClean();
     });
 
+    it('reach every page, tab and action of the open page through the palette', async () => {
+      const ui = await visit(open, '/jobs/new');
+      ui.keyboardOnly();
+      const matches = async (text: string) => {
+        await ui.press('Control+k');
+        await ui.page.getByRole('combobox', { name: /search/i }).waitFor();
+        await ui.type(text);
+        return ui.page.getByRole('option', { name: new RegExp(text, 'i') }).first();
+      };
+      for (const text of [
+        'Settings: Tokens',
+        'Alerts: Notification channels',
+        'Workspace',
+        'Audit',
+        'New job',
+      ]) {
+        await (await matches(text)).waitFor();
+        await ui.press('Escape');
+      }
+      await (await matches('Settings: License')).waitFor();
+      await ui.press('Enter');
+      await expect.poll(() => ui.path).toBe('/settings/license');
+      await (await matches('Workspace')).waitFor();
+      await ui.press('Enter');
+      await ui.page.getByRole('link', { name: 'All scans' }).waitFor();
+      await (await matches('All scans')).waitFor();
+      await ui.press('Enter');
+      await expect.poll(() => ui.path).toBe('/scans');
+      await (await matches('Keys')).waitFor();
+      await ui.press('Enter');
+      await ui.page.getByRole('dialog', { name: 'Keys' }).waitFor();
+      await ui.expectClean();
+    });
+
     it('act outside of fields only, and not when they are turned off', async () => {
       const ui = await visit(open, '/no-such-page');
       ui.keyboardOnly();

@@ -56,6 +56,8 @@ export interface OpenOptions extends Partial<Look> {
   clockOffset?: number;
   /** A phone, whose screen is touched. */
   touch?: boolean;
+  /** Of the reader's clock; UTC as that of servers unless set. */
+  zone?: string;
   /** The few colors of the system replace those of the page. */
   forcedColors?: boolean;
   /** In place of an empty browser: another tab of the same one. */
@@ -102,7 +104,13 @@ export class UiBrowser {
   }
 
   async #emptyContext(options: OpenOptions & Look): Promise<BrowserContext> {
-    const kind = JSON.stringify([options.width, options.theme, options.touch, options.forcedColors]);
+    const kind = JSON.stringify([
+      options.width,
+      options.theme,
+      options.touch,
+      options.zone,
+      options.forcedColors,
+    ]);
     const idle = this.#idle.get(kind);
     this.#idle.delete(kind);
     const context = idle ?? (await this.#newContext(options));
@@ -122,6 +130,7 @@ export class UiBrowser {
     width,
     theme,
     touch = false,
+    zone = 'UTC',
     forcedColors,
   }: OpenOptions & Look): Promise<BrowserContext> {
     const context = await this.#browser.newContext({
@@ -129,7 +138,7 @@ export class UiBrowser {
       colorScheme: theme,
       reducedMotion: 'reduce',
       locale: 'en-US',
-      timezoneId: 'UTC',
+      timezoneId: zone,
       ...(touch && { hasTouch: true, isMobile: true }),
       ...(forcedColors && { forcedColors: 'active' }),
     });

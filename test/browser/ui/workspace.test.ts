@@ -38,7 +38,7 @@ describe.runIf(canRun('workspace'))('the page of the workspace', () => {
     await ui.tabTo(ui.page.getByLabel('Keep the newest'));
     await ui.press('Control+a');
     await ui.type(newest);
-    const button = ui.page.getByRole('button', { name: 'Show what would go' });
+    const button = ui.page.getByRole('button', { name: 'Preview clean-up' });
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe(null);
     await ui.choose(button);
   }

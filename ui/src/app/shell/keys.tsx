@@ -55,6 +55,7 @@ const fixedKeys: readonly (readonly [string, string])[] = [
   ['Space', 'Select a row'],
   ['Enter', 'Open a row'],
   ['→ ←', 'Unfold, fold'],
+  ['F2', "Menus of a row's values"],
   ['J K', 'Next, previous in a drawer'],
   ['Y', 'Copy the link'],
   ['Esc', 'Back'],
@@ -86,7 +87,7 @@ export function KeyHelp({ isOpen, onClose }: { isOpen: boolean; onClose: () => v
               defaultChecked={singleKeysOn()}
               onChange={({ target }) => setSingleKeys(target.checked)}
             />
-            Single letters act outside of fields
+            Single-letter keys
           </label>
           <Dialog.Close className="mt-4 h-[30px] rounded-m border border-line-strong px-3 font-medium">
             Close

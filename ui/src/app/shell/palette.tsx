@@ -2,25 +2,33 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, useDeferredValue, useId, useState } from 'react';
 import { useGet } from '../../api/use-get.ts';
-import { saveExport } from '../../components/controls/save-file.ts';
+import { pageActions } from '../../components/controls/page-actions.ts';
 import { Icon, type IconName } from '../../components/icons/icon.tsx';
+import { localZone, setTimeZone } from '../../components/text/time-zone.ts';
+import { signOut, useSession } from '../../session/session.ts';
 import { useGo } from '../../url/link.tsx';
-import { searchText } from '../../url/search-text.ts';
 import { useSetSearch } from '../../url/use-search-param.ts';
 import { pages } from '../pages.ts';
 import { chooseTheme } from '../theme.ts';
 
 interface Entry {
   id: string;
-  group: 'Filter' | 'Scans' | 'Actions' | 'Pages';
+  group: 'This page' | 'Filter' | 'Scans' | 'Actions' | 'Pages';
   icon: IconName;
   label: string;
   note?: string;
   run: () => void;
 }
 
+interface PaletteProps {
+  onClose: () => void;
+  /** Shows the list of keys. */
+  onKeys: () => void;
+}
+
 /** Reaches every page, scan and action by a few letters. */
-export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+export function Palette({ isOpen, ...rest }: PaletteProps & { isOpen: boolean }) {
+  const { onClose } = rest;
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
@@ -29,18 +37,18 @@ export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => v
           aria-label="Search or run"
           className="fixed top-[10vh] left-1/2 z-40 w-[min(600px,calc(100vw-32px))] -translate-x-1/2 overflow-hidden rounded-l bg-surface-overlay shadow-overlay"
         >
-          <Search onClose={onClose} />
+          <Search {...rest} />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   );
 }
 
-function Search({ onClose }: { onClose: () => void }) {
+function Search({ onClose, onKeys }: PaletteProps) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const listId = useId();
-  const entries = useEntries(text);
+  const entries = useEntries(text, onKeys);
   const current = entries[Math.min(at, entries.length - 1)];
   const run = (entry: Entry | undefined) => {
     if (!entry) return;
@@ -105,9 +113,10 @@ function Search({ onClose }: { onClose: () => void }) {
 
 const shownScans = 6;
 
-function useEntries(text: string): Entry[] {
+function useEntries(text: string, onKeys: () => void): Entry[] {
   const go = useGo();
   const setSearch = useSetSearch();
+  const { state: session } = useSession();
   const wanted = useDeferredValue(text.trim());
   const { data } = useGet(
     '/api/v1/scans',
@@ -123,24 +132,32 @@ function useEntries(text: string): Entry[] {
     run: () => go(`/scans/${scan_id}`),
   }));
   const actions: Entry[] = [
-    { id: 'new', group: 'Actions', icon: 'plus', label: 'New scan', run: () => go('/scans/new') },
-    { id: 'light', group: 'Actions', icon: 'sun', label: 'Light colors', run: () => chooseTheme('light') },
-    { id: 'dark', group: 'Actions', icon: 'sun', label: 'Dark colors', run: () => chooseTheme('dark') },
+    action('new', 'plus', 'New scan', () => go('/scans/new')),
+    action('new-job', 'calendar', 'New job', () => go('/jobs/new')),
+    action('light', 'sun', 'Light colors', () => chooseTheme('light')),
+    action('dark', 'sun', 'Dark colors', () => chooseTheme('dark')),
+    action('utc', 'job', 'Times in UTC', () => setTimeZone('UTC')),
+    action('local', 'job', `Times in ${localZone()}`, () => setTimeZone('local')),
+    action('keys', 'about', 'Keys', onKeys),
+    ...(session === 'signed-in' ? [action('out', 'key', 'Sign out', () => signOut())] : []),
   ];
-  const ofScan = useScanActions();
-  const ofPages = pages.flatMap((page): Entry[] =>
-    page.group
-      ? [
-          {
-            id: page.path,
-            group: 'Pages',
-            icon: page.icon as IconName,
-            label: page.title,
-            run: () => go(page.path),
-          },
-        ]
-      : [],
-  );
+  const known = new Set(actions.map(({ label }) => label));
+  const ofPage = pageActions()
+    .filter(({ label }) => !known.has(label) && known.add(label))
+    .map(({ label, run }): Entry => ({ id: `page ${label}`, group: 'This page', icon: 'right', label, run }));
+  const ofScan = useScanEntries();
+  const ofPages = pages.flatMap((page): Entry[] => {
+    const { group, icon, title, path, tabs = [] } = page;
+    if (!group) return [];
+    const place = (id: string, label: string): Entry => ({
+      id,
+      group: 'Pages',
+      icon: icon as IconName,
+      label,
+      run: () => go(id),
+    });
+    return [place(path, title), ...tabs.slice(1).map((tab) => place(tab.path, `${title}: ${tab.title}`))];
+  });
   const hasTable = document.querySelector('[data-filter]') !== null;
   const filter: Entry[] =
     hasTable && wanted !== ''
@@ -155,42 +172,32 @@ function useEntries(text: string): Entry[] {
         ]
       : [];
   const lower = wanted.toLowerCase();
-  const named = [...ofScan, ...actions, ...ofPages].filter(({ label, note = '' }) =>
+  const named = [...ofPage, ...ofScan, ...actions, ...ofPages].filter(({ label, note = '' }) =>
     `${label} ${note}`.toLowerCase().includes(lower),
   );
   return [...scans, ...named, ...filter];
 }
 
-/** What can be done with the scan that is open; on other pages, where to find it. */
-function useScanActions(): Entry[] {
+function action(id: string, icon: IconName, label: string, run: () => void, note?: string): Entry {
+  return { id, group: 'Actions', icon, label, run, ...(note !== undefined && { note }) };
+}
+
+/** The parts of the scan that is open; on other pages, where to find what belongs to a scan. */
+function useScanEntries(): Entry[] {
   const go = useGo();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const scanId = /^\/scans\/(\d{8}-\d{6}-[a-z0-9]+)/.exec(path)?.[1];
-  const entry = (id: string, icon: IconName, label: string, note: string, run: () => void): Entry => ({
-    id,
-    group: 'Actions',
-    icon,
-    label,
-    note,
-    run,
-  });
   if (scanId === undefined)
     return [
-      entry('report', 'download', 'Reports', 'PDF, HTML: open a scan, then Export', () => go('/scans')),
-      entry('changes', 'compare', 'What changed', 'compare two scans', () => go('/compare')),
-      entry('schedule', 'calendar', 'Schedule a scan', 'a new job, nightly or other', () => go('/jobs/new')),
+      action('report', 'download', 'Reports', () => go('/scans'), 'PDF, HTML: open a scan, then Export'),
+      action('changes', 'compare', 'What changed', () => go('/compare'), 'compare two scans'),
     ];
-  return [
-    entry('pdf', 'download', 'PDF report of this scan', 'export', () => saveExport(scanId, 'pdf')),
-    entry('html', 'download', 'HTML report of this scan', 'export', () => saveExport(scanId, 'html')),
-    entry('changes', 'compare', 'What changed in this scan', 'compare', () =>
-      go(`/compare${searchText({ scan: scanId })}`),
-    ),
-    entry('again', 'retry', 'Run this scan again', 'review first', () =>
-      go(`/scans/new/review${searchText({ from: scanId })}`),
-    ),
-    entry('schedule', 'calendar', 'Schedule this scan', 'a new job, nightly or other', () =>
-      go(`/jobs/new${searchText({ from: scanId })}`),
-    ),
-  ];
+  const parts = pages.find(({ path }) => path === '/scans/$scanId')?.tabs ?? [];
+  return parts.map((part) => ({
+    id: part.path,
+    group: 'This page',
+    icon: 'scan',
+    label: `${part.title} of this scan`,
+    run: () => go(part.path.replace('$scanId', scanId).replace(/\/$/, '')),
+  }));
 }

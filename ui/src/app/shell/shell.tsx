@@ -54,7 +54,11 @@ function Frame() {
           <Outlet />
         </main>
       </div>
-      <Palette isOpen={overlay === 'palette'} onClose={() => setOverlay('none')} />
+      <Palette
+        isOpen={overlay === 'palette'}
+        onClose={() => setOverlay('none')}
+        onKeys={() => setOverlay('keys')}
+      />
       <KeyHelp isOpen={overlay === 'keys'} onClose={() => setOverlay('none')} />
       <Connection.Notices />
       <Toasts />

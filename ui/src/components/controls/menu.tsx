@@ -1,8 +1,9 @@
 import { Menu as BaseMenu } from '@base-ui/react/menu';
-import type { ReactElement, ReactNode } from 'react';
+import { type ReactElement, type ReactNode, useEffect, useRef } from 'react';
 import { useGo } from '../../url/link.tsx';
 import { Icon, type IconName } from '../icons/icon.tsx';
 import { type ButtonSize, type ButtonVariant, buttonLook } from './button-look.ts';
+import { offerActions, type PageAction } from './page-actions.ts';
 
 export interface MenuAction {
   label: ReactNode;
@@ -51,6 +52,7 @@ export function Menu({
   trigger,
 }: MenuProps): ReactNode {
   const alone = children === undefined;
+  useOffered(items);
   return (
     <BaseMenu.Root>
       {trigger === undefined ? (
@@ -82,6 +84,19 @@ export function Menu({
       </BaseMenu.Portal>
     </BaseMenu.Root>
   );
+}
+
+/** The palette has the actions too. What is checked is a view, not an action. */
+function useOffered(items: readonly MenuItem[]): void {
+  const go = useGo();
+  const latest = useRef<readonly PageAction[]>([]);
+  latest.current = items.flatMap((item) => {
+    if (item === null || 'heading' in item || typeof item.label !== 'string') return [];
+    const { label, to, onSelect, checked } = item;
+    if (checked !== undefined || item.disabledReason) return [];
+    return [{ label, run: () => (to === undefined ? onSelect?.() : go(to)) }];
+  });
+  useEffect(() => offerActions(() => latest.current), []);
 }
 
 const rowLook =

@@ -13,7 +13,7 @@ export interface GraphNode {
   slowest?: boolean;
   /** Outlined in red, with the words in its tooltip. */
   problem?: string;
-  /** Drawn dashed, with these words: "if vuln". */
+  /** Drawn dashed, with these words in place of the second line: "if vuln". */
   condition?: string;
 }
 

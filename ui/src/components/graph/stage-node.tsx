@@ -37,21 +37,12 @@ export function StageNode({ data }: { data: StageData }): ReactNode {
           : '';
   return (
     <div
-      title={node.problem ?? node.condition ?? `${node.title}: ${node.text}`}
+      title={node.problem ?? [`${node.title}: ${node.text}`, node.condition].filter(Boolean).join(', ')}
       className={`relative flex h-full w-full gap-1.5 rounded-m border px-2 py-1 ${looks[node.state]} ${outline} ${canSelect ? 'cursor-pointer' : ''}`}
     >
       <Handle type="target" position={into} isConnectable={false} />
       <div className="min-w-0 grow">
-        <div className="flex items-baseline gap-1 text-size-12 leading-4">
-          <span
-            className={`truncate font-medium ${node.condition === undefined ? 'min-w-0' : 'max-w-full shrink-0'}`}
-          >
-            {node.title}
-          </span>
-          {node.condition !== undefined && (
-            <span className="ml-auto min-w-0 truncate text-size-11 text-text-3">{node.condition}</span>
-          )}
-        </div>
+        <div className="truncate font-medium text-size-12 leading-4">{node.title}</div>
         <div className="flex items-center gap-1 text-size-11 leading-4 text-text-2">
           {/* Beside the counts: the name has the whole width. */}
           {node.state !== 'none' && (
@@ -59,7 +50,7 @@ export function StageNode({ data }: { data: StageData }): ReactNode {
               <StateMark state={node.state} bare />
             </span>
           )}
-          <span className="min-w-0 truncate">{node.text}</span>
+          <span className="min-w-0 truncate">{node.condition ?? node.text}</span>
         </div>
       </div>
       {node.problem !== undefined && (

@@ -88,7 +88,7 @@ function Filters(): ReactNode {
         <Select label="Period" value={since} onChange={setSince} options={periodOptions} />
       </div>
       <TextFilter name="actor" label="Actor" placeholder="Name or id of a token" />
-      <TextFilter name="resource" label="Resource" placeholder="What: scan, job:…" />
+      <TextFilter name="resource" label="Resource" placeholder="Resource, such as scan:…" />
       {isActive ? (
         <Button
           variant="ghost"

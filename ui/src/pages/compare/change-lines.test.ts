@@ -51,7 +51,7 @@ describe('the rows of a comparison', () => {
     };
     expect(noteAndOutcome(diff).slice(0, 4)).toEqual([
       ['the host responds since', '', ''],
-      ['service appeared since, Apache httpd 2.4.49', '', ''],
+      ['new service: Apache httpd 2.4.49', '', ''],
       ['', '2.4.49', ''],
       ['2.4.49', '', ''],
     ]);
@@ -81,7 +81,7 @@ describe('the rows of a comparison', () => {
     };
     expect(noteAndOutcome(diff).slice(0, 4)).toEqual([
       ['the host does not respond now', '', 'gone'],
-      ['the port is not open now', '', 'closed'],
+      ['the port is no longer open', '', 'closed'],
       ['', '2.4.62', 'changed'],
       ['before: 2.4.49', '', ''],
     ]);

@@ -12,7 +12,7 @@ export const groupNames: Record<ChangeGroup, string> = {
   new: 'New findings',
   fixed: 'Fixed findings',
   services: 'Services changed',
-  hosts: 'Hosts came or went',
+  hosts: 'Hosts new or gone',
   not_comparable: 'Not comparable',
 };
 
@@ -44,7 +44,7 @@ export function changeLines(diff: Diff): ChangeLine[] {
     ...worstFirst(diff.vulnerabilities.resolved.map((line) => fixedFinding(line, causes))),
     ...diff.ports.added.map((line) => portLine(line, 'new', productText(line))),
     ...diff.ports.changed.map(changedPort),
-    ...diff.ports.removed.map((line) => portLine(line, 'fixed', `was ${productText(line)}, not open now`)),
+    ...diff.ports.removed.map((line) => portLine(line, 'fixed', `was ${productText(line)}, no longer open`)),
     ...diff.hosts.added.map((host) => hostLine(host, 'new', 'responds now, not before')),
     ...diff.hosts.removed.map((host) => hostLine(host, 'fixed', 'responded before, not now')),
     ...(diff.hosts.moved ?? []).map(movedHost),
@@ -87,7 +87,7 @@ function newFinding(line: ListedFinding, causes: Causes): ChangeLine {
   const note = causes.cameHosts.has(line.host)
     ? 'the host responds since'
     : service
-      ? `service appeared since, ${productText(service)}`
+      ? `new service: ${productText(service)}`
       : change
         ? ''
         : factOf(line);
@@ -100,7 +100,7 @@ function fixedFinding(line: ListedFinding, causes: Causes): ChangeLine {
   const found = findingLine(line, 'fixed');
   if (causes.wentHosts.has(line.host))
     return { ...found, note: 'the host does not respond now', outcome: 'gone' };
-  if (causes.removed.has(place)) return { ...found, note: 'the port is not open now', outcome: 'closed' };
+  if (causes.removed.has(place)) return { ...found, note: 'the port is no longer open', outcome: 'closed' };
   if (change) return { ...found, change, outcome: 'changed' };
   return { ...found, note: factOf(line) === '' ? '' : `before: ${factOf(line)}` };
 }

@@ -52,7 +52,12 @@ export function ScanFields({ refusalOf }: ScanFieldsProps) {
       <p role="status" className="-mt-3 text-size-12 text-text-2 empty:hidden">
         {isEmpty ? '' : plan ? planText(plan) : isChecking ? 'Checking…' : ''}
       </p>
-      <Field label="Exclude" optional hint="These are never touched." error={problem('exclude')}>
+      <Field
+        label="Exclude"
+        optional
+        hint="Targets to exclude: nothing is sent to them."
+        error={problem('exclude')}
+      >
         <TextInput value={draft.exclude} onChange={(exclude) => change({ exclude })} mono />
       </Field>
       <Field

@@ -50,7 +50,11 @@ export default function OptionsStep() {
             mono
           />
         </Field>
-        <Field label="Scan type" error={error && fieldProblem(error, 'options.scan_type')}>
+        <Field
+          label="Scan type"
+          hint="Automatic: SYN where raw packets are allowed, else full connections."
+          error={error && fieldProblem(error, 'options.scan_type')}
+        >
           <Segmented
             options={scanTypes}
             value={draft.scanType}
@@ -58,14 +62,14 @@ export default function OptionsStep() {
           />
         </Field>
         <Field
-          label="Longest duration"
+          label="Time limit"
           optional
-          hint="For example 1h30m."
+          hint="For example 1h30m. The scan ends by then, with what it has found. Empty: none."
           error={error && fieldProblem(error, 'options.max_duration')}
         >
           <TextInput value={draft.maxDuration} onChange={(maxDuration) => change({ maxDuration })} mono />
         </Field>
-        <Field label="Findings" hint="Less severe ones are not recorded.">
+        <Field label="Findings from" hint="Less severe findings are not recorded.">
           <Select
             options={severities}
             value={draft.minSeverity === 'info' ? '' : draft.minSeverity}

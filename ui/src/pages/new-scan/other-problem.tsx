@@ -14,7 +14,7 @@ const places: Readonly<Record<string, { step: string; label: string }>> = {
   profile: { step: '/scans/new/profile', label: 'Profile' },
   ports: { step: '/scans/new/options', label: 'Ports' },
   rate: { step: '/scans/new/options', label: 'Packets per second' },
-  'options.max_duration': { step: '/scans/new/options', label: 'Longest duration' },
+  'options.max_duration': { step: '/scans/new/options', label: 'Time limit' },
   notifications: { step: '/scans/new/notifications', label: 'Channels' },
 };
 

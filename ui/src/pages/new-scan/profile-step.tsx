@@ -59,9 +59,15 @@ interface ChoiceProps {
 function Choice({ name, note, description, isChosen, onChoose }: ChoiceProps) {
   return (
     <label
-      className={`flex min-h-11 cursor-pointer items-center gap-3 border-line-subtle border-b px-2 py-2 hover:bg-surface-2 ${isChosen ? 'bg-accent-soft' : ''}`}
+      className={`flex min-h-11 cursor-pointer items-start gap-3 border-line-subtle border-b px-2 py-2 hover:bg-surface-2 ${isChosen ? 'bg-accent-soft' : ''}`}
     >
-      <input type="radio" name="profile" className="accent-accent" checked={isChosen} onChange={onChoose} />
+      <input
+        type="radio"
+        name="profile"
+        className="mt-1 accent-accent"
+        checked={isChosen}
+        onChange={onChoose}
+      />
       <span className="flex min-w-0 flex-col gap-x-3 tablet:flex-row">
         <span className="w-40 shrink-0 font-medium">
           {name} {note !== undefined && <span className="text-size-12 text-text-3">{note}</span>}

@@ -43,7 +43,7 @@ export default function TargetsStep() {
         <Field
           label="Exclude"
           optional
-          hint="These are never touched."
+          hint="Targets to exclude: nothing is sent to them."
           error={error && fieldProblem(error, 'exclude')}
         >
           <TextArea value={draft.exclude} onChange={(text) => change({ exclude: text })} mono rows={2} />

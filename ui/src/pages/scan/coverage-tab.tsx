@@ -41,7 +41,7 @@ function NotTried({ coverage }: { coverage: Coverage }) {
   return (
     <>
       {unfinished.length > 0 && (
-        <Section title="Services not read to their end" note={plural(unfinished.length + left, 'service')}>
+        <Section title="Services not read to the end" note={plural(unfinished.length + left, 'service')}>
           <ul>
             {unfinished.slice(0, shown).map(({ host, port, protocol, stage, missing }) => (
               <li

@@ -118,7 +118,7 @@ function Recorded({ scanId }: { scanId: string }) {
     <>
       {records.total > 0 && (
         <p className="pb-3 text-text-2">
-          The scan has ended. {plural(records.total, 'record')}: its last word about each host, port and
+          The scan has ended. {plural(records.total, 'record')}: the final state of each host, port and
           finding.
         </p>
       )}

@@ -88,11 +88,11 @@ function findingColumns(): Column<FindingRecord>[] {
         </ValueMenu>
       ),
     },
-    { id: 'title', head: 'Finding', width: 220, grow: 8, priority: 0, sort: 'title', cell: titleCell },
+    { id: 'title', head: 'Finding', width: 280, grow: 8, priority: 0, sort: 'title', cell: titleCell },
     {
       id: 'host',
       head: 'Host',
-      width: 130,
+      width: 120,
       grow: 1,
       priority: 1,
       sort: 'host',

@@ -51,8 +51,8 @@ export default function FixesTab() {
             problem={got.error?.reasonOf('q') ?? null}
           />
         </div>
-        <Button onClick={() => saveExport(scanId, 'csv')}>CSV</Button>
-        <Button onClick={() => saveExport(scanId, 'sarif')}>SARIF</Button>
+        <Button onClick={() => saveExport(scanId, 'csv')}>Export CSV</Button>
+        <Button onClick={() => saveExport(scanId, 'sarif')}>Export SARIF</Button>
       </div>
       <Boundary got={got} rows={8}>
         {({ fixes, total }) => (
@@ -117,10 +117,10 @@ function FixRow({ fix, rank, q, scanId, isOpen, onToggle }: FixRowProps) {
         <Icon name={isOpen ? 'down' : 'right'} size={14} />
         <span className="text-right text-text-3">{rank}</span>
         <span className="min-w-0">
-          <span className="block truncate font-medium">
+          <span className="block truncate font-medium max-tablet:whitespace-normal">
             <TargetText text={fix.text} />
           </span>
-          <span className="block truncate text-size-12 text-text-2">
+          <span className="block truncate text-size-12 text-text-2 max-tablet:whitespace-normal">
             <TargetText text={fix.reason} />
           </span>
         </span>
@@ -187,6 +187,9 @@ function Places({ fix, q, scanId, rank }: { fix: Fix; q: string; scanId: string;
                       >
                         <TargetText text={record.vulnerability.id} mono />
                       </Link>
+                      <span className="max-desk:hidden">
+                        <TargetText text={record.vulnerability.title} max={60} />
+                      </span>
                       {record.vulnerability.kev && <Exploited />}
                     </span>
                   </td>

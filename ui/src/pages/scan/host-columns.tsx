@@ -172,9 +172,12 @@ function nameCell(row: HostTreeRow, withSystem: boolean): ReactNode {
   const [name = null] = row.record.hostnames ?? [];
   return (
     <span className="flex min-w-0 items-center gap-1">
-      <ValueMenu field="name" value={name}>
-        <HostName name={name} />
-      </ValueMenu>
+      {/* So wide that the systems beside the names line up. */}
+      <span className={withSystem ? 'w-1/2 min-w-0 flex-none truncate' : 'min-w-0 truncate'}>
+        <ValueMenu field="name" value={name}>
+          <HostName name={name} />
+        </ValueMenu>
+      </span>
       {withSystem && systemOf(row.record) !== null && systemCell(row.record)}
     </span>
   );

@@ -19,6 +19,9 @@ import { searchText } from '../../url/search-text.ts';
 import { SinceLastRun } from './since-last-run.tsx';
 import { hasEnded, type Scan, useScan } from './use-scan.ts';
 
+/** Names of services that are listed. */
+const maxServices = 8;
+
 const severities = ['critical', 'high', 'medium', 'low', 'info'] as const;
 
 /** What a reader needs first: how bad, what to do, what was covered. */
@@ -26,7 +29,7 @@ export default function OverviewTab() {
   const { data: scan, scanId } = useScan();
   const facets = useGet('/api/v1/scans/{scan_id}/facets', {
     path: { scan_id: scanId },
-    query: { fields: 'class,service', limit: 8 },
+    query: { fields: 'class,service', limit: maxServices },
   });
   if (!scan) return null;
   if (hasEnded(scan) && scan.results.live_hosts === 0) return <NothingFound scan={scan} />;
@@ -159,8 +162,12 @@ function FixFirst({ scanId }: { scanId: string }) {
   );
 }
 
-function Services({ facets: { data }, scan }: { facets: Got<Facets>; scan: Scan }) {
-  const values = valuesOf(data, 'service');
+function Services({ facets: { data, indexShare }, scan }: { facets: Got<Facets>; scan: Scan }) {
+  const known = valuesOf(data, 'service');
+  // The facet counts names only; the others are known to be open.
+  const rest = scan.results.open_ports - known.reduce((sum, { count: number }) => sum + number, 0);
+  const isWhole = hasEnded(scan) && data !== undefined && indexShare === null && known.length < maxServices;
+  const values = isWhole && rest > 0 ? [...known, { value: 'none', count: rest }] : known;
   if (values.length === 0) return null;
   const most = Math.max(...values.map(({ count: number }) => number));
   return (
@@ -171,7 +178,10 @@ function Services({ facets: { data }, scan }: { facets: Got<Facets>; scan: Scan 
     >
       <ul className="pt-2">
         {values.map(({ value, count: number }) => (
-          <li key={String(value)} className="grid h-6 grid-cols-[96px_minmax(0,1fr)_48px] items-center gap-3">
+          <li
+            key={String(value)}
+            className="grid h-6 grid-cols-[112px_minmax(0,1fr)_48px] items-center gap-3"
+          >
             <Link
               to={`/scans/${scan.scan_id}/services${searchText({ q: value === 'none' ? 'service:none' : `service:"${value}"` })}`}
               className="truncate text-text-1 leading-6"

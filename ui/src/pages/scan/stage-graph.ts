@@ -34,8 +34,8 @@ export function stageGraph({ stages, progress }: Pick<Scan, 'stages' | 'progress
   return { nodes, edges };
 }
 
-function textOf({ status, items_in, items_out, module_type }: Stage): string {
+function textOf({ status, items_in, items_out }: Stage): string {
   if (status === 'pending') return 'waits';
   if (status === 'skipped') return 'skipped';
-  return items_in === 0 && items_out === 0 ? module_type : `${count(items_in)} → ${count(items_out)}`;
+  return `${count(items_in)} → ${count(items_out)}`;
 }

@@ -4,6 +4,7 @@ import { GraphPicture } from '../../components/graph/graph-picture.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import type { Column } from '../../components/table/table-props.ts';
+import { useIsPhone } from '../../components/table/use-is-phone.ts';
 import { DurationText } from '../../components/text/duration-text.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { count, rate } from '../../format/numbers.ts';
@@ -14,11 +15,14 @@ import { hasEnded, type Stage, useScan } from './use-scan.ts';
 export default function StagesTab() {
   const { data: scan } = useScan();
   const columns = useMemo(stageColumns, []);
+  const isPhone = useIsPhone();
   if (!scan) return null;
   return (
     <div className="flex flex-col gap-4">
-      {/* A running scan shows the same picture above the tabs. */}
-      {hasEnded(scan) && <GraphPicture {...stageGraph(scan)} direction="right" label="Stages of this scan" />}
+      {/* A running scan shows the same picture above the tabs; on phones it would be the list below once more. */}
+      {hasEnded(scan) && !isPhone && (
+        <GraphPicture {...stageGraph(scan)} direction="right" label="Stages of this scan" />
+      )}
       <DataTable<Stage>
         label="Stages"
         columns={columns}
@@ -91,7 +95,7 @@ function stageColumns(): Column<Stage>[] {
     },
     {
       id: 'error',
-      head: 'Error',
+      head: 'Note',
       width: 120,
       grow: 2,
       priority: 2,

@@ -52,7 +52,7 @@ function ThisBrowser(): ReactNode {
             setSingleKeys(on);
             setKeys(on);
           }}
-          label="Single letters act outside of fields"
+          label="Single-letter keys"
           hint="G then D opens the dashboard, N a new scan, J and K the next and previous row. Press ? for all of them."
         />
       </div>

@@ -73,7 +73,7 @@ export function Cleanup() {
           </Field>
           <Field
             label="Keep the newest"
-            hint="So many scans stay, whatever their age. Empty: none is protected."
+            hint="These scans stay, however old they are. Empty: none is kept."
             error={error?.reasonOf('keep_last')}
           >
             <TextInput
@@ -89,7 +89,7 @@ export function Cleanup() {
         )}
         <div>
           <Button type="submit" disabledReason={lack} pending={isPending} reasonBeside>
-            Show what would go
+            Preview clean-up
           </Button>
         </div>
       </form>

@@ -40,7 +40,13 @@ export default function WorkspacePage() {
                       oldest_scan === null || newest_scan === null ? '–' : spanText(oldest_scan, newest_scan),
                     note: oldest_scan !== null && (
                       <>
-                        <TimeText at={oldest_scan} form="date" /> to <TimeText at={newest_scan} form="date" />
+                        <TimeText at={oldest_scan} form="date" />
+                        {oldest_scan.slice(0, 10) !== newest_scan?.slice(0, 10) && (
+                          <>
+                            {' '}
+                            to <TimeText at={newest_scan} form="date" />
+                          </>
+                        )}
                       </>
                     ),
                   },

@@ -55,7 +55,10 @@ function ServiceLink({ port, host, scanId }: { port: ExplainedPort; host: string
     <p className="text-text-2">
       <TargetText text={serviceName(port)} /> on <TargetText text={`${host}:${place}`} mono />
       {'. '}
-      <Link to={`/scans/${scanId}/services${searchText({ open: `port ${host} ${place}` })}`}>
+      <Link
+        to={`/scans/${scanId}/services${searchText({ open: `port ${host} ${place}` })}`}
+        className="underline"
+      >
         Why it is called so
       </Link>
     </p>
