@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { amountText, byFolder, internalLimits } from './internal-limits.ts';
 import { withItemTypes } from './sdk-types.ts';
+import { type NmapFlag, nmapGroups } from './src/cli/scan/nmap-flags.ts';
 import { renderExample } from './src/config/example.ts';
 import {
   type ConfigKey,
@@ -33,6 +34,10 @@ import { userLimitRows } from './user-limits.ts';
 const monitoringPage = join(import.meta.dirname, 'docs/monitoring.md');
 const metricMarks = { from: '<!-- metrics: begin -->\n', to: '<!-- metrics: end -->\n' };
 
+/** Written by hand, with the table of nmap's flags that follows from the sources. */
+const nmapPage = join(import.meta.dirname, 'docs/coming-from-nmap.md');
+const nmapMarks = { from: '<!-- nmap: begin -->\n', to: '<!-- nmap: end -->\n' };
+
 /** Written by hand, with the types of items that follow from the sources. */
 const typesFile = join(import.meta.dirname, 'sdk/types/portolan.d.ts');
 
@@ -47,6 +52,7 @@ export function renderPages(): Map<string, string> {
     ['docs/limits.md', limitsPage()],
     ['docs/internals/limits.md', internalLimitsPage()],
     ['docs/monitoring.md', withMetrics(readFileSync(monitoringPage, 'utf8'))],
+    ['docs/coming-from-nmap.md', withNmapFlags(readFileSync(nmapPage, 'utf8'))],
     ['config.example.yaml', renderExample()],
     ['sdk/types/portolan.d.ts', withItemTypes(readFileSync(typesFile, 'utf8'))],
   ]);
@@ -88,6 +94,25 @@ ${table(['Code', 'Meaning'], failures)}`;
 }
 
 /** @throws Error if the page has no marks for the table */
+function withNmapFlags(page: string): string {
+  const [before = '', rest] = page.split(nmapMarks.from);
+  const after = rest?.split(nmapMarks.to)[1];
+  if (after === undefined) throw new Error('docs/coming-from-nmap.md has no marks for the table of flags');
+  const groups = nmapGroups.map(
+    ({ title, rows }) =>
+      `### ${title}\n${table(
+        ['nmap', 'Here'],
+        rows.map((row) => [termsOf(row), row.here]),
+      )}`,
+  );
+  return `${before}${nmapMarks.from}${groups.join('\n')}${nmapMarks.to}${after}`;
+}
+
+/** `-oX FILE`, `-Pn`, `-P0` */
+function termsOf({ flags, value }: NmapFlag): string {
+  return flags.map((flag) => mono(value === undefined ? flag : `${flag} ${value}`)).join(', ');
+}
+
 function withMetrics(page: string): string {
   const [before = '', rest] = page.split(metricMarks.from);
   const after = rest?.split(metricMarks.to)[1];

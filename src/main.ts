@@ -63,9 +63,8 @@ async function runScanProcess(): Promise<void> {
 }
 
 async function runCommandLine(): Promise<void> {
-  const { buildProgram } = await import('./cli/program.ts');
-  const program = await buildProgram(wiring, process.argv.slice(2));
-  await program.parseAsync(process.argv);
+  const { runProgram } = await import('./cli/program.ts');
+  await runProgram(wiring, process.argv.slice(2));
 }
 
 if (process.argv[2] === 'scan-process' && process.send) await runScanProcess();

@@ -1,4 +1,6 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import { CliCommand } from './terminal/cli-command.ts';
+import { reportFailure } from './terminal/failure.ts';
 import { addGlobalOptions } from './terminal/globals.ts';
 import { watchStdout } from './terminal/output.ts';
 import { printableLines } from './terminal/printable.ts';
@@ -33,30 +35,97 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   completion: async () => (await import('./terminal/completion.ts')).addCompletionCommand,
 };
 
-/** Loads only the command that `words` start with; completion needs all. */
-function meantBy([first = '']: readonly string[]): (() => Promise<AddCommand>)[] {
-  const named = first !== 'completion' && Object.hasOwn(commands, first) ? commands[first] : undefined;
-  return named ? [named] : Object.values(commands);
+/** Names of commands as `commands` has them, by alias. */
+const aliases: Record<string, string> = { storage: 'workspace' };
+
+/** Loads only the named command; completion needs all. */
+function meantBy(name: string | undefined): (() => Promise<AddCommand>)[] {
+  const known = name !== undefined && Object.hasOwn(aliases, name) ? aliases[name] : name;
+  if (known === undefined || known === 'completion' || !Object.hasOwn(commands, known))
+    return Object.values(commands);
+  return [commands[known] as () => Promise<AddCommand>];
 }
 
-/**
- * The command line: all of it, or only the command that `words` start with. `parseAsync` of the result runs one command,
- * prints every failure and sets process.exitCode to the exit code of the contract.
- */
-export async function buildProgram(wiring: CliWiring, words: readonly string[] = []): Promise<Command> {
+/** Runs the command that `words` say, prints every failure and sets process.exitCode to the exit code of the contract. */
+export async function runProgram(wiring: CliWiring, words: readonly string[]): Promise<void> {
+  const bare = newProgram(wiring);
+  const place = commandPlace(bare, words);
+  const name = words[place];
+  try {
+    if (name === undefined || isHelp(words, place)) {
+      const { printHelp } = await import('./terminal/help.ts');
+      if (await printHelp(bare, words.slice(place), name === undefined)) return;
+    } else if (name !== '--version' && !isCommand(name)) {
+      const { unknownCommand } = await import('./terminal/unknown-command.ts');
+      throw unknownCommand(words.slice(place), [...Object.keys(commands), ...Object.keys(aliases)]);
+    }
+    const program = await buildProgram(wiring, name === 'help' ? words[place + 1] : name);
+    if (name === 'scan' || name === 'help') await addScanHelp(program, words);
+    await program.parseAsync(await wordsFor(program, words, place), { from: 'user' });
+  } catch (error) {
+    process.exitCode = reportFailure(error);
+  }
+}
+
+function isHelp(words: readonly string[], place: number): boolean {
+  return words[place] === '-h' || words[place] === '--help' || words[place] === 'help';
+}
+
+function isCommand(name: string): boolean {
+  return name === 'help' || Object.hasOwn(commands, name) || Object.hasOwn(aliases, name);
+}
+
+/** Position of the first word that is neither a flag of the program nor its value. */
+function commandPlace({ options }: Command, words: readonly string[]): number {
+  let place = 0;
+  for (; place < words.length; place++) {
+    const word = words[place] as string;
+    const [flag] = word.split('=');
+    const known = options.find(({ short, long }) => flag === short || flag === long);
+    const isRepeated = /^-[vq]+$/.test(word);
+    if (!(known || isRepeated) || known?.long === '--version') break;
+    if (known?.required && !word.includes('=')) place++;
+  }
+  return place;
+}
+
+/** The help of `scan` is written by hand, and loaded when somebody asks for it. */
+async function addScanHelp(program: Command, words: readonly string[]): Promise<void> {
+  const scan = program.commands.find((command) => command.name() === 'scan');
+  if (scan === undefined || !words.some((word) => ['-h', '--help', 'help'].includes(word))) return;
+  const { scanHelp } = await import('./scan/scan-help.ts');
+  scan.helpInformation = () => scanHelp(scan, words.includes('-h'));
+}
+
+/** The words for commander: a scan understands the flags of nmap too. */
+async function wordsFor(
+  program: Command,
+  words: readonly string[],
+  place: number,
+): Promise<readonly string[]> {
+  if (words[place] !== 'scan') return words;
+  const scan = program.commands.find((command) => command.name() === 'scan') as Command;
+  const { readScanWords } = await import('./scan/scan-words.ts');
+  const { words: read, ...habits } = await readScanWords(scan, program, words.slice(place + 1));
+  if (habits.outputs.length + habits.notes.length + habits.always.length > 0)
+    scan.setOptionValueWithSource('habits', habits, 'cli');
+  return [...words.slice(0, place + 1), ...read];
+}
+
+/** The command line with all commands, or only the named one. */
+export async function buildProgram(wiring: CliWiring, name?: string): Promise<Command> {
   watchStdout();
-  const program: Command = new Command('portolan')
+  const program = newProgram(wiring);
+  for (const add of await Promise.all(meantBy(name).map((load) => load()))) add(program, wiring);
+  return program;
+}
+
+function newProgram(wiring: CliWiring): Command {
+  const program = new CliCommand('portolan')
     .description('A network security scanner that runs as a server.')
     .version(`portolan ${wiring.version}`, '--version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .showSuggestionAfterError()
-    .configureHelp({
-      showGlobalOptions: true,
-      // Flags of a parent command (scan) are not flags of its subcommands (scan status).
-      visibleGlobalOptions: (command) =>
-        command.parent === null ? [] : program.options.filter((option) => !option.hidden),
-      helpWidth: Math.min(process.stdout.columns || 80, 110),
-    })
+    .configureHelp({ helpWidth: Math.min(process.stdout.columns || 80, 80) })
     .configureOutput({
       // commander repeats the input, which may contain control characters.
       writeErr: (text) => void process.stderr.write(printableLines(text)),
@@ -64,18 +133,5 @@ export async function buildProgram(wiring: CliWiring, words: readonly string[] =
     })
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
   addGlobalOptions(program);
-  program.addHelpText('after', examples);
-  for (const add of await Promise.all(meantBy(words).map((load) => load()))) add(program, wiring);
   return program;
 }
-
-const examples = `
-Examples:
-  portolan scan 192.0.2.10                     scan one host with the standard profile
-  portolan scan 192.0.2.0/24 --ports 22,443    only these ports of a network
-  portolan scan @hosts.txt -o result.json      targets from a file, result to a file
-  portolan server start                        serve the REST API on 127.0.0.1:8080
-
-Exit codes: 0 ok, 1 general error, 2 usage, 3 configuration, 4 network, 5 permission,
-6 timeout, 7 scan failed or partial, 8 something changed (--fail-on-change).
-`;

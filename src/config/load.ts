@@ -84,7 +84,7 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   warnOfPlainSlack(settings, report.warnings);
   warnOfInert(settings, report.warnings);
   (input.strict ? report.problems : report.warnings).unshift(...report.unknown);
-  if (report.problems.length > 0) throw rejection(report.problems);
+  if (report.problems.length > 0) throw rejection(report.problems, report.warnings);
   const config = nest(settings);
   const places = [...(file === null ? [] : [file]), workspaceFile, userFile(env), systemFile];
   const alertFiles = [
@@ -256,13 +256,15 @@ function warnOfInert(settings: SettingMap, warnings: string[]): void {
   }
 }
 
-function rejection(problems: string[]): PortolanError {
+/** @param warnings they may explain the problems: an unknown key is often a known one misspelled */
+function rejection(problems: string[], warnings: string[]): PortolanError {
   const count =
     problems.length === 1
       ? 'Invalid configuration, 1 problem'
       : `Invalid configuration, ${problems.length} problems`;
   return new PortolanError('configuration', `${count}:\n${problems.map((text) => `  ${text}`).join('\n')}`, {
     problems,
+    ...(warnings.length > 0 && { warnings }),
   });
 }
 

@@ -1035,6 +1035,12 @@ export const configKeys = [
     description: 'Interval between evaluations of the alert rules.',
   },
   {
+    path: 'cli.hints',
+    type: 'bool',
+    default: true,
+    description: 'A command ends with a line that names the next one, on a terminal only.',
+  },
+  {
     path: 'multi_tenant.enabled',
     type: 'bool',
     default: false,

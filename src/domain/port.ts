@@ -58,6 +58,17 @@ export function parsePorts(spec: string, catalogue: PortCatalog, first: Protocol
   return { tcp: chosen.tcp.list(), udp: chosen.udp.list() };
 }
 
+/** Whether a text is a port list: then no profile may have it as its name, because `-p` means either. */
+export function readsAsPorts(text: string, catalogue: PortCatalog): boolean {
+  try {
+    parsePorts(text, catalogue);
+    return true;
+  } catch (error) {
+    if (error instanceof PortolanError) return false;
+    throw error;
+  }
+}
+
 /**
  * A set of ports built from ranges. Each range costs two steps, however wide it is: a list of 65,536 ranges must not
  * block the event loop.

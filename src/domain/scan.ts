@@ -57,6 +57,8 @@ export interface ScanOptions {
   max_protocols?: number | undefined;
   /** File with additional signatures; command line only. */
   fingerprint_rules?: string | undefined;
+  /** Names resolve to IPv6 addresses only; command line only. */
+  ipv6_only?: boolean | undefined;
   /** By module type, overrides the graph; profiles only. */
   discovery_probes?: Record<string, DiscoveryProbe> | undefined;
   /** Duration text; overrides `timeout` for service probes. Profiles only. */

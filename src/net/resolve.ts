@@ -14,14 +14,24 @@ export class NameResolver {
   #timeoutMs: number;
   #servers: readonly string[];
   #door: PauseGate;
+  #ipv6Only: boolean;
   #resolutions = new Map<string, Promise<Resolution>>();
 
   /**
    * @param options.servers DNS servers as `address` or `address:port`; empty = the system resolver
    * @param options.door no query starts while it is closed
+   * @param options.ipv6Only IPv4 addresses of names are left out
    */
-  constructor(options: { timeoutMs?: number; servers?: readonly string[]; door?: PauseGate } = {}) {
+  constructor(
+    options: {
+      timeoutMs?: number;
+      servers?: readonly string[];
+      door?: PauseGate;
+      ipv6Only?: boolean;
+    } = {},
+  ) {
     this.#door = options.door ?? new PauseGate();
+    this.#ipv6Only = options.ipv6Only ?? false;
     this.#timeoutMs = options.timeoutMs ?? 5000;
     this.#servers = options.servers ?? [];
   }
@@ -53,7 +63,7 @@ export class NameResolver {
       const query =
         this.#servers.length > 0 ? queryServers(resolver, this.#servers, name) : querySystem(name);
       query.then(
-        (addresses) => settle(choose(addresses)),
+        (addresses) => settle(choose(addresses, this.#ipv6Only)),
         (error) => settle({ error: explain(error) }),
       );
     });
@@ -73,13 +83,13 @@ async function queryServers(resolver: Resolver, servers: readonly string[], name
   return found;
 }
 
-function choose(addresses: readonly string[]): Resolution {
+function choose(addresses: readonly string[], ipv6Only: boolean): Resolution {
   const unique = new Set<string>();
   for (const address of addresses) {
     const canonical = canonicalAddress(address);
-    if (canonical) unique.add(canonical);
+    if (canonical && (!ipv6Only || canonical.includes(':'))) unique.add(canonical);
   }
-  if (unique.size === 0) return { error: 'the name has no address' };
+  if (unique.size === 0) return { error: `the name has no ${ipv6Only ? 'IPv6 ' : ''}address` };
   const all = [...unique];
   return {
     addresses: all.slice(0, maxAddressesPerName),

@@ -79,9 +79,14 @@ async function timeOf({ folder, startedAt, control, part, begunAt = machineNow()
 }
 
 /** Names that were resolved when the scan began are not resolved again. */
-function resolverOf({ config, names = {} }: RunScanInput, { hold }: ScanControl, stop: ScanStop) {
+function resolverOf({ config, names = {}, request }: RunScanInput, { hold }: ScanControl, stop: ScanStop) {
   const { servers, timeout } = config.scanner.dns;
-  const resolver = new NameResolver({ servers, timeoutMs: timeout, door: hold });
+  const resolver = new NameResolver({
+    servers,
+    timeoutMs: timeout,
+    door: hold,
+    ipv6Only: request.options.ipv6_only ?? false,
+  });
   return async (name: string) => {
     const known = Object.hasOwn(names, name) ? names[name] : undefined;
     return known ? { addresses: known, dropped: 0 } : await resolver.resolve(name, stop.signal);

@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process';
 import type { Command, Option } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
+import { scanHelp } from '../../src/cli/scan/scan-help.ts';
 import { completionScript } from '../../src/cli/terminal/completion-script.ts';
+import { programHelp } from '../../src/cli/terminal/help.ts';
 import type { CliWiring } from '../../src/cli/wiring.ts';
 import { Home } from './command.ts';
 
@@ -77,14 +79,20 @@ describe('the command tree', () => {
     expect(flags.filter((flag, index) => flags.indexOf(flag) !== index)).toEqual([]);
   });
 
-  it.each(tree)('%s: its help names its own flags and those of the program, no others', (_path, command) => {
-    const help = command.helpInformation();
-    expect(help).toContain(command.description().split('\n')[0]?.split(' ')[0]);
-    const own = [...command.options, ...program.options].filter((option) => !option.hidden);
+  it.each(tree)('%s: its help names its own flags, no others', (path, command) => {
+    const help = path === 'scan' ? scanHelp(command, false) : command.helpInformation();
+    const own = command.options.filter((option) => !option.hidden);
     for (const option of own) expect(help).toContain(option.long);
+    for (const line of help.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    if (path === 'scan') return;
+    expect(help).toContain(command.description().split('\n')[0]?.split(' ')[0]);
     const named = help.match(/^ {2}(?:-\w, )?(--[\w-]+)/gm)?.map((line) => line.replace(/^.*--/, '--')) ?? [];
     expect(named.sort()).toEqual([...own.map(({ long }) => long), '--help'].sort());
-    for (const line of help.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+  });
+
+  it('the help of the program names every command', () => {
+    for (const { name } of program.commands.map((command) => ({ name: command.name() })))
+      expect(programHelp).toMatch(new RegExp(`\\b${name}\\b`));
   });
 
   it.each(leaves)('%s: exit code 2 for an unknown flag', async (path, command) => {

@@ -70,12 +70,12 @@ describe('a command loads what it needs', () => {
     expect((await home.run(args)).code).toBe(0);
     const loaded = await loadedBy(args);
     const used = packagesOf(loaded).filter((name) => name !== 'koffi' && !name.startsWith('@koromix/'));
-    expect(used).toEqual(['commander', 'picocolors', 're2js', 'yaml']);
+    expect(used).toEqual(['commander', 're2js', 'yaml']);
     expect(loaded.filter((file) => /server\/|render\/html|modules\/evaluation/.test(file))).toEqual([]);
     const own = loaded.filter((file) => file.startsWith('src/'));
     console.log(`scan: ${loaded.length} modules, ${own.length} of them our own`);
-    // Many small files, some 380; a margin for a few more. What a scan must not load is listed above.
-    expect(own.length).toBeLessThanOrEqual(400);
+    // Many small files, some 425; a margin for a few more. What a scan must not load is listed above.
+    expect(own.length).toBeLessThanOrEqual(445);
   });
 });
 

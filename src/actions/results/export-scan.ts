@@ -41,6 +41,8 @@ export function exportFormatOf(text: string, license: Pick<License, 'demand'>): 
 export interface ExportOptions extends Omit<ReportExport, 'format'> {
   /** Aborts the reading with its reason, even while there is no output for long. */
   signal?: AbortSignal | undefined;
+  /** Only hosts that have an open port. */
+  onlyOpen?: boolean;
 }
 
 /**
@@ -62,6 +64,10 @@ export async function exportScan(
   // Rows are streamed at once; reports and raw files are verified first.
   const verification = isResultFormat(format) ? 'while-reading' : 'first';
   const results = await openResults(scan, record, observer, verification);
+  if (options.onlyOpen) {
+    const { onlyOpen } = await import('../../scan-run/results/only-open.ts');
+    results.narrow(onlyOpen);
+  }
   try {
     const content = await contentOf(results, record, format, options, signal);
     return closedAtEnd(content, results, signal);

@@ -8,6 +8,7 @@ import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import { printable, printableJson, printableLines } from '../terminal/printable.ts';
+import { problemFrom, problemLines } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
 
 export function addConfigCommand(program: Command, wiring: CliWiring): void {
@@ -79,7 +80,7 @@ async function validate(
 ): Promise<number> {
   const loaded = await readConfigQuietly(global, {}, strict);
   const { warnings } = loaded;
-  if (format !== 'json') for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
+  if (format !== 'json') noteWarnings(warnings);
   if (Object.keys(loaded.config.modules).length > 0) {
     const { checkModuleDefaults } = await import('../../scan-run/plan/module-defaults.ts');
     checkModuleDefaults(loaded, await loadInstalledRegistry(wiring, loaded.config));
@@ -88,6 +89,14 @@ async function validate(
   await readAlertRules(loaded.alertFiles, loaded.config.alerts.file);
   print(format === 'json' ? printableJson({ valid: true, warnings }) : 'the configuration is valid\n');
   return 0;
+}
+
+/** With the lines of the files where they have positions. */
+function noteWarnings(warnings: readonly string[]): void {
+  const read = warnings.map((text) => ({ text, problem: problemFrom(text, 'warning') }));
+  for (const { text, problem } of read) if (problem === null) note(`warning: ${printableLines(text)}`);
+  const found = read.flatMap(({ problem }) => problem ?? []);
+  if (found.length > 0) process.stderr.write(problemLines(found));
 }
 
 async function show(flags: { origin?: boolean; format: string }, global: GlobalFlags): Promise<number> {

@@ -10,6 +10,7 @@ import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import { printable, printableJson, printableLines } from '../terminal/printable.ts';
+import type { SourceProblem } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
 import { graphDot, graphOut, nodeConfigText } from './graph-text.ts';
 
@@ -110,8 +111,12 @@ async function validate(
   if (flags.json)
     print(printableJson({ valid, errors: errors.map(issueOut), warnings: warnings.map(issueOut) }));
   else {
-    for (const issue of errors) print(`${issueLine(file, 'error', issue)}\n`);
-    for (const issue of warnings) print(`${issueLine(file, 'warning', issue)}\n`);
+    if (errors.length + warnings.length > 0) {
+      const { problemLines } = await import('../terminal/source-lines.ts');
+      print(
+        problemLines([...errors.map(problemOf(file, 'error')), ...warnings.map(problemOf(file, 'warning'))]),
+      );
+    }
     if (valid) print(`${printable(file)}: ${countText(graph.nodes.length, 'node')}, valid\n`);
   }
   if (!valid) return 1;
@@ -131,6 +136,20 @@ async function checkLicense({ nodes }: Graph, global: GlobalFlags): Promise<void
 function issueOut(issue: GraphIssue): Record<string, unknown> {
   const { type, message, node_id, field, line, column, fix } = issue;
   return { type, message, node_id, field, line, column, fix };
+}
+
+function problemOf(file: string, severity: 'error' | 'warning') {
+  return ({ line, column, message, fix, node_id, field }: GraphIssue): SourceProblem => {
+    const place = [node_id && `node "${node_id}"`, field].filter(Boolean).join(', ');
+    return {
+      file,
+      line,
+      column,
+      severity,
+      message: `${place && `${place}: `}${message}`,
+      hint: fix ?? undefined,
+    };
+  };
 }
 
 /** `file:line:column: error: node "x", config.ports: message (fix)` */

@@ -1,7 +1,7 @@
 import type { ReportOrder } from '../../actions/results/export-report.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
-import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
+import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import type { OutputFormat } from '../terminal/output.ts';
 import { jsonSafe, linesSafe } from '../terminal/printable.ts';
@@ -17,10 +17,12 @@ export async function* renderResult(
   observer: RecordObserver,
   order: ReportOrder | null = null,
   table: TableOptions = {},
+  onlyOpen = false,
 ): AsyncIterable<string | Uint8Array> {
   if (format === 'text') {
     const { renderTable } = await import('./result-table.ts');
     const results = await openResults(scan, record, observer);
+    if (onlyOpen) await narrowToOpen(results);
     try {
       yield* renderTable(results.rowsWithDamage(), results.summary, style, { scan, ...table });
     } finally {
@@ -33,9 +35,18 @@ export async function* renderResult(
     } finally {
       await results.close();
     }
+  } else if (format === 'grepable') {
+    const { renderNmapGrepable } = await import('../../workspace/render/nmap-grepable.ts');
+    const results = await openResults(scan, record, observer);
+    if (onlyOpen) await narrowToOpen(results);
+    try {
+      yield* renderNmapGrepable(results.rowsWithDamage(), results.summary);
+    } finally {
+      await results.close();
+    }
   } else {
     const { exportScan } = await import('../../actions/results/export-scan.ts');
-    const options = order === null ? {} : { order };
+    const options = { ...(order !== null && { order }), onlyOpen };
     const content = await exportScan(scan, record, format === 'yaml' ? 'json' : format, observer, options);
     if (format === 'pdf') yield* content;
     else yield* makeSafe(format, content as AsyncIterable<string>);
@@ -60,7 +71,7 @@ export async function* portListOf(format: PortList, rows: AsyncIterable<ResultRo
  * converted from JSON.
  */
 export async function* makeSafe(
-  format: Exclude<OutputFormat, 'text' | PortList>,
+  format: Exclude<OutputFormat, 'text' | 'grepable' | PortList>,
   chunks: AsyncIterable<string>,
 ): AsyncIterable<string> {
   const isJson = format === 'json' || format === 'jsonl' || format === 'sarif';
@@ -72,6 +83,11 @@ export async function* makeSafe(
     last = chunk;
   }
   if (!last.endsWith('\n')) yield '\n';
+}
+
+async function narrowToOpen(results: OpenResults): Promise<void> {
+  const { onlyOpen } = await import('../../scan-run/results/only-open.ts');
+  results.narrow(onlyOpen);
 }
 
 async function* asYaml(json: AsyncIterable<string>): AsyncIterable<string> {

@@ -2,6 +2,7 @@ import type { ReportWishes } from '../../actions/results/report-order.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
+import { onlyOpen } from '../../scan-run/results/only-open.ts';
 import type { Client } from '../session/client.ts';
 import { readLines } from '../session/event-stream.ts';
 import type { OutputFormat } from '../terminal/output.ts';
@@ -18,12 +19,17 @@ export async function* fetchResult(
   style: TerminalStyle,
   wishes: ReportWishes = {},
   table: TableOptions = {},
+  isOpenOnly = false,
 ): AsyncIterable<string | Uint8Array> {
   const path = `${scanPath(scan_id)}/results`;
   const results = (form: string) => client.download(`${path}?format=${form}`);
+  const rows = async () => {
+    const all = readRows(await results('jsonl'));
+    return isOpenOnly ? onlyOpen(all) : all;
+  };
   switch (format) {
     case 'text':
-      return yield* renderTable(readRows(await results('jsonl')), null, style, table);
+      return yield* renderTable(await rows(), null, style, table);
     case 'json':
     case 'yaml':
       return yield* makeSafe(format, unwrapData(await results('json')));
@@ -33,6 +39,10 @@ export async function* fetchResult(
     case 'hostport':
     case 'list':
       return yield* portListOf(format, readRows(await results('jsonl')));
+    case 'grepable': {
+      const { renderNmapGrepable } = await import('../../workspace/render/nmap-grepable.ts');
+      return yield* renderNmapGrepable(await rows(), null);
+    }
     case 'pdf':
       return yield* await client.downloadBytes(exportPath(scan_id, format, wishes));
     default:

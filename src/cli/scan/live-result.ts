@@ -11,11 +11,13 @@ import type { ScanCommand } from './submission.ts';
  * @returns null for other formats and destinations
  */
 export function openLiveResult(
-  { file, format }: ScanCommand['output'],
+  { output: { file, format }, flags }: Pick<ScanCommand, 'output' | 'flags'>,
   view: ScanView,
   onGone: () => void,
 ): LiveOutput | null {
   if (file !== null || !isLiveFormat(format)) return null;
+  // Whether a host has an open port shows at the end.
+  if (flags.open && format === 'jsonl') return null;
   const { stdout } = process;
   stdout.once('error', onGone);
   return new LiveOutput(liveLines(format), {

@@ -27,6 +27,7 @@ import { noteResult, tableOptionsOf } from './result-notes.ts';
 import { ScanBook } from './scan-book.ts';
 import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts';
 import { reportWishes, type ScanCommand } from './submission.ts';
+import type { VerboseLines } from './verbose-lines.ts';
 
 /** One scan in this process: runs it, prints its result and sends its notifications. */
 export class LocalScan {
@@ -58,7 +59,7 @@ export class LocalScan {
     this.#place = place;
     const isOnTerminal = process.stdout.isTTY && order.output.file === null;
     this.#view = openView(order.flags, { showsPorts: !(isOnTerminal && isLiveFormat(order.output.format)) });
-    this.#live = openLiveResult(order.output, this.#view, () => {
+    this.#live = openLiveResult(order, this.#view, () => {
       this.#unread = true;
       this.#abort.abort(new ScanAbort('canceled', 'the reader of the results has left'));
     });
@@ -140,6 +141,16 @@ export class LocalScan {
     return await orderReport(context, scan, wishes);
   }
 
+  /** With -v: what the scan does, line by line. */
+  async #openVerbose(): Promise<VerboseLines | null> {
+    const { quiet, verbose = 0, verbosity = verbose } = this.#order.flags;
+    if (quiet || verbosity === 0) return null;
+    const { VerboseLines } = await import('./verbose-lines.ts');
+    const lines = new VerboseLines((line) => this.#view.note(line), { isVery: verbosity > 1 });
+    lines.start(this.#request);
+    return lines;
+  }
+
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
     const release = onInterrupt(
       () => {
@@ -148,6 +159,7 @@ export class LocalScan {
       },
       endedText(this.#place.store === null ? null : this.#request.scan_id),
     );
+    const verbose = await this.#openVerbose();
     try {
       return await runScan({
         request: this.#request,
@@ -163,15 +175,19 @@ export class LocalScan {
         onRow: (row) => {
           this.#view.row(row);
           this.#live?.row(row);
+          verbose?.row(row);
         },
+        ...(verbose && { onTraffic: (traffic) => verbose.traffic(traffic) }),
         onLive: (live) => {
           this.#view.update(live);
           this.#view.warn(live.warnings);
+          verbose?.update(live);
           this.#live?.stages(live.stages);
           book.live(live);
         },
       });
     } finally {
+      verbose?.end();
       this.#live?.stop();
       this.#view.end();
       release();
@@ -187,7 +203,25 @@ export class LocalScan {
     } finally {
       await results.close();
     }
-    if (!this.#unread) noteResult(scan, this.#order, this.#place.store !== null);
+    await this.#writeCopies(folder, scan);
+    if (!this.#unread) this.#noteResult(scan);
+  }
+
+  #noteResult(scan: Scan): void {
+    noteResult(scan, this.#order, this.#place.store !== null, this.#settings.config.cli.hints);
+  }
+
+  /** The same result in the other files. */
+  async #writeCopies(folder: ScanFolder, scan: Scan): Promise<void> {
+    const { copies, flags } = this.#order;
+    const table = tableOptionsOf(flags);
+    for (const { file, format } of copies) {
+      const [record, style] = [recordIn(folder), resultStyle(file, flags)];
+      await writeResult(
+        file,
+        renderResult(format, record, scan, style, damageNote(null), null, table, flags.open),
+      );
+    }
   }
 
   async #writeResult(folder: ScanFolder, scan: Scan, report: ReportOrder | null): Promise<void> {
@@ -197,9 +231,19 @@ export class LocalScan {
     const table = tableOptionsOf(this.#order.flags);
     await writeResult(
       file,
-      renderResult(format, recordIn(folder), scan, style, damageNote(null), report, table),
+      renderResult(
+        format,
+        recordIn(folder),
+        scan,
+        style,
+        damageNote(null),
+        report,
+        table,
+        this.#order.flags.open,
+      ),
     );
-    noteResult(scan, this.#order, this.#place.store !== null);
+    await this.#writeCopies(folder, scan);
+    this.#noteResult(scan);
   }
 }
 

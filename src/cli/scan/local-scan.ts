@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
 import { newScanId, type ScanRequest } from '../../domain/scan.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { ModuleLifecycle } from '../../engine/lifecycle.ts';
@@ -45,6 +47,7 @@ async function scanWith(
   // Reject an invalid scan before anything is stored or sent.
   const plan = await planScan(request, settings.config, catalogue);
   await checkRules(request);
+  await checkRawRight(request);
   const lifecycle = new ModuleLifecycle();
   const modules = lifecycle.forScan();
   const log = logFor(settings, note);
@@ -83,6 +86,16 @@ async function checkRules({ options }: ScanRequest): Promise<void> {
   const { readSignatureFile } = await import('../../knowledge/rules/signature-file.ts');
   await readSignatureFile(file).catch((error: Error) => {
     throw usage(`--fingerprint-rules: ${error.message}`);
+  });
+}
+
+/** Before anything is stored. @throws PortolanError `permission` */
+async function checkRawRight({ options }: ScanRequest): Promise<void> {
+  if (options.scan_type !== 'syn') return;
+  const { rawObstacle } = await import('../../net/packets/linux/rights.ts');
+  if (rawObstacle() === null) return;
+  throw new PortolanError('permission', '-sS needs raw packets and CAP_NET_RAW is missing', {
+    try: '-sT, or portolan doctor',
   });
 }
 
@@ -175,7 +188,12 @@ async function requestOf(
   const { dag, flags } = order;
   const submission = { ...order.submission } as Submission;
   const file = dag === undefined || library.get(dag) ? null : resolve(dag);
+  if (dag !== undefined && file !== null && !dag.includes('.') && !existsSync(file))
+    throw new PortolanError('usage', `no graph "${dag}"`, {
+      fields: [{ field: 'dag', reason: 'no such graph' }],
+    });
   if (dag !== undefined) submission.dag = file ?? dag;
+  if (flags.ipv6) submission.options = { ...submission.options, ipv6_only: true };
   if (flags.fingerprintRules !== undefined) {
     submission.options = { ...submission.options, fingerprint_rules: resolve(flags.fingerprintRules) };
   }

@@ -51,13 +51,14 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
   const isOnTerminal = process.stdout.isTTY && output.file === null;
   const view = openView(flags, { showsPorts: !(isOnTerminal && isLiveFormat(output.format)) });
   const abort = new AbortController();
-  const live = openLiveResult(output, view, () => abort.abort());
+  const live = openLiveResult(order, view, () => abort.abort());
   view.note(`scan ${printable(accepted.scan_id)} submitted to ${client.url}`);
   const scan = await follow(client, accepted.scan_id, view, { live, unread: abort.signal });
   if (abort.signal.aborted) return exitCodeOf(scan);
   noteOutcome(scan, flags.quiet ?? false, { hasNotes: view.hasNotes, isText: output.format === 'text' });
   if (live) await writeRest(client, scan, live);
   else await writeWhole(client, scan, order);
+  await writeCopies(client, scan, order);
   noteResult(scan, order, false);
   if (baseline !== undefined) {
     const { printDiff } = await import('./scan-diff.ts');
@@ -76,8 +77,17 @@ async function writeWhole(client: Client, scan: Scan, order: ScanCommand): Promi
   const table = { scan, ...tableOptionsOf(flags) };
   await writeResult(
     output.file,
-    fetchResult(client, scan, output.format, style, await reportWishes(order), table),
+    fetchResult(client, scan, output.format, style, await reportWishes(order), table, flags.open),
   );
+}
+
+/** The same result in the other files. */
+async function writeCopies(client: Client, scan: Scan, { copies, flags }: ScanCommand): Promise<void> {
+  const table = { scan, ...tableOptionsOf(flags) };
+  for (const { file, format } of copies) {
+    const style = resultStyle(file, flags);
+    await writeResult(file, fetchResult(client, scan, format, style, {}, table, flags.open));
+  }
 }
 
 /** What was not written while the scan ran. */
@@ -110,11 +120,21 @@ async function submit<T>(client: Client, path: string, body: Record<string, unkn
   }
 }
 
+/** Formats that are made here of the rows of a server, or have no hosts without ports. */
+const byRows: readonly string[] = ['text', 'grepable', 'csv', 'hostport', 'list'];
+
 /** The request body for a server. @throws PortolanError `usage` for local files */
-export function bodyOf({ submission, dag, flags }: ScanCommand): Record<string, unknown> {
+export function bodyOf({ submission, dag, flags, output, copies }: ScanCommand): Record<string, unknown> {
   if (flags.fingerprintRules !== undefined) {
     throw usage('--fingerprint-rules names a local file, which a server cannot read');
   }
+  const whole = [output, ...copies].find(({ format }) => !byRows.includes(format));
+  if (flags.open && whole)
+    throw usage(
+      `--open leaves nothing out of ${whole.format} from a server`,
+      `--format ${byRows.join(', ')}`,
+    );
+  if (flags.ipv6) throw usage('--ipv6 is for scans without a server', 'IPv6 addresses as targets');
   if (flags.profile !== undefined && isProfileFile(flags.profile)) {
     throw usage(
       `a server runs only installed profiles, not the file ${flags.profile}; use it without a server or with --no-workspace`,

@@ -18,6 +18,7 @@ export function noteResult(
   scan: Pick<Scan, 'scan_id' | 'results' | 'error' | 'vuln' | 'targets'>,
   { output: { file, format }, flags }: ScanCommand,
   isStored: boolean,
+  hasHints = true,
 ): void {
   if (flags.quiet || !process.stderr.isTTY) return;
   const { live_hosts, open_ports } = scan.results;
@@ -27,7 +28,7 @@ export function noteResult(
   const style = styleOf(process.stderr, flags);
   const hint = process.stdout.isTTY && format === 'text' ? hintOf(scan) : null;
   const kept = `${paint(style, 'kept as', 'dim')} ${printable(scan.scan_id)}`;
-  note(hint === null || !hasHints() ? kept : kept + paint(style, `; ${hint}`, 'dim'));
+  note(hint === null || !hasHints ? kept : kept + paint(style, `; ${hint}`, 'dim'));
 }
 
 function hintOf({
@@ -40,8 +41,4 @@ function hintOf({
   const [target] = targets;
   if (vuln || results.open_ports === 0 || target === undefined || targets.length > 1) return null;
   return `findings: portolan scan ${printable(target)} --vuln`;
-}
-
-function hasHints(): boolean {
-  return !/^(?:false|0|no|off)$/i.test(process.env['SERVICE_CLI__HINTS'] ?? '');
 }

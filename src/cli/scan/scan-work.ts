@@ -10,7 +10,7 @@ import {
 import { readConfig } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import { checkOutputFile, chooseOutput, rejectBinary } from '../terminal/output.ts';
+import { checkOutputFile, chooseOutput, note, rejectBinary } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
 import { type ScanCommand, type ScanFlags, submissionOf } from './submission.ts';
 
@@ -21,7 +21,7 @@ export async function scan(
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
-  const output = outputOf(flags);
+  const [output, ...copies] = outputsOf(flags);
   if (flags.compareWith !== undefined && !flags.wait)
     throw usage('--compare-with waits for the end of the scan and cannot be combined with --no-wait');
   if (flags.failOnChange && flags.compareWith === undefined)
@@ -29,8 +29,9 @@ export async function scan(
   const submission = await submissionOf(positional, flags);
   await checkReportFlags(output.format, flags);
   rejectBinary(output.file, output.format);
-  if (output.file !== null) await checkOutputFile(output.file);
-  const order = { submission, dag: flags.dag, output, flags: { ...global, ...flags } };
+  for (const { file } of [output, ...copies]) if (file !== null) await checkOutputFile(file);
+  noteHabits(flags, global);
+  const order = { submission, dag: flags.dag, output, copies, flags: { ...global, ...flags } };
 
   if (flags.schedule !== undefined) {
     refusePlugins(flags);
@@ -38,17 +39,38 @@ export async function scan(
     return scheduleScan(order, await requireServer(flags, global), global);
   }
   const named = await namedClient(flags, global);
-  if (named) return scanOn(named, order);
-  const loaded = await readConfig(global);
+  if (named) return advisedOn(named, order);
+  const loaded = await readConfig(logFlags(global));
+  const inCharge = flags.dryRun ? null : await serverInCharge(loaded.config);
+  if (inCharge !== null) {
+    await trustFlags(flags);
+    return advisedOn(clientOf(inCharge, flags), order);
+  }
+  try {
+    return await scanLocally(order, loaded, wiring);
+  } catch (error) {
+    const { withAdvice } = await import('./scan-advice.ts');
+    const graphs = async () => {
+      const { loadModuleCatalog } = await import('../session/session.ts');
+      const { library, release } = await loadModuleCatalog(wiring, loaded.config);
+      await release();
+      return library.list().map(({ name }) => name);
+    };
+    throw await withAdvice(error, { flags, graphs, origin: (key) => loaded.origins.get(key) });
+  }
+}
+
+/** -v and -vv say what the scan does; the log comes with -vvv. */
+function logFlags({ verbose = 0, verbosity = verbose, ...global }: GlobalFlags): GlobalFlags {
+  return verbosity < 3 ? global : { ...global, verbosity };
+}
+
+async function scanLocally(order: ScanCommand, loaded: LoadedConfig, wiring: CliWiring): Promise<number> {
+  const { flags } = order;
   const settings = adaptingRate(loaded);
   if (flags.dryRun) {
     const { dryRun } = await import('./local-scan.ts');
     return dryRun(order, settings, wiring);
-  }
-  const inCharge = await serverInCharge(loaded.config);
-  if (inCharge !== null) {
-    await trustFlags(flags);
-    return scanOn(clientOf(inCharge, flags), order);
   }
   if (flags.pool !== undefined) throw usage('--pool needs a server: pass --server, or start one');
   if (!flags.wait) throw usage('--no-wait needs a server: pass --server, or start one');
@@ -70,6 +92,19 @@ function adaptingRate(loaded: LoadedConfig): LoadedConfig {
   return { ...loaded, config: { ...config, scanner: { ...config.scanner, rate: 'auto' } } };
 }
 
+async function advisedOn(client: Client, order: ScanCommand): Promise<number> {
+  try {
+    return await scanOn(client, order);
+  } catch (error) {
+    const { withAdvice } = await import('./scan-advice.ts');
+    const graphs = async () => {
+      const { dags } = await client.call<{ dags: { name: string }[] }>('GET', '/api/v1/dags');
+      return dags.map(({ name }) => name);
+    };
+    throw await withAdvice(error, { flags: order.flags, graphs, origin: () => undefined });
+  }
+}
+
 async function scanOn(client: Client, order: ScanCommand): Promise<number> {
   refusePlugins(order.flags);
   const { dryRunOnServer, scanOnServer } = await import('./remote-scan.ts');
@@ -82,6 +117,31 @@ function refusePlugins({ plugin }: ScanFlags): void {
   throw usage(
     `--plugin ${plugin[0]} is for scans without a server: install the plugin there (portolan plugin install) and name its module in a graph, or start the server with --plugin`,
   );
+}
+
+/** What a flag of nmap does otherwise here; with -v also what needs no flag here. */
+function noteHabits({ habits }: ScanFlags, { quiet, verbose = 0, verbosity = verbose }: GlobalFlags): void {
+  if (habits === undefined || quiet) return;
+  for (const text of habits.notes) note(`note: ${text}`);
+  if (verbosity > 0) for (const text of habits.always) note(`note: ${text}`);
+}
+
+type Output = ReturnType<typeof chooseOutput>;
+
+/** The result, and the files that flags of nmap such as -oX ask for beside it. */
+function outputsOf(flags: ScanFlags): [Output, ...Output[]] {
+  const named = (flags.habits?.outputs ?? []).map(({ file, format }) =>
+    chooseOutput({ output: pathOf(file), format }),
+  );
+  const isNamed = (flags.output ?? flags.outputFile ?? flags.format) !== undefined;
+  const [first, ...rest] = named;
+  if (first === undefined || isNamed) return [outputOf(flags), ...named];
+  return [first, ...rest];
+}
+
+/** A file of the name of a format is no format behind -oX. */
+function pathOf(file: string): string {
+  return file === '-' || file.includes('/') ? file : `./${file}`;
 }
 
 function outputOf(flags: ScanFlags): ReturnType<typeof chooseOutput> {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { severities } from '../../domain/finding.ts';
 import { discoveryProfiles } from '../../domain/scan.ts';
 import { caFileOption, tokenOption } from '../session/server-flags.ts';
@@ -24,12 +24,10 @@ export function addScanCommand(program: Command, wiring: CliWiring): void {
     const { scan } = await import('./scan-work.ts');
     return scan(targets, flags, globalFlags(command), wiring);
   });
-  scan
-    .addHelpText('after', examples)
-    .action(async (targets: string[], flags: ScanFlags, command: Command) => {
-      await work(targets, flags, command);
-      await endProcess();
-    });
+  scan.action(async (targets: string[], flags: ScanFlags, command: Command) => {
+    await work(targets, flags, command);
+    await endProcess();
+  });
   addScanControl(scan, wiring);
 }
 
@@ -37,6 +35,7 @@ function addTargetOptions(scan: Command): void {
   scan
     .option('-t, --targets <list>', 'additional targets, comma-separated')
     .option('-f, --target-file <file>', 'file with targets, - for stdin')
+    .option('--ipv6', 'names resolve to IPv6 addresses only (without a server)')
     .option('--exclude <list>', 'targets to exclude')
     .option('--exclude-file <file>', 'file with targets to exclude')
     .option(
@@ -82,17 +81,21 @@ function addProbeOptions(scan: Command): void {
     .addOption(
       new Option(
         '--scan-type <type>',
-        'probe type: raw packets, connections, UDP, or as the profile says',
-      ).choices(['syn', 'connect', 'udp', 'auto']),
+        'probe type: raw packets, connections, UDP, or as the profile says; syn,udp and connect,udp are both',
+      )
+        .choices(scanTypes)
+        .argParser(scanTypeOf),
     )
     .addOption(
       rateOption('packets per second; auto (the default without a server): as responses keep coming'),
     )
     .option('--timeout <duration>', 'timeout of a probe, e.g. 3s')
     .addOption(number('--retries <n>', 'retries of a probe without a response', 0, 10))
-    .addOption(number('--retry <n>', 'same as --retries', 0, 10).hideHelp())
-    .addOption(number('--max-retries <n>', 'same as --retries', 0, 10).hideHelp())
-    .addOption(number('--concurrency <n>', 'concurrent connections', 1, 65_535))
+    .addOption(
+      new Option('--concurrency <n>', 'concurrent connections, or auto').argParser((text) =>
+        text === 'auto' ? undefined : wholeNumber(text, 1, 65_535),
+      ),
+    )
     .option('--interface <name>', 'network interface that packets and connections leave through')
     .option('--source-ip <address>', 'their source address, one of the machine that scans')
     .addOption(number('--source-port <n>', 'source port of raw TCP packets and UDP probes', 1, 65_535))
@@ -122,6 +125,7 @@ function addResultOptions(scan: Command): void {
     .option('--output-file <file>', 'like --output, always a file name')
     .addOption(templateOption())
     .addOption(paperOption())
+    .option('--open', 'show only hosts and ports that are open')
     .option('--scan-name <name>', 'label of the scan')
     .option('--tags <list>', 'labels, comma-separated')
     .option(
@@ -144,19 +148,14 @@ function addResultOptions(scan: Command): void {
     );
 }
 
+const scanTypes = ['syn', 'connect', 'udp', 'auto'];
+
+/** @throws InvalidArgumentError */
+function scanTypeOf(text: string): string {
+  if (scanTypes.includes(text) || /^(?:syn|connect),udp$/.test(text)) return text;
+  throw new InvalidArgumentError(`Allowed choices are ${scanTypes.join(', ')}, and syn,udp or connect,udp.`);
+}
+
 function number(flags: string, description: string, least: number, most: number): Option {
   return new Option(flags, description).argParser((text) => wholeNumber(text, least, most));
 }
-
-const examples = `
-Examples:
-  portolan scan 192.0.2.10 --ports 22,80,443
-  portolan scan 192.0.2.0/24 --exclude 192.0.2.1 --rate 500 -o report.csv
-  portolan scan -f hosts.txt --profile quick --format jsonl
-  portolan scan 192.0.2.10 --server https://scanner.example:8443
-  portolan scan watch 20261006-143022-a1b2c3
-
-Pass a target named like a command (status, cancel, pause, resume, watch, diff) with --targets.
-Default format: that of the output file's extension, else text. The result goes to
-stdout, everything else to stderr. The first Ctrl-C cancels the scan and keeps its results.
-`;

@@ -25,7 +25,7 @@ describe('submissionOf', () => {
       profile: 'quick',
       rate: 10,
       timeout: '1s',
-      maxRetries: 2,
+      retries: 2,
       concurrency: 5,
       maxDuration: '1m',
       scanType: 'connect',

@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { ReportWishes } from '../../actions/results/report-order.ts';
 import { interfaceForm, interfacePattern } from '../../domain/interface-name.ts';
@@ -7,6 +8,7 @@ import type { Paper } from '../../report/report-facts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import type { chooseOutput } from '../terminal/output.ts';
+import type { NmapHabits } from './nmap-flags.ts';
 
 /** Flags of `scan` as parsed by commander. */
 export interface ScanFlags {
@@ -21,8 +23,6 @@ export interface ScanFlags {
   rate?: PacketRate;
   timeout?: string;
   retries?: number;
-  retry?: number;
-  maxRetries?: number;
   concurrency?: number;
   maxDuration?: string;
   scanType?: string;
@@ -65,6 +65,10 @@ export interface ScanFlags {
   /** False after --no-wait. */
   wait: boolean;
   progress?: boolean;
+  open?: boolean;
+  ipv6?: boolean;
+  /** What flags of nmap ask for. */
+  habits?: NmapHabits;
   dryRun?: boolean;
 }
 
@@ -77,6 +81,8 @@ export interface ScanCommand {
   /** File or name of a graph. */
   dag: string | undefined;
   output: ReturnType<typeof chooseOutput>;
+  /** The same result in more files. */
+  copies: readonly ReturnType<typeof chooseOutput>[];
   flags: GlobalFlags & ScanFlags;
 }
 
@@ -107,19 +113,15 @@ const maxListBytes = 8 * 1024 * 1024;
 /** Converts the command line to a request body of the API. */
 export async function submissionOf(positional: string[], flags: ScanFlags): Promise<ScanSubmissionBody> {
   const targets = await targetsOf(positional, flags);
-  if (targets.length === 0) {
-    throw usage(
-      'no targets: pass addresses, CIDR, ranges, host names or @file, e.g. portolan scan 192.0.2.10',
-    );
-  }
+  if (targets.length === 0) throw usage('no targets', 'portolan scan 192.0.2.10, or -f FILE');
   const exclude = [...(await expand(listOf(flags.exclude))), ...(await fileOf(flags.excludeFile))];
   checkEgressFlags(flags);
   const options = dropUnset({
-    scan_type: flags.scanType,
+    scan_type: flags.scanType?.replace(/,udp$/, ''),
     discover: flags.discover ? undefined : false,
     concurrency: flags.concurrency,
     timeout: flags.timeout,
-    retries: flags.retries ?? flags.retry ?? flags.maxRetries,
+    retries: flags.retries,
     max_duration: flags.maxDuration,
     intrusive: flags.intrusive,
     fail_fast: flags.continueOnError ? false : flags.failFast,
@@ -137,7 +139,7 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
   });
   const optional = dropUnset({
     exclude: exclude.length > 0 ? exclude : undefined,
-    ports: flags.ports ?? (flags.topPorts === undefined ? undefined : `top-${flags.topPorts}`),
+    ports: await portsOf(flags),
     profile: flags.profile,
     rate: flags.rate,
     vuln: flags.vuln,
@@ -149,6 +151,14 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     options: Object.keys(options).length > 0 ? options : undefined,
   });
   return { targets, ...optional };
+}
+
+/** With UDP ports beside those of TCP where both are scanned. */
+async function portsOf({ ports, topPorts, scanType, profile }: ScanFlags): Promise<string | undefined> {
+  const list = ports ?? (topPorts === undefined ? undefined : `top-${topPorts}`);
+  if (!scanType?.endsWith(',udp')) return list;
+  const { withUdpPorts } = await import('./both-transports.ts');
+  return await withUdpPorts(list, profile);
 }
 
 /** Before a server rejects them as what it does not have. @throws PortolanError `usage` */
@@ -170,13 +180,28 @@ function frameworksOf(list: string): string[] {
 
 async function targetsOf(positional: string[], flags: ScanFlags): Promise<string[]> {
   const named = await expand([...positional.flatMap(listOf), ...listOf(flags.targets)]);
-  return [...named, ...(await fileOf(flags.targetFile))];
+  const targets = [...named, ...(await fileOf(flags.targetFile))];
+  const isNamed = positional.length > 0 || (flags.targets ?? flags.targetFile) !== undefined;
+  return isNamed || !isPiped() ? targets : await readList('-');
 }
 
-/** Replaces `@file` by the list in that file. */
+/** Whether stdin is a pipe or a file: then a scan without targets reads them there. */
+function isPiped(): boolean {
+  try {
+    const stdin = fstatSync(0);
+    return stdin.isFIFO() || stdin.isFile() || stdin.isSocket();
+  } catch {
+    return false;
+  }
+}
+
+/** Replaces `@file` by the list in that file, and `-` by that of stdin. */
 async function expand(items: string[]): Promise<string[]> {
   const lists = await Promise.all(
-    items.map((item) => (item.startsWith('@') ? fileOf(item.slice(1)) : [item])),
+    items.map((item) => {
+      if (item === '-') return fileOf(item);
+      return item.startsWith('@') ? fileOf(item.slice(1)) : [item];
+    }),
   );
   return lists.flat();
 }

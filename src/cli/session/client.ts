@@ -101,16 +101,23 @@ export class Client {
   /** Error of the server, with flags and variables that fix it. */
   #errorFrom(status: number, text: string): PortolanError {
     const { code, message, details } = errorOf(status, text);
-    if (code === 'unauthorized') return new PortolanError(code, this.#tokenAdvice(), details);
+    if (code === 'unauthorized') return this.#tokenError(details);
     const isTenantMissing = this.#tenant === null && JSON.stringify(details).includes('"X-Tenant-ID"');
     const advice = isTenantMissing ? ' Set the tenant in SERVICE_TENANT_ID.' : '';
     return new PortolanError(code, message + advice, details);
   }
 
-  #tokenAdvice(): string {
-    return this.#token === null
-      ? `the server ${this.url} requires a token: set SERVICE_API_TOKEN or use --api-token`
-      : `the server ${this.url} rejected the token: it is malformed, unknown, expired or revoked`;
+  #tokenError(details: Record<string, unknown>): PortolanError {
+    const source = this.#token === process.env['SERVICE_API_TOKEN'] ? 'SERVICE_API_TOKEN' : '--api-token';
+    const message =
+      this.#token === null
+        ? `${this.url} requires a token`
+        : `invalid token (from ${source}) for ${this.url}`;
+    const hint =
+      this.#token === null
+        ? 'SERVICE_API_TOKEN or --api-token; portolan server token create makes one'
+        : 'portolan server token create';
+    return new PortolanError('unauthorized', message, { ...details, try: hint });
   }
 
   async #send(
@@ -159,7 +166,9 @@ export class Client {
     if (name === 'AbortError') return error;
     const why =
       name === 'TimeoutError' ? `no response within ${responseMs / 1000} s` : networkReason(cause, message);
-    return new PortolanError('network', `the server ${this.url} is unreachable: ${why}`);
+    return new PortolanError('network', `no connection to ${this.url}: ${why}`, {
+      try: 'portolan server status, or the same without --server',
+    });
   }
 }
 
@@ -200,13 +209,13 @@ const untrusted =
 
 function networkReason(cause: { code?: string; message?: string } | undefined, message: string): string {
   const known: Record<string, string> = {
-    ECONNREFUSED: 'connection refused',
+    ECONNREFUSED: 'refused',
     ENOTFOUND: 'unknown host name',
     EAI_AGAIN: 'cannot resolve the host name',
-    ECONNRESET: 'connection reset',
-    ETIMEDOUT: 'connection timed out',
-    UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
-    UND_ERR_SOCKET: 'connection closed',
+    ECONNRESET: 'reset',
+    ETIMEDOUT: 'timed out',
+    UND_ERR_CONNECT_TIMEOUT: 'timed out',
+    UND_ERR_SOCKET: 'closed',
     CERT_HAS_EXPIRED: 'its certificate has expired',
     ...Object.fromEntries(unknownIssuer.map((code) => [code, untrusted])),
   };

@@ -63,7 +63,10 @@ describe('chooseScan', () => {
   });
 
   it('says where ids are when there is no scan', async () => {
-    await expect(chooseScan('latest', listing().list)).rejects.toThrow('portolan workspace list');
+    await expect(chooseScan('latest', listing().list)).rejects.toMatchObject({
+      message: 'no scan "latest"',
+      details: { try: 'portolan workspace list' },
+    });
   });
 });
 

@@ -91,7 +91,7 @@ export async function chooseScan(text: string, list: ListScans): Promise<string>
 }
 
 function missing(text: string): never {
-  throw new PortolanError('not_found', `no scan "${text}"; ids are in: portolan workspace list`);
+  throw new PortolanError('not_found', `no scan "${text}"`, { try: 'portolan workspace list' });
 }
 
 /** Ids that begin with a text, newest first; one more than are named shows that there are more. */

@@ -15,7 +15,10 @@ function sampleProgram(): Command {
   program
     .command('scan')
     .option('-o, --output <file>', 'file')
+    .option('-p, --profile <name>', 'profile')
     .addOption(new Option('--format <f>', 'form').choices(['csv']));
+  program.command('show').argument('<id>', 'scan id, its beginning or latest');
+  program.command('check').argument('<file>', 'file');
   return program;
 }
 
@@ -32,7 +35,7 @@ COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _portolan; printf '%s\\n
 
 describe('completionScript for bash', () => {
   it.each([
-    ['portolan s', ['server', 'scan']],
+    ['portolan s', ['server', 'scan', 'show']],
     ['portolan server st', ['start', 'status']],
     ['portolan server start --b', ['--bind']],
     ['portolan --config x server sta', ['start', 'status']],
@@ -42,6 +45,26 @@ describe('completionScript for bash', () => {
     ['portolan server start --hid', []],
   ])('%s', (line, expected) => {
     expect(offered(line)).toEqual(expected);
+  });
+
+  it('asks the program for profiles and scans', () => {
+    const run = spawnSync(
+      'bash',
+      [
+        '--noprofile',
+        '--norc',
+        '-c',
+        `portolan() { echo "$4-1"; echo "$4-2"; }
+${completionScript(sampleProgram(), 'bash')}
+ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _portolan; echo "\${COMPREPLY[@]}"; }
+ask portolan scan --profile ''; ask portolan scan -p profiles-2; ask portolan show scans-2; ask portolan check package`,
+      ],
+      { encoding: 'utf8' },
+    );
+    expect([run.stderr, run.stdout.split('\n')]).toEqual([
+      '',
+      ['profiles-1 profiles-2', 'profiles-2', 'scans-2', 'package-lock.json package.json', ''],
+    ]);
   });
 
   it('offers files after a flag that takes any text', () => {

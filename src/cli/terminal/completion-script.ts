@@ -1,13 +1,22 @@
 import type { Command, Option } from 'commander';
+import { choicesOfOption, kindOfArguments, kindOfOption, type ValueKind } from './completion-values.ts';
 
 /** Completions of a command. */
 interface Entry {
   /** Words after `portolan`: `server token create`. Empty for the program itself. */
   path: string;
   commands: { name: string; description: string }[];
-  options: { flags: string[]; description: string; takesValue: boolean; choices: readonly string[] }[];
+  options: {
+    flags: string[];
+    description: string;
+    takesValue: boolean;
+    choices: readonly string[];
+    kind: ValueKind | null;
+  }[];
   /** Choices of its arguments. */
   words: readonly string[];
+  /** Values of its arguments that the program knows. */
+  kind: ValueKind | 'files' | null;
 }
 
 export type CompletionShell = 'bash' | 'zsh' | 'fish' | 'powershell';
@@ -31,8 +40,15 @@ function collect(command: Command, path: string[], inherited: readonly Option[] 
     ),
     options: [...own, ...inherited].map(describeOption),
     words: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+    kind: kindOfArguments(command),
   };
-  entry.options.push({ flags: ['-h', '--help'], description: 'print help', takesValue: false, choices: [] });
+  entry.options.push({
+    flags: ['-h', '--help'],
+    description: 'print help',
+    takesValue: false,
+    choices: [],
+    kind: null,
+  });
   return [
     entry,
     // Global flags apply everywhere, those of a parent command do not.
@@ -51,7 +67,8 @@ function describeOption(option: Option): Entry['options'][number] {
     flags: [option.short, option.long].filter((flag): flag is string => Boolean(flag)),
     description: option.description,
     takesValue: option.required || option.optional,
-    choices: option.argChoices ?? [],
+    choices: choicesOfOption(option),
+    kind: kindOfOption(option),
   };
 }
 
@@ -61,19 +78,24 @@ function bashScript(name: string, entries: Entry[]): string {
   const cases = entries.map((entry) => {
     const words = [...entry.commands.map((command) => command.name), ...entry.words, ...allFlags(entry)];
     const commands = entry.commands.map((command) => command.name).join(' ');
-    return `    ${quote(entry.path)}) words=${quote(words.join(' '))} commands=${quote(commands)} valued=${quote(valuedFlags(entry))} ;;`;
+    return `    ${quote(entry.path)}) words=${quote(words.join(' '))} commands=${quote(commands)} valued=${quote(valuedFlags(entry))} kind=${quote(entry.kind ?? '')} ;;`;
   });
-  const choices = choiceCases(entries).map(
-    ([place, values]) => `    ${quote(place)}) words=${quote(values)} ;;`,
-  );
+  const choices = [
+    ...choiceCases(entries).map(([place, values]) => `    ${quote(place)}) words=${quote(values)} ;;`),
+    ...kindCases(entries).map(([place, kind]) => `    ${quote(place)}) _${name}_values ${kind} ;;`),
+  ];
   return `${generated(name)} bash
 _${name}_words() {
   case "$1" in
 ${cases.join('\n')}
-    *) words='' commands='' valued='' ;;
+    *) words='' commands='' valued='' kind='' ;;
   esac
 }
+_${name}_values() {
+  words="$words $("\${COMP_WORDS[0]}" completion bash --values "$1" 2>/dev/null)"
+}
 _${name}_choices() {
+  words=''
   case "$1" in
 ${choices.join('\n')}
     *) words='' ;;
@@ -81,7 +103,7 @@ ${choices.join('\n')}
 }
 _${name}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
-  local words commands valued path='' word skip='' index
+  local words commands valued kind path='' word skip='' index
   _${name}_words ''
   for ((index = 1; index < COMP_CWORD; index++)); do
     word="\${COMP_WORDS[index]}"
@@ -94,8 +116,12 @@ _${name}() {
   done
   if [[ -n $skip ]]; then
     _${name}_choices "$path $previous"
-    if [[ -z $words ]]; then COMPREPLY=($(compgen -f -- "$current")); return; fi
-  fi
+    if [[ -z $words || $previous == --dag ]]; then
+      COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current")); return
+    fi
+  elif [[ $kind == files && $current != -* ]]; then
+    COMPREPLY=($(compgen -f -- "$current")); return
+  elif [[ -n $kind && $current != -* ]]; then _${name}_values "$kind"; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o filenames -F _${name} ${name}
@@ -111,17 +137,23 @@ function zshScript(name: string, entries: Entry[]): string {
     );
     const names = entry.commands.map((command) => command.name).join(' ');
     return `    ${quote(entry.path)})
-      commands=${quote(names)} valued=${quote(valuedFlags(entry))}
+      commands=${quote(names)} valued=${quote(valuedFlags(entry))} kind=${quote(entry.kind ?? '')}
       offers=(${[...commands, ...words].join(' ')})
       flags=(${flags.join(' ')}) ;;`;
   });
-  const choices = choiceCases(entries).map(([place, values]) => `    ${quote(place)}) offers=(${values}) ;;`);
+  const choices = [
+    ...choiceCases(entries).map(([place, values]) => `    ${quote(place)}) offers=(${values}) ;;`),
+    ...kindCases(entries).map(([place, kind]) => `    ${quote(place)}) _${name}_values ${kind} ;;`),
+  ];
   return `#compdef ${name}
 ${generated(name)} zsh
 _${name}_words() {
   case "$1" in
 ${cases.join('\n')}
   esac
+}
+_${name}_values() {
+  offers+=(\${(f)"$(\${line[1]} completion zsh --values $1 2>/dev/null)"})
 }
 _${name}_choices() {
   offers=()
@@ -131,7 +163,7 @@ ${choices.join('\n')}
 }
 _${name}() {
   local -a line offers flags
-  local commands valued where='' word skip='' last=''
+  local commands valued kind where='' word skip='' last=''
   line=("\${(@)words}")
   integer index position=$CURRENT
   _${name}_words ''
@@ -150,6 +182,7 @@ _${name}() {
     if (( \${#offers} )); then compadd -a offers; else _files; fi
     return
   fi
+  if [[ -n $kind && $kind != files && "\${line[position]}" != -* ]]; then _${name}_values "$kind"; fi
   if [[ "\${line[position]}" == -* ]]; then _describe flag flags
   elif (( \${#offers} )); then _describe command offers
   else _files; fi
@@ -159,6 +192,7 @@ if [[ "$funcstack[1]" == "_${name}" ]]; then _${name} "$@"; else compdef _${name
 }
 
 function fishScript(name: string, entries: Entry[]): string {
+  const asked = (kind: ValueKind) => `(${name} completion fish --values ${kind} 2>/dev/null)`;
   const lines = entries.flatMap((entry) => {
     const when = `-n ${quote(`__${name}_at ${entry.path}`.trim())}`;
     const commands = entry.commands.map(
@@ -166,12 +200,15 @@ function fishScript(name: string, entries: Entry[]): string {
         `complete -c ${name} ${when} -f -a ${quote(command.name)} -d ${quote(command.description)}`,
     );
     const words = entry.words.map((word) => `complete -c ${name} ${when} -f -a ${quote(word)}`);
+    if (entry.kind !== null && entry.kind !== 'files')
+      words.push(`complete -c ${name} ${when} -f -a ${quote(asked(entry.kind))}`);
     const options = entry.options.map((option) => {
       const flags = option.flags.map((flag) =>
         flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
       );
       const values = option.choices.length > 0 ? ` -x -a ${quote(option.choices.join(' '))}` : ' -r';
-      const value = option.takesValue ? values : '';
+      const known = option.kind === null ? values : ` -r -a ${quote(asked(option.kind))}`;
+      const value = option.takesValue ? known : '';
       return `complete -c ${name} ${when} ${flags.join(' ')}${value} -d ${quote(option.description)}`;
     });
     return [...commands, ...words, ...options];
@@ -290,6 +327,15 @@ function choiceCases(entries: Entry[]): [place: string, values: string][] {
       .flatMap(({ flags, choices }) =>
         flags.map((flag): [string, string] => [`${entry.path} ${flag}`, choices.join(' ')]),
       ),
+  );
+}
+
+/** Flags whose values the program is asked for, by command and flag. */
+function kindCases(entries: Entry[]): [place: string, kind: ValueKind][] {
+  return entries.flatMap((entry) =>
+    entry.options.flatMap(({ flags, kind }) =>
+      kind === null ? [] : flags.map((flag): [string, ValueKind] => [`${entry.path} ${flag}`, kind]),
+    ),
   );
 }
 

@@ -1,4 +1,7 @@
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
+import type { CliWiring } from '../wiring.ts';
+import { type ValueKind, valueKinds } from './completion-values.ts';
+import { globalFlags } from './globals.ts';
 import { print } from './output.ts';
 
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -12,13 +15,22 @@ Install:
   PowerShell   add to $PROFILE: portolan completion powershell | Out-String | Invoke-Expression
 `;
 
-export function addCompletionCommand(program: Command): void {
+export function addCompletionCommand(program: Command, wiring: CliWiring): void {
   program
     .command('completion')
     .description('print a shell completion script')
     .addArgument(new Argument('<shell>', 'shell to complete for').choices(shells))
+    .addOption(
+      new Option('--values <kind>', 'what its scripts ask: names and ids, one a line')
+        .choices(valueKinds)
+        .hideHelp(),
+    )
     .addHelpText('after', installHelp)
-    .action(async (shell: Shell) => {
+    .action(async (shell: Shell, { values }: { values?: ValueKind }, command: Command) => {
+      if (values !== undefined) {
+        const { printValues } = await import('./print-values.ts');
+        return await printValues(values, globalFlags(command), wiring);
+      }
       const { completionScript } = await import('./completion-script.ts');
       print(completionScript(program, shell));
     });

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import { printable, printableJson, printableLines } from './printable.ts';
+import { problemFrom, problemLines, type SourceProblem } from './source-lines.ts';
 
 /** Maximum number of problems to print. */
 const maxProblems = 20;
@@ -17,10 +18,23 @@ export function guarded<A extends unknown[]>(
       const code = await work(...args);
       if (code) process.exitCode = code;
     } catch (error) {
-      process.exitCode = reportFailure(error, asksForJson(args.at(-1)));
+      process.exitCode = reportFailure(namingScan(error, args), asksForJson(args.at(-1)));
     }
   };
 }
+
+/** The API does not repeat the id that it does not know. */
+function namingScan(error: unknown, args: readonly unknown[]): unknown {
+  if (!(error instanceof PortolanError) || error.message !== 'There is no such scan.') return error;
+  const ids = args.flat().filter((arg) => typeof arg === 'string' && scanId.test(arg));
+  if (ids.length !== 1) return error;
+  return new PortolanError(error.code, `no scan "${ids[0]}"`, {
+    ...error.details,
+    try: 'portolan workspace list',
+  });
+}
+
+const scanId = /^\d{8}-\d{6}-[a-z0-9]{4,12}$/;
 
 /** @param command the last argument of an action of commander */
 function asksForJson(command: unknown): boolean {
@@ -44,6 +58,8 @@ export function failureJson(error: unknown): string {
 /** `portolan: message`, followed by one line per invalid field or target that the message does not name. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof PortolanError)) return `portolan: internal error: ${faultText(error)}\n`;
+  const inFiles = error.code === 'configuration' ? sourceProblems(error.details) : null;
+  if (inFiles !== null) return problemLines(inFiles);
   const targets = problemsOf(error.details['targets']);
   // Problems of targets are listed one by one; the entry for the whole field adds nothing.
   const fields = problemsOf(error.details['fields']).filter(
@@ -55,7 +71,23 @@ export function describeFailure(error: unknown): string {
     .map(([subject, reason]) => `${subject}: ${reason}`);
   const shown = problems.slice(0, maxProblems).map((line) => `  ${printable(line)}\n`);
   if (problems.length > maxProblems) shown.push(`  ... and ${problems.length - maxProblems} more\n`);
+  const { try: hint } = error.details;
+  if (typeof hint === 'string') shown.push(`  try: ${printable(hint)}\n`);
   return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;
+}
+
+/** The problems of configuration files; null if one has another source, or is none of a file. */
+function sourceProblems({ problems, warnings = [] }: Record<string, unknown>): SourceProblem[] | null {
+  const read = [
+    ...textsOf(problems).map((text) => problemFrom(text, 'error')),
+    ...textsOf(warnings).map((text) => problemFrom(text, 'warning')),
+  ];
+  const found = read.filter((problem) => problem !== null);
+  return found.length === read.length && textsOf(problems).length > 0 ? found : null;
+}
+
+function textsOf(list: unknown): string[] {
+  return Array.isArray(list) ? list.map(String) : [];
 }
 
 /** Messages name a target by its quoted text instead of the reason code; a single problem may be the message. */
@@ -87,7 +119,10 @@ function faultText(error: unknown): string {
   return printableLines(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
-/** A usage error (exit 2). */
-export function usage(message: string): PortolanError {
-  return new PortolanError('usage', message);
+/**
+ * A usage error (exit 2).
+ * @param hint what to type instead, printed as `try: ...`
+ */
+export function usage(message: string, hint?: string): PortolanError {
+  return new PortolanError('usage', message, hint === undefined ? {} : { try: hint });
 }

@@ -26,7 +26,7 @@ export function addGlobalOptions(program: Command): void {
     .addOption(new Option('--log-format <format>', 'format of log lines').choices(['text', 'json']))
     .option(
       '-v, --verbose',
-      'more log output; -vv for all',
+      'say more: of a scan what it does, -vv with rates and stages, -vvv with its log',
       (_value, before: number | undefined) => (before ?? 0) + 1,
     )
     .addOption(

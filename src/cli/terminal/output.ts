@@ -21,6 +21,7 @@ export const outputFormats = [
   'sarif',
   'hostport',
   'list',
+  'grepable',
 ] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 export type FileFormat = OutputFormat | 'tar.gz';
@@ -41,6 +42,7 @@ const extensions: Record<string, string> = {
   '.md': 'markdown',
   '.markdown': 'markdown',
   '.xml': 'nmap',
+  '.gnmap': 'grepable',
   '.sarif': 'sarif',
   '.pdf': 'pdf',
   '.tgz': 'tar.gz',

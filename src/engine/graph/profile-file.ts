@@ -3,7 +3,7 @@ import { channelProblem } from '../../domain/channel.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { severities } from '../../domain/finding.ts';
 import type { PacketRate } from '../../domain/packet-rate.ts';
-import { parsePorts } from '../../domain/port.ts';
+import { parsePorts, readsAsPorts } from '../../domain/port.ts';
 import { type DiscoveryProbe, type DiscoveryProfile, discoveryProfiles } from '../../domain/scan.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
@@ -72,7 +72,7 @@ interface Form {
 const probeModules = { icmp: 'icmp_discovery', arp: 'arp_discovery', tcp_probe: 'tcp_probe_discovery' };
 
 const form: Form = {
-  name: readName,
+  name: readProfileName,
   description: (value) => (typeof value === 'string' ? { value } : { reason: 'must be text' }),
   dag: readName,
   scanner: {
@@ -215,7 +215,7 @@ class ProfileReader {
   }
 
   #checkFileName(root: YAMLMap, name: string): void {
-    const reading = readName(name);
+    const reading = readProfileName(name);
     if ('reason' in reading)
       this.#issue('name', `the file has no profile name, and its file name ${reading.reason}`, root);
   }
@@ -263,6 +263,12 @@ function joined(first: string | undefined, second: string | undefined): string |
 function readName(value: unknown): Reading {
   if (typeof value === 'string' && installedName.test(value)) return { value };
   return { reason: 'must be 1 to 64 of a-z, 0-9, _ and -, and start with a letter or digit' };
+}
+
+function readProfileName(value: unknown): Reading {
+  const reading = readName(value);
+  if ('reason' in reading || !readsAsPorts(value as string, portCatalog)) return reading;
+  return { reason: 'must not be a port list: -p means ports by it' };
 }
 
 function readSwitch(value: unknown): Reading {

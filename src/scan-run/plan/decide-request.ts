@@ -163,7 +163,7 @@ function graphOf(dag: string | undefined, { installed }: ScanChoices): string | 
 function decideOptions(given: ScanOptions, { graphFiles }: SubmissionOrigin): ScanOptions {
   const names: (keyof ScanOptions)[] = [
     ...optionNames,
-    ...(graphFiles ? (['fingerprint_rules'] as const) : []),
+    ...(graphFiles ? (['fingerprint_rules', 'ipv6_only'] as const) : []),
   ];
   return Object.fromEntries(
     names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),

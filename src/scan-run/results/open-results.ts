@@ -29,6 +29,7 @@ export class OpenResults {
   readonly summary: SummaryRow;
   readonly damage: ScanWarning | null;
   readonly view: RecordView;
+  #narrow: (rows: AsyncGenerator<ResultRow>) => AsyncGenerator<ResultRow> = (rows) => rows;
 
   /** @param seconds duration of an unfinished scan so far; by default from the wall clock */
   constructor(scan: Scan, view: RecordView, damage: ScanWarning | null, seconds?: number) {
@@ -41,7 +42,12 @@ export class OpenResults {
   }
 
   rows(): AsyncGenerator<ResultRow> {
-    return this.view.rows();
+    return this.#narrow(this.view.rows());
+  }
+
+  /** From now on `rows` are these. */
+  narrow(choose: (rows: AsyncGenerator<ResultRow>) => AsyncGenerator<ResultRow>): void {
+    this.#narrow = choose;
   }
 
   /** The rows after an error row about the damage, for formats without warnings. */

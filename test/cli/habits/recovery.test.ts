@@ -76,7 +76,7 @@ describe('the id of a scan', () => {
     });
     expect([none.code, none.stderr]).toEqual([
       1,
-      'portolan: no scan "1999"; ids are in: portolan workspace list\n',
+      'portolan: no scan "1999"\n  try: portolan workspace list\n',
     ]);
     expect(JSON.parse(exported.stdout)).toMatchObject({ scan_id: second });
     expect(explained.stdout).toMatch(new RegExp(`^127\\.0\\.0\\.1 .*\\(${second}, `));
