@@ -1,11 +1,9 @@
 import { Section } from '../../components/layout/section.tsx';
-import { TimeText } from '../../components/text/time-text.tsx';
 import { capitalized } from '../../format/words.ts';
 import { isActive, type Job } from '../jobs/job.ts';
 import { NextDay } from '../jobs/next-day.tsx';
+import { NextRunList } from '../jobs/next-run-list.tsx';
 import { useSchedule } from '../jobs/use-schedule.ts';
-
-const shown = 5;
 
 /** The schedule in words, the next 24 hours, and the next five runs. */
 export function NextRuns({ job }: { job: Job }) {
@@ -26,16 +24,9 @@ export function NextRuns({ job }: { job: Job }) {
               <span>in 24 h</span>
             </p>
           </div>
-          <ol className="pt-2">
-            {runs.slice(0, shown).map((at) => (
-              <li key={at} className="flex h-7 items-center gap-3 border-line-subtle border-b">
-                <TimeText at={at} />
-                <span className="ml-auto text-text-2">
-                  <TimeText at={at} relative />
-                </span>
-              </li>
-            ))}
-          </ol>
+          <div className="pt-2">
+            <NextRunList runs={runs} server={preview?.zone ?? 'UTC'} />
+          </div>
         </>
       )}
     </Section>

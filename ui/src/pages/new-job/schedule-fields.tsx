@@ -2,10 +2,9 @@ import { serverNow } from '../../api/server-clock.ts';
 import { Field } from '../../components/controls/field.tsx';
 import { Segmented } from '../../components/controls/segmented.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
-import { TimeText } from '../../components/text/time-text.tsx';
-import { localZone, useTimeZone } from '../../components/text/time-zone.ts';
-import { clockTime, dateTime } from '../../format/times.ts';
+import { localZone } from '../../components/text/time-zone.ts';
 import { NextDay } from '../jobs/next-day.tsx';
+import { NextRunList } from '../jobs/next-run-list.tsx';
 import { type SchedulePreview, useSchedule } from '../jobs/use-schedule.ts';
 import { useRested } from '../new-scan/use-plan.ts';
 import {
@@ -119,11 +118,7 @@ function AtFields({ time, server, next, onChange }: AtFieldsProps) {
   );
 }
 
-const shown = 5;
-
 function Preview({ preview, isFormer }: { preview: SchedulePreview; isFormer: boolean }) {
-  const zone = useTimeZone();
-  const other = zone === localZone() ? preview.zone : localZone();
   return (
     <div className={`flex flex-col gap-2 ${isFormer ? 'opacity-60' : ''}`}>
       <p role="status">
@@ -138,21 +133,7 @@ function Preview({ preview, isFormer }: { preview: SchedulePreview; isFormer: bo
           <span>in 24 h</span>
         </p>
       </div>
-      <ol aria-label="Next runs">
-        {preview.next.slice(0, shown).map((at) => (
-          <li key={at} className="flex h-7 items-center justify-between gap-3 border-line-subtle border-b">
-            <span className="flex min-w-0 flex-wrap gap-x-5">
-              <TimeText at={at} />
-              {clockTime(at, other).slice(0, 5) !== clockTime(at, zone).slice(0, 5) && (
-                <span className="text-text-2">{dateTime(at, Date.parse(at), other)}</span>
-              )}
-            </span>
-            <span className="flex-none text-text-2">
-              <TimeText at={at} relative />
-            </span>
-          </li>
-        ))}
-      </ol>
+      <NextRunList runs={preview.next} server={preview.zone} />
     </div>
   );
 }

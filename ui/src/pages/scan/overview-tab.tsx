@@ -56,7 +56,7 @@ export default function OverviewTab() {
           {hasEnded(scan) && <SinceLastRun scan={scan} />}
           {!hasEnded(scan) && (
             <p className="text-text-2">
-              Results so far. What each host runs and what to fix stands in the tabs as soon as it is found.
+              Results so far. Hosts, services and findings appear in their tabs as they are found.
             </p>
           )}
           <FixFirst scanId={scanId} />
