@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCatalog, isErrorCode, PortolanError } from '../../domain/errors.ts';
 import { readEvents, type ServerEvent } from './event-stream.ts';
-import { fetchFromLocalServer } from './local-certificate.ts';
+import { requestServer, type ServerReply } from './local-certificate.ts';
 
 /** Timeout of a request without a stream, milliseconds. */
 const responseMs = 30_000;
@@ -60,7 +60,7 @@ export class Client {
     );
     const text = await readAll(this.#text(response));
     const { data } = parseAnswer<T>(text) ?? {};
-    if (data === undefined || (!response.ok && response.status !== 503))
+    if (data === undefined || (!isSuccess(response) && response.status !== 503))
       throw this.#errorFrom(response.status, text);
     return data;
   }
@@ -92,9 +92,9 @@ export class Client {
     body: unknown,
     headers: Record<string, string>,
     signal?: AbortSignal,
-  ): Promise<Response> {
+  ): Promise<ServerReply> {
     const response = await this.#send(method, path, body, headers, signal);
-    if (response.ok) return response;
+    if (isSuccess(response)) return response;
     throw this.#errorFrom(response.status, await readAll(this.#text(response)));
   }
 
@@ -126,9 +126,9 @@ export class Client {
     body: unknown,
     headers: Record<string, string>,
     signal?: AbortSignal,
-  ): Promise<Response> {
+  ): Promise<ServerReply> {
     try {
-      return await fetchFromLocalServer(this.url + path, {
+      return await requestServer(this.url + path, {
         method,
         headers: {
           ...headers,
@@ -136,8 +136,6 @@ export class Client {
           ...(this.#tenant ? { 'x-tenant-id': this.#tenant } : {}),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
-        // A redirect could leak the token to another host.
-        redirect: 'error',
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         ...(signal ? { signal } : {}),
       });
@@ -146,16 +144,16 @@ export class Client {
     }
   }
 
-  async *#text(response: Response): AsyncIterable<string> {
+  async *#text(response: ServerReply): AsyncIterable<string> {
     const decoder = new TextDecoder();
     for await (const bytes of this.#bytes(response)) yield decoder.decode(bytes, { stream: true });
     const rest = decoder.decode();
     if (rest !== '') yield rest;
   }
 
-  async *#bytes(response: Response): AsyncIterable<Uint8Array> {
+  async *#bytes(response: ServerReply): AsyncIterable<Uint8Array> {
     try {
-      yield* response.body ?? [];
+      yield* response.body;
     } catch (error) {
       throw this.#unreachable(error);
     }
@@ -170,6 +168,10 @@ export class Client {
       try: 'portolan server status, or the same without --server',
     });
   }
+}
+
+function isSuccess({ status }: ServerReply): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** The envelope of a response, or null. */
@@ -214,13 +216,9 @@ function networkReason(cause: { code?: string; message?: string } | undefined, m
     EAI_AGAIN: 'cannot resolve the host name',
     ECONNRESET: 'reset',
     ETIMEDOUT: 'timed out',
-    UND_ERR_CONNECT_TIMEOUT: 'timed out',
-    UND_ERR_SOCKET: 'closed',
     CERT_HAS_EXPIRED: 'its certificate has expired',
     ...Object.fromEntries(unknownIssuer.map((code) => [code, untrusted])),
   };
-  // fetch rejects ports of other protocols (Fetch Standard, "bad port").
-  if (cause?.message === 'bad port') return 'HTTP clients refuse to use this port';
   return known[cause?.code ?? ''] ?? cause?.message ?? message;
 }
 

@@ -38,17 +38,50 @@ export async function trustAuthorities(file: string): Promise<void> {
   }
 }
 
-/** Like `fetch`, for an https URL; the body of a request is text. */
-export async function fetchFromLocalServer(url: string, init: RequestInit): Promise<Response> {
-  const own = await ownCertificate();
-  if (own === null || !url.startsWith('https:')) return fetch(url, init);
-  const { signal } = init;
+export interface ServerRequest {
+  method: string;
+  headers: Record<string, string>;
+  /** JSON; absent = none. */
+  body?: string;
+  signal?: AbortSignal;
+}
+
+export interface ServerReply {
+  status: number;
+  /** Its chunks; an abort ends them with its reason. */
+  body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Sends a request without `fetch`, which takes as long to load as the rest of a command.
+ * @throws Error with the reason as its cause; the reason of the signal when it was aborted
+ */
+export async function requestServer(url: string, request: ServerRequest): Promise<ServerReply> {
+  const { signal } = request;
   signal?.throwIfAborted();
+  const isSecure = url.startsWith('https:');
   try {
-    return await responseOf(await send(url, init, await trustOf(own)));
+    const own = isSecure ? await ownCertificate() : null;
+    const response = await send(url, request, own === null ? {} : await trustOf(own));
+    const { statusCode: status = 500 } = response;
+    if (status >= 300 && status < 400) {
+      response.destroy();
+      // It could leak the token to another host.
+      throw new Error('unexpected redirect');
+    }
+    return { status, body: chunksOf(response, signal) };
   } catch (error) {
     signal?.throwIfAborted();
-    throw new TypeError('fetch failed', { cause: error });
+    throw new Error('request failed', { cause: error });
+  }
+}
+
+async function* chunksOf(response: IncomingMessage, signal?: AbortSignal): AsyncIterable<Uint8Array> {
+  try {
+    yield* response as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new Error('response ended early', { cause: error });
   }
 }
 
@@ -74,34 +107,26 @@ async function trustOf(own: X509Certificate): Promise<RequestOptions> {
   };
 }
 
-async function send(url: string, { method, headers, body, signal }: RequestInit, trust: RequestOptions) {
-  const { request: httpsRequest } = await import('node:https');
+async function send(
+  url: string,
+  { method, headers, body, signal }: ServerRequest,
+  trust: RequestOptions,
+): Promise<IncomingMessage> {
+  const { request: requestOf } = url.startsWith('https:')
+    ? await import('node:https')
+    : await import('node:http');
   return await new Promise<IncomingMessage>((resolve, reject) => {
-    const options = {
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const options: RequestOptions = {
       ...trust,
-      method: method ?? 'GET',
-      headers: Object.fromEntries(new Headers(headers)),
-      agent: false,
+      method,
+      headers: { ...headers, ...length },
+      // Sessions of a pinned certificate stay apart.
+      ...(trust.ca && { agent: false }),
       ...(signal && { signal }),
-    } as const;
-    const request = httpsRequest(url, options, resolve);
+    };
+    const request = requestOf(url, options, resolve);
     request.on('error', reject);
-    request.end(typeof body === 'string' ? body : undefined);
-  });
-}
-
-/** @throws Error for a redirect, which could leak the token to another host */
-async function responseOf(answer: IncomingMessage): Promise<Response> {
-  const { statusCode: status = 500, headers } = answer;
-  if (status >= 300 && status < 400) {
-    answer.destroy();
-    throw new Error('unexpected redirect');
-  }
-  const { Readable } = await import('node:stream');
-  const empty = status === 204 || status === 205;
-  if (empty) answer.resume();
-  return new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>), {
-    status,
-    headers: new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+    request.end(body);
   });
 }
