@@ -41,13 +41,6 @@ export function checkEgress({ options }: Pick<ScanRequest, 'options'>, { queue }
   throw invalidRequest(`${field}: ${problem.reason}`, [{ ...problem, field }]);
 }
 
-/** Whether a well-formed request was rejected by `checkEgress`, here or on a server. */
-export function isMissingEgress({ code, details }: PortolanError): boolean {
-  const { fields } = details as { fields?: Partial<FieldProblem>[] };
-  if (code !== 'invalid_request' || !Array.isArray(fields) || fields.length === 0) return false;
-  return fields.every((each) => each?.field === 'options.interface' || each?.field === 'options.source_ip');
-}
-
 /** @throws PortolanError `configuration` as `requireEgress`, without a scan */
 export function checkConfiguredEgress(config: Config): void {
   requireEgress({ options: {} }, config);

@@ -3,7 +3,7 @@ import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
-import { isMissingEgress } from '../../scan-run/egress-choice.ts';
+import { isMissingEgress } from '../../scan-run/missing-egress.ts';
 import { checkBaseline, writeDiff } from '../results/compared-with.ts';
 import { isLiveFormat } from '../results/live-lines.ts';
 import type { LiveOutput } from '../results/live-output.ts';

@@ -1,4 +1,4 @@
-import { type ListQuery, listScans, type ScanList } from '../../actions/scans/list-scans.ts';
+import type { ListQuery, ScanList } from '../../actions/scans/list-scans.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
@@ -32,6 +32,7 @@ export function listOf(client: Client): ListScans {
 
 /** The id of a scan in the store, see `chooseScan`. */
 export async function scanIn(store: Store, text: string): Promise<string> {
+  const { listScans } = await import('../../actions/scans/list-scans.ts');
   return await chooseScan(text, (query) => listScans(store, query));
 }
 
