@@ -27,6 +27,9 @@ const hostWindow = 64;
 /** Packets per second up to which sockets of Node.js perform about as well as threads, which take 30 MB more. */
 const socketRate = 20_000;
 
+/** Number of pairs up to which a sweep at an adaptive rate has ended before threads have started. */
+const fewPairs = 1000;
+
 /** Pairs between two progress reports. */
 const progressStep = 50;
 
@@ -62,6 +65,9 @@ export async function sweepByConnect(
 async function whyNotThreads(net: NetworkGate, ctx: SweepContext, begun: boolean): Promise<string | null> {
   if (ctx.options.rate <= socketRate && !begun)
     return `they suffice for ${ctx.options.rate} packets per second`;
+  const pairs = ctx.net.addresses.size * BigInt(plannedTcpPorts(ctx.options).length);
+  if (net.hasAdaptiveRate && pairs <= fewPairs && !begun)
+    return `they suffice for ${pairs} pairs of host and port`;
   return await net.connectObstacle(ctx.signal);
 }
 

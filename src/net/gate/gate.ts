@@ -58,6 +58,9 @@ export interface NetworkGate {
   /** How echo requests are sent: `raw`, `datagram`, or `none` with the reason. */
   pingMethod(): { method: 'raw' | 'datagram' | 'none'; reason: string };
 
+  /** Whether the rate follows the responses: it starts low, whatever its limit is. */
+  readonly hasAdaptiveRate: boolean;
+
   /** The same gate for one module with its own rate limit, in addition to that of the scan. */
   limitedTo(packetsPerSecond: number): NetworkGate;
 

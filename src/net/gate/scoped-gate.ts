@@ -93,6 +93,7 @@ export function createGate(options: GateOptions): ScanGate {
     slow: new Set<string>(),
     unsent: new Map<string, number>(),
     door,
+    hasAdaptiveRate: Boolean(options.adaptive),
     sweepers: new Set<SynSweeper | ConnectSweeper>(),
   };
   return new ScopedGate(admission, options.rate, new Egress(options.egress));
@@ -132,12 +133,14 @@ interface Admission {
   slow: Set<string>;
   unsent: Map<string, number>;
   door: PauseGate;
+  hasAdaptiveRate: boolean;
   /** One per sweep method and rate. */
   sweepers: Set<SynSweeper | ConnectSweeper>;
 }
 
 class ScopedGate implements ScanGate {
   readonly addresses: AddressSet;
+  readonly hasAdaptiveRate: boolean;
   #admission: Admission;
   #rate: PacketRateLimiter;
   readonly #egress: Egress;
@@ -147,6 +150,7 @@ class ScopedGate implements ScanGate {
 
   constructor(admission: Admission, rate: PacketRateLimiter, egress: Egress) {
     this.addresses = admission.addresses;
+    this.hasAdaptiveRate = admission.hasAdaptiveRate;
     this.#admission = admission;
     this.#rate = rate;
     this.#egress = egress;
