@@ -1,8 +1,11 @@
-import { lookup, Resolver } from 'node:dns/promises';
+import type { Resolver } from 'node:dns/promises';
 import { canonicalAddress } from '../domain/targets/address.ts';
 import { onAbort } from './abort.ts';
 import { errorCode } from './failure.ts';
 import { PauseGate } from './gate/pause-gate.ts';
+
+/** Loaded for the first name: most scans name none. */
+const dns = () => process.getBuiltinModule('node:dns/promises');
 
 /** Maximum number of addresses scanned per name. */
 export const maxAddressesPerName = 16;
@@ -49,7 +52,7 @@ export class NameResolver {
     await this.#door.released(signal);
     return await new Promise((resolve) => {
       if (signal.aborted) return resolve({ error: 'canceled' });
-      const resolver = new Resolver({ timeout: this.#timeoutMs, tries: 2 });
+      const resolver = new (dns().Resolver)({ timeout: this.#timeoutMs, tries: 2 });
       const settle = (resolution: Resolution) => {
         clearTimeout(timer);
         forget();
@@ -71,7 +74,7 @@ export class NameResolver {
 }
 
 async function querySystem(name: string): Promise<string[]> {
-  const addresses = await lookup(name, { all: true, verbatim: true });
+  const addresses = await dns().lookup(name, { all: true, verbatim: true });
   return addresses.map((resolution) => resolution.address);
 }
 

@@ -1,4 +1,5 @@
 import type { ProgressUnit } from '../domain/scan.ts';
+import { groupedNumber } from '../domain/text/grouped-number.ts';
 import { RateWindow } from './rate-window.ts';
 
 /** Window of the rate that the remaining time is computed with, milliseconds. */
@@ -43,9 +44,9 @@ export class RemainingTime {
     const { perSecond, spanMs } = this.#window;
     if (!isWhole || not_tried === 0 || spanMs < minWindowMs || perSecond === 0) return null;
     const seconds = Math.ceil(not_tried / perSecond);
-    const rate = perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond).toLocaleString('en-US');
+    const rate = perSecond < 10 ? perSecond.toFixed(1) : groupedNumber(Math.round(perSecond));
     const noun = not_tried === 1 ? unit.slice(0, -1) : unit;
-    const basis = `${not_tried.toLocaleString('en-US')} ${noun} at ${rate}/s, mean of the last ${Math.round(spanMs / 1000)} s`;
+    const basis = `${groupedNumber(not_tried)} ${noun} at ${rate}/s, mean of the last ${Math.round(spanMs / 1000)} s`;
     return { seconds, basis };
   }
 

@@ -1,4 +1,5 @@
 import type { ScanCounts, StageRecord } from '../domain/scan.ts';
+import { groupedNumber } from '../domain/text/grouped-number.ts';
 import { RateWindow } from './rate-window.ts';
 
 /** Window of the rates of a stage, milliseconds. */
@@ -66,5 +67,5 @@ export function finishingText(phase: string, counts: ScanCounts): string {
 }
 
 function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+  return `${groupedNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

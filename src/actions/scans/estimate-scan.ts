@@ -1,3 +1,4 @@
+import { groupedNumber } from '../../domain/text/grouped-number.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
 import { leastConcurrency } from '../../net/adaptive/concurrency.ts';
@@ -190,7 +191,7 @@ function atRate(
 }
 
 function amount(count: number): string {
-  return count.toLocaleString('en-US');
+  return groupedNumber(count);
 }
 
 function secondsOf(duration: unknown): number {

@@ -1,4 +1,5 @@
 import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
+import { groupedNumber } from '../../domain/text/grouped-number.ts';
 import { renderColumns } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
@@ -92,7 +93,7 @@ function countText(count: number, one: string, many: string): string {
 }
 
 function amount(count: number): string {
-  return count.toLocaleString('en-US');
+  return groupedNumber(count);
 }
 
 /** `6 s`, `8 min 33 s`, `4 h 14 min`, `12 d 3 h` */

@@ -1,6 +1,8 @@
+import { groupedNumber } from '../../domain/text/grouped-number.ts';
+
 /** `65,536` */
 export function amountText(amount: number): string {
-  return amount.toLocaleString('en-US');
+  return groupedNumber(amount);
 }
 
 /** `1 scan`, `1,204 scans`, `2 addresses` */

@@ -3,7 +3,7 @@ import type { Fingerprint } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
-import { claimsOf, type EvidenceKind, PortClaims } from '../../knowledge/rules/claims.ts';
+import type { EvidenceKind } from '../../knowledge/rules/claims.ts';
 
 /** Options shared by all fingerprint modules. */
 export const matcherOptions = {
@@ -38,19 +38,34 @@ export async function matchBanners(
   data: DataContext,
   settings: MatcherSettings,
 ): Promise<void> {
-  const catalogue = await ctx.fingerprints(settings.rules);
-  const ports = new PortClaims({
-    minConfidence: settings.minConfidence / 100,
-    maxProtocols: settings.maxProtocols,
-  });
+  const matcher = () => matcherOf(ctx, settings);
+  // A bad file of rules fails the node in any case; the builtin ones are loaded for the first banner.
+  let matching = settings.rules === '' ? null : matcher();
+  await matching;
   let since = performance.now();
   await forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, async (banner) => {
     if (performance.now() - since > longestStretch) {
       await setImmediate();
       since = performance.now();
     }
-    const { host, port, protocol } = banner;
-    const record = ports.add({ host, port, protocol }, claimsOf(banner, catalogue, settings.kinds));
+    matching ??= matcher();
+    const record = (await matching)(banner);
     if (record) await data.append<Fingerprint>('service_fingerprints', record);
   });
+}
+
+/** Takes banners; returns the record of a port when it is new or has improved. */
+async function matcherOf(
+  ctx: Pick<ExecContext, 'fingerprints'>,
+  { kinds, minConfidence, rules, maxProtocols }: MatcherSettings,
+): Promise<(banner: Banner) => Fingerprint | null> {
+  const [catalogue, { claimsOf, PortClaims }] = await Promise.all([
+    ctx.fingerprints(rules),
+    import('../../knowledge/rules/claims.ts'),
+  ]);
+  const ports = new PortClaims({ minConfidence: minConfidence / 100, maxProtocols });
+  return (banner) => {
+    const { host, port, protocol } = banner;
+    return ports.add({ host, port, protocol }, claimsOf(banner, catalogue, kinds)) ?? null;
+  };
 }

@@ -1,16 +1,13 @@
 import { constants, type X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import {
-  type ConnectionOptions,
-  connect,
-  createSecureContext,
-  type SecureContext,
-  type TLSSocket,
-} from 'node:tls';
+import type { ConnectionOptions, SecureContext, TLSSocket } from 'node:tls';
 import { type TlsObservation, tlsRejection } from '../../domain/text/banner.ts';
 import { onAbort } from '../abort.ts';
 import { errorCode } from '../failure.ts';
 import { loopClock } from '../loop-clock.ts';
+
+/** Loaded for the first handshake. */
+const tls = () => process.getBuiltinModule('node:tls');
 
 /** Maximum number of stored certificates per chain. */
 const maxCertificates = 16;
@@ -33,7 +30,7 @@ let anonymousContext: SecureContext | null = null;
 
 /** A scanner wants to see old versions, weak ciphers and untrusted certificates, so it accepts everything. */
 function anyServer(): SecureContext {
-  context ??= createSecureContext({
+  context ??= tls().createSecureContext({
     minVersion: 'TLSv1',
     ciphers: 'DEFAULT@SECLEVEL=0',
     secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
@@ -44,7 +41,7 @@ function anyServer(): SecureContext {
 
 /** For servers without a certificate; these suites ended with TLS 1.2. */
 function serverWithoutCertificate(): SecureContext {
-  anonymousContext ??= createSecureContext({
+  anonymousContext ??= tls().createSecureContext({
     minVersion: 'TLSv1',
     maxVersion: 'TLSv1.2',
     ciphers: 'aNULL:@SECLEVEL=0',
@@ -103,7 +100,7 @@ export function handshake(
     const forget = onAbort(signal, () => settle({ reason: 'canceled' }));
     socket.once('close', onClose);
     try {
-      stream = connect({
+      stream = tls().connect({
         ...options,
         socket,
         rejectUnauthorized: false,

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { builtinRules, type NamedSignatures, type RuleCatalog } from '../../knowledge/rules/rule-catalog.ts';
-import { readSignatureFile } from '../../knowledge/rules/signature-file.ts';
 import { FingerprintSets, type SetHeader, type SignatureSet } from '../../workspace/fingerprint-sets.ts';
 
 /** Installed sets: kept until they are removed. */
@@ -53,6 +52,7 @@ export async function loadFingerprints(
 }
 
 async function readRulesFile(file: string): Promise<LoadedFingerprints['sets'][number]> {
+  const { readSignatureFile } = await import('../../knowledge/rules/signature-file.ts');
   const signatures = await readSignatureFile(file);
   const header: SetHeader = {
     name: basename(file),
