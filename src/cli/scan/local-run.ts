@@ -161,7 +161,7 @@ export class LocalScan {
     );
     const verbose = await this.#openVerbose();
     try {
-      return await runScan({
+      const outcome = await runScan({
         request: this.#request,
         config: this.#settings.config,
         catalogue: this.#catalogue,
@@ -186,6 +186,9 @@ export class LocalScan {
           book.live(live);
         },
       });
+      // The last reports of a scan may be half a second old.
+      verbose?.update(outcome);
+      return outcome;
     } finally {
       verbose?.end();
       this.#live?.stop();

@@ -91,6 +91,7 @@ function addProbeOptions(scan: Command): void {
     )
     .option('--timeout <duration>', 'timeout of a probe, e.g. 3s')
     .addOption(number('--retries <n>', 'retries of a probe without a response', 0, 10))
+    .addOption(sameAs('retries', number('--retry <n>', 'same as --retries', 0, 10)))
     .addOption(
       new Option('--concurrency <n>', 'concurrent connections, or auto').argParser((text) =>
         text === 'auto' ? undefined : wholeNumber(text, 1, 65_535),
@@ -154,6 +155,12 @@ const scanTypes = ['syn', 'connect', 'udp', 'auto'];
 function scanTypeOf(text: string): string {
   if (scanTypes.includes(text) || /^(?:syn|connect),udp$/.test(text)) return text;
   throw new InvalidArgumentError(`Allowed choices are ${scanTypes.join(', ')}, and syn,udp or connect,udp.`);
+}
+
+/** A flag that sets what another one sets, without a line in the help. */
+function sameAs(attribute: string, option: Option): Option {
+  option.attributeName = () => attribute;
+  return option.hideHelp();
 }
 
 function number(flags: string, description: string, least: number, most: number): Option {

@@ -132,12 +132,22 @@ describe.concurrent('flags of nmap', { timeout: 300_000 }, () => {
   };
 
   it('act in their order: a later one wins', async () => {
-    const faster = await requestOf('later', ['-p1', '-T4', '-r', '500', '-sT', '--retries', '2']);
+    const faster = await requestOf('later', [
+      '-p1',
+      '-T4',
+      '-r',
+      '500',
+      '-sT',
+      '--retries',
+      '2',
+      '--retry',
+      '4',
+    ]);
     expect(faster).toMatchObject({
       rate: 500,
       ports: '1',
       timeout: '1250ms',
-      retries: 2,
+      retries: 4,
       scan_type: 'connect',
     });
     const timed = await requestOf('timed', [
