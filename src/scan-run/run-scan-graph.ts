@@ -20,6 +20,9 @@ import { saveCheckpoint } from './save-checkpoint.ts';
 /** At most two reports per second leave the process. */
 const liveIntervalMs = 500;
 
+/** Slowed hosts with a warning of their own; the others are counted. */
+const maxSlowedHosts = 10;
+
 export interface ScanGraphInput {
   plan: Plan;
   targets: PreparedTargets;
@@ -139,6 +142,7 @@ export class ScanGraph {
     const { control, stop, input } = this.#context;
     this.#warnUnsent();
     this.#warnSkipped();
+    this.#warnSlowed();
     await this.#sealAll();
     // A paused scan can still be canceled: its verdict waits.
     await control.hold.released(stop.signal);
@@ -177,6 +181,20 @@ export class ScanGraph {
     for (const [reason, count] of this.#gate.unsent) {
       const message = `could not send ${count} packets (${reason}): their targets were not probed`;
       this.#context.warnings.push({ code: 'packets_not_sent', message });
+    }
+  }
+
+  /** Hosts that got less than others, because they did not respond to more. */
+  #warnSlowed(): void {
+    const slowed = [...this.#gate.slowed];
+    for (const [target, { shortAt, lowest }] of slowed.slice(0, maxSlowedHosts)) {
+      const message = `${target} did not respond to ${amount(shortAt)} packets per second as before: slowed down to ${amount(lowest)}`;
+      this.#context.warnings.push({ code: 'host_slowed', message, target });
+    }
+    const left = slowed.length - maxSlowedHosts;
+    if (left > 0) {
+      const message = `${left} more hosts did not respond to as many packets per second as before: slowed down`;
+      this.#context.warnings.push({ code: 'host_slowed', message });
     }
   }
 
@@ -228,6 +246,10 @@ export class ScanGraph {
 /** A probed port has a banner, possibly empty; a UDP port only if it responded. */
 function isUnprobed({ protocol, state, banner, service, unidentified_reason }: PortRow): boolean {
   return protocol === 'tcp' && state === 'open' && banner === null && !service && !unidentified_reason;
+}
+
+function amount(rate: number): string {
+  return Math.round(rate).toLocaleString('en-US');
 }
 
 function typeOf(plan: Plan, stage: StageRecord): string | undefined {

@@ -167,7 +167,8 @@ function togetherOf(traffic: readonly Traffic[], rate: number): Span {
 /** The slower of the packets at the rate, and the timeouts of those without a response. */
 function spanOf({ sender, packets, silent }: Traffic): Span {
   const { lanes, timeout, tries, discovers, isUdp } = sender;
-  const grows = !discovers && !isUdp && packets > silent;
+  // Only responses to raw packets raise an adaptive rate.
+  const grows = !discovers && !isUdp && lanes === Number.POSITIVE_INFINITY && packets > silent;
   const bySlots = {
     seconds: (silent * timeout) / lanes,
     limit: `${amount(lanes)} at a time wait ${timeout} s`,

@@ -63,8 +63,9 @@ export async function sweepByConnect(
 }
 
 async function whyNotThreads(net: NetworkGate, ctx: SweepContext, begun: boolean): Promise<string | null> {
-  if (ctx.options.rate <= socketRate && !begun)
-    return `they suffice for ${ctx.options.rate} packets per second`;
+  // Nothing here raises an adaptive rate.
+  const rate = Math.min(ctx.options.rate, net.reached?.highest ?? ctx.options.rate);
+  if (rate <= socketRate && !begun) return `they suffice for ${rate} packets per second`;
   const pairs = ctx.net.addresses.size * BigInt(plannedTcpPorts(ctx.options).length);
   if (net.hasAdaptiveRate && pairs <= fewPairs && !begun)
     return `they suffice for ${pairs} pairs of host and port`;

@@ -13,6 +13,7 @@ export interface PackedPart {
   settled: string;
   counts: string;
   silent?: string;
+  waiting?: string;
 }
 
 export function packed({ hosts, key, state }: ProgressPart): PackedPart {
@@ -29,11 +30,20 @@ export function packed({ hosts, key, state }: ProgressPart): PackedPart {
     settled: deflateRawSync(state.settled).toString('base64'),
     counts: deflateRawSync(counts).toString('base64'),
     ...(state.silent && { silent: deflateRawSync(state.silent).toString('base64') }),
+    ...(state.waiting && { waiting: deflateRawSync(state.waiting).toString('base64') }),
   };
 }
 
 /** @throws Error if it was not made by `packed` */
-export function unpacked({ hosts, key, counter, settled, counts, silent }: PackedPart): ProgressPart {
+export function unpacked({
+  hosts,
+  key,
+  counter,
+  settled,
+  counts,
+  silent,
+  waiting,
+}: PackedPart): ProgressPart {
   const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
   const words = new Uint32Array(Uint8Array.from(bytes).buffer);
   const list = (at: number) => words.slice(at * hosts.length, (at + 1) * hosts.length);
@@ -49,6 +59,7 @@ export function unpacked({ hosts, key, counter, settled, counts, silent }: Packe
     },
     ...(words.length === 5 * hosts.length && { late: list(4) }),
     ...(silent !== undefined && { silent: unpackedBits(silent) }),
+    ...(waiting !== undefined && { waiting: unpackedBits(waiting) }),
   };
   return { hosts, key, state };
 }

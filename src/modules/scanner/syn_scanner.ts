@@ -1,6 +1,9 @@
+import { highestRate } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
+import { startRate } from '../../domain/packet-rate.ts';
 import { defineModule } from '../../engine/module.ts';
+import { leastRate, type RateBounds } from '../../net/adaptive/rate.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { areThisMachine } from '../../net/local-addresses.ts';
 import { warmEngine } from '../../net/packets/engine/engine.ts';
@@ -14,6 +17,20 @@ import { scanUdp } from './udp-scan.ts';
 
 /** A resumed node keeps the method of its first run. */
 type Saved = { way: 'syn'; state: SlicedScanState } | { way: 'connect'; state: ConnectState };
+
+/** @param most packets per second to one host; 0 = no limit @param side number of jobs with the same hosts */
+function boundsOf(most: number, side: number): RateBounds {
+  return {
+    start: Math.ceil(Math.min(startRate, most || startRate) / side),
+    least: Math.ceil(leastRate / side),
+    most: Math.ceil((most || highestRate) / side),
+  };
+}
+
+function rateText({ lowest, highest }: NonNullable<NetworkGate['reached']>): string {
+  const [least, most] = [lowest, highest].map((rate) => Math.round(rate).toLocaleString('en-US'));
+  return `${least === most ? most : `${least} to ${most}`} packets per second, as responses came`;
+}
 
 /** Why connections suffice here, or null. */
 function whyConnections({ addresses }: NetworkGate, saved: Saved | null): string | null {
@@ -82,17 +99,23 @@ export default defineModule({
         ctx.checkpoint(() => ({ way: 'connect', state: now() }) satisfies Saved),
       );
     }
-    ctx.method('raw packets: CAP_NET_RAW is available');
+    const way = 'raw packets: CAP_NET_RAW is available';
+    ctx.method(way);
     const before = saved?.way === 'syn' ? saved.state : null;
     const discovered = data.has('discovered_hosts');
     const ports = plannedTcpPorts(ctx.options);
     const hosts = discovered
       ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
       : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
-    const sweep = (job: SweepJob, side: number, hostRate = host_rate / side) =>
-      net.sweepSyn({ ...job, hostRate });
+    const sweep = (job: SweepJob, side: number, hostRate?: number) =>
+      net.sweepSyn({
+        ...job,
+        hostRate: hostRate ?? host_rate / side,
+        ...(hostRate === undefined && ctx.net.reached && { rateBounds: boundsOf(host_rate, side) }),
+      });
     const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
     ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
     await scan.run();
+    if (ctx.net.reached) ctx.method(`${way}; ${rateText(ctx.net.reached)}`);
   },
 });

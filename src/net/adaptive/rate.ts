@@ -1,26 +1,29 @@
-/** Never slower than this, in all and for one host: below it nothing would ever end, packets per second. */
+/** Never slower than this, in all and for one host: nothing would ever end, packets per second. */
 export const leastRate = 100;
 
-/** Responses that a round must expect before it is judged: fewer say little. */
-export const leastEvidence = 16;
+/** Expected responses of a round that can be judged; more where not every probe gets one, so that half of them are noticed. */
+const leastEvidence = 16;
+const evidenceOfChance = 72;
 
-/** Share of the expected responses that may be missing: chance, and losses that retries make up for. */
+/** Share of the usual responses that may be missing: chance, and losses that retries make up for. */
 const margin = 0.1;
 /** Standard deviations of chance that a shortage must exceed as well. */
 const certainty = 3;
 
-/** Growth per second once a limit was met, as a share of what is known to work. */
-const growthPerSecond = 0.05;
+/** Growth per second after a limit was met, as a share of the rate. It doubles every second, to the most. */
+const firstGrowth = 0.05;
+/** The same at the most. */
+const mostGrowth = 1;
 /** Longest time that one round grows for, milliseconds. */
 const growthSpanMs = 1000;
 /** A rate that was not used to this share proves nothing about more. */
 const usedShare = 0.5;
 
-/** Slower rates that brought no more responses, and the time after which silence is taken for what it is. */
+/** Slower rates in a row that brought no more responses, and the time after which the rate is not taken for the reason. */
 const vainSlowdowns = 2;
 const patienceMs = 2000;
-/** A slower rate has helped where the share of responses grew by this factor. */
-const helpedBy = 1.5;
+/** A slower rate has helped if the share of responses grew by this factor. */
+const helpFactor = 1.5;
 
 /** Time after local trouble in which more of it says nothing about the new rate, milliseconds. */
 const settleMs = 200;
@@ -29,45 +32,59 @@ const settleMs = 200;
 export interface Round {
   sent: number;
   answered: number;
-  /** Responses as earlier rounds make them likely; null = nothing is known yet. */
-  expected: number | null;
+  /** What was known before it; null = nothing. */
+  usual: Usual | null;
   /** When its first probe was sent, in milliseconds of the clock, and for how long it was sent. */
   beganAt: number;
   ms: number;
 }
 
+/** The share of probes that get a response, and the number of probes that it was learned from. */
+export interface Usual {
+  share: number;
+  probes: number;
+}
+
 export type Verdict = 'grown' | 'kept' | 'slowed';
 
+/** Packets per second. */
 export interface RateBounds {
   start: number;
   least: number;
   most: number;
 }
 
-/** The share of probes that get a response. Probes go out in random order, so it stays what it is unless some are lost. */
+/** Responses that a round needs before it says something. @param share of the probes that get one */
+export function evidenceFor(share: number): number {
+  return leastEvidence + evidenceOfChance * (1 - share);
+}
+
+/** Fewer responses than chance explains; what was learned from few probes is uncertain itself. */
+export function isShort(sent: number, answered: number, { share, probes }: Usual): boolean {
+  const expected = sent * share;
+  const missing = expected - answered;
+  // Twenty of twenty does not mean that all respond (Laplace's rule of succession).
+  const silent = 1 - (share * probes + 1) / (probes + 2);
+  const variance = expected * silent * (1 + sent / probes) + 1;
+  return missing > margin * expected && missing > certainty * Math.sqrt(variance);
+}
+
+/** The share of probes that get a response. They go out in random order, so it changes only where some are lost. */
 export class UsualShare {
   #sent = 0;
   #answered = 0;
 
   /** Null before the first round. */
-  get share(): number | null {
-    return this.#sent === 0 ? null : this.#answered / this.#sent;
-  }
-
-  expected(sent: number): number | null {
-    return this.share === null ? null : sent * this.share;
-  }
-
-  /** Fewer responses than chance explains. */
-  isShort(sent: number, answered: number): boolean {
-    const share = this.share ?? 0;
-    return isShort(answered, sent * share, share);
+  get usual(): Usual | null {
+    return this.#sent === 0 ? null : { share: this.#answered / this.#sent, probes: this.#sent };
   }
 
   /** A round without loss. One with clearly more responses shows what earlier ones had lost. */
   learn(sent: number, answered: number): void {
-    const { share } = this;
-    if (share !== null && isShort(sent * share, answered, Math.min(1, answered / sent))) this.adopt(0, 0);
+    const { usual } = this;
+    const isMore =
+      usual && isShort(usual.probes, usual.share * usual.probes, { share: answered / sent, probes: sent });
+    if (isMore) this.adopt(0, 0);
     this.#sent += sent;
     this.#answered += answered;
   }
@@ -79,13 +96,8 @@ export class UsualShare {
   }
 }
 
-function isShort(answered: number, expected: number, share: number): boolean {
-  const missing = expected - answered;
-  return missing > margin * expected && missing > certainty * Math.sqrt(expected * (1 - share) + 1);
-}
-
 /**
- * The packets per second that a target, or the path to many, bears. It doubles from round to round while responses keep
+ * The packets per second that a target bears, or the path to many. It doubles from round to round while responses keep
  * coming, halves at once where they stay away, and then grows slowly below what went wrong.
  */
 export class AdaptiveRate {
@@ -98,9 +110,11 @@ export class AdaptiveRate {
   #lowest: number;
   /** The last rate with a shortage; null = there was none. */
   #shortAt: number | null = null;
-  /** When the rate fell last, and when it first did since a round without shortage. */
+  /** When the rate fell last, and when it first did since the last round without a shortage. */
   #slowedAt = Number.NEGATIVE_INFINITY;
   #shortSince: number | null = null;
+  /** Share of responses in the first round of the shortage, and in the last one. */
+  #shareAtFirst = 0;
   #shareBefore = 0;
   #vain = 0;
   #grewAt: number;
@@ -108,11 +122,11 @@ export class AdaptiveRate {
   onChange: (rate: number) => void = () => undefined;
 
   /** @param clock monotonic milliseconds */
-  constructor(bounds: RateBounds, clock: () => number = () => performance.now()) {
-    this.#bounds = { ...bounds, least: Math.min(bounds.least, bounds.start) };
+  constructor({ start, least, most }: RateBounds, clock: () => number = () => performance.now()) {
+    this.#bounds = { start: Math.min(start, most), least: Math.min(least, start, most), most };
     this.#clock = clock;
-    this.#rate = Math.min(bounds.start, bounds.most);
-    this.#threshold = bounds.most;
+    this.#rate = this.#bounds.start;
+    this.#threshold = most;
     this.#highest = this.#rate;
     this.#lowest = this.#rate;
     this.#grewAt = clock();
@@ -141,22 +155,25 @@ export class AdaptiveRate {
    * Judges a round that has got its responses.
    * @param usual learns from it, unless probes were lost
    */
-  judge(round: Round, usual: Pick<UsualShare, 'learn' | 'adopt' | 'isShort'>): Verdict {
+  judge(round: Round, usual: UsualShare): Verdict {
     // It was sent at a rate that is over already.
     if (round.beganAt < this.#slowedAt) return 'kept';
-    if (round.expected !== null && usual.isShort(round.sent, round.answered))
-      return this.#short(round, usual);
-    usual.learn(round.sent, round.answered);
+    const { sent, answered } = round;
+    if (round.usual && isShort(sent, answered, round.usual))
+      return this.#short(round, round.usual.share, usual);
+    usual.learn(sent, answered);
     this.#shortSince = null;
     this.#vain = 0;
-    return round.answered >= leastEvidence / 2 && this.#isUsed(round) ? this.#grow() : 'kept';
+    const isEnough = answered >= evidenceFor(answered / sent) / 2;
+    return isEnough && this.#isUsed(round) ? this.#grow() : 'kept';
   }
 
-  /** This machine or its link dropped packets: whoever would have responded. */
+  /** This machine or its link has lost packets, whoever they were for. */
   trouble(): Verdict {
     const now = this.#clock();
     if (now - this.#slowedAt < settleMs) return 'kept';
     this.#slowedAt = now;
+    this.#grewAt = now;
     this.#threshold = Math.max(this.#bounds.least, this.#rate / 2);
     this.#set(this.#rate / 2);
     return 'slowed';
@@ -172,33 +189,37 @@ export class AdaptiveRate {
     this.#grewAt = now;
     if (this.#rate >= this.#bounds.most) return 'kept';
     const isBelow = this.#rate < this.#threshold;
-    const slowly = Math.max(this.#rate, this.#threshold) * growthPerSecond * (ms / 1000);
-    this.#set(isBelow ? Math.min(this.#threshold, this.#rate * 2) : this.#rate + slowly);
+    const growth = Math.min(mostGrowth, firstGrowth * 2 ** ((now - this.#slowedAt) / 1000));
+    const slowly = this.#rate * (1 + (growth * ms) / 1000);
+    this.#set(isBelow ? Math.min(this.#threshold, this.#rate * 2) : slowly);
     return 'grown';
   }
 
-  #short({ sent, answered, expected, ms }: Round, usual: Pick<UsualShare, 'adopt'>): Verdict {
+  #short({ sent, answered, ms }: Round, share: number, usual: UsualShare): Verdict {
     const now = this.#clock();
-    const share = answered / sent;
-    this.#vain =
-      this.#shortSince !== null && share < this.#shareBefore * helpedBy + 1e-9 ? this.#vain + 1 : 0;
-    this.#shareBefore = share;
+    const responded = answered / sent;
+    const isFirst = this.#shortSince === null;
+    if (isFirst) this.#shareAtFirst = responded;
+    const hasHelped = responded > helpFactor * Math.min(this.#shareAtFirst, this.#shareBefore);
+    this.#vain = isFirst || hasHelped ? 0 : this.#vain + 1;
+    this.#shareBefore = responded;
     this.#shortSince ??= now;
     this.#slowedAt = now;
     this.#grewAt = now;
     if (this.#vain >= vainSlowdowns && now - this.#shortSince >= patienceMs)
       return this.#giveUp(sent, answered, usual);
-    // What was really sent: a rate that is not used up is not the one that was too high.
+    // A rate that is not used up is not the one that was too high.
     const used = Math.min(this.#rate, (sent * 1000) / Math.max(1, ms));
-    const got = answered / (expected as number);
+    const got = responded / share;
     this.#shortAt = used;
-    this.#threshold = Math.max(this.#bounds.least, used * Math.max(0.5, got * (1 - margin)));
+    // What a shortage goes on at says nothing of what works.
+    if (isFirst) this.#threshold = Math.max(this.#bounds.least, used * Math.max(0.5, got * (1 - margin)));
     this.#set(used * Math.min(0.5, Math.max(0.25, got)));
     return 'slowed';
   }
 
-  /** Slower rates changed nothing, so the rate is not why: a filter has begun to drop, a host has gone. */
-  #giveUp(sent: number, answered: number, usual: Pick<UsualShare, 'adopt'>): Verdict {
+  /** Slower rates changed nothing, so the rate is not the reason: a filter has begun to drop, or the host has gone. */
+  #giveUp(sent: number, answered: number, usual: UsualShare): Verdict {
     usual.adopt(sent, answered);
     this.#shortSince = null;
     this.#vain = 0;

@@ -13,6 +13,9 @@ export interface NetworkGate {
   /** Every address this scan may probe: targets minus exclusions, inside the scope, names resolved. */
   readonly addresses: AddressSet;
 
+  /** The extremes so far of a rate that adapts to the responses, packets per second; null = it is fixed. */
+  readonly reached: { lowest: number; highest: number } | null;
+
   /** One TCP connection attempt, reset at once: the state of the port and the reason. */
   probeTcp(host: string, port: number, options: ProbeOptions): Promise<PortObservation>;
 
@@ -97,8 +100,17 @@ export interface ScanGate extends NetworkGate {
   /** What this scan sent and received so far. */
   readonly traffic: Traffic;
 
+  /** Hosts that an adaptive rate was slowed for. */
+  readonly slowed: ReadonlyMap<string, Slowdown>;
+
   /** Attempts skipped because they would have reached this server itself. */
   readonly spared: number;
+}
+
+/** Packets per second at which the responses of a host stayed away, and the lowest rate to it after that. */
+export interface Slowdown {
+  shortAt: number;
+  lowest: number;
 }
 
 export interface ProbeOptions {

@@ -1,9 +1,8 @@
 import { invalidRequest } from '../../domain/errors.ts';
-import { type Address, formatAddress, parseAddress } from '../../domain/targets/address.ts';
+import { type Address, parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Scope } from '../../domain/targets/scope.ts';
 import { addTraffic, noTraffic, type ProbeErrorKind, type Traffic } from '../../domain/traffic.ts';
-import { onAbort } from '../abort.ts';
 import type { AdaptiveRate } from '../adaptive/rate.ts';
 import { Egress, type EgressChoice, egressProblem } from '../egress.ts';
 import { notTried } from '../failure.ts';
@@ -18,6 +17,7 @@ import type { SynSweeper } from '../tcp/syn-sweep.ts';
 import { probeTcp } from '../tcp/tcp-probe.ts';
 import { requestUdp } from '../udp/udp-request.ts';
 import { sweepUdp } from '../udp/udp-sweep.ts';
+import { admittedAddress } from './admitted-address.ts';
 import type {
   DialOptions,
   DialResult,
@@ -30,6 +30,7 @@ import type {
   PortObservation,
   ProbeOptions,
   ScanGate,
+  Slowdown,
   UdpOutcome,
   UdpProbeOptions,
   UdpSweepOptions,
@@ -40,6 +41,8 @@ import { PauseGate } from './pause-gate.ts';
 import { errorKindOf, unsentOf } from './probe-errors.ts';
 import { PacketRateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
+import { Slowdowns } from './slowdowns.ts';
+import { suspendRate } from './suspend-rate.ts';
 
 /** File handles reserved for everything except connections to targets. */
 const reservedHandles = 64;
@@ -80,7 +83,7 @@ export function createGate(options: GateOptions): ScanGate {
   const handles = openFilesLimit() - reservedHandles;
   const mostConnections = Math.max(1, Math.min(options.maxConnections ?? defaultMaxConnections, handles));
   const door = options.hold ?? new PauseGate();
-  closeDoor(door, options);
+  suspendRate(options.rate, door, options.signal);
   const admission: Admission = {
     addresses: options.addresses,
     admitted: options.addresses,
@@ -92,29 +95,13 @@ export function createGate(options: GateOptions): ScanGate {
     mostConnections,
     slow: new Set<string>(),
     unsent: new Map<string, number>(),
+    adaptive: options.adaptive ?? null,
+    slowed: new Slowdowns(),
     door,
     hasAdaptiveRate: Boolean(options.adaptive),
     sweepers: new Set<SynSweeper | ConnectSweeper>(),
   };
   return new ScopedGate(admission, options.rate, new Egress(options.egress));
-}
-
-/** A pause suspends the rate, so whatever needs a token waits; the end of the scan closes it for good. */
-function closeDoor(door: PauseGate, { rate, signal }: GateOptions): void {
-  door.onChange((held) => {
-    if (held) rate.hold();
-    else if (!signal?.aborted) rate.release();
-  });
-  if (door.held) rate.hold();
-  if (signal) onAbort(signal, () => door.hold());
-}
-
-/** The canonical text of an address that may be probed now, else null. The checked address is the one connected to. */
-function admittedAddress(host: string, admitted: AddressSet, options: GateOptions): string | null {
-  const address: Address | null = parseAddress(host);
-  if (!address || !admitted.hasAddress(address)) return null;
-  if (options.blocklist?.hasAddress(address)) return null;
-  return options.scope.permits(address) ? formatAddress(address) : null;
 }
 
 /** State shared by all views of one scan's gate. */
@@ -132,6 +119,9 @@ interface Admission {
   /** Hosts with slow responses. */
   slow: Set<string>;
   unsent: Map<string, number>;
+  /** Sets the rate of the scan by the responses; null = it is fixed. */
+  adaptive: AdaptiveRate | null;
+  slowed: Slowdowns;
   door: PauseGate;
   hasAdaptiveRate: boolean;
   /** One per sweep method and rate. */
@@ -166,6 +156,14 @@ class ScopedGate implements ScanGate {
 
   get unsent(): ReadonlyMap<string, number> {
     return this.#admission.unsent;
+  }
+
+  get slowed(): ReadonlyMap<string, Slowdown> {
+    return this.#admission.slowed.hosts;
+  }
+
+  get reached(): { lowest: number; highest: number } | null {
+    return this.#admission.adaptive;
   }
 
   get spared(): number {
@@ -207,9 +205,11 @@ class ScopedGate implements ScanGate {
     const admission = this.#admission;
     const sweeper = new Sweeper({
       rate: this.#rate,
+      adaptive: admission.adaptive,
       egress: this.#egress,
       admit: admission.admit,
       isOwn: admission.isOwn,
+      onSlowed: (host, slowdown) => admission.slowed.note(host, slowdown),
       onSent: (packets) => {
         admission.traffic.sent += packets;
       },

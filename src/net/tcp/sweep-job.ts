@@ -1,4 +1,5 @@
 import type { PortCounts } from '../../domain/host.ts';
+import type { RateBounds } from '../adaptive/rate.ts';
 import type { ChunkState } from '../packets/engine/chunk.ts';
 import type { PermutationKey } from '../packets/frame/permutation.ts';
 
@@ -38,6 +39,8 @@ export interface ConnectJob extends SweepJob {
 export interface SynJob extends SweepJob {
   /** Maximum packets per second to one host; 0 = only the rate applies. */
   hostRate: number;
+  /** The rate of each host adapts to its responses, within these bounds; for an adaptive gate. */
+  rateBounds?: RateBounds;
   /**
    * Only tests which hosts are up. Called once per host with its first response, also for one that had responded
    * before an interruption; a host that has responded gets no further probe.

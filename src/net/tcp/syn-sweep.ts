@@ -1,7 +1,9 @@
 import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import type { RawPackets } from '../../domain/traffic.ts';
 import { untilAborted } from '../abort.ts';
+import type { AdaptiveRate, RateBounds } from '../adaptive/rate.ts';
 import type { Egress } from '../egress.ts';
+import type { Slowdown } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
 import {
   type ChunkPlan,
@@ -10,6 +12,8 @@ import {
   maxChunkHosts,
 } from '../packets/engine/chunk.ts';
 import { PacketEngine } from '../packets/engine/engine.ts';
+import type { LearnedRates } from '../packets/engine/engine-control.ts';
+import type { RatePlan } from '../packets/engine/host-rates.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
 import { stackAt } from '../packets/frame/stack-traits.ts';
 import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/linux/neighbor.ts';
@@ -28,8 +32,15 @@ const silentMs = 1000;
 const neighborMs = 250;
 const neighborRetries = 2;
 
+/** Further tries of silent endpoints while the rate adapts and tries bring responses. */
+const furtherTries = 3;
+/** Maximum number of hosts whose rates are remembered. */
+const maxLearned = 65_536;
+
 interface SweeperInput {
   rate: PacketRateLimiter;
+  /** Sets that rate by the responses, if it adapts. */
+  adaptive: AdaptiveRate | null;
   egress: Egress;
   /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
@@ -38,6 +49,7 @@ interface SweeperInput {
   /** Of the packet engine; what it sent counts as sent too. */
   onRawPackets(packets: RawPackets): void;
   onSpared(): void;
+  onSlowed(host: string, slowdown: Slowdown): void;
 }
 
 /** Hosts that share a path. */
@@ -59,6 +71,8 @@ export class SynSweeper {
   #engine: Promise<PacketEngine> | null = null;
   #routes: { table: RouteTable; readAt: number } | null = null;
   readonly #gateways = new Map<string, Uint8Array>();
+  /** Last rates of hosts, of chunks whose rates adapt, where they differ from the first one. */
+  readonly #learned = new Map<string, number>();
   /** Parts in progress. */
   readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
 
@@ -120,9 +134,10 @@ export class SynSweeper {
   }
 
   #started(): Promise<PacketEngine> {
-    const { rate, egress } = this.#input;
+    const { rate, adaptive, egress } = this.#input;
     const { sourcePort } = egress.choice;
     this.#engine ??= PacketEngine.start(rate, { sourcePort }).then((engine) => {
+      engine.adaptive = adaptive;
       engine.onPackets = (packets) => {
         this.#input.onRawPackets(packets);
         this.#input.onSent(packets.sent);
@@ -160,13 +175,29 @@ export class SynSweeper {
     this.#running.add(running);
     // The scope may have changed while the path was determined.
     this.narrowed();
-    const { state, failure } = await outcome.finally(() => this.#running.delete(running));
+    const { state, failure, learned } = await outcome.finally(() => this.#running.delete(running));
+    if (learned) this.#learn(job, part.hosts, learned);
     alive.reportHostsOf(state);
     const stopped = job.signal.aborted || failure !== null;
     onState(state);
     return part.hosts.map((host, at) =>
       outcomeOf(host, at, state, { ports, stopped, failure, listsSilent: job.listsSilent === true }),
     );
+  }
+
+  /** What the next chunk of the same hosts starts with. */
+  #learn({ rateBounds }: SynJob, hosts: readonly string[], { rates, slowed }: LearnedRates): void {
+    for (const [at, host] of hosts.entries()) {
+      const rate = rates[at] as number;
+      if (rate === rateBounds?.start) this.#learned.delete(host);
+      else if (this.#learned.size < maxLearned) this.#learned.set(host, rate);
+    }
+    for (const { host, ...slowdown } of slowed) this.#input.onSlowed(hosts[host] as string, slowdown);
+  }
+
+  #ratesOf(hosts: readonly string[], bounds: RateBounds): RatePlan {
+    const starts = Uint32Array.from(hosts, (host) => this.#learned.get(host) ?? bounds.start);
+    return { bounds, starts };
   }
 
   #planOf(job: SynJob, { addresses, route, macs, key, restored, hosts }: Part): Omit<ChunkPlan, 'id'> {
@@ -184,6 +215,7 @@ export class SynSweeper {
       macs,
       tries: job.retries + 1,
       hostRate: job.hostRate,
+      ...(job.rateBounds && { adaptive: this.#ratesOf(hosts, job.rateBounds), furtherTries }),
       untilAnswer: job.onAlive !== undefined,
       key,
       waits: {

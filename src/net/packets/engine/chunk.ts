@@ -1,6 +1,7 @@
 import type { Family } from '../../../domain/targets/address.ts';
 import { mix, type PermutationKey, permutationShape } from '../frame/permutation.ts';
 import { stackWords } from '../frame/stack-traits.ts';
+import { HostRates, type RatePlan } from './host-rates.ts';
 
 /** Maximum number of endpoints per chunk: a bit of each goes into every checkpoint. */
 export const maxChunkEndpoints = 2 ** 18;
@@ -31,6 +32,10 @@ export interface ChunkPlan {
   tries: number;
   /** Maximum packets per second to one host; 0 = no limit. */
   hostRate: number;
+  /** Set if the rate of each host adapts to its responses. */
+  adaptive?: RatePlan | undefined;
+  /** Further tries, as long as the one before brought responses: an adaptive rate loses packets while it learns. */
+  furtherTries?: number | undefined;
   key: PermutationKey;
   waits: ChunkWaits;
   /** Only tests which hosts are up: one that has responded gets no further probe. */
@@ -68,6 +73,8 @@ export interface ChunkState {
   stacks?: Uint32Array;
   /** Per host: endpoints that responded only to a retry. */
   late?: Uint32Array;
+  /** One bit per endpoint that was passed over, because its host was to get less at that time. */
+  waiting?: Uint8Array;
   /** One bit per endpoint that stayed silent, if those count as complete too (connections). */
   silent?: Uint8Array;
 }
@@ -116,6 +123,8 @@ export class Chunk {
   readonly dropped: Uint8Array;
   /** When the last probe of each endpoint was sent, in units of `sentTick`. */
   readonly sentAt: Uint8Array;
+  /** Only if the rate of each host adapts. */
+  readonly hostRates: HostRates | null;
 
   constructor(plan: ChunkPlan, memory?: SharedArrayBuffer) {
     const addressBytes = plan.family === 4 ? 4 : 16;
@@ -124,7 +133,9 @@ export class Chunk {
     this.endpoints = this.hostCount * plan.ports.length;
     this.walkLength = permutationShape(this.endpoints).mask + 1;
     const bitWords = Math.ceil(this.endpoints / 32);
-    const size = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
+    const own = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
+    const ratesAt = 4 * Math.ceil(own / 4);
+    const size = ratesAt + (plan.adaptive ? HostRates.bytes(this.hostCount, this.endpoints) : 0);
     this.memory = memory ?? new SharedArrayBuffer(size);
     let at = 0;
     const ints = (length: number) => new Int32Array(this.memory, (at += 4 * length) - 4 * length, length);
@@ -144,6 +155,9 @@ export class Chunk {
     at += this.stacks.byteLength;
     this.dropped = new Uint8Array(this.memory, at, this.hostCount);
     this.sentAt = new Uint8Array(this.memory, at + this.hostCount, this.endpoints);
+    this.hostRates = plan.adaptive
+      ? new HostRates(this.memory, ratesAt, this.hostCount, this.endpoints)
+      : null;
     if (!memory) this.#restore();
   }
 
@@ -161,7 +175,8 @@ export class Chunk {
 
   /** @param counter as in the state; at the end of the last try it still belongs to that try */
   tryAt(counter: number): number {
-    return Math.min(this.plan.tries, Math.floor(counter / this.walkLength) + 1);
+    const tries = this.plan.tries + (this.plan.furtherTries ?? 0);
+    return Math.min(tries, Math.floor(counter / this.walkLength) + 1);
   }
 
   /** Milliseconds, modulo 2048, from the last probe of an endpoint to a time of `clockMs`. */
@@ -172,7 +187,16 @@ export class Chunk {
   /** Bytes of a state. */
   get stateBytes(): number {
     const { open, closed, rejected, unsent, probed } = this.counts;
-    const copied = [this.settled, open, closed, rejected, unsent, probed, this.late];
+    const copied = [
+      ...(this.hostRates ? [this.hostRates.waiting] : []),
+      this.settled,
+      open,
+      closed,
+      rejected,
+      unsent,
+      probed,
+      this.late,
+    ];
     return copied.reduce((bytes, { byteLength }) => bytes + byteLength, 0);
   }
 
@@ -180,10 +204,9 @@ export class Chunk {
     const copy = (counts: Uint32Array) => Uint32Array.from(counts);
     const { probed, open, closed, rejected, unsent } = this.counts;
     const counter = Atomics.load(this.control, word.counter);
-    const bits = Int32Array.from(this.settled);
     return {
       counter,
-      settled: new Uint8Array(bits.buffer),
+      settled: bytesOf(Int32Array.from(this.settled)),
       counts: {
         probed: copy(probed),
         open: copy(open),
@@ -192,19 +215,23 @@ export class Chunk {
         unsent: copy(unsent),
       },
       late: copy(this.late),
+      ...(this.hostRates && { waiting: bytesOf(Int32Array.from(this.hostRates.waiting)) }),
     };
   }
 
   #restore(): void {
-    const { restored, spared } = this.plan;
+    const { restored, spared, adaptive } = this.plan;
+    if (adaptive) this.hostRates?.rates.set(adaptive.starts);
     if (restored) {
       this.settled.set(new Int32Array(Uint8Array.from(restored.settled).buffer));
+      if (restored.waiting)
+        this.hostRates?.waiting.set(new Int32Array(Uint8Array.from(restored.waiting).buffer));
       for (const name of ['open', 'closed', 'rejected', 'unsent'] as const)
         this.counts[name].set(restored.counts[name]);
       if (restored.late) this.late.set(restored.late);
       this.control[word.counter] = restored.counter;
       this.control[word.try] = this.tryAt(restored.counter);
-      this.#countProbed(Math.min(restored.counter, this.walkLength));
+      this.#countProbed(Math.min(restored.counter, this.walkLength), this.tryAt(restored.counter) === 1);
     }
     if (this.plan.untilAnswer) {
       for (let host = 0; host < this.hostCount; host++)
@@ -217,16 +244,24 @@ export class Chunk {
   }
 
   /** Counted from the permutation itself: the sender runs ahead of the counter it publishes. */
-  #countProbed(counter: number): void {
+  #countProbed(counter: number, isFirstTry: boolean): void {
     const { ports, key, spared } = this.plan;
     const { mask, shift } = permutationShape(this.endpoints);
     const left = new Set(spared);
     for (let at = 0; at < counter; at++) {
       const endpoint = mix(at, key, mask, shift);
-      if (endpoint < this.endpoints && !left.has(endpoint))
+      if (
+        endpoint < this.endpoints &&
+        !left.has(endpoint) &&
+        !(isFirstTry && this.hostRates?.isWaiting(endpoint))
+      )
         (this.counts.probed[Math.floor(endpoint / ports.length)] as number)++;
     }
   }
+}
+
+function bytesOf({ buffer }: Int32Array<ArrayBuffer>): Uint8Array {
+  return new Uint8Array(buffer);
 }
 
 function ones(bits: number): number {

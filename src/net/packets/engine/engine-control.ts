@@ -1,3 +1,4 @@
+import type { Round, Usual } from '../../adaptive/rate.ts';
 import type { CookieKey } from '../frame/cookie.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 
@@ -19,8 +20,12 @@ export const control = {
   sent: 6,
   /** Of these, retries. */
   retransmitted: 7,
+  /** Of the current round of all chunks whose rates adapt. */
+  parity: 8,
+  /** How often the interface took no more packets. */
+  crowded: 9,
 } as const;
-export const controlWords = 8;
+export const controlWords = 10;
 
 export interface ThreadStart {
   control: SharedArrayBuffer;
@@ -79,7 +84,7 @@ export interface ReceiverCounters extends ResponseCounts {
 }
 
 /** Counters since the start of the engine. */
-export type EngineCounters = ReceiverCounters & { sent: number; retransmitted: number };
+export type EngineCounters = ReceiverCounters & { sent: number; retransmitted: number; crowded: number };
 
 /** Messages to the engine process. */
 export type ToEngine =
@@ -87,7 +92,26 @@ export type ToEngine =
   | { type: 'credits'; count: number; lowWater: number }
   /** Stops sending to these hosts, by index in the chunk. */
   | { type: 'drop'; id: number; hosts: number[] }
+  /** What is known of the responses to all probes of adaptive chunks; null = nothing. */
+  | { type: 'usual'; usual: Usual | null }
   | { type: 'stop'; id: number };
+
+/** A round of all chunks whose rates adapt. */
+export interface EngineRound extends Omit<Round, 'usual' | 'beganAt'> {
+  /** Time since its begin, milliseconds. */
+  ageMs: number;
+  /** Other endpoints than in the rounds before: what was usual is not any more. */
+  isNew: boolean;
+}
+
+/** How a host was slowed. */
+export interface SlowedHost {
+  /** Index in the chunk. */
+  host: number;
+  /** Packets per second at which responses stayed away, and the lowest rate after that. */
+  shortAt: number;
+  lowest: number;
+}
 
 export type FromEngine =
   | { type: 'ready' }
@@ -95,5 +119,13 @@ export type FromEngine =
   | { type: 'hungry' }
   | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; state: ChunkState }
-  | { type: 'done'; id: number; state: ChunkState; failure: string | null }
+  | { type: 'done'; id: number; state: ChunkState; failure: string | null; learned: LearnedRates | null }
+  | { type: 'round'; round: EngineRound }
   | { type: 'figures'; figures: EngineCounters };
+
+/** What was learned of the hosts of a chunk. */
+export interface LearnedRates {
+  /** Last packets per second of each host. */
+  rates: Uint32Array;
+  slowed: SlowedHost[];
+}

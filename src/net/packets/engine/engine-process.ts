@@ -15,6 +15,7 @@ import {
   type ToReceiver,
   type ToSender,
 } from './engine-control.ts';
+import { Regulator } from './regulator.ts';
 import { freeSourcePort } from './source-port.ts';
 import { startThread } from './thread.ts';
 
@@ -60,12 +61,14 @@ class EngineProcess {
   readonly #mostSenders: number;
   readonly #receiver: Worker;
   readonly #start: ThreadStart;
+  readonly #regulator: Regulator;
   #figures: ReceiverCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
 
   constructor(key: CookieKey, ownPort: number, senders: number) {
     this.#words[control.roundTrip] = -1;
     this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
     this.#mostSenders = senders;
+    this.#regulator = new Regulator(this.#words, (round) => send({ type: 'round', round }));
     this.#receiver = this.#thread('receive', this.#start);
     this.#receiver.on('message', (message: FromReceiver) => this.#onReceived(message));
     this.#addSender();
@@ -87,6 +90,9 @@ class EngineProcess {
         for (const host of message.hosts) if (chunk) chunk.dropped[host] = 1;
         return;
       }
+      case 'usual':
+        this.#regulator.usual = message.usual;
+        return;
       case 'stop': {
         const chunk = this.#chunks.get(message.id)?.chunk;
         if (chunk) Atomics.store(chunk.control, word.stop, 1);
@@ -104,6 +110,7 @@ class EngineProcess {
   #begin(plan: ChunkPlan): void {
     const chunk = new Chunk(plan);
     this.#chunks.set(plan.id, { chunk, failure: null, sender: null, nextStateAt: 0 });
+    this.#regulator.add(chunk);
     this.#postToReceiver({ type: 'chunk', plan, memory: chunk.memory });
   }
 
@@ -164,7 +171,7 @@ class EngineProcess {
     const failure = this.#chunks.get(id)?.failure ?? null;
     this.#chunks.delete(id);
     this.#reportCounters();
-    send({ type: 'done', id, state, failure });
+    send({ type: 'done', id, state, failure, learned: this.#regulator.remove(id) });
   }
 
   #requestStates(): void {
@@ -187,7 +194,8 @@ class EngineProcess {
 
   #reportCounters(): void {
     const [sent, retransmitted] = [this.#count(control.sent), this.#count(control.retransmitted)];
-    send({ type: 'figures', figures: { ...this.#figures, sent, retransmitted } });
+    const crowded = this.#count(control.crowded);
+    send({ type: 'figures', figures: { ...this.#figures, sent, retransmitted, crowded } });
   }
 
   #count(index: number): number {

@@ -4,13 +4,12 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RawPackets } from '../../../domain/traffic.ts';
 import { onAbort } from '../../abort.ts';
+import { type AdaptiveRate, leastRate, UsualShare } from '../../adaptive/rate.ts';
 import { PacketRateLimiter } from '../../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
-import type { EngineCounters, FromEngine, ToEngine } from './engine-control.ts';
+import type { EngineCounters, EngineRound, FromEngine, LearnedRates, ToEngine } from './engine-control.ts';
 
-/** Minimum rate, however many responses are lost, packets per second. */
-const leastRate = 100;
 /** Time without loss after which the rate rises by a tenth, milliseconds. */
 const steadyMs = 1000;
 
@@ -84,6 +83,8 @@ export interface ChunkOutcome {
   state: ChunkState;
   /** Why it ended early, or null. */
   failure: string | null;
+  /** Of a chunk whose rates adapt. */
+  learned: LearnedRates | null;
 }
 
 /**
@@ -108,9 +109,14 @@ export class PacketEngine {
     foreign: 0,
     sent: 0,
     retransmitted: 0,
+    crowded: 0,
   };
   #failure: string | null = null;
   #nextId = 1;
+  /** Share of the probes of adaptive chunks that usually get a response. */
+  readonly #usual = new UsualShare();
+  /** The rate of the scan, if it adapts. */
+  adaptive: AdaptiveRate | null = null;
   /** Called with the growth of the packet counters. */
   onPackets: (packets: RawPackets) => void = () => undefined;
 
@@ -206,6 +212,7 @@ export class PacketEngine {
       case 'figures': {
         const growth = rawGrowth(message.figures, this.#figures);
         this.#regulate(growth.dropped);
+        if (message.figures.crowded !== this.#figures.crowded) this.adaptive?.trouble();
         this.#figures = message.figures;
         return this.onPackets(growth);
       }
@@ -216,9 +223,20 @@ export class PacketEngine {
       case 'done': {
         const run = this.#running.get(message.id);
         this.#running.delete(message.id);
-        run?.resolve({ state: message.state, failure: message.failure });
+        run?.resolve({ state: message.state, failure: message.failure, learned: message.learned });
+        return;
       }
+      case 'round':
+        return this.#judge(message.round);
     }
+  }
+
+  #judge({ sent, answered, ms, ageMs, isNew }: EngineRound): void {
+    if (!this.adaptive) return;
+    if (isNew) this.#usual.adopt(0, 0);
+    const { usual } = this.#usual;
+    this.adaptive.judge({ sent, answered, usual, beganAt: performance.now() - ageMs, ms }, this.#usual);
+    this.#order({ type: 'usual', usual: this.#usual.usual });
   }
 
   /**
@@ -228,7 +246,9 @@ export class PacketEngine {
    */
   #regulate(dropped: number): void {
     const now = performance.now();
-    if (dropped > 0) {
+    if (this.adaptive) {
+      if (dropped > 0) this.adaptive.trouble();
+    } else if (dropped > 0) {
       this.#rate.setRate(Math.max(leastRate, this.#rate.rate / 2));
       this.#steadySince = now;
     } else if (this.#rate.rate < this.#rate.ceiling && now - this.#steadySince > steadyMs) {

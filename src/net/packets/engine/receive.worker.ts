@@ -89,8 +89,8 @@ function onMessage(message: ToReceiver, socket: ReceiveSocket): void {
   }
 }
 
-function buffersOf({ settled, late, stacks, counts }: ChunkState): ArrayBuffer[] {
-  const arrays = [settled, late, stacks, ...Object.values(counts)];
+function buffersOf({ settled, waiting, late, stacks, counts }: ChunkState): ArrayBuffer[] {
+  const arrays = [settled, waiting, late, stacks, ...Object.values(counts)];
   return arrays.flatMap((array) => (array ? [array.buffer as ArrayBuffer] : []));
 }
 

@@ -6,6 +6,7 @@ import { SynBatch, synsAtOnce } from '../frame/syn-batch.ts';
 import { Carrier } from './carrier.ts';
 import { Chunk, type ChunkPlan, clockMs, sentTick, word } from './chunk.ts';
 import { control, type FromSender, type ThreadStart, type ToSender } from './engine-control.ts';
+import { HostQueues } from './host-queues.ts';
 
 /** Longest wait of an idle thread, the cost of a missed wake-up. */
 const idleMs = 20;
@@ -23,6 +24,12 @@ const markMs = 20;
 
 /** Lifetime of unused credits for a host, milliseconds: more would be a burst. */
 const allowanceMs = 20;
+
+/** Wait for hosts that may get no more now, milliseconds. */
+const restMs = 2;
+/** Packets of further tries, at most, as a share of those before; and of the silent endpoints, those that responded. */
+const furtherShare = 0.2;
+const worthShare = 0.02;
 
 /** The state of one chunk during its passes. */
 class Sweep {
@@ -45,6 +52,12 @@ class Sweep {
   readonly #marks: { at: number; counter: number }[] = [];
   /** The previous try was waited for completely, and nothing responded. */
   #afterSilence = false;
+  /** Only if the rate of each host adapts. */
+  readonly #queues: HostQueues | null;
+  /** Packets so far, those of further tries among them, and late responses at the start of this try. */
+  #sent = 0;
+  #sentFurther = 0;
+  #lateBefore = 0;
 
   constructor(plan: ChunkPlan, memory: SharedArrayBuffer) {
     this.chunk = new Chunk(plan, memory);
@@ -60,6 +73,18 @@ class Sweep {
     const counter = this.chunk.control[word.counter] as number;
     this.#try = this.chunk.tryAt(counter);
     this.#counter = counter - (this.#try - 1) * this.chunk.walkLength;
+    this.#queues = this.#restoredQueues();
+  }
+
+  #restoredQueues(): HostQueues | null {
+    const { hostRates, endpoints } = this.chunk;
+    if (!hostRates) return null;
+    const queues = new HostQueues(hostRates.rates, endpoints, performance.now());
+    if (!this.#plan.restored?.waiting) return queues;
+    const ports = this.#plan.ports.length;
+    for (let endpoint = 0; endpoint < endpoints; endpoint++)
+      if (hostRates.isWaiting(endpoint)) queues.push(Math.floor(endpoint / ports), endpoint);
+    return queues;
   }
 
   /** @returns what to do with the chunk, or milliseconds until there is something to do */
@@ -69,12 +94,17 @@ class Sweep {
     if (this.#isOver()) return 'done';
     // Responses do not arrive either: pending endpoints are not silent yet.
     if (!isConnected) return idleMs;
-    if (this.#counter <= this.#mask) return this.#send();
+    if (this.#counter <= this.#mask || this.#hasQueues)
+      return this.#queues ? this.#sendRated(this.#queues) : this.#send();
     return this.#wait();
   }
 
   close(): void {
     this.#batch.close();
+  }
+
+  get #hasQueues(): boolean {
+    return this.#queues !== null && this.#queues.size > 0;
   }
 
   #isOver(): boolean {
@@ -89,16 +119,39 @@ class Sweep {
     const credits = takeCredits(allowed);
     if (credits === 0) return idleMs;
     const count = this.#fill(credits);
-    const failed = this.#batch.send(count);
+    this.#transmit(count);
     // Count only sent packets; return the rest of the credits.
-    Atomics.add(words, control.sent, count - failed.length);
-    if (this.#try > 1) Atomics.add(words, control.retransmitted, count - failed.length);
-    for (const endpoint of failed) this.#note(endpoint);
     giveBack(credits - count);
     this.#allowance -= count;
-    this.#mark();
-    if (this.#counter > this.#mask) this.#waitsSince = clockMs();
     return 'again';
+  }
+
+  /** The same where each host gets what it bears: endpoints of a host that may get no more now wait. */
+  #sendRated(queues: HostQueues): 'again' | number {
+    const there = Atomics.load(words, control.credits);
+    if (there <= Atomics.load(words, control.lowWater)) askForCredits();
+    if (there <= 0) return idleMs;
+    const credits = Math.min(synsAtOnce, there);
+    const now = performance.now();
+    const count = this.#fillRated(queues, this.#fillQueued(queues, 0, credits, now), credits, now);
+    // Another sender may have taken some in between: the next grant makes up for it.
+    Atomics.sub(words, control.credits, count);
+    this.#transmit(count);
+    return count > 0 || (this.#counter <= this.#mask && !queues.isFull) ? 'again' : restMs;
+  }
+
+  #transmit(count: number): void {
+    const { crowded } = this.#batch;
+    const failed = this.#batch.send(count);
+    const sent = count - failed.length;
+    Atomics.add(words, control.sent, sent);
+    if (this.#batch.crowded > crowded) Atomics.add(words, control.crowded, 1);
+    if (this.#try > 1) Atomics.add(words, control.retransmitted, sent);
+    this.#sent += sent;
+    if (this.#try > this.#plan.tries) this.#sentFurther += sent;
+    for (const endpoint of failed) this.#note(endpoint);
+    this.#mark();
+    if (this.#counter > this.#mask && !this.#hasQueues) this.#waitsSince = clockMs();
   }
 
   #mark(): void {
@@ -106,12 +159,17 @@ class Sweep {
     const at = performance.now();
     const before = this.#marks.at(-1);
     if (before && at - before.at < markMs && this.#counter <= this.#mask) return;
-    this.#marks.push({ at, counter: this.#counter });
+    this.#marks.push({ at, counter: this.#reached });
+  }
+
+  /** Not the end of the try while endpoints wait that it has passed over. */
+  get #reached(): number {
+    return this.#hasQueues ? Math.min(this.#counter, this.#mask) : this.#counter;
   }
 
   /** Publishes the progress for a checkpoint. A kill loses the responses still on their way. */
   #show(): void {
-    if (this.#try < this.#plan.tries) return this.#storeCounter(this.#counter);
+    if (this.#try < this.#plan.tries) return this.#storeCounter(this.#reached);
     const until = performance.now() - this.#lateMs();
     let past: number | null = null;
     while (this.#marks[0] && this.#marks[0].at <= until) past = this.#marks.shift()?.counter ?? null;
@@ -151,13 +209,80 @@ class Sweep {
         continue;
       }
       if (chunk.dropped[host] === 1) continue;
-      const number = endpoint - host * ports;
-      const to = this.#plan.ports[number] as number;
-      // The same number at each try: a host with a half-open connection responds to a different one with a reset.
-      const sequence = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
-      this.#batch.put(count++, endpoint, host, number, sequence);
-      chunk.sentAt[endpoint] = tick;
-      if (this.#try === 1) (chunk.counts.probed[host] as number)++;
+      this.#put(count++, endpoint, host, tick);
+    }
+    this.#counter = counter;
+    return count;
+  }
+
+  #put(place: number, endpoint: number, host: number, tick: number): void {
+    const { chunk } = this;
+    const number = endpoint - host * this.#plan.ports.length;
+    const to = this.#plan.ports[number] as number;
+    // The same number at each try: a host with a half-open connection responds to a different one with a reset.
+    const sequence = cookie(key, this.#hashes[host] as number, (to << 16) | ownPort);
+    this.#batch.put(place, endpoint, host, number, sequence);
+    chunk.sentAt[endpoint] = tick;
+    if (this.#try === 1) (chunk.counts.probed[host] as number)++;
+  }
+
+  /** Probes that have waited. @returns the number of probes in the batch */
+  #fillQueued(queues: HostQueues, from: number, most: number, now: number): number {
+    const { chunk } = this;
+    const tick = sentTick(clockMs());
+    let count = from;
+    for (let at = queues.queues - 1; at >= 0 && count < most; at--) {
+      const host = queues.queuedHost(at);
+      while (count < most) {
+        const endpoint = queues.peek(host);
+        const isOver = chunk.isSettled(endpoint) || chunk.dropped[host] === 1;
+        if (!isOver && !queues.take(host, now)) break;
+        if (isOver) this.#passOver(endpoint, host);
+        else this.#putRated(count++, endpoint, host, tick);
+        if (!queues.drop(at)) break;
+      }
+    }
+    return count;
+  }
+
+  #passOver(endpoint: number, host: number): void {
+    this.chunk.hostRates?.setWaiting(endpoint, false);
+    // Another chunk probed it too, and got the response first.
+    if (this.#try === 1 && this.chunk.isSettled(endpoint)) (this.chunk.counts.probed[host] as number)++;
+  }
+
+  #putRated(place: number, endpoint: number, host: number, tick: number): void {
+    const { hostRates } = this.chunk;
+    // In the last try it waits for the response too: a kill loses those on their way.
+    if (this.#try < this.#plan.tries) hostRates?.setWaiting(endpoint, false);
+    if (this.#try === 1) hostRates?.noteSent(endpoint, host, Atomics.load(words, control.parity));
+    this.#put(place, endpoint, host, tick);
+  }
+
+  #fillRated(queues: HostQueues, from: number, most: number, now: number): number {
+    const { chunk } = this;
+    const ports = this.#plan.ports.length;
+    const last = Math.min(this.#mask, this.#counter + countersAtOnce);
+    const tick = sentTick(clockMs());
+    let count = from;
+    let counter = this.#counter;
+    for (; counter <= last && count < most && !queues.isFull; counter++) {
+      const endpoint = mix(counter, this.#plan.key, this.#mask, this.#shift);
+      if (endpoint >= chunk.endpoints) continue;
+      const host = Math.floor(endpoint / ports);
+      if (chunk.isSettled(endpoint)) {
+        if (this.#try === 1 && !this.#spared.has(endpoint)) (chunk.counts.probed[host] as number)++;
+        continue;
+      }
+      if (chunk.dropped[host] === 1) continue;
+      // After a kill some wait already.
+      if (chunk.hostRates?.isWaiting(endpoint)) continue;
+      if (!queues.hasQueue(host) && queues.take(host, now)) {
+        this.#putRated(count++, endpoint, host, tick);
+        continue;
+      }
+      chunk.hostRates?.setWaiting(endpoint, true);
+      queues.push(host, endpoint);
     }
     this.#counter = counter;
     return count;
@@ -172,7 +297,7 @@ class Sweep {
   #wait(): 'again' | 'done' | number {
     const left = this.#waitMs() - ((clockMs() - (this.#waitsSince as number)) & 0x7fffffff);
     if (left > 0) return left;
-    if (this.#try >= this.#plan.tries) {
+    if (this.#try >= this.#plan.tries && !this.#isWorthATry()) {
       this.#storeCounter(this.#mask + 1);
       return 'done';
     }
@@ -180,8 +305,27 @@ class Sweep {
     this.#try += 1;
     Atomics.store(this.chunk.control, word.try, this.#try);
     this.#counter = 0;
+    this.#marks.length = 0;
+    this.chunk.hostRates?.waiting.fill(0);
     this.#waitsSince = null;
+    this.#lateBefore = this.#late;
     return 'again';
+  }
+
+  get #late(): number {
+    let late = 0;
+    for (const count of this.chunk.late) late += count;
+    return late;
+  }
+
+  /** The last try brought responses, and what stays silent is little beside what was sent. */
+  #isWorthATry(): boolean {
+    const { tries, furtherTries = 0 } = this.#plan;
+    if (tries === 1 || this.#try >= tries + furtherTries) return false;
+    const { endpoints, control: own } = this.chunk;
+    const silent = endpoints - Atomics.load(own, word.settled);
+    const most = furtherShare * (this.#sent - this.#sentFurther) - this.#sentFurther;
+    return silent <= most && this.#late - this.#lateBefore >= Math.max(1, worthShare * silent);
   }
 
   /**
@@ -204,6 +348,11 @@ class Sweep {
   }
 }
 
+/** Once until they arrive. */
+function askForCredits(): void {
+  if (Atomics.exchange(words, control.hungry, 1) === 0) post({ type: 'hungry' });
+}
+
 function takeCredits(most: number): number {
   let there = Atomics.load(words, control.credits);
   let taken = 0;
@@ -215,7 +364,7 @@ function takeCredits(most: number): number {
     there = before;
   }
   const isLow = there - taken <= Atomics.load(words, control.lowWater);
-  if (isLow && Atomics.exchange(words, control.hungry, 1) === 0) post({ type: 'hungry' });
+  if (isLow) askForCredits();
   return taken;
 }
 

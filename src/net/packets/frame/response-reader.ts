@@ -234,10 +234,13 @@ class ProbedChunk {
 
   /** @returns false if the endpoint was complete before */
   settle(endpoint: number, host: number, outcome: Outcome): boolean {
-    const { plan, counts, dropped, control: own, late } = this.chunk;
+    const { plan, counts, dropped, control: own, late, hostRates } = this.chunk;
     if (!this.chunk.settle(endpoint)) return false;
     (counts[outcome][host] as number)++;
-    if (outcome !== 'rejected' && Atomics.load(own, word.try) > 1) (late[host] as number)++;
+    if (outcome !== 'rejected') {
+      if (Atomics.load(own, word.try) > 1) (late[host] as number)++;
+      else hostRates?.noteAnswered(endpoint, host);
+    }
     // An error from a router says nothing about the host.
     if (plan.untilAnswer && outcome !== 'rejected') dropped[host] = 1;
     if (outcome === 'open') this.#onOpen(endpoint);

@@ -40,6 +40,8 @@ export class SynBatch {
   readonly #hostSums: Uint32Array;
   /** Byte-swapped, as stored. */
   readonly #ports: Uint16Array;
+  /** How often the interface took no more packets for a while. */
+  crowded = 0;
   readonly #endpoints = new Uint32Array(synsAtOnce);
 
   /** @throws Error if the socket cannot be opened */
@@ -115,7 +117,10 @@ export class SynBatch {
         at += 1;
         continue;
       }
-      crowdedSince ||= performance.now();
+      if (crowdedSince === 0) {
+        crowdedSince = performance.now();
+        this.crowded += 1;
+      }
       if (performance.now() - crowdedSince > longestCrowdMs) {
         throw new Error(
           `the interface accepted no packet for ${longestCrowdMs / 1000} s (${errnoName(errno)}); is its link down?`,

@@ -1,0 +1,158 @@
+import { AdaptiveRate, type Usual, UsualShare } from '../../adaptive/rate.ts';
+import { Rounds } from '../../adaptive/rounds.ts';
+import { type Chunk, word } from './chunk.ts';
+import { control, type EngineRound, type LearnedRates, type SlowedHost } from './engine-control.ts';
+import type { HostRates } from './host-rates.ts';
+
+/** Interval at which rounds are looked at, milliseconds. */
+const tickMs = 5;
+/** Hosts that one tick looks at, about; more take their turns. */
+const hostsPerTick = 4096;
+/** Where there are more hosts, a single one is not why the responses of all are short. */
+const fewHosts = 16;
+
+/** One host of a chunk: its rounds and its rate. */
+interface RatedHost {
+  usual: UsualShare;
+  rounds: Rounds;
+  rate: AdaptiveRate;
+}
+
+interface RatedChunk {
+  chunk: Chunk;
+  shared: HostRates;
+  /** By host; made once it responds. */
+  hosts: (RatedHost | undefined)[];
+}
+
+/**
+ * Adapts the rate of each host to its responses, and reports rounds of all hosts together, by which the rate of the scan
+ * adapts. Only first tries count: a further one asks what was silent.
+ */
+export class Regulator {
+  /** What is known of the responses to all hosts; null = nothing. */
+  usual: Usual | null = null;
+  readonly #words: Int32Array;
+  readonly #onRound: (round: EngineRound) => void;
+  readonly #chunks = new Map<number, RatedChunk>();
+  readonly #rounds = new Rounds(performance.now());
+  /** Of all chunks in their first try, by parity. */
+  readonly #sums = { sent: new Float64Array(2), answered: new Float64Array(2) };
+  #turn = 0;
+  #timer: NodeJS.Timeout | null = null;
+  /** Chunks in their first try. */
+  #probing = '';
+  /** Since the last reported round, other chunks are. */
+  #isNew = true;
+
+  constructor(words: Int32Array, onRound: (round: EngineRound) => void) {
+    this.#words = words;
+    this.#onRound = onRound;
+  }
+
+  add(chunk: Chunk): void {
+    const shared = chunk.hostRates;
+    if (!shared) return;
+    this.#chunks.set(chunk.plan.id, { chunk, shared, hosts: new Array(chunk.hostCount) });
+    this.#timer ??= setInterval(() => this.#tick(performance.now()), tickMs);
+  }
+
+  /** What was learned of its hosts; null if their rates were fixed. */
+  remove(id: number): LearnedRates | null {
+    const rated = this.#chunks.get(id);
+    if (!rated) return null;
+    this.#chunks.delete(id);
+    if (this.#chunks.size === 0 && this.#timer) {
+      clearInterval(this.#timer);
+      this.#timer = null;
+    }
+    return { rates: Uint32Array.from(rated.shared.rates), slowed: slowedHosts(rated) };
+  }
+
+  #tick(now: number): void {
+    const first = [...this.#chunks.values()].filter(
+      ({ chunk }) => Atomics.load(chunk.control, word.try) <= 1,
+    );
+    const roundTripMs = Atomics.load(this.#words, control.roundTrip);
+    const hasSlowed = this.#tickSome(first, now, roundTripMs);
+    this.#sum(first);
+    const probing = first.map(({ chunk }) => chunk.plan.id).join();
+    const hosts = first.reduce((sum, { chunk }) => sum + chunk.hostCount, 0);
+    const isOfOne = hasSlowed && hosts > 1 && hosts <= fewHosts;
+    if (probing !== this.#probing) this.#isNew = true;
+    if (probing !== this.#probing || isOfOne) this.#rounds.restart(now, this.#sums, 0);
+    this.#probing = probing;
+    const usual = this.#isNew ? null : this.usual;
+    const round = first.length > 0 ? this.#rounds.tick(now, this.#sums, 0, roundTripMs, usual) : null;
+    Atomics.store(this.#words, control.parity, this.#rounds.parity);
+    if (!round) return;
+    const { beganAt, sent, answered, ms } = round;
+    this.#onRound({ sent, answered, ms, ageMs: now - beganAt, isNew: this.#isNew });
+    this.#isNew = false;
+  }
+
+  /** @returns whether a host was slowed */
+  #tickSome(chunks: readonly RatedChunk[], now: number, roundTripMs: number): boolean {
+    let hasSlowed = false;
+    let looked = 0;
+    for (let left = chunks.length; left > 0 && looked < hostsPerTick; left--) {
+      this.#turn = (this.#turn + 1) % chunks.length;
+      const rated = chunks[this.#turn] as RatedChunk;
+      looked += rated.chunk.hostCount;
+      hasSlowed = this.#tickHosts(rated, now, roundTripMs) || hasSlowed;
+    }
+    return hasSlowed;
+  }
+
+  #sum(chunks: readonly RatedChunk[]): void {
+    const { sent, answered } = this.#sums;
+    sent.fill(0);
+    answered.fill(0);
+    for (const { shared } of chunks) {
+      for (let parity = 0; parity < 2; parity++) {
+        (sent[parity] as number) += shared.sent[shared.sent.length - 2 + parity] as number;
+        (answered[parity] as number) += shared.answered[shared.answered.length - 2 + parity] as number;
+      }
+    }
+  }
+
+  /** @returns whether one was slowed */
+  #tickHosts({ chunk, shared, hosts }: RatedChunk, now: number, roundTripMs: number): boolean {
+    let hasSlowed = false;
+    for (let host = 0; host < chunk.hostCount; host++) {
+      const known = hosts[host];
+      if (!known && !hasResponded(shared, host)) continue;
+      const one = known ?? newHost(chunk, shared, host, now);
+      hosts[host] = one;
+      const round = one.rounds.tick(now, shared, 2 * host, roundTripMs, one.usual.usual);
+      const verdict = round && one.rate.judge(round, one.usual);
+      if (verdict === 'slowed') {
+        hasSlowed = true;
+        one.rounds.restart(now, shared, 2 * host);
+      }
+      shared.parities[host] = one.rounds.parity;
+    }
+    return hasSlowed;
+  }
+}
+
+function newHost({ plan }: Chunk, shared: HostRates, host: number, now: number): RatedHost {
+  const start = shared.rates[host] as number;
+  const bounds = plan.adaptive?.bounds ?? { start, least: start, most: start };
+  const rate = new AdaptiveRate({ ...bounds, start });
+  rate.onChange = (perSecond) => {
+    shared.rates[host] = Math.round(perSecond);
+  };
+  return { usual: new UsualShare(), rounds: new Rounds(now), rate };
+}
+
+function hasResponded({ answered }: HostRates, host: number): boolean {
+  return answered[2 * host] !== 0;
+}
+
+function slowedHosts({ hosts }: RatedChunk): SlowedHost[] {
+  return hosts.flatMap((one, host) => {
+    const shortAt = one?.rate.shortAt ?? null;
+    return one && shortAt !== null ? [{ host, shortAt, lowest: one.rate.lowest }] : [];
+  });
+}
