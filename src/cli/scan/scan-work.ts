@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Client } from '../session/client.ts';
 import {
@@ -26,7 +27,8 @@ export async function scan(
     throw usage('--compare-with waits for the end of the scan and cannot be combined with --no-wait');
   if (flags.failOnChange && flags.compareWith === undefined)
     throw usage('--fail-on-change needs a scan to compare with: --compare-with ID');
-  const submission = await submissionOf(positional, flags);
+  const isNamed = positional.length > 0 || (flags.targets ?? flags.targetFile) !== undefined;
+  const submission = await submissionOf(isNamed || !isPiped() ? positional : ['-'], flags);
   await checkReportFlags(output.format, flags);
   rejectBinary(output.file, output.format);
   for (const { file } of [output, ...copies]) if (file !== null) await checkOutputFile(file);
@@ -117,6 +119,16 @@ function refusePlugins({ plugin }: ScanFlags): void {
   throw usage(
     `--plugin ${plugin[0]} is for scans without a server: install the plugin there (portolan plugin install) and name its module in a graph, or start the server with --plugin`,
   );
+}
+
+/** Whether stdin is a pipe or a file: then a scan without targets reads them there. */
+function isPiped(): boolean {
+  try {
+    const stdin = fstatSync(0);
+    return stdin.isFIFO() || stdin.isFile() || stdin.isSocket();
+  } catch {
+    return false;
+  }
 }
 
 /** What a flag of nmap does otherwise here; with -v also what needs no flag here. */

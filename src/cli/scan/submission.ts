@@ -1,4 +1,3 @@
-import { fstatSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { ReportWishes } from '../../actions/results/report-order.ts';
 import { interfaceForm, interfacePattern } from '../../domain/interface-name.ts';
@@ -180,19 +179,7 @@ function frameworksOf(list: string): string[] {
 
 async function targetsOf(positional: string[], flags: ScanFlags): Promise<string[]> {
   const named = await expand([...positional.flatMap(listOf), ...listOf(flags.targets)]);
-  const targets = [...named, ...(await fileOf(flags.targetFile))];
-  const isNamed = positional.length > 0 || (flags.targets ?? flags.targetFile) !== undefined;
-  return isNamed || !isPiped() ? targets : await readList('-');
-}
-
-/** Whether stdin is a pipe or a file: then a scan without targets reads them there. */
-function isPiped(): boolean {
-  try {
-    const stdin = fstatSync(0);
-    return stdin.isFIFO() || stdin.isFile() || stdin.isSocket();
-  } catch {
-    return false;
-  }
+  return [...named, ...(await fileOf(flags.targetFile))];
 }
 
 /** Replaces `@file` by the list in that file, and `-` by that of stdin. */
