@@ -5,7 +5,7 @@ import type { ReportTemplate } from './template/report-template.ts';
 
 /** Everything about a scan besides its rows. Plain data: it is passed to the thread that renders. */
 export interface ReportFacts extends ResultHead {
-  /** Name of the scan, or the `title` of the reporter; null = the scan ID. */
+  /** Name of the scan, or the `title` of the reporter; null = its first targets, else the scan ID. */
   title: string | null;
   /** Why the scan failed. */
   failure: { code: string; message: string } | null;

@@ -114,6 +114,19 @@ interface JsonHost {
   vulnerabilities?: { severity: Severity }[];
 }
 
+describe('the title of a report', () => {
+  const { facts } = syntheticScan({ hosts: 1 });
+  it.each([
+    [['192.0.2.0/28'], '192.0.2.0/28'],
+    [['192.0.2.1', 'a.example', 'b.example', 'c.example'], '192.0.2.1, a.example and 2 more'],
+    [[], facts.scan_id],
+  ])('without a name says the targets: %s', async (targets, title) => {
+    const request = facts.request && { ...facts.request, targets };
+    const report = await buildReport({ ...facts, title: null, request }, options, streamOf([]));
+    expect(report.title).toBe(title);
+  });
+});
+
 describe('counts of a report', () => {
   it('equal those of the JSON of the same scan', async () => {
     for (let seed = 1; seed <= 30; seed++) {

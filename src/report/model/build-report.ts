@@ -74,8 +74,15 @@ function reportOf(facts: ReportFacts, options: ReportOptions, collected: Collect
   };
 }
 
-function titleOf({ title, scan_id }: ReportFacts, { template }: ReportOptions): string {
-  return oneLine(template?.title ?? title ?? scan_id, maxTitleLength) || scan_id;
+function titleOf({ title, scan_id, request }: ReportFacts, { template }: ReportOptions): string {
+  const chosen = template?.title ?? title ?? titleOfTargets(request?.targets ?? []);
+  return oneLine(chosen, maxTitleLength) || scan_id;
+}
+
+/** As lists of scans call one without a name. */
+function titleOfTargets([first = '', second, ...more]: readonly string[]): string {
+  if (second === undefined) return first;
+  return more.length === 0 ? `${first}, ${second}` : `${first}, ${second} and ${more.length} more`;
 }
 
 function summaryOf(
