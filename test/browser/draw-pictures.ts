@@ -1,9 +1,8 @@
 /**
  * Draws the pictures of the pages in docs/: `npm run docs:pictures`, or some of them: `-- report ui`. Needs what the
- * browser tests need, script(1), and root for listeners below port 1024. ImageMagick's `convert` makes the files smaller.
+ * browser tests need, script(1), and root for listeners below port 1024.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +11,7 @@ import { browserFile } from './chromium.ts';
 import { drawReport } from './pictures/draw-report.ts';
 import { drawTerminal } from './pictures/draw-terminal.ts';
 import { drawUi } from './pictures/draw-ui.ts';
+import { smallPng } from './pictures/small-png.ts';
 
 const pictures = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
 const kinds: Record<string, (browser: Browser, folder: string) => Promise<string[]>> = {
@@ -19,7 +19,6 @@ const kinds: Record<string, (browser: Browser, folder: string) => Promise<string
   ui: drawUi,
   terminal: drawTerminal,
 };
-const hasConvert = spawnSync('convert', ['-version']).stdout?.includes('Version: ImageMagick') ?? false;
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(kinds);
 const folder = mkdtempSync(join(tmpdir(), 'portolan-pictures-'));
 const browser = await chromium.launch({
@@ -33,8 +32,7 @@ try {
     if (!draw) throw new Error(`no kind of picture "${kind}" (${Object.keys(kinds).join(', ')})`);
     for (const name of await draw(browser, folder)) {
       const [drawn, kept] = [join(folder, name), join(pictures, name)];
-      if (hasConvert && name.endsWith('.png'))
-        execFileSync('convert', [drawn, '-strip', '-colors', '96', kept]);
+      if (name.endsWith('.png')) writeFileSync(kept, smallPng(readFileSync(drawn)));
       else copyFileSync(drawn, kept);
     }
   }

@@ -7,11 +7,11 @@ import { officeTargets, openOffice } from './office.ts';
 import { TerminalScreen } from './terminal-screen.ts';
 import { type Frame, terminalSvg } from './terminal-svg.ts';
 
-const size = { columns: 100, rows: 40 };
+const size = { columns: 100, rows: 36 };
 /** What is typed, with ports of which most are closed. */
 const command = `portolan scan ${officeTargets} --ports 1-1024,3000,6379,8080,9999 --rate 1200 --vuln`;
 /** Frames closer to each other than this are one, milliseconds. */
-const frameMs = 120;
+const frameMs = 250;
 /** Longest stand-still that is shown, milliseconds. */
 const longestPauseMs = 1500;
 /** Before the program writes: time to read the command, milliseconds. */

@@ -26,6 +26,7 @@ export async function drawUi(browser: Browser, folder: string): Promise<string[]
     });
     const slow = await service.submit({ ...submission, name: 'Hamburg office', ports: '1-10000', rate: 700 });
     await running(service, slow);
+    await compared(service);
     for (const colorScheme of ['light', 'dark'] as const) {
       const context = await browser.newContext({ colorScheme, viewport: size, timezoneId: 'UTC' });
       const page = await context.newPage();
@@ -57,6 +58,13 @@ async function running(service: UiService, scanId: string): Promise<void> {
   for (;;) {
     const scan = await service.call<{ results: { open_ports: number } }>('GET', `/api/v1/scans/${scanId}`);
     if (scan.results.open_ports >= 6) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** Waits until the dashboard has compared the runs. */
+async function compared(service: UiService): Promise<void> {
+  while ((await service.call<{ pending: boolean }>('GET', '/api/v1/dashboard')).pending) {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
