@@ -30,9 +30,10 @@ const changing: [RegExp, string][] = [
   [/\b[0-9a-f]{64}\b/g, 'SHA256'],
   [/\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?/g, 'TIME'],
   [/\d{4}-\d{2}-\d{2}/g, 'DAY'],
-  [/\b\d+(\.\d+)? ?(ms|s|min|h|d)\b( \d+(\.\d+)? ?(ms|s|min|h|d)\b)*/g, 'TIME'],
-  [/\b\d+(\.\d+)? ?([KMG]i?)?B\b/gi, 'SIZE'],
-  [/\bpid \d+/gi, 'pid N'],
+  [/\b[A-Z][a-z]{2} \d{1,2}, \d{2}:\d{2} UTC/g, 'TIME'],
+  [/(\bin )?(\b\d+(\.\d+)? ?(ms|s|min|h|d|days?|weeks?|months?)\b ?)+(ago\b ?)?|\bnow\b/g, 'TIME '],
+  [/\b\d+(\.\d+)? ?(([KMG]i?)?B|bytes)\b/gi, 'SIZE'],
+  [/\b(pid|process) \d+/gi, '$1 N'],
   // Of the Python and the curl of this machine.
   [/(Python|python|curl)(\D{0,14})\d+(\.\d+)+/g, '$1$2VERSION'],
 ];
@@ -40,7 +41,12 @@ const changing: [RegExp, string][] = [
 /** Text in which only what matters is left. */
 export function shapeOf(text: string): string {
   const shape = changing.reduce((now, [pattern, word]) => now.replace(pattern, word), text);
-  return shape.replace(/^ | $/gm, '').trim();
+  // Words that stand for times end with a blank.
+  return shape
+    .replaceAll(/ (?=[,);])/g, '')
+    .replaceAll(/ +/g, ' ')
+    .replace(/^ | $/gm, '')
+    .trim();
 }
 
 /** A line of three dots on the page stands for any lines. */
