@@ -111,7 +111,7 @@ describe('scan watch', () => {
     const failed = await server.submit({ ...quick, exclude: ['127.0.0.0/8'] });
     const ended = await run('scan', 'watch', failed);
     expect(ended.code).toBe(7);
-    expect(ended.stdout).toMatch(/^status +failed \(no_targets/m);
+    expect(ended.stderr).toMatch(/^portolan: the scan failed \(no_targets\)/m);
   });
 
   it('ends with Ctrl-C, and the scan goes on', async () => {
@@ -122,7 +122,7 @@ describe('scan watch', () => {
       started: (child) => void child.stderr?.once('data', () => child.kill('SIGINT')),
     });
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain(`scan ${id} continues`);
+    expect(ended.stderr).toContain(`the scan goes on: portolan scan watch ${id}\n`);
     expect((await server.detail(id)).status).toBe('running');
     await run('scan', 'cancel', id);
   });

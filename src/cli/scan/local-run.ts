@@ -1,7 +1,7 @@
 import type { CompareContext } from '../../actions/results/compare-scans.ts';
 import type { ReportOrder } from '../../actions/results/export-report.ts';
 import type { LoadedConfig } from '../../config/load.ts';
-import type { Scan, ScanRequest } from '../../domain/scan.ts';
+import type { RateHistory, Scan, ScanRequest } from '../../domain/scan.ts';
 import type { ScanModules } from '../../engine/lifecycle.ts';
 import { ScanAbort } from '../../scan-run/finalize/failure.ts';
 import type { ScanOutcome } from '../../scan-run/messages.ts';
@@ -29,6 +29,15 @@ import { exitCodeOf, noteOutcome, openView, type ScanView } from './scan-view.ts
 import { reportWishes, type ScanCommand } from './submission.ts';
 import type { VerboseLines } from './verbose-lines.ts';
 
+/** An interrupted scan that goes on. */
+export interface EarlierStart {
+  /** When it was first started, ISO 8601 UTC. */
+  startedAt: string;
+  /** Earlier starts. */
+  resumes: number;
+  rateHistory: RateHistory | null;
+}
+
 /** One scan in this process: runs it, prints its result and sends its notifications. */
 export class LocalScan {
   readonly #order: ScanCommand;
@@ -37,6 +46,7 @@ export class LocalScan {
   readonly #modules: ScanModules;
   readonly #request: ScanRequest;
   readonly #place: LocalScanStore;
+  readonly #earlier: EarlierStart | null;
   readonly #view: ScanView;
   readonly #abort = new AbortController();
   /** Null if the result is written at the end. */
@@ -50,7 +60,9 @@ export class LocalScan {
     { catalogue, modules }: { catalogue: ModuleCatalog; modules: ScanModules },
     request: ScanRequest,
     place: LocalScanStore,
+    earlier: EarlierStart | null = null,
   ) {
+    this.#earlier = earlier;
     this.#order = order;
     this.#settings = settings;
     this.#catalogue = catalogue;
@@ -67,7 +79,7 @@ export class LocalScan {
 
   async run(): Promise<number> {
     const folder = this.#place.workspace.scan(this.#request.scan_id);
-    await folder.create(this.#request);
+    if (this.#earlier === null) await folder.create(this.#request);
     const book = await this.#openBook();
     const outcome = await this.#execute(folder, book);
     const scan = scanOf(this.#request, outcome, book.startedAt);
@@ -97,6 +109,7 @@ export class LocalScan {
     const { store } = this.#place;
     if (store === null) return new ScanBook(null, this.#request);
     const rows = this.#request.notifications.length > 0 ? await store.whole() : store.rows;
+    if (this.#earlier) return new ScanBook(rows, this.#request, this.#earlier.startedAt);
     return await ScanBook.open(rows, this.#request, store.executor);
   }
 
@@ -169,7 +182,8 @@ export class LocalScan {
         templatesDir: this.#place.workspace.templatesDir,
         modules: this.#modules,
         startedAt: book.startedAt,
-        resumes: 0,
+        resumes: this.#earlier?.resumes ?? 0,
+        rateHistory: this.#earlier?.rateHistory ?? null,
         signal: this.#abort.signal,
         log: logFor(this.#settings, (line) => this.#view.note(line)),
         onRow: (row) => {
@@ -193,7 +207,8 @@ export class LocalScan {
       verbose?.end();
       this.#live?.stop();
       this.#view.end();
-      release();
+      // A scan that was stopped can still be ended while its result is printed.
+      if (!this.#abort.signal.aborted) release();
     }
   }
 

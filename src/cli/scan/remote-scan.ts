@@ -243,7 +243,8 @@ function leftBehind({ code, message }: PortolanError, scanId: string): PortolanE
   return new PortolanError(code, `${message}; scan ${scanId} continues when its server is back`);
 }
 
-function show(event: ServerEvent, observer: ScanObserver): void {
+/** Passes an event of a scan on. */
+export function show(event: Pick<ServerEvent, 'event' | 'data'>, observer: ScanObserver): void {
   const data = readData(event);
   if (event.event === 'progress' || event.event === 'status') {
     const { progress, results, stages } = data as Partial<LiveReport>;
@@ -262,7 +263,7 @@ function isWarning(data: unknown): data is ScanWarning {
   return typeof (data as Partial<ScanWarning>).message === 'string';
 }
 
-function readData(event: ServerEvent): unknown {
+function readData(event: Pick<ServerEvent, 'data'>): unknown {
   try {
     return (JSON.parse(event.data) as unknown) ?? {};
   } catch {

@@ -4,14 +4,16 @@ import type { ScanRows } from '../../store/scans/scan-rows.ts';
 
 /** Updates the row of the scan in the store while it runs. Without a store it does nothing. */
 export class ScanBook {
-  readonly startedAt = new Date().toISOString();
+  /** When the scan was first started, ISO 8601 UTC. */
+  readonly startedAt: string;
   readonly #rows: ScanRows | null;
   readonly #scanId: string;
   /** Serializes updates, so that an old state never overwrites a new one. */
   #writing: Promise<unknown> = Promise.resolve();
   #latest: LiveScan | null = null;
 
-  constructor(rows: ScanRows | null, { scan_id }: ScanRequest) {
+  constructor(rows: ScanRows | null, { scan_id }: ScanRequest, startedAt = new Date().toISOString()) {
+    this.startedAt = startedAt;
     this.#rows = rows;
     this.#scanId = scan_id;
   }

@@ -20,16 +20,21 @@ export function addScanControl(scan: Command, wiring: CliWiring): void {
     const { steerScan } = await import('./scan-control.ts');
     return steerScan('pause', id, flags, global);
   });
-  control(scan, 'resume', 'resume a paused scan of a server', async (id, flags, global) => {
-    const { steerScan } = await import('./scan-control.ts');
-    return steerScan('resume', id, flags, global);
-  });
+  control(
+    scan,
+    'resume',
+    'resume a paused scan of a server; without one, go on with an interrupted scan',
+    async (id, flags, global) => {
+      const { resumeScanCommand } = await import('./resume-scan.ts');
+      return resumeScanCommand(id, flags, global, wiring);
+    },
+  ).option('--progress', 'show progress even if stderr is not a terminal');
   control(
     scan,
     'watch',
-    'watch a scan of a server until it ends; exit codes as with scan',
+    'watch a scan of a server or this workspace until it ends; exit codes as with scan',
     async (id, flags, global) => {
-      const { watchScanCommand } = await import('./scan-control.ts');
+      const { watchScanCommand } = await import('./watch-scan.ts');
       return watchScanCommand(id, flags, global);
     },
   ).option('--progress', 'show progress even if stderr is not a terminal');

@@ -5,12 +5,9 @@ import type { Client } from '../session/client.ts';
 import { scanOn } from '../session/scan-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import { onInterrupt } from '../terminal/interrupt.ts';
-import { note, print } from '../terminal/output.ts';
+import { print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import type { ControlFlags } from './control-flags.ts';
-import { awaitScan } from './remote-scan.ts';
-import { exitCodeOf, noteOutcome, openView } from './scan-view.ts';
 
 /** `scan status`: one scan of a server. */
 export async function showScanCommand(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
@@ -36,40 +33,6 @@ export async function steerScan(
 function stateOf({ status, progress, error }: Scan): string {
   if (error) return `${status} (${error.code})`;
   return progress.paused ? `${status} (paused)` : status;
-}
-
-/** `scan watch`. Ctrl-C stops watching and does not cancel the scan. */
-export async function watchScanCommand(
-  text: string,
-  flags: ControlFlags,
-  global: GlobalFlags,
-): Promise<number> {
-  const client = await requireServer(flags, global);
-  const id = await scanOn(client, text);
-  // Fails at once for an unknown id.
-  await client.call<Scan>('GET', scanPath(id));
-  const scan = await watch(client, id, { ...global, ...flags });
-  if (scan === null) return 1;
-  printScan(scan, flags);
-  if (flags.format === 'json') noteOutcome(scan, global.quiet ?? false, { hasNotes: false, isText: false });
-  return exitCodeOf(scan);
-}
-
-async function watch(client: Client, id: string, flags: GlobalFlags & ControlFlags): Promise<Scan | null> {
-  const view = openView(flags);
-  const enough = new AbortController();
-  const release = onInterrupt(() => enough.abort(), 1);
-  try {
-    return await awaitScan(client, id, view, enough.signal);
-  } catch (error) {
-    if (!enough.signal.aborted) throw error;
-    view.end();
-    note(`stopped watching; scan ${printable(id)} continues`);
-    return null;
-  } finally {
-    release();
-    view.end();
-  }
 }
 
 function printScan(scan: Scan, { format }: ControlFlags): void {

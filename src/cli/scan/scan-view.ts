@@ -1,10 +1,11 @@
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan, ScanWarning } from '../../domain/scan.ts';
 import { missedText } from '../results/counts-text.ts';
+import { findingLine, isSevere } from '../results/found-lines.ts';
 import { countText } from '../terminal/amounts.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
+import { fit, printable } from '../terminal/printable.ts';
 import { type BlockStream, StatusBlock } from '../terminal/status-block.ts';
 import { paint, styleOf, type TerminalStyle } from '../terminal/style.ts';
 import { type LiveReport, RunningStatus } from './scan-status.ts';
@@ -42,6 +43,8 @@ export interface ViewFlags extends GlobalFlags {
 export interface ViewOptions {
   /** Open ports are printed on stdout, or their lines are not wanted. */
   showsPorts?: boolean;
+  /** Severe findings scroll above the status. */
+  showsFindings?: boolean;
   /** When the scan began, monotonic milliseconds. */
   startedAt?: number;
 }
@@ -55,12 +58,14 @@ export function openView(flags: ViewFlags, options: ViewOptions = {}): ScanView 
   if (!isRewritten) return new PlainView(note, flags.progress || style.terminal ? status : null);
   const isVerbose = (flags.verbosity ?? flags.verbose ?? 0) > 0;
   const showsPorts = (options.showsPorts ?? true) && !isVerbose;
-  return new TerminalView(process.stderr, status, { style, showsPorts, isVerbose });
+  const showsFindings = options.showsFindings ?? false;
+  return new TerminalView(process.stderr, status, { style, showsPorts, showsFindings, isVerbose });
 }
 
 interface TerminalOptions {
   style: TerminalStyle;
   showsPorts: boolean;
+  showsFindings: boolean;
   /** Open ports and services scroll as lines. */
   isVerbose: boolean;
 }
@@ -94,6 +99,10 @@ export class TerminalView implements ScanView {
 
   row(row: ResultRow): void {
     const open = this.#status.row(row);
+    if (row.type === 'vulnerability' && this.#options.showsFindings && isSevere(row)) {
+      const { columns } = styleOf(process.stderr, { color: false });
+      this.note(fit(findingLine(row), columns - 1));
+    }
     if (!this.#options.isVerbose) return;
     if (open) this.#log(`${open.endpoint} open${open.reason === '' ? '' : `: ${open.reason}`}`);
     if (row.type === 'host') this.#log(`${row.host} up${row.method ? `: ${row.method}` : ''}`);

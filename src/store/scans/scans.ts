@@ -149,6 +149,18 @@ export class ScanTable {
     return row?.executor ?? null;
   }
 
+  /** Gives a scan to another executor. @returns false if somebody else has taken it meanwhile */
+  async takeOver(scanId: string, from: string, to: string): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('scans')
+      .set({ executor: to })
+      .where('scan_id', '=', scanId)
+      .where('executor', '=', from)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
   /** Id of the server whose workspace holds the scan; null with a single server or without such a scan. */
   async ownerOf(scanId: string): Promise<string | null> {
     return serverOf((await this.executor(scanId)) ?? '');
