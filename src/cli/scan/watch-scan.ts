@@ -77,8 +77,9 @@ async function followHere(
     import('../workspace/local-record.ts'),
   ]);
   const gone = new AbortController();
-  const looked = async () => {
-    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+  const looked = async (closed: AbortSignal) => {
+    await sleep(lookMs, undefined, { signal: closed }).catch(() => undefined);
+    if (closed.aborted) return;
     if (isDeadCommandLine(await store.scans.executor(id), store.executor)) gone.abort();
   };
   const input = { scan: () => store.scans.get(id), changed: looked, damageOf: async () => null };
