@@ -1,7 +1,6 @@
 import type { Scan } from '../../domain/scan.ts';
 import { scanPath } from '../results/remote-result.ts';
 import { scanSummaryText } from '../results/scan-text.ts';
-import type { Client } from '../session/client.ts';
 import { scanOn } from '../session/scan-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';

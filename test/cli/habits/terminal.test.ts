@@ -84,9 +84,7 @@ describe('Ctrl-C', () => {
     const lines = screen.filter((line) => line !== '');
     expect(lines[0]).toMatch(/^(?:\^C)?stopping, results are kept \(Ctrl-C again ends at once\)$/);
     expect(lines.join('\n')).toMatch(
-      new RegExp(
-        `${ftp}/tcp[\\s\\S]*\ncanceled: .* 2 of 2 ports tried\n.*cut 1\n1 host up, 2 open ports in .*\nkept as `,
-      ),
+      new RegExp(`${ftp}/tcp[^]*\ncanceled: .* ports? tried\n(?:.*cut \\d\n)?1 host up, .*\nkept as `),
     );
     expect(lines.at(-2)).toMatch(/^kept as \S+; see it: portolan workspace show latest$/);
     expect(lines.at(-1)).toBe('[exit 7]');
