@@ -111,6 +111,7 @@ function commandOf({ targets }: Scan, flags: GlobalFlags & ControlFlags): ScanCo
     submission: { targets },
     dag: undefined,
     output: { file: null, format },
+    copies: [],
     flags: { ...flags, discover: true, fingerprint: true, wait: true },
   };
 }
