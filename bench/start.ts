@@ -1,18 +1,22 @@
 /**
- * What a command costs beside its work: `npm run bench:start [-- --against OTHER/bin/portolan] [-- --write]`. Each round
+ * What a command costs beside its work: `npm run bench:start [-- --against OTHER/bin/portolan] [-- --rounds N] [-- --write]`. Each round
  * runs every command once, beside the bare Node.js and nmap; medians, so that whatever else runs slows all of them alike.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const rounds = 15;
 const { values: flags } = parseArgs({
-  options: { against: { type: 'string' }, write: { type: 'boolean', default: false } },
+  options: {
+    against: { type: 'string' },
+    rounds: { type: 'string', default: '15' },
+    write: { type: 'boolean', default: false },
+  },
 });
+const rounds = Number(flags.rounds);
 
 interface Run {
   /** Of the whole process. */
@@ -28,6 +32,8 @@ interface Row {
   words: string[];
   /** Workspace of a scan. */
   workspace?: string;
+  /** Most of its time, or of its time beside the scan, as a multiple of what the empty program takes. */
+  bar?: number;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'portolan-start-'));
@@ -38,9 +44,10 @@ function rowsOf(name: string, launcher: string): Row[] {
   const workspace = join(folder, name.replace(/\W/g, '-'));
   const scan = ['scan', '127.0.0.1', '-p', 'quick', '--format', 'json', '--workspace-dir', workspace];
   return [
-    { name: `${name} --help`, words: [launcher, '--help'] },
+    { name: `${name} --version`, words: [launcher, '--version'], bar: 0.3 },
+    { name: `${name} --help`, words: [launcher, '--help'], bar: 2 },
     { name: `${name} version`, words: [launcher, 'version'] },
-    { name: `${name} scan 127.0.0.1 -p quick`, words: [launcher, ...scan], workspace },
+    { name: `${name} scan 127.0.0.1 -p quick`, words: [launcher, ...scan], workspace, bar: 6 },
   ];
 }
 
@@ -93,18 +100,35 @@ for (const row of rows) await run(row);
 for (let round = 0; round < rounds; round++) {
   for (const row of rows) runs.get(row)?.push(await run(row));
 }
-const lines = rows.map((row) => {
+const cpuOf = (row: Row) => {
   const each = runs.get(row) ?? [];
-  const cpu = each.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / each.length;
-  const beside =
-    row.workspace === undefined ? '' : median(each.map(({ besideMs = 0 }) => besideMs)).toFixed(0);
-  return `| ${row.name} | ${median(each.map(({ ms }) => ms)).toFixed(0)} | ${beside} | ${cpu.toFixed(0)} |`;
+  return each.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / each.length;
+};
+const timeOf = (row: Row) => median((runs.get(row) ?? []).map(({ ms }) => ms));
+const besideOf = (row: Row) =>
+  row.workspace === undefined ? null : median((runs.get(row) ?? []).map(({ besideMs = 0 }) => besideMs));
+const [empty] = rows;
+const emptyMs = empty ? timeOf(empty) : Number.NaN;
+const emptyCpu = empty ? cpuOf(empty) : Number.NaN;
+const lines = rows.map((row) => {
+  const beside = besideOf(row);
+  const ratio = (beside ?? timeOf(row)) / emptyMs;
+  const cells = [
+    row.name,
+    timeOf(row).toFixed(0),
+    beside?.toFixed(0) ?? '',
+    ratio.toFixed(1),
+    row.bar === undefined ? '' : `<= ${row.bar}`,
+    cpuOf(row).toFixed(0),
+    (cpuOf(row) / emptyCpu).toFixed(1),
+  ];
+  return `| ${cells.join(' | ')} |`;
 });
 const table = [
-  `${new Date().toISOString().slice(0, 10)}, ${cpus().length} processors, Node ${process.versions.node}, ${rounds} rounds.`,
+  `${new Date().toISOString().slice(0, 10)}, ${cpus().length} processors, Node ${process.versions.node}, ${rounds} rounds, load ${loadavg()[0]?.toFixed(0)}.`,
   '',
-  '| command | time, ms | beside the scan, ms | CPU, ms |',
-  '|---|---|---|---|',
+  '| command | time, ms | beside the scan, ms | as a multiple of the empty program | bar | CPU, ms | CPU, multiple |',
+  '|---|---|---|---|---|---|---|',
   ...lines,
   '',
 ].join('\n');
