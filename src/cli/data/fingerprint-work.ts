@@ -25,12 +25,15 @@ import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig, readConfigQuietly } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
-import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { amountText, countText } from '../terminal/amounts.ts';
+import { drawTable, renderRows } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf, type TerminalStyle } from '../terminal/style.ts';
+import { whenText } from '../terminal/times.ts';
 
 /** Maximum bytes of a sample to read: more than any rule inspects. */
 const maxSampleBytes = 1024 * 1024;
@@ -54,26 +57,42 @@ export async function listFingerprintSets(flags: FingerprintListFlags, global: G
     print(printableJson({ signatures: listed.map(rowOf), total: listed.length }));
     return 0;
   }
-  const titles = ['ID', 'SET', 'CATEGORY', 'EVIDENCE', 'SERVICE', 'PRODUCT', 'CERTAINTY'];
-  const rows = listed.map(({ set, signature }) => [
-    signature.id,
-    set,
-    signature.category ?? '-',
-    signature.source,
-    signature.service ?? '-',
-    signature.product ?? '-',
-    String(signature.certainty),
-  ]);
-  print(
-    flags.format === 'csv'
-      ? renderRows(
-          titles.map((title) => title.toLowerCase()),
-          rows,
-        )
-      : renderColumns(titles, rows),
+  if (flags.format === 'csv') {
+    const rows = listed.map(({ set, signature }) => [
+      signature.id,
+      set,
+      signature.category ?? '-',
+      signature.source,
+      signature.service ?? '-',
+      signature.product ?? '-',
+      String(signature.certainty),
+    ]);
+    print(renderRows(csvTitles, rows));
+    return 0;
+  }
+  printTable(
+    [
+      { head: 'ID', cell: ({ signature }) => signature.id },
+      { head: 'SET', cell: ({ set }) => set },
+      { head: 'CATEGORY', cell: ({ signature }) => signature.category ?? null },
+      { head: 'EVIDENCE', cell: ({ signature }) => signature.source },
+      { head: 'SERVICE', cell: ({ signature }) => signature.service ?? null },
+      { head: 'PRODUCT', cell: ({ signature }) => signature.product ?? null, over: 'end' },
+      { head: 'CERTAINTY', cell: ({ signature }) => signature.certainty.toFixed(2), right: true },
+    ],
+    listed,
+    global,
+    [
+      ['PRODUCT', 16],
+      ['SET', 0],
+      ['CATEGORY', 0],
+      ['EVIDENCE', 0],
+    ],
   );
   return 0;
 }
+
+const csvTitles = ['id', 'set', 'category', 'evidence', 'service', 'product', 'certainty'];
 
 /** Columns of a rule in the list; `show` prints all. */
 function rowOf({ set, signature }: ListedSignature): Record<string, unknown> {
@@ -121,27 +140,40 @@ function textOf(value: unknown): string {
 
 export async function showFingerprintStats(format: string, global: GlobalFlags): Promise<number> {
   const found = fingerprintStatistics(await inForce(global));
-  print(format === 'json' ? printableJson(found) : statisticsText(found));
+  print(
+    format === 'json'
+      ? printableJson(found)
+      : statisticsText(found, styleOf(process.stdout, global), Date.now()),
+  );
   return 0;
 }
 
-function statisticsText(found: FingerprintStatistics): string {
-  const sets = found.sets.map(({ name, origin, signatures, installed_at, source }) => [
-    name,
-    origin,
-    String(signatures),
-    installed_at ?? '-',
-    source,
-  ]);
-  const counted = (title: string, counts: Record<string, number>) =>
-    renderColumns(
-      [title, 'RULES'],
-      Object.entries(counts).map(([name, number]) => [name, String(number)]),
+function statisticsText(found: FingerprintStatistics, style: TerminalStyle, now: number): string {
+  const sets = drawTable(
+    [
+      { head: 'SET', cell: ({ name }) => name },
+      { head: 'ORIGIN', cell: ({ origin }) => origin },
+      { head: 'RULES', cell: ({ signatures }) => signatures },
+      { head: 'INSTALLED', cell: ({ installed_at: at }) => (at === null ? null : whenText(at, now)) },
+      { head: 'SOURCE', cell: ({ source }) => source, over: 'middle' },
+    ],
+    found.sets,
+    style,
+    [['SOURCE', 20]],
+  );
+  const counted = (head: string, counts: Record<string, number>) =>
+    drawTable<[string, number]>(
+      [
+        { head, cell: ([name]) => name },
+        { head: 'RULES', cell: ([, number]) => number },
+      ],
+      Object.entries(counts),
+      style,
     );
+  const total = `catalog ${printable(found.catalogue_version)}: ${countText(found.signatures, 'rule')} for ${countText(found.products, 'product')}`;
   return [
-    `catalog ${printable(found.catalogue_version)}: ${countText(found.signatures, 'rule')} for ${countText(found.products, 'product')}, ` +
-      `${found.with_cpe} with a CPE, ${countText(found.examples, 'example')}\n`,
-    renderColumns(['SET', 'ORIGIN', 'RULES', 'INSTALLED', 'SOURCE'], sets),
+    `${total}, ${amountText(found.with_cpe)} with a CPE, ${countText(found.examples, 'example')}\n`,
+    sets,
     counted('CATEGORY', found.by_category),
     counted('EVIDENCE', found.by_evidence),
   ].join('\n');
@@ -167,7 +199,9 @@ export async function tryRules(
 ): Promise<number> {
   const signatures = await rulesOf(rules, global);
   const report = trySample(signatures, await readSample(sample), flags.evidence ?? null);
-  print(flags.format === 'json' ? printableJson(report) : sampleText(report));
+  print(
+    flags.format === 'json' ? printableJson(report) : sampleText(report, styleOf(process.stdout, global)),
+  );
   if (report.matches.length > 0) return 0;
   const keys = Object.keys(report.evidence).join(', ') || 'nothing';
   note(`no rule matches; evidence in the sample: ${printable(keys)}`);
@@ -198,18 +232,25 @@ async function readSample(sample: string): Promise<Buffer> {
   }
 }
 
-function sampleText({ matches }: SampleReport): string {
+function sampleText({ matches }: SampleReport, style: TerminalStyle): string {
   if (matches.length === 0) return '';
-  const rows = matches.map(({ rule, evidence, service, product, version, certainty, cpe }) => [
-    rule,
-    evidence,
-    service ?? '-',
-    product ?? '-',
-    version ?? '-',
-    String(certainty),
-    cpe ?? '-',
-  ]);
-  return renderColumns(['RULE', 'EVIDENCE', 'SERVICE', 'PRODUCT', 'VERSION', 'CERTAINTY', 'CPE'], rows);
+  return drawTable(
+    [
+      { head: 'RULE', cell: ({ rule }) => rule },
+      { head: 'EVIDENCE', cell: ({ evidence }) => evidence },
+      { head: 'SERVICE', cell: ({ service }) => service ?? null },
+      { head: 'PRODUCT', cell: ({ product }) => product ?? null, over: 'end' },
+      { head: 'VERSION', cell: ({ version }) => version ?? null, over: 'end' },
+      { head: 'CERTAINTY', cell: ({ certainty }) => certainty.toFixed(2), right: true },
+      { head: 'CPE', cell: ({ cpe }) => cpe ?? null },
+    ],
+    matches,
+    style,
+    [
+      ['PRODUCT', 12],
+      ['VERSION', 8],
+    ],
+  );
 }
 
 export async function installFingerprintSet(
@@ -227,7 +268,9 @@ export async function installFingerprintSet(
     () => installFingerprints(workspace.dir, order, origin),
     ({ set }) => ({ details: detailsOf(set) }),
   );
-  print(flags.format === 'json' ? printableJson(report) : installedText(report));
+  print(
+    flags.format === 'json' ? printableJson(report) : installedText(report, styleOf(process.stdout, global)),
+  );
   return 0;
 }
 
@@ -235,9 +278,16 @@ function detailsOf({ signatures, sha256, source }: SetHeader): Record<string, un
   return { source, signatures, sha256 };
 }
 
-function installedText({ set, files, examples }: InstalledReport): string {
-  const rows = files.map(({ file, signatures }) => [file, String(signatures)]);
-  return `${renderColumns(['FILE', 'RULES'], rows)}set ${printable(set.name)}: ${countText(set.signatures, 'rule')} active, ${countText(examples, 'example')} tested\n`;
+function installedText({ set, files, examples }: InstalledReport, style: TerminalStyle): string {
+  const table = drawTable(
+    [
+      { head: 'FILE', cell: ({ file }) => file },
+      { head: 'RULES', cell: ({ signatures }) => signatures },
+    ],
+    files,
+    style,
+  );
+  return `${table}set ${printable(set.name)}: ${countText(set.signatures, 'rule')} active, ${countText(examples, 'example')} tested\n`;
 }
 
 export async function removeFingerprintSet(name: string, global: GlobalFlags): Promise<number> {

@@ -47,7 +47,12 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
       ],
       modules,
       global,
-      [['DESCRIPTION', leastProseColumns]],
+      [
+        ['DESCRIPTION', 2 * leastProseColumns],
+        ['VERSION', 0],
+        ['TYPE', 0],
+        ['DESCRIPTION', leastProseColumns],
+      ],
     );
   }
   return 0;

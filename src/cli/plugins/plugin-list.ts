@@ -1,8 +1,9 @@
 import { listPlugins } from '../../actions/plugins/list-plugins.ts';
 import { readConfig } from '../session/session.ts';
-import { renderColumns, renderRows } from '../terminal/columns.ts';
+import { renderRows } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { printableJson } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 import { pluginContext } from './plugin-session.ts';
@@ -18,21 +19,43 @@ export async function listInstalledPlugins(
     print(printableJson({ plugins, total: plugins.length }));
     return 0;
   }
-  const rows = plugins.map(({ name, kind, version, source, signature, loaded, error }) => [
-    name,
-    kind ?? '-',
-    version,
-    source,
-    signature.state,
-    signature.publisher ?? '-',
-    loaded ? 'yes' : `no: ${error ?? ''}`,
-  ]);
-  const titles = ['NAME', 'KIND', 'VERSION', 'SOURCE', 'SIGNATURE', 'PUBLISHER', 'LOADED'];
-  const csv = () =>
-    renderRows(
-      titles.map((title) => title.toLowerCase()),
-      rows,
-    );
-  print(format === 'csv' ? csv() : renderColumns(titles, rows));
+  if (format === 'csv') {
+    const rows = plugins.map(({ name, kind, version, source, signature, loaded, error }) => [
+      name,
+      kind ?? '-',
+      version,
+      source,
+      signature.state,
+      signature.publisher ?? '-',
+      loaded ? 'yes' : `no: ${error ?? ''}`,
+    ]);
+    print(renderRows(csvTitles, rows));
+    return 0;
+  }
+  printTable(
+    [
+      { head: 'NAME', cell: ({ name }) => name },
+      { head: 'KIND', cell: ({ kind }) => kind ?? null },
+      { head: 'VERSION', cell: ({ version }) => version },
+      { head: 'SOURCE', cell: ({ source }) => source },
+      { head: 'SIGNATURE', cell: ({ signature }) => signature.state },
+      { head: 'PUBLISHER', cell: ({ signature }) => signature.publisher ?? null },
+      {
+        head: 'LOADED',
+        cell: ({ loaded, error }) => (loaded ? 'yes' : `no: ${error ?? ''}`),
+        over: 'wrap',
+        paint: ({ loaded }) => (loaded ? null : 'yellow'),
+      },
+    ],
+    plugins,
+    global,
+    [
+      ['LOADED', 16],
+      ['PUBLISHER', 0],
+      ['SOURCE', 0],
+    ],
+  );
   return 0;
 }
+
+const csvTitles = ['name', 'kind', 'version', 'source', 'signature', 'publisher', 'loaded'];

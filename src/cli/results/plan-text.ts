@@ -1,9 +1,10 @@
 import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { groupedNumber } from '../../domain/text/grouped-number.ts';
-import { renderColumns } from '../terminal/columns.ts';
+import { drawTable } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { plainStyle } from '../terminal/style.ts';
 
 /** Prints a plan, as JSON for the JSON formats; with -v and its nodes. */
 export function printPreview(
@@ -73,13 +74,16 @@ function basisText(basis: string | undefined): string {
 }
 
 function nodesText({ nodes }: ScanPreview): string {
-  const rows = nodes.map((node) => [
-    node.instance_id,
-    node.module_type,
-    node.depends_on.join(', ') || '-',
-    node.skipped === null ? 'runs' : `skipped: ${node.skipped}`,
-  ]);
-  return renderColumns(['NODE', 'MODULE', 'DEPENDS ON', 'STATE'], rows);
+  return drawTable<ScanPreview['nodes'][number]>(
+    [
+      { head: 'NODE', cell: (node) => node.instance_id },
+      { head: 'MODULE', cell: (node) => node.module_type },
+      { head: 'DEPENDS ON', cell: (node) => node.depends_on.join(', ') || null },
+      { head: 'STATE', cell: ({ skipped }) => (skipped === null ? 'runs' : `skipped: ${skipped}`) },
+    ],
+    nodes,
+    plainStyle,
+  );
 }
 
 /** To three digits: an estimate is not exact. */

@@ -1,25 +1,29 @@
 import type { Scan } from '../../domain/scan.ts';
 import { countText } from '../terminal/amounts.ts';
-import { printable } from '../terminal/printable.ts';
-import { spanText } from '../terminal/times.ts';
+import { drawFacts } from '../terminal/columns.ts';
+import type { TerminalStyle } from '../terminal/style.ts';
+import { spanText, whenText } from '../terminal/times.ts';
 
 /** The detail of a scan as text. */
-export function scanSummaryText(scan: Scan): string {
-  const { results, error, progress } = scan;
-  return factLines([
+export function scanSummaryText(scan: Scan, style: TerminalStyle, now: number): string {
+  const { results, error, progress, name, tags, started_at, completed_at } = scan;
+  const counts = [
+    countText(results.live_hosts, 'host'),
+    countText(results.open_ports, 'open port'),
+    countText(results.vulnerabilities, 'finding'),
+  ];
+  const facts: [string, string | null][] = [
     ['scan', scan.scan_id],
     ['status', error ? `${scan.status} (${error.code}: ${error.message})` : scan.status],
     ['targets', scan.targets.join(' ')],
     ['profile', scan.profile],
-    ['name', scan.name ?? '-'],
-    ['tags', scan.tags.join(' ') || '-'],
-    ['created', scan.created_at],
-    ['started', scan.started_at ?? '-'],
-    ['completed', scan.completed_at ?? '-'],
-    [
-      'found',
-      `${countText(results.live_hosts, 'host')}, ${countText(results.open_ports, 'open port')}, ${countText(results.vulnerabilities, 'finding')}`,
-    ],
+    ['name', name],
+    ['tags', tags.join(' ') || null],
+    ['created', whenText(scan.created_at, now)],
+    ['started', started_at && whenText(started_at, now)],
+    ['completed', completed_at && whenText(completed_at, now)],
+    ['took', started_at && completed_at && spanText(Date.parse(completed_at) - Date.parse(started_at))],
+    ['found', counts.join(', ')],
     ['progress', `${progress.percent} % (${progress.phase})${pauseText(progress)}`],
     ...remainingFacts(progress),
     ...scan.stages
@@ -29,7 +33,9 @@ export function scanSummaryText(scan: Scan): string {
         `${stage.instance_id}: ${stage.error ?? 'no reason given'}`,
       ]),
     ...scan.warnings.map((warning): [string, string] => ['warning', warning.message]),
-  ]);
+  ];
+  const known = facts.flatMap(([fact, value]) => (value === null ? [] : [[fact, value] as const]));
+  return drawFacts(known, style);
 }
 
 function pauseText({ paused, paused_by, interrupted }: Scan['progress']): string {
@@ -44,10 +50,4 @@ function remainingFacts(progress: Scan['progress']): [string, string][] {
   return eta_seconds !== null && eta_basis
     ? [['remaining', `about ${spanText(eta_seconds * 1000)} (${eta_basis})`]]
     : [];
-}
-
-/** Names and values in two columns, every value printable and on one line. */
-export function factLines(facts: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...facts.map(([name]) => name.length));
-  return facts.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join('');
 }

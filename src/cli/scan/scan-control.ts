@@ -6,12 +6,13 @@ import { requireServer } from '../session/server-choice.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf } from '../terminal/style.ts';
 import type { ControlFlags } from './control-flags.ts';
 
 /** `scan status`: one scan of a server. */
 export async function showScanCommand(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
-  printScan(await client.call<Scan>('GET', scanPath(await scanOn(client, id))), flags);
+  printScan(await client.call<Scan>('GET', scanPath(await scanOn(client, id))), flags, global);
   return 0;
 }
 
@@ -34,6 +35,7 @@ function stateOf({ status, progress, error }: Scan): string {
   return progress.paused ? `${status} (paused)` : status;
 }
 
-function printScan(scan: Scan, { format }: ControlFlags): void {
-  print(format === 'json' ? printableJson(scan) : scanSummaryText(scan));
+function printScan(scan: Scan, { format }: ControlFlags, global: GlobalFlags): void {
+  if (format === 'json') print(printableJson(scan));
+  else print(scanSummaryText(scan, styleOf(process.stdout, global), Date.now()));
 }

@@ -4,9 +4,9 @@ import { type AlertValues, alertVariableNames, type ShownValues } from '../../al
 import { readAlertRules } from '../../alerts/read-rules.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { findServer, namedClient } from '../session/server-choice.ts';
-import { renderColumns } from '../terminal/columns.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
 import type { AlertFlags, AlertList } from './alert-list.ts';
 
@@ -34,7 +34,7 @@ export async function testAlerts(file: string, flags: AlertFlags, global: Global
   else {
     note(`${printable(file)}: ${rules.length === 1 ? '1 rule' : `${rules.length} rules`}, no problems`);
     if (unknown.length > 0) note(`unknown values: ${unknown.join(', ')}`);
-    if (rules.length > 0) print(testTable(tested));
+    if (rules.length > 0) printTested(tested, global);
   }
   return 0;
 }
@@ -77,14 +77,26 @@ function evaluate({ condition }: AlertRule, shown: ShownValues): Pick<TestedRule
   return { holds: null, error: null, ...evaluation };
 }
 
-function testTable(rules: readonly TestedRule[]): string {
-  const rows = rules.map(({ name, condition, holds, error, values }) => [
-    name,
-    error ?? (holds === null ? 'unknown' : holds ? 'yes' : 'no'),
-    condition,
+function printTested(rules: readonly TestedRule[], flags: { color: boolean }): void {
+  const valuesText = ({ values }: TestedRule) =>
     Object.entries(values)
       .map(([variable, value]) => `${variable}=${value ?? 'unknown'}`)
-      .join(' ') || '-',
-  ]);
-  return renderColumns(['NAME', 'FIRES', 'CONDITION', 'VALUES'], rows);
+      .join(' ');
+  printTable<TestedRule>(
+    [
+      { head: 'NAME', cell: ({ name }) => name },
+      {
+        head: 'FIRES',
+        cell: ({ holds, error }) => error ?? (holds === null ? 'unknown' : holds ? 'yes' : 'no'),
+      },
+      { head: 'CONDITION', cell: ({ condition }) => condition, over: 'wrap' },
+      { head: 'VALUES', cell: (rule) => valuesText(rule) || null, over: 'wrap' },
+    ],
+    rules,
+    flags,
+    [
+      ['VALUES', 20],
+      ['CONDITION', 20],
+    ],
+  );
 }

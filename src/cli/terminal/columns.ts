@@ -1,5 +1,5 @@
 import { amountText } from './amounts.ts';
-import { columnsOf, fit, fitMiddle, pad, printable } from './printable.ts';
+import { columnsOf, fit, fitMiddle, printable } from './printable.ts';
 import { ellipsisOf, paint, type TerminalStyle, type TextColor, unknownOf } from './style.ts';
 
 /** One column of a table. */
@@ -213,21 +213,6 @@ export function drawFacts(
         (line, index) => `${index === 0 ? head : ' '.repeat(width)}${gap}${line}\n`,
       );
     })
-    .join('');
-}
-
-/** Rows as left-aligned columns with a title line; every cell is made printable. */
-export function renderColumns(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = [titles, ...rows.map((row) => row.map(printable))];
-  const widths = titles.map((_, column) => Math.max(...cells.map((row) => columnsOf(row[column] ?? ''))));
-  return cells
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => pad(cell, widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
     .join('');
 }
 

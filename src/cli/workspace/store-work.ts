@@ -5,11 +5,12 @@ import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
 import { countText } from '../terminal/amounts.ts';
-import { renderColumns } from '../terminal/columns.ts';
+import { drawTable } from '../terminal/columns.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { printable, printableJson } from '../terminal/printable.ts';
+import { styleOf, type TerminalStyle } from '../terminal/style.ts';
 
 export interface StoreMigrateFlags {
   to: string;
@@ -37,7 +38,9 @@ export async function migrateStoreCommand(flags: StoreMigrateFlags, global: Glob
   const report = await recordChange({ config, workspace }, { operation: 'store.migrate' }, move, (moved) => ({
     details: { from: moved.from, to: moved.to },
   }));
-  print(flags.format === 'json' ? printableJson(report) : reportText(report));
+  print(
+    flags.format === 'json' ? printableJson(report) : reportText(report, styleOf(process.stdout, global)),
+  );
   if (!global.quiet) adviseNext(report, workspace);
   return 0;
 }
@@ -56,10 +59,18 @@ function placesOf({ to, from }: StoreMigrateFlags, config: Config): [string | un
   return [database, undefined];
 }
 
-function reportText({ tables, from, to }: MoveReport): string {
+function reportText({ tables, from, to }: MoveReport, style: TerminalStyle): string {
   const total = tables.reduce((sum, { rows }) => sum + rows, 0);
-  const cells = tables.map(({ table, rows, sha256 }) => [table, String(rows), sha256.slice(0, 16)]);
-  return `${renderColumns(['TABLE', 'ROWS', 'SHA-256'], cells)}${countText(total, 'row')} copied and verified: ${printable(from)} -> ${printable(to)}\n`;
+  const copied = drawTable(
+    [
+      { head: 'TABLE', cell: ({ table }) => table },
+      { head: 'ROWS', cell: ({ rows }) => rows },
+      { head: 'SHA-256', cell: ({ sha256 }) => sha256.slice(0, 16) },
+    ],
+    tables,
+    style,
+  );
+  return `${copied}${countText(total, 'row')} copied and verified: ${printable(from)} -> ${printable(to)}\n`;
 }
 
 function adviseNext({ to, elsewhere }: MoveReport, workspace: Workspace): void {

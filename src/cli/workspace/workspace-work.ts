@@ -10,21 +10,22 @@ import { renderResult } from '../results/local-result.ts';
 import { fetchResult, scanPath } from '../results/remote-result.ts';
 import { resultStyle } from '../results/result-style.ts';
 import type { TableOptions } from '../results/result-table.ts';
-import { factLines, scanSummaryText } from '../results/scan-text.ts';
+import { scanSummaryText } from '../results/scan-text.ts';
 import type { Client } from '../session/client.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { type Session, withStore } from '../session/session.ts';
 import { amountText, bytesText, countText } from '../terminal/amounts.ts';
-import { renderRows } from '../terminal/columns.ts';
+import { drawFacts, renderRows } from '../terminal/columns.ts';
 import { isConfirmed } from '../terminal/confirm.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { maxListLimit } from '../terminal/output-options.ts';
 import { printableJson } from '../terminal/printable.ts';
-import { styleOf } from '../terminal/style.ts';
+import { styleOf, unknownOf } from '../terminal/style.ts';
+import { whenText } from '../terminal/times.ts';
 import { localRecord } from './local-record.ts';
 import { requireLocalStore } from './require-local-store.ts';
 import { scanListTable } from './scan-list-table.ts';
@@ -33,13 +34,36 @@ import { findScans, type ScanListFlags } from './workspace-list.ts';
 export async function info(flags: ServerFlags & { format: string }, global: GlobalFlags): Promise<number> {
   const facts = await workspaceInfo(flags, global);
   if (flags.format === 'json') print(printableJson(facts));
-  else print(factLines(Object.entries(facts).map(([name, value]) => [name, String(value ?? '-')])));
+  else printInfo(facts, global);
   return 0;
 }
 
-async function workspaceInfo(flags: ServerFlags, global: GlobalFlags): Promise<object> {
+/** `data` of `GET /api/v1/workspace/info` */
+interface WorkspaceInfo {
+  path: string;
+  size_bytes: number;
+  scan_count: number;
+  oldest_scan: string | null;
+  newest_scan: string | null;
+}
+
+function printInfo(facts: WorkspaceInfo, global: GlobalFlags): void {
+  const { path, size_bytes, scan_count, oldest_scan, newest_scan } = facts;
+  const style = styleOf(process.stdout, global);
+  const time = (at: string | null) => (at === null ? unknownOf(style) : whenText(at, Date.now()));
+  const rows = [
+    ['path', path],
+    ['size', bytesText(size_bytes)],
+    ['scans', amountText(scan_count)],
+    ['oldest', time(oldest_scan)],
+    ['newest', time(newest_scan)],
+  ] as const;
+  print(drawFacts(rows, style));
+}
+
+async function workspaceInfo(flags: ServerFlags, global: GlobalFlags): Promise<WorkspaceInfo> {
   const client = await namedClient(flags, global);
-  if (client) return await client.call<object>('GET', '/api/v1/workspace/info');
+  if (client) return await client.call<WorkspaceInfo>('GET', '/api/v1/workspace/info');
   return await withStore(global, async ({ store, workspace }) => {
     const { size_bytes, scan_count, oldest, newest } = await store.scans.totals();
     return { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
@@ -97,7 +121,8 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
   await withStore(global, async (session) => {
     const scan = await showScan(session.store, await scanIn(session.store, id));
     if (flags.format === 'json' && !flags.showResults) print(printableJson(scan));
-    if (flags.format === 'text' && !flags.findings) print(scanSummaryText(scan));
+    if (flags.format === 'text' && !flags.findings)
+      print(scanSummaryText(scan, styleOf(process.stdout, global), Date.now()));
     if (!flags.showResults && !flags.findings) return;
     if (flags.format === 'text' && !flags.findings) print('\n');
     const style = resultStyle(null, global);
@@ -127,7 +152,8 @@ async function showRemote(
 ): Promise<number> {
   const scan = await client.call<Scan>('GET', scanPath(await scanOn(client, id)));
   const { showResults, findings, format } = flags;
-  if (format === 'text' && !findings) print(scanSummaryText(scan));
+  if (format === 'text' && !findings)
+    print(scanSummaryText(scan, styleOf(process.stdout, global), Date.now()));
   else if (format === 'json' && !showResults) print(printableJson(scan));
   if (!showResults && !findings) return 0;
   if (format === 'text' && !findings) print('\n');
