@@ -106,11 +106,14 @@ describe('a server with TLS (T-061)', () => {
     const known = await status(tlsEnv(used));
     expect([known.code, known.stdout]).toEqual([0, expect.stringContaining(server.url)]);
     const unknown = await status({});
-    expect([unknown.code, unknown.stderr]).toEqual([4, expect.stringMatching(/unreachable: .*certificate/)]);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      4,
+      expect.stringMatching(/no connection to .*certificate/),
+    ]);
     const otherOne = await status(tlsEnv(second));
     expect([otherOne.code, otherOne.stderr]).toEqual([
       4,
-      expect.stringMatching(/unreachable: .*certificate/),
+      expect.stringMatching(/no connection to .*certificate/),
     ]);
     const scanned = await home.run(
       ['scan', '127.0.0.1', '--ports', '9', '--no-discover', '--workspace-dir', server.workspace],

@@ -84,10 +84,17 @@ describe('portolan alert test', () => {
     const bad = file('bad.yaml', '- name: a\n  condition: queue_lenght > 1\n  action: slak\n');
     const { code, stdout, stderr } = await run(['alert', 'test', bad]);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toContain(
-      `${bad}:2:14: condition: unknown variable queue_lenght; did you mean queue_length?`,
+    expect(stderr).toBe(
+      [
+        `${bad}:2:14: error: condition: unknown variable queue_lenght`,
+        '  2 |   condition: queue_lenght > 1',
+        '    |              ^^^^^^^^^^^^ did you mean queue_length?',
+        `${bad}:3:11: error: unknown action "slak"`,
+        '  3 |   action: slak',
+        '    |           ^^^^ did you mean slack?',
+        '2 errors\n',
+      ].join('\n'),
     );
-    expect(stderr).toContain(`${bad}:3:11: unknown action "slak"; did you mean slack?`);
   });
 
   it('prints control characters of a file visibly', async () => {
@@ -108,8 +115,9 @@ describe('a server with bad alert rules', () => {
     const env = { SERVICE_ALERTS: bad };
     const { code, stderr } = await home.run(['server', 'start', '--bind', '127.0.0.1:0'], { env });
     expect(code).toBe(3);
-    const problem = `portolan: ${bad}:2:26: condition: must be true or false, but has the type double\n`;
-    expect(stderr).toBe(problem);
-    expect(await home.run(['config', 'validate'], { env })).toMatchObject({ code: 3, stderr: problem });
+    const problem = `${bad}:2:26: error: condition: must be true or false, but has the type double\n`;
+    expect(stderr).toContain(problem);
+    const checked = await home.run(['config', 'validate'], { env });
+    expect(checked).toMatchObject({ code: 3, stderr: expect.stringContaining(problem) });
   });
 });

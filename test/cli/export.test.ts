@@ -116,7 +116,7 @@ describe('workspace export', { concurrent: true }, () => {
       const file = home.file(`compared-${place.length}.md`);
       const scan = await home.run([...scanArgs(), ...place, '--compare-with', baseline, '-o', file]);
       expect(scan).toMatchObject({ code: 0, stdout: expect.stringContaining(baseline) });
-      const id = / in (\S+) since/.exec(scan.stdout)?.[1] ?? '';
+      const id = /^(\S+) (?:\(.*?\) )?since /m.exec(scan.stdout)?.[1] ?? '';
       const args = ['--format', 'markdown', '--against', baseline, ...place];
       const exported = await home.run(['workspace', 'export', id, ...args]);
       const plain = await home.run(['workspace', 'export', id, '--format', 'markdown', ...place]);
@@ -151,7 +151,12 @@ describe('workspace export', { concurrent: true }, () => {
       /--template is only for html, pdf/,
     ],
     ['an unknown template', ['-o', 'x.pdf', '--template', 'corporate'], 2, /corporate/],
-    ['an unknown earlier scan', ['-o', 'x.html', '--against', '20261006-143022-a1b2c3'], 1, /no such scan/],
+    [
+      'an unknown earlier scan',
+      ['-o', 'x.html', '--against', '20261006-143022-a1b2c3'],
+      1,
+      /no scan "20261006-143022-a1b2c3"/,
+    ],
     ['a fix that is no number', ['-o', 'x.md', '--fix', 'two'], 2, /--fix/],
     ['files in another format', ['--include-artifacts', '--format', 'json'], 2, /tar\.gz/],
   ])('refuses %s', async (_what, args, code, reason) => {

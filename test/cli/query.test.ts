@@ -154,6 +154,6 @@ describe('workspace show --query', () => {
       server.url,
     ]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('no such scan');
+    expect(stderr).toContain('no scan \\"20261006-143022-cccccc\\"');
   });
 });

@@ -130,7 +130,17 @@ describe('scan watch', () => {
 
 describe('scan --dry-run --server', () => {
   it('shows the same plan as without a server', async () => {
-    const args = ['scan', '127.0.0.1', '--ports', '22,80', '--discover-profile', 'tcp', '--dry-run'];
+    const args = [
+      'scan',
+      '127.0.0.1',
+      '--ports',
+      '22,80',
+      '--discover-profile',
+      'tcp',
+      '--rate',
+      '1000',
+      '--dry-run',
+    ];
     const [there, here] = [
       await home.run([...args, '--format', 'json', '--server', server.url]),
       await home.run([...args, '--format', 'json']),

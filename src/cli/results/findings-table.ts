@@ -214,7 +214,7 @@ function boldCritical(table: string, style: TerminalStyle): string {
 function markExploited(table: string, style: TerminalStyle): string {
   if (!style.color) return table;
   const word = exploitedMark.trim();
-  return table.replace(new RegExp(`( {2})${word} `, 'g'), `$1${paint(style, word, 'inverse')} `);
+  return table.replaceAll(`  ${word} `, `  ${paint(style, word, 'inverse')} `);
 }
 
 /** Exploited, severity, class, EPSS, CVSS, address, port. */

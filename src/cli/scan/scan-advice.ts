@@ -53,7 +53,7 @@ async function adviceFor(
 
 async function ofProfile(reason: string, { flags, graphs }: AdviceSources): Promise<Advice | null> {
   const { profile } = flags;
-  const [, list] = /; valid names: (.+)$/.exec(reason) ?? [];
+  const [, list] = reason.split('; valid names: ');
   if (profile === undefined || list === undefined) return null;
   const known = list.split(', ');
   const message = `no profile "${profile}"`;

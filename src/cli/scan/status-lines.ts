@@ -124,7 +124,7 @@ export function statusLine(facts: StatusFacts, isShort = false): string {
   const share = work?.isWhole && finishing === null ? shareText(work) : '';
   if (isShort) return [share, found].filter(Boolean).join(gap);
   const head = finishing === null ? workText(work, share, noun) : `finishing: ${printable(finishing)}`;
-  const left = estimate.replace(/:.*$/, '');
+  const [left] = estimate.split(':');
   return [head, found, `${amountText(Math.round(rate))}/s`, left].filter(Boolean).join(gap);
 }
 

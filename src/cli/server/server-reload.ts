@@ -55,8 +55,8 @@ async function outcome(dir: string, pid: number, before: number, timeoutMs: numb
 function tell({ ok, changed, needs_restart, warnings, problems }: ReloadNotice, global: GlobalFlags): void {
   for (const warning of warnings) note(`warning: ${printableLines(warning)}`);
   if (!ok) {
-    const message = 'reload rejected, the server keeps its old configuration:';
-    throw new PortolanError('configuration', [message, ...problems].join('\n  '), { problems });
+    note('reload rejected, the server keeps its old configuration');
+    throw new PortolanError('configuration', problems.join('\n'), { problems });
   }
   if (needs_restart.length > 0) note(`warning: changed, but needs a restart: ${needs_restart.join(', ')}`);
   if (!global.quiet) note(changed.length > 0 ? `changed: ${changed.join(', ')}` : 'no changes');

@@ -37,7 +37,7 @@ export class CliCommand extends Command {
   }
 
   optionMissingArgument({ flags }: { flags: string }): void {
-    const [, flag = flags, value = 'VALUE'] = /(-[\w-]+) <([^>]+)>$/.exec(flags) ?? [];
+    const [, flag = flags, value = 'VALUE'] = /(?<![\w-])(-[\w-]{1,60}) <([^<>]{1,60})>$/.exec(flags) ?? [];
     this.#fail(usage(`${flag} needs a value`, `${flag} ${value.toUpperCase()}`));
   }
 

@@ -20,5 +20,5 @@ export function rareFlags(
 }
 
 function isExplained(text: string, flag: string): boolean {
-  return new RegExp(`(?:^|[\\s,;(])${flag}(?=[\\s,;:|)]|$)`).test(text);
+  return text.split(/[\s,;:|()]/).includes(flag);
 }

@@ -60,7 +60,15 @@ function linesOf(file: string): string[] {
 export function problemFrom(text: string, severity: SourceProblem['severity']): SourceProblem | null {
   const [, file, line, column, rest = ''] = /^(.+?):(\d+):(\d+):? (.*)$/s.exec(text) ?? [];
   if (file === undefined) return null;
-  const [, before = rest, guess] = /^(.*?)[;,]? \(?(did you mean [^?]+\?)\)?$/s.exec(rest) ?? [];
+  const [before, guess] = withoutGuess(rest);
   const message = before.replace(/^(\S+): unknown key$/, 'unknown key $1');
   return { file, line: Number(line), column: Number(column), severity, message, hint: guess };
+}
+
+/** A message, and the `did you mean …?` at its end, with or without parentheses. */
+function withoutGuess(text: string): [message: string, guess: string | undefined] {
+  const at = text.lastIndexOf('did you mean ');
+  const guess = /^did you mean [^?]{1,200}\?(?=\)?$)/.exec(at < 0 ? '' : text.slice(at))?.[0];
+  if (guess === undefined) return [text, undefined];
+  return [text.slice(0, at).replace(/[;,]? \(?$/, ''), guess];
 }

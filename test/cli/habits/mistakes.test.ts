@@ -180,7 +180,8 @@ describe('-v of a scan', { timeout: 300_000 }, () => {
   });
 
   it('-vv says more', async () => {
-    expect((await home.run([...args, '-vv'])).stderr).toMatch(/ s {2}\w+ started/);
+    const slow = [...args.map((word) => (word === '1' ? '1-200' : word)), '--rate', '100'];
+    expect((await home.run([...slow, '-vv'])).stderr).toMatch(/ s {2}\w+ started/);
   });
 });
 
