@@ -26,6 +26,8 @@ export function guarded<A extends unknown[]>(
 /** The API does not repeat the id that it does not know. */
 function namingScan(error: unknown, args: readonly unknown[]): unknown {
   if (!(error instanceof PortolanError) || error.message !== 'There is no such scan.') return error;
+  // It may be the other one.
+  if ((args.at(-2) as { against?: string } | undefined)?.against !== undefined) return error;
   const ids = args.flat().filter((arg) => typeof arg === 'string' && scanId.test(arg));
   if (ids.length !== 1) return error;
   return new PortolanError(error.code, `no scan "${ids[0]}"`, {
