@@ -151,12 +151,7 @@ describe('workspace export', { concurrent: true }, () => {
       /--template is only for html, pdf/,
     ],
     ['an unknown template', ['-o', 'x.pdf', '--template', 'corporate'], 2, /corporate/],
-    [
-      'an unknown earlier scan',
-      ['-o', 'x.html', '--against', '20261006-143022-a1b2c3'],
-      1,
-      /no scan "20261006-143022-a1b2c3"/,
-    ],
+    ['an unknown earlier scan', ['-o', 'x.html', '--against', '20261006-143022-a1b2c3'], 1, /no such scan/],
     ['a fix that is no number', ['-o', 'x.md', '--fix', 'two'], 2, /--fix/],
     ['files in another format', ['--include-artifacts', '--format', 'json'], 2, /tar\.gz/],
   ])('refuses %s', async (_what, args, code, reason) => {

@@ -55,7 +55,7 @@ describe.skipIf(!isInstalled('gcc'))('a scan whose plugins never end', () => {
     const { scanId, watch } = await running();
     const { body } = await server.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
     expect((body as { data: object }).data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
-    await expect.poll(() => watch.left()).toEqual([]);
+    await expect.poll(() => watch.leftOf(server)).toEqual({ left: [], waiting: 1 });
     expect((await server.request('/api/v1/health')).status).toBe(200);
     expect(await server.stop()).toBe(0);
     expect(readdirSync(home.file('temporary'))).toEqual([]);

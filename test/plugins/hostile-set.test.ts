@@ -113,7 +113,7 @@ describe.skipIf(!isInstalled('gcc'))('a set of hostile plugins in one scan', () 
       const { body } = await server.request(`/api/v1/scans/${scanId}/results`);
       expectOtherResults((body as { data: HostileResult }).data);
       expect(watch.count).toBeGreaterThan(set.files.length);
-      await expect.poll(() => watch.left()).toEqual([]);
+      await expect.poll(() => watch.leftOf(server)).toEqual({ left: [], waiting: 1 });
       expect(entries()).toEqual(before);
       expect(await server.stop()).toBe(0);
       expect(readdirSync(temporary.TMPDIR)).toEqual([]);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble } from '../../src/plugins/host/fixtures/assemble.ts';
 import { compilePlugin } from '../c-plugin.ts';
-import { root } from '../program.ts';
+import { root, type ServerProcess } from '../program.ts';
 
 const source = join(root, 'src/plugins/host/native/fixtures/hostile.c');
 
@@ -204,6 +204,12 @@ export class ProcessWatch {
   left(): number[] {
     clearInterval(this.#timer);
     return [...this.#seen].flatMap(([pid, start]) => (startOf(pid) === start ? [pid] : []));
+  }
+
+  /** Those of a server but its one process that waits for the next scan. */
+  leftOf(server: ServerProcess): { left: number[]; waiting: number } {
+    const waiting = server.scanProcesses();
+    return { left: this.left().filter((pid) => !waiting.includes(pid)), waiting: waiting.length };
   }
 
   #add(parent: number): void {
