@@ -362,7 +362,7 @@ describe('an interrupted sweep', () => {
 /** A gate that reports every pair it probes. */
 function countingGate(targets: string[], onPair: (pair: string) => void): NetworkGate {
   const real = loopbackGate(targets);
-  const gate = Object.assign(Object.create(real) as NetworkGate, {
+  const gate = Object.assign(Object.create(real, { reached: { value: null } }) as NetworkGate, {
     connectObstacle: async () => 'every pair is counted',
     limitedTo: () => gate,
     probeTcp(...[host, port, options]: Parameters<NetworkGate['probeTcp']>) {
