@@ -11,7 +11,7 @@ function judged(answers: (sent: number, rate: number) => number, count: number) 
     const sent = rate.rate / 10;
     const round: Round = {
       sent,
-      answered: answers(sent, rate.rate),
+      responses: answers(sent, rate.rate),
       usual: usual.usual,
       beganAt: now,
       ms: 100,
@@ -37,7 +37,7 @@ describe('an adaptive rate', () => {
   it('stays where it is while it is not used', () => {
     const usual = new UsualShare();
     const rate = new AdaptiveRate(bounds, () => 0);
-    const round = { sent: 40, answered: 40, usual: null, beganAt: 0, ms: 100 };
+    const round = { sent: 40, responses: 40, usual: null, beganAt: 0, ms: 100 };
     expect([rate.judge(round, usual), rate.rate]).toEqual(['kept', 1000]);
   });
 
@@ -55,7 +55,7 @@ describe('an adaptive rate', () => {
     const usual = new UsualShare();
     usual.learn(1000, 1000);
     const rate = new AdaptiveRate({ ...bounds, start: 8000 }, () => now);
-    const lost = { sent: 800, answered: 0, usual: usual.usual, ms: 100 };
+    const lost = { sent: 800, responses: 0, usual: usual.usual, ms: 100 };
     expect(rate.judge({ ...lost, beganAt: 800 }, usual)).toBe('slowed');
     now += 100;
     expect(rate.judge({ ...lost, beganAt: 900 }, usual)).toBe('kept');
@@ -128,16 +128,16 @@ describe('a target', () => {
   });
 
   it.each([200, 2000, 20_000])('behind a limit of %d a second gets about that', (perSecond) => {
-    const { probes, answered } = probeTarget(limitedTo(perSecond, Math.max(40, perSecond / 50)), 20);
-    expect(answered).toBeGreaterThan(20 * perSecond * 0.8);
-    expect(probes).toBeLessThan(answered * 1.5);
+    const { probes, responses } = probeTarget(limitedTo(perSecond, Math.max(40, perSecond / 50)), 20);
+    expect(responses).toBeGreaterThan(20 * perSecond * 0.8);
+    expect(probes).toBeLessThan(responses * 1.5);
   });
 
   it.each([0.05, 0.5])('that falls silent above 5000 a second for %d s gets less', (seconds) => {
-    const { probes, answered, silentMs, rate } = probeTarget(silentAbove(5000, seconds), 20);
+    const { probes, responses, silentMs, rate } = probeTarget(silentAbove(5000, seconds), 20);
     expect(silentMs).toBeLessThan(1000);
-    expect(probes).toBeLessThan(answered * 1.3);
-    expect(answered).toBeGreaterThan(20 * 1000);
+    expect(probes).toBeLessThan(responses * 1.3);
+    expect(responses).toBeGreaterThan(20 * 1000);
     expect(rate.shortAt).not.toBeNull();
   });
 

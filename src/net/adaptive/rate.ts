@@ -21,17 +21,17 @@ const usedShare = 0.5;
 
 /** Slower rates in a row that brought no more responses, and the time after which the rate is not taken for the reason. */
 const vainSlowdowns = 2;
-const patienceMs = 2000;
+const silenceTimeoutMs = 2000;
 /** A slower rate has helped if the share of responses grew by this factor. */
 const helpFactor = 1.5;
 
 /** Time after local trouble in which more of it says nothing about the new rate, milliseconds. */
-const settleMs = 200;
+const troubleCooldownMs = 200;
 
 /** Probes of some milliseconds, and their responses. */
 export interface Round {
   sent: number;
-  answered: number;
+  responses: number;
   /** What was known before it; null = nothing. */
   usual: Usual | null;
   /** When its first probe was sent, in milliseconds of the clock, and for how long it was sent. */
@@ -60,9 +60,9 @@ export function evidenceFor(share: number): number {
 }
 
 /** Fewer responses than chance explains; what was learned from few probes is uncertain itself. */
-export function isShort(sent: number, answered: number, { share, probes }: Usual): boolean {
+export function isShort(sent: number, responses: number, { share, probes }: Usual): boolean {
   const expected = sent * share;
-  const missing = expected - answered;
+  const missing = expected - responses;
   // Twenty of twenty does not mean that all respond (Laplace's rule of succession).
   const silent = 1 - (share * probes + 1) / (probes + 2);
   const variance = expected * silent * (1 + sent / probes) + 1;
@@ -72,27 +72,27 @@ export function isShort(sent: number, answered: number, { share, probes }: Usual
 /** The share of probes that get a response. They go out in random order, so it changes only where some are lost. */
 export class UsualShare {
   #sent = 0;
-  #answered = 0;
+  #responses = 0;
 
   /** Null before the first round. */
   get usual(): Usual | null {
-    return this.#sent === 0 ? null : { share: this.#answered / this.#sent, probes: this.#sent };
+    return this.#sent === 0 ? null : { share: this.#responses / this.#sent, probes: this.#sent };
   }
 
   /** A round without loss. One with clearly more responses shows what earlier ones had lost. */
-  learn(sent: number, answered: number): void {
+  learn(sent: number, responses: number): void {
     const { usual } = this;
     const isMore =
-      usual && isShort(usual.probes, usual.share * usual.probes, { share: answered / sent, probes: sent });
+      usual && isShort(usual.probes, usual.share * usual.probes, { share: responses / sent, probes: sent });
     if (isMore) this.adopt(0, 0);
     this.#sent += sent;
-    this.#answered += answered;
+    this.#responses += responses;
   }
 
   /** What holds from now on, whatever it was before. */
-  adopt(sent: number, answered: number): void {
+  adopt(sent: number, responses: number): void {
     this.#sent = sent;
-    this.#answered = answered;
+    this.#responses = responses;
   }
 }
 
@@ -158,20 +158,20 @@ export class AdaptiveRate {
   judge(round: Round, usual: UsualShare): Verdict {
     // It was sent at a rate that is over already.
     if (round.beganAt < this.#slowedAt) return 'kept';
-    const { sent, answered } = round;
-    if (round.usual && isShort(sent, answered, round.usual))
+    const { sent, responses } = round;
+    if (round.usual && isShort(sent, responses, round.usual))
       return this.#short(round, round.usual.share, usual);
-    usual.learn(sent, answered);
+    usual.learn(sent, responses);
     this.#shortSince = null;
     this.#vain = 0;
-    const isEnough = answered >= evidenceFor(answered / sent) / 2;
+    const isEnough = responses >= evidenceFor(responses / sent) / 2;
     return isEnough && this.#isUsed(round) ? this.#grow() : 'kept';
   }
 
   /** This machine or its link has lost packets, whoever they were for. */
   trouble(): Verdict {
     const now = this.#clock();
-    if (now - this.#slowedAt < settleMs) return 'kept';
+    if (now - this.#slowedAt < troubleCooldownMs) return 'kept';
     this.#slowedAt = now;
     this.#grewAt = now;
     this.#threshold = Math.max(this.#bounds.least, this.#rate / 2);
@@ -195,9 +195,9 @@ export class AdaptiveRate {
     return 'grown';
   }
 
-  #short({ sent, answered, ms }: Round, share: number, usual: UsualShare): Verdict {
+  #short({ sent, responses, ms }: Round, share: number, usual: UsualShare): Verdict {
     const now = this.#clock();
-    const responded = answered / sent;
+    const responded = responses / sent;
     const isFirst = this.#shortSince === null;
     if (isFirst) this.#shareAtFirst = responded;
     const hasHelped = responded > helpFactor * Math.min(this.#shareAtFirst, this.#shareBefore);
@@ -206,8 +206,8 @@ export class AdaptiveRate {
     this.#shortSince ??= now;
     this.#slowedAt = now;
     this.#grewAt = now;
-    if (this.#vain >= vainSlowdowns && now - this.#shortSince >= patienceMs)
-      return this.#giveUp(sent, answered, usual);
+    if (this.#vain >= vainSlowdowns && now - this.#shortSince >= silenceTimeoutMs)
+      return this.#giveUp(sent, responses, usual);
     // A rate that is not used up is not the one that was too high.
     const used = Math.min(this.#rate, (sent * 1000) / Math.max(1, ms));
     const got = responded / share;
@@ -219,8 +219,8 @@ export class AdaptiveRate {
   }
 
   /** Slower rates changed nothing, so the rate is not the reason: a filter has begun to drop, or the host has gone. */
-  #giveUp(sent: number, answered: number, usual: UsualShare): Verdict {
-    usual.adopt(sent, answered);
+  #giveUp(sent: number, responses: number, usual: UsualShare): Verdict {
+    usual.adopt(sent, responses);
     this.#shortSince = null;
     this.#vain = 0;
     this.#threshold = this.#bounds.start;

@@ -4,11 +4,11 @@ import { Rounds } from './rounds.ts';
 const certain = { share: 1, probes: 1000 };
 
 function counting() {
-  const counts = { sent: [0, 0], answered: [0, 0] };
+  const counts = { sent: [0, 0], responses: [0, 0] };
   const rounds = new Rounds(0);
-  const add = (sent: number, answered: number, parity = rounds.parity) => {
+  const add = (sent: number, responses: number, parity = rounds.parity) => {
     counts.sent[parity] = (counts.sent[parity] ?? 0) + sent;
-    counts.answered[parity] = (counts.answered[parity] ?? 0) + answered;
+    counts.responses[parity] = (counts.responses[parity] ?? 0) + responses;
   };
   const tick = (now: number, roundTripMs = 1, usual: typeof certain | null = certain) =>
     rounds.tick(now, counts, 0, roundTripMs, usual);
@@ -24,10 +24,10 @@ describe('rounds', () => {
     add(30, 30);
     expect(tick(25)).toBeNull();
     add(0, 1, 0);
-    expect(tick(30)).toEqual({ sent: 20, answered: 20, usual: certain, beganAt: 0, ms: 20 });
+    expect(tick(30)).toEqual({ sent: 20, responses: 20, usual: certain, beganAt: 0, ms: 20 });
     expect(tick(39)).toBeNull();
     tick(40);
-    expect(tick(45)).toEqual({ sent: 30, answered: 30, usual: certain, beganAt: 20, ms: 20 });
+    expect(tick(45)).toEqual({ sent: 30, responses: 30, usual: certain, beganAt: 20, ms: 20 });
   });
 
   it('wait for more probes where hardly one gets a response', () => {
@@ -47,7 +47,7 @@ describe('rounds', () => {
     tick(20, 300);
     expect(tick(400, 300)).toBeNull();
     expect(tick(719, 300)).toBeNull();
-    expect(tick(720, 300)).toMatchObject({ sent: 100, answered: 50 });
+    expect(tick(720, 300)).toMatchObject({ sent: 100, responses: 50 });
   });
 
   it('count responses for the round of their probe, whenever they come', () => {
@@ -56,9 +56,9 @@ describe('rounds', () => {
     tick(20, 50);
     add(100, 0);
     add(0, 100, 0);
-    expect(tick(60, 50)).toMatchObject({ sent: 100, answered: 100 });
+    expect(tick(60, 50)).toMatchObject({ sent: 100, responses: 100 });
     add(0, 100, 1);
-    expect(tick(130, 50)).toMatchObject({ sent: 100, answered: 100 });
+    expect(tick(130, 50)).toMatchObject({ sent: 100, responses: 100 });
   });
 
   it('start anew after a restart: what was sent before is not judged', () => {
@@ -67,7 +67,7 @@ describe('rounds', () => {
     rounds.restart(10, counts, 0);
     add(20, 20);
     expect(tick(30)).toBeNull();
-    expect(tick(35)).toMatchObject({ sent: 20, answered: 20, beganAt: 10 });
+    expect(tick(35)).toMatchObject({ sent: 20, responses: 20, beganAt: 10 });
   });
 
   it('without any round trip known are waited for a second', () => {
@@ -76,6 +76,6 @@ describe('rounds', () => {
     tick(20, -1);
     expect(rounds.parity).toBe(1);
     expect(tick(1019, -1)).toBeNull();
-    expect(tick(1020, -1)).toMatchObject({ sent: 20, answered: 0 });
+    expect(tick(1020, -1)).toMatchObject({ sent: 20, responses: 0 });
   });
 });

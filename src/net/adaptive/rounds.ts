@@ -14,7 +14,7 @@ const unknownMs = 1000;
 /** Cumulative counts of probes and of responses to them, by the parity of their round. */
 export interface ParityCounts {
   sent: ArrayLike<number>;
-  answered: ArrayLike<number>;
+  responses: ArrayLike<number>;
 }
 
 /**
@@ -25,13 +25,13 @@ export class Rounds {
   #parity: 0 | 1 = 0;
   #beganAt: number;
   #sentBefore = 0;
-  #answeredBefore = 0;
+  #responsesBefore = 0;
   /** Whether responses to the round before are still coming; the rest is about that one. */
   #isWaiting = false;
   #endedAt = 0;
   #earlierBeganAt = 0;
   #earlierSent = 0;
-  #earlierAnswered = 0;
+  #earlierResponses = 0;
 
   /** @param now monotonic milliseconds, as in all calls */
   constructor(now: number) {
@@ -69,23 +69,23 @@ export class Rounds {
     this.#isWaiting = false;
   }
 
-  #isEnough(now: number, { sent, answered }: ParityCounts, at: number, usual: Usual | null): boolean {
+  #isEnough(now: number, { sent, responses }: ParityCounts, at: number, usual: Usual | null): boolean {
     if (now - this.#beganAt < leastRoundMs) return false;
     const probes = (sent[at + this.#parity] as number) - this.#sentBefore;
-    const responses = (answered[at + this.#parity] as number) - this.#answeredBefore;
-    const share = usual?.share ?? responses / Math.max(1, probes);
-    return Math.max(responses, probes * share) >= evidenceFor(share);
+    const received = (responses[at + this.#parity] as number) - this.#responsesBefore;
+    const share = usual?.share ?? received / Math.max(1, probes);
+    return Math.max(received, probes * share) >= evidenceFor(share);
   }
 
-  #flip(now: number, { sent, answered }: ParityCounts, at: number): void {
+  #flip(now: number, { sent, responses }: ParityCounts, at: number): void {
     this.#isWaiting = true;
     this.#endedAt = now;
     this.#earlierBeganAt = this.#beganAt;
     this.#earlierSent = this.#sentBefore;
-    this.#earlierAnswered = this.#answeredBefore;
+    this.#earlierResponses = this.#responsesBefore;
     this.#parity = this.#parity === 0 ? 1 : 0;
     this.#sentBefore = sent[at + this.#parity] as number;
-    this.#answeredBefore = answered[at + this.#parity] as number;
+    this.#responsesBefore = responses[at + this.#parity] as number;
     this.#beganAt = now;
   }
 
@@ -98,17 +98,17 @@ export class Rounds {
   ): Round | null {
     const parity = 1 - this.#parity;
     const sent = (counts.sent[at + parity] as number) - this.#earlierSent;
-    const answered = (counts.answered[at + parity] as number) - this.#earlierAnswered;
+    const responses = (counts.responses[at + parity] as number) - this.#earlierResponses;
     const waited = now - this.#endedAt;
     const isReady =
-      answered >= sent ||
+      responses >= sent ||
       waited >= longestMs(roundTripMs, usual !== null) ||
       (usual !== null &&
         waited >= Math.min(roundTripMs, usualMs) + slackMs &&
-        !isShort(sent, answered, usual));
+        !isShort(sent, responses, usual));
     if (!isReady) return null;
     const beganAt = this.#earlierBeganAt;
-    return { sent, answered, usual, beganAt, ms: this.#endedAt - beganAt };
+    return { sent, responses, usual, beganAt, ms: this.#endedAt - beganAt };
   }
 }
 

@@ -231,11 +231,11 @@ export class PacketEngine {
     }
   }
 
-  #judge({ sent, answered, ms, ageMs, isNew }: EngineRound): void {
+  #judge({ sent, responses, ms, ageMs, isNew }: EngineRound): void {
     if (!this.adaptive) return;
     if (isNew) this.#usual.adopt(0, 0);
     const { usual } = this.#usual;
-    this.adaptive.judge({ sent, answered, usual, beganAt: performance.now() - ageMs, ms }, this.#usual);
+    this.adaptive.judge({ sent, responses, usual, beganAt: performance.now() - ageMs, ms }, this.#usual);
     this.#order({ type: 'usual', usual: this.#usual.usual });
   }
 

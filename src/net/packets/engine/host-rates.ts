@@ -12,14 +12,14 @@ export const markBits = { host: 1, engine: 2 } as const;
 
 /**
  * Memory shared by the threads that send, receive and adapt the rates. Counts are cumulative, one for each parity of
- * rounds, and have one writer each, so that none is lost. The last ones of `sent` and `answered` belong to the rounds
+ * rounds, and have one writer each, so that none is lost. The last ones of `sent` and `responses` belong to the rounds
  * of the engine.
  */
 export class HostRates {
   /** By 2 x host + parity: probes of the first try. */
   readonly sent: Uint32Array;
   /** By 2 x host + parity: responses to them. */
-  readonly answered: Uint32Array;
+  readonly responses: Uint32Array;
   /** Packets per second that each host may get. */
   readonly rates: Uint32Array;
   /** One bit per endpoint that was passed over and waits for its host. */
@@ -34,7 +34,7 @@ export class HostRates {
     const counters = 2 * (hosts + 1);
     const bitWords = Math.ceil(endpoints / 32);
     this.sent = new Uint32Array(memory, at, counters);
-    this.answered = new Uint32Array(memory, at + 4 * counters, counters);
+    this.responses = new Uint32Array(memory, at + 4 * counters, counters);
     this.rates = new Uint32Array(memory, at + 8 * counters, hosts);
     this.waiting = new Int32Array(memory, at + 8 * counters + 4 * hosts, bitWords);
     const bytesAt = at + 8 * counters + 4 * (hosts + bitWords);
@@ -54,10 +54,10 @@ export class HostRates {
     (this.sent[this.sent.length - 2 + parity] as number)++;
   }
 
-  noteAnswered(endpoint: number, host: number): void {
+  noteResponse(endpoint: number, host: number): void {
     const mark = this.marks[endpoint] as number;
-    (this.answered[2 * host + (mark & 1)] as number)++;
-    (this.answered[this.answered.length - 2 + (mark >> 1)] as number)++;
+    (this.responses[2 * host + (mark & 1)] as number)++;
+    (this.responses[this.responses.length - 2 + (mark >> 1)] as number)++;
   }
 
   isWaiting(endpoint: number): boolean {

@@ -37,7 +37,7 @@ export class Regulator {
   readonly #chunks = new Map<number, RatedChunk>();
   readonly #rounds = new Rounds(performance.now());
   /** Of all chunks in their first try, by parity. */
-  readonly #sums = { sent: new Float64Array(2), answered: new Float64Array(2) };
+  readonly #sums = { sent: new Float64Array(2), responses: new Float64Array(2) };
   #turn = 0;
   #timer: NodeJS.Timeout | null = null;
   /** Chunks in their first try. */
@@ -86,8 +86,8 @@ export class Regulator {
     const round = first.length > 0 ? this.#rounds.tick(now, this.#sums, 0, roundTripMs, usual) : null;
     Atomics.store(this.#words, control.parity, this.#rounds.parity);
     if (!round) return;
-    const { beganAt, sent, answered, ms } = round;
-    this.#onRound({ sent, answered, ms, ageMs: now - beganAt, isNew: this.#isNew });
+    const { beganAt, sent, responses, ms } = round;
+    this.#onRound({ sent, responses, ms, ageMs: now - beganAt, isNew: this.#isNew });
     this.#isNew = false;
   }
 
@@ -105,13 +105,13 @@ export class Regulator {
   }
 
   #sum(chunks: readonly RatedChunk[]): void {
-    const { sent, answered } = this.#sums;
+    const { sent, responses } = this.#sums;
     sent.fill(0);
-    answered.fill(0);
+    responses.fill(0);
     for (const { shared } of chunks) {
       for (let parity = 0; parity < 2; parity++) {
         (sent[parity] as number) += shared.sent[shared.sent.length - 2 + parity] as number;
-        (answered[parity] as number) += shared.answered[shared.answered.length - 2 + parity] as number;
+        (responses[parity] as number) += shared.responses[shared.responses.length - 2 + parity] as number;
       }
     }
   }
@@ -146,8 +146,8 @@ function newHost({ plan }: Chunk, shared: HostRates, host: number, now: number):
   return { usual: new UsualShare(), rounds: new Rounds(now), rate };
 }
 
-function hasResponded({ answered }: HostRates, host: number): boolean {
-  return answered[2 * host] !== 0;
+function hasResponded({ responses }: HostRates, host: number): boolean {
+  return responses[2 * host] !== 0;
 }
 
 function slowedHosts({ hosts }: RatedChunk): SlowedHost[] {

@@ -239,7 +239,7 @@ class ProbedChunk {
     (counts[outcome][host] as number)++;
     if (outcome !== 'rejected') {
       if (Atomics.load(own, word.try) > 1) (late[host] as number)++;
-      else hostRates?.noteAnswered(endpoint, host);
+      else hostRates?.noteResponse(endpoint, host);
     }
     // An error from a router says nothing about the host.
     if (plan.untilAnswer && outcome !== 'rejected') dropped[host] = 1;
