@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { amountText, byFolder, internalLimits } from './internal-limits.ts';
 import { withItemTypes } from './sdk-types.ts';
-import { type NmapFlag, nmapGroups } from './src/cli/scan/nmap-flags.ts';
+import { type NmapFlag, nmapGroups } from './src/cli/scan/nmap/nmap-flags.ts';
 import { renderExample } from './src/config/example.ts';
 import {
   type ConfigKey,

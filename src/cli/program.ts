@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { CliCommand } from './terminal/cli-command.ts';
+import { printableLines } from './terminal/draw/printable.ts';
 import { reportFailure } from './terminal/failure.ts';
 import { addGlobalOptions } from './terminal/globals.ts';
 import { watchStdout } from './terminal/output.ts';
-import { printableLines } from './terminal/printable.ts';
 import type { CliWiring } from './wiring.ts';
 
 type AddCommand = (program: Command, wiring: CliWiring) => void;
@@ -32,7 +32,7 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   doctor: async () => (await import('./server/doctor.ts')).addDoctorCommand,
   selftest: async () => (await import('./server/selftest.ts')).addSelftestCommand,
   version: async () => (await import('./terminal/version.ts')).addVersionCommand,
-  completion: async () => (await import('./terminal/completion.ts')).addCompletionCommand,
+  completion: async () => (await import('./terminal/completion/completion.ts')).addCompletionCommand,
 };
 
 /** Names of commands as `commands` has them, by alias. */

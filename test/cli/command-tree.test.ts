@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { scanHelp } from '../../src/cli/scan/scan-help.ts';
-import { completionScript } from '../../src/cli/terminal/completion-script.ts';
+import { completionScript } from '../../src/cli/terminal/completion/completion-script.ts';
 import { programHelp } from '../../src/cli/terminal/help.ts';
 import type { CliWiring } from '../../src/cli/wiring.ts';
 import { Home } from './command.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { explanationText } from '../../src/cli/scan/explain/explain-text.ts';
 import { readEndpoint } from '../../src/cli/scan/explain.ts';
-import { explanationText } from '../../src/cli/scan/explain-text.ts';
-import { plainStyle } from '../../src/cli/terminal/style.ts';
+import { plainStyle } from '../../src/cli/terminal/draw/style.ts';
 import { nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';

@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../../workspace/audit/audit-reader.ts';
-import { renderRows } from '../terminal/columns.ts';
-import { jsonSafe, printable } from '../terminal/printable.ts';
+import { renderRows } from '../terminal/draw/columns.ts';
+import { jsonSafe, printable } from '../terminal/draw/printable.ts';
 
 type Records = AsyncIterable<AuditRecord>;
 type Pieces = AsyncGenerator<string>;

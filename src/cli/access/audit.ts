@@ -5,12 +5,12 @@ import type { AuditPosition } from '../../workspace/audit/audit-files.ts';
 import type { VerifiableLog } from '../../workspace/audit/verifiable-log.ts';
 import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import type { AuditListFlags } from './audit-list.ts';
 import { noAuditLog } from './audit-place.ts';
 

@@ -9,11 +9,11 @@ import { License, licenseFile, readLicense } from '../../workspace/license/read-
 import { readPublicKey, readSmallFile, verifyLicense } from '../../workspace/license/verify-license.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { readConfig } from '../session/session.ts';
+import { printFacts } from '../terminal/draw/print-table.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printFacts } from '../terminal/print-table.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import { recordChange } from './audit-change.ts';
 
 export interface IssueFlags {

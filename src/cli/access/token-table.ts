@@ -1,6 +1,6 @@
 import type { TokenSummary } from '../../actions/access/list-tokens.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { whenText } from '../terminal/times.ts';
+import { printTable } from '../terminal/draw/print-table.ts';
+import { whenText } from '../terminal/draw/times.ts';
 
 /** `server token list`: the tenant only where a token has one. */
 export function printTokens(tokens: readonly TokenSummary[], flags: { color: boolean }): void {

@@ -3,11 +3,11 @@ import type { CreatedToken } from '../../actions/access/create-token.ts';
 import type { TokenSummary } from '../../actions/access/list-tokens.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { withStore } from '../session/session.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { guarded, usage } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 
 interface CreateFlags {
   name: string;
@@ -112,7 +112,7 @@ async function list(format: string, global: GlobalFlags): Promise<number> {
   const tokens = await withStore(global, ({ store }) => listTokens(store));
   if (format === 'json') print(printableJson({ tokens }));
   else if (format === 'csv') {
-    const { renderRows } = await import('../terminal/columns.ts');
+    const { renderRows } = await import('../terminal/draw/columns.ts');
     print(renderRows(csvTitles, tokens.map(csvRow)));
   } else if (tokens.length === 0)
     note('no tokens; create one with: portolan server token create --name NAME --scopes LIST');

@@ -3,11 +3,11 @@ import type { ShownSetting } from '../../config/show.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfig, readConfigQuietly } from '../session/session.ts';
+import { printable, printableJson, printableLines } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printable, printableJson, printableLines } from '../terminal/printable.ts';
 import { problemFrom, problemLines } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
 
@@ -106,7 +106,7 @@ async function show(flags: { origin?: boolean; format: string }, global: GlobalF
   if (flags.format === 'json')
     print(printableJson({ settings: settings.map((one) => jsonOf(one, flags.origin)) }));
   else {
-    const { printTable } = await import('../terminal/print-table.ts');
+    const { printTable } = await import('../terminal/draw/print-table.ts');
     const origin = { head: 'ORIGIN', cell: (setting: ShownSetting) => setting.origin };
     printTable(
       [

@@ -4,12 +4,12 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { Graph, GraphIssue } from '../../engine/graph/graph.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { loadInstalled, readConfigQuietly } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { printable, printableJson, printableLines } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printable, printableJson, printableLines } from '../terminal/printable.ts';
 import type { SourceProblem } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
 import { graphDot, graphOut, nodeConfigText } from './graph-text.ts';
@@ -172,7 +172,7 @@ async function show(file: string, format: string, global: GlobalFlags, wiring: C
 }
 
 async function printGraph({ name, description, nodes }: Graph, global: GlobalFlags): Promise<void> {
-  const { printTable } = await import('../terminal/print-table.ts');
+  const { printTable } = await import('../terminal/draw/print-table.ts');
   print(`${printable([name, description].filter(Boolean).join(': '))}\n\n`);
   printTable(
     [
@@ -237,7 +237,7 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
   }));
   if (format === 'json') print(printableJson({ dags, problems: library.problems }));
   else {
-    const { printTable } = await import('../terminal/print-table.ts');
+    const { printTable } = await import('../terminal/draw/print-table.ts');
     printTable(
       [
         { head: 'NAME', cell: ({ name }) => name },

@@ -25,15 +25,15 @@ import type { SetHeader } from '../../workspace/fingerprint-sets.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig, readConfigQuietly } from '../session/session.ts';
-import { amountText, countText } from '../terminal/amounts.ts';
-import { drawTable, renderRows } from '../terminal/columns.ts';
+import { amountText, countText } from '../terminal/draw/amounts.ts';
+import { drawTable, renderRows } from '../terminal/draw/columns.ts';
+import { printTable } from '../terminal/draw/print-table.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { styleOf, type TerminalStyle } from '../terminal/draw/style.ts';
+import { whenText } from '../terminal/draw/times.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { styleOf, type TerminalStyle } from '../terminal/style.ts';
-import { whenText } from '../terminal/times.ts';
 
 /** Maximum bytes of a sample to read: more than any rule inspects. */
 const maxSampleBytes = 1024 * 1024;

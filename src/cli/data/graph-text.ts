@@ -1,5 +1,5 @@
 import type { Graph } from '../../engine/graph/graph.ts';
-import { printable } from '../terminal/printable.ts';
+import { printable } from '../terminal/draw/printable.ts';
 
 /** A graph as JSON, which `dag validate` reads again. */
 export function graphOut(graph: Graph): Record<string, unknown> {

@@ -3,11 +3,11 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfigQuietly } from '../session/session.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
 export function addModuleCommand(program: Command, wiring: CliWiring): void {
@@ -37,7 +37,7 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
   const modules = await installedModules(global, wiring);
   if (format === 'json') print(printableJson({ modules: modules.map(moduleOut) }));
   else {
-    const { printTable } = await import('../terminal/print-table.ts');
+    const { printTable } = await import('../terminal/draw/print-table.ts');
     printTable(
       [
         { head: 'NAME', cell: ({ name }) => name },
@@ -92,7 +92,7 @@ async function printModule(
   print(`${facts.join('\n')}\n`);
   const options = Object.entries(module.options);
   if (options.length === 0) return;
-  const { printTable } = await import('../terminal/print-table.ts');
+  const { printTable } = await import('../terminal/draw/print-table.ts');
   printTable(
     [
       { head: 'OPTION', cell: ([name]) => name },

@@ -3,11 +3,11 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { GraphLibrary, ProfileEntry } from '../../engine/graph/graph-library.ts';
 import { isProfileFile, withProfileFile } from '../scan/profile-choice.ts';
 import { loadInstalled } from '../session/session.ts';
+import { printableJson, printableLines } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printableJson, printableLines } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 import { nodesOut } from './graph-text.ts';
 
@@ -41,7 +41,7 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
     print(printableJson({ profiles: profiles.map(profileOut), problems: library.problems }));
     return 0;
   }
-  const { printTable } = await import('../terminal/print-table.ts');
+  const { printTable } = await import('../terminal/draw/print-table.ts');
   printTable(
     [
       { head: 'NAME', cell: ({ name }) => name },

@@ -13,12 +13,12 @@ import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { printFacts } from '../terminal/draw/print-table.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printFacts } from '../terminal/print-table.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 
 export interface ImportFlags {
   replace?: boolean;

@@ -1,9 +1,9 @@
 import type { Job } from '../../domain/job.ts';
 import { defaultPool } from '../../scan-run/plan/decide-request.ts';
-import { amountText } from '../terminal/amounts.ts';
-import { drawTable, type TableColumn } from '../terminal/columns.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
-import { calendarText, whenText } from '../terminal/times.ts';
+import { amountText } from '../terminal/draw/amounts.ts';
+import { drawTable, type TableColumn } from '../terminal/draw/columns.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
+import { calendarText, whenText } from '../terminal/draw/times.ts';
 
 /** `job list`: one row per job; the pool only where one is not the default. */
 export function jobTable(jobs: readonly Job[], style: TerminalStyle, now: number): string {

@@ -5,13 +5,13 @@ import type { Client } from '../session/client.ts';
 import { jobOn } from '../session/job-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
-import { amountText, countText } from '../terminal/amounts.ts';
-import { drawFacts, renderRows } from '../terminal/columns.ts';
+import { amountText, countText } from '../terminal/draw/amounts.ts';
+import { drawFacts, renderRows } from '../terminal/draw/columns.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { styleOf } from '../terminal/draw/style.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { styleOf } from '../terminal/style.ts';
 import { jobFacts, jobTable } from './job-text.ts';
 
 /** Flags of `job submit`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../domain/job.ts';
-import { columnsOf } from '../terminal/printable.ts';
+import { columnsOf } from '../terminal/draw/printable.ts';
 import { scheduleRows, scheduleTable } from './schedule-table.ts';
 
 const job = (changes: Partial<Job> = {}): Job => ({

@@ -1,9 +1,9 @@
 import type { Job } from '../../domain/job.ts';
 import { defaultPool } from '../../scan-run/plan/decide-request.ts';
-import { drawTable, renderRows, type TableColumn } from '../terminal/columns.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
-import { targetsText } from '../terminal/targets-text.ts';
-import { whenText } from '../terminal/times.ts';
+import { drawTable, renderRows, type TableColumn } from '../terminal/draw/columns.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
+import { targetsText } from '../terminal/draw/targets-text.ts';
+import { whenText } from '../terminal/draw/times.ts';
 
 /** Terminals of this width have the pool of each job; others only where one is not the default. */
 const wideColumns = 100;

@@ -10,12 +10,12 @@ import type { Client } from '../session/client.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { readConfigQuietly } from '../session/session.ts';
+import { printTable } from '../terminal/draw/print-table.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { styleOf } from '../terminal/draw/style.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { styleOf } from '../terminal/style.ts';
 import { scheduleRows, scheduleTable } from './schedule-table.ts';
 
 export interface ScheduleListFlags extends ServerFlags {

@@ -1,8 +1,8 @@
 import { showPlugin } from '../../actions/plugins/list-plugins.ts';
 import { readConfig } from '../session/session.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 import { pluginContext } from './plugin-session.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { PortolanError } from '../../domain/errors.ts';
 import { createSigningKeys } from '../../plugins/signature.ts';
 import { folderMode, writeFileAtomic } from '../../workspace/atomic-file.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 
 /** Prints the fingerprint, for `plugins.trusted_publishers`. */
 export async function createPublisherKeys(folder: string, force: boolean): Promise<number> {

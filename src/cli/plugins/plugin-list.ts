@@ -1,10 +1,10 @@
 import { listPlugins } from '../../actions/plugins/list-plugins.ts';
 import { readConfig } from '../session/session.ts';
-import { renderRows } from '../terminal/columns.ts';
+import { renderRows } from '../terminal/draw/columns.ts';
+import { printTable } from '../terminal/draw/print-table.ts';
+import { printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { printableJson } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 import { pluginContext } from './plugin-session.ts';
 

@@ -1,8 +1,8 @@
 import { newPlugin } from '../../actions/plugins/new-plugin.ts';
 import { readConfig } from '../session/session.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
 /** Prints the folder. */

@@ -3,8 +3,8 @@ import { readPluginFolder } from '../../actions/plugins/plugin-folder.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { readPackage, writePackage } from '../../plugins/package-archive.ts';
 import { writeFileAtomic } from '../../workspace/atomic-file.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 
 /** Prints the SHA-256 of the package. */
 export async function pack(

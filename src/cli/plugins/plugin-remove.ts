@@ -2,9 +2,9 @@ import { removePlugin } from '../../actions/plugins/list-plugins.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 
 export async function remove(
   name: string,

@@ -4,9 +4,9 @@ import { readLicense } from '../../workspace/license/read-license.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
 type FullContext = PluginContext & { config: Config };

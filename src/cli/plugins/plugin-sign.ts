@@ -3,9 +3,9 @@ import { readPackageFile } from '../../actions/plugins/find-package.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import { signFile } from '../../plugins/signature.ts';
 import { writeFileAtomic } from '../../workspace/atomic-file.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
 import { note } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 
 export async function signPlugin(
   file: string,

@@ -2,9 +2,9 @@ import { evaluateSample, type RuleTrial } from '../../actions/plugins/evaluate-s
 import { openPlugin } from '../../actions/plugins/open-plugin.ts';
 import { type PluginTrialResult, tryPlugin } from '../../actions/plugins/try-plugin.ts';
 import { readConfig } from '../session/session.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 import { pluginContext } from './plugin-session.ts';
 

@@ -2,9 +2,9 @@ import { readPackageFile } from '../../actions/plugins/find-package.ts';
 import { pluginOfFile, signedBytes } from '../../plugins/plugin-bytes.ts';
 import { evaluateSignature } from '../../plugins/signature.ts';
 import { readConfig } from '../session/session.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 
 /** @returns 5 unless a trusted publisher signed it */
 export async function verifyPlugin(file: string, format: string, global: GlobalFlags): Promise<number> {

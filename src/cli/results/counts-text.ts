@@ -2,9 +2,9 @@ import type { SeverityCounts } from '../../domain/finding.ts';
 import type { SummaryRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { unidentifiedReasons } from '../../domain/text/banner.ts';
-import { amountText, countText } from '../terminal/amounts.ts';
-import { paint, type TerminalStyle } from '../terminal/style.ts';
-import { spanText } from '../terminal/times.ts';
+import { amountText, countText } from '../terminal/draw/amounts.ts';
+import { paint, type TerminalStyle } from '../terminal/draw/style.ts';
+import { spanText } from '../terminal/draw/times.ts';
 import { severitiesText } from './findings-table.ts';
 
 /** What the counts need of a scan; a record alone does not say it. */

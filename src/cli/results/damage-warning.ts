@@ -1,7 +1,7 @@
 import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import { note } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 
 /** Warns on stderr about damaged records. @param store null for a scan that is not stored */
 export function damageNote(store: Pick<Store, 'scans'> | null): RecordObserver {

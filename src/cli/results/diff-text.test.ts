@@ -6,7 +6,7 @@ import type {
   ListedFinding,
   NotComparable,
 } from '../../actions/results/compare-scans.ts';
-import { plainStyle, type TerminalStyle } from '../terminal/style.ts';
+import { plainStyle, type TerminalStyle } from '../terminal/draw/style.ts';
 import { diffText } from './diff-text.ts';
 
 type Lists = { [L in ChangeList]?: ChangeLists[L][] };

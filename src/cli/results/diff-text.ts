@@ -4,10 +4,10 @@ import type {
   ListedPort,
   PortState,
 } from '../../actions/results/compare-scans.ts';
-import { amountText, countText } from '../terminal/amounts.ts';
-import { columnsOf, fit, pad, printable } from '../terminal/printable.ts';
-import { scanTimeText } from '../terminal/scan-time-text.ts';
-import { ellipsisOf, paint, plainStyle, type TerminalStyle, type TextColor } from '../terminal/style.ts';
+import { amountText, countText } from '../terminal/draw/amounts.ts';
+import { columnsOf, fit, pad, printable } from '../terminal/draw/printable.ts';
+import { scanTimeText } from '../terminal/draw/scan-time-text.ts';
+import { ellipsisOf, paint, plainStyle, type TerminalStyle, type TextColor } from '../terminal/draw/style.ts';
 import { notComparableLines } from './not-comparable-text.ts';
 import { placeText } from './place-text.ts';
 

@@ -12,9 +12,9 @@ import { producersOf } from '../../domain/producer.ts';
 import type { VulnerabilityRow } from '../../domain/result.ts';
 import { compareAddresses } from '../../domain/targets/address.ts';
 import { hostPortText } from '../../workspace/render/port-lists.ts';
-import { amountText } from '../terminal/amounts.ts';
-import { drawTable, type Narrowing, type TableColumn } from '../terminal/columns.ts';
-import { ellipsisOf, paint, type TerminalStyle, type TextColor } from '../terminal/style.ts';
+import { amountText } from '../terminal/draw/amounts.ts';
+import { drawTable, type Narrowing, type TableColumn } from '../terminal/draw/columns.ts';
+import { ellipsisOf, paint, type TerminalStyle, type TextColor } from '../terminal/draw/style.ts';
 
 /** Maximum number of findings that a terminal shows at the end of a scan. */
 const maxRows = 20;

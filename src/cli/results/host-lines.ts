@@ -1,10 +1,10 @@
 import type { OperatingSystem } from '../../domain/asset.ts';
 import type { HostRow, PortRow } from '../../domain/result.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
-import { amountText, countText } from '../terminal/amounts.ts';
-import { drawTable, type Narrowing, type TableColumn, wrapWords } from '../terminal/columns.ts';
-import { printable } from '../terminal/printable.ts';
-import { paint, type TerminalStyle } from '../terminal/style.ts';
+import { amountText, countText } from '../terminal/draw/amounts.ts';
+import { drawTable, type Narrowing, type TableColumn, wrapWords } from '../terminal/draw/columns.ts';
+import { printable } from '../terminal/draw/printable.ts';
+import { paint, type TerminalStyle } from '../terminal/draw/style.ts';
 import { portEvidence } from './port-evidence.ts';
 
 /** One host of the result: a line about it, its ports, and how many others there are. */

@@ -3,9 +3,9 @@ import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { type OpenResults, openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { ScanRecord } from '../../workspace/record/scan-record.ts';
+import { jsonSafe, linesSafe } from '../terminal/draw/printable.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
 import type { OutputFormat } from '../terminal/output.ts';
-import { jsonSafe, linesSafe } from '../terminal/printable.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
 import type { TableOptions } from './result-table.ts';
 
 /** The results of a local scan in the requested format, safe to print. */

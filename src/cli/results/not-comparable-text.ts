@@ -1,5 +1,5 @@
 import type { NotComparable } from '../../actions/results/compare-scans.ts';
-import { countText } from '../terminal/amounts.ts';
+import { countText } from '../terminal/draw/amounts.ts';
 import { placeText } from './place-text.ts';
 
 const reasons: Record<NotComparable['reason'], string> = {

@@ -1,10 +1,10 @@
 import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { groupedNumber } from '../../domain/text/grouped-number.ts';
-import { drawTable } from '../terminal/columns.ts';
+import { drawTable } from '../terminal/draw/columns.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { plainStyle } from '../terminal/draw/style.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { plainStyle } from '../terminal/style.ts';
 
 /** Prints a plan, as JSON for the JSON formats; with -v and its nodes. */
 export function printPreview(

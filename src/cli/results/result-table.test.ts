@@ -3,8 +3,8 @@ import type { Finding } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow, SummaryRow } from '../../domain/result.ts';
 import type { StageRecord } from '../../domain/scan.ts';
 import { initialProgress } from '../../domain/scan-progress.ts';
-import { columnsOf } from '../terminal/printable.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
+import { columnsOf } from '../terminal/draw/printable.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
 import type { CountedScan } from './counts-text.ts';
 import { renderTable, type TableOptions } from './result-table.ts';
 

@@ -1,8 +1,8 @@
 import type { Severity } from '../../domain/finding.ts';
 import type { ComplianceRow, ExtraRow, HostRow, ResultRow, SummaryRow } from '../../domain/result.ts';
-import { countText } from '../terminal/amounts.ts';
-import { fit, printable } from '../terminal/printable.ts';
-import { ellipsisOf, paint, type TerminalStyle } from '../terminal/style.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { fit, printable } from '../terminal/draw/printable.ts';
+import { ellipsisOf, paint, type TerminalStyle } from '../terminal/draw/style.ts';
 import { AddressRanges } from './address-ranges.ts';
 import { type CountedScan, countsText } from './counts-text.ts';
 import { FindingsTable } from './findings-table.ts';

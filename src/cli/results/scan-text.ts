@@ -1,8 +1,8 @@
 import type { Scan } from '../../domain/scan.ts';
-import { countText } from '../terminal/amounts.ts';
-import { drawFacts } from '../terminal/columns.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
-import { spanText, whenText } from '../terminal/times.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { drawFacts } from '../terminal/draw/columns.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
+import { spanText, whenText } from '../terminal/draw/times.ts';
 
 /** The detail of a scan as text. */
 export function scanSummaryText(scan: Scan, style: TerminalStyle, now: number): string {

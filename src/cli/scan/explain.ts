@@ -5,7 +5,7 @@ import { guarded, usage } from '../terminal/failure.ts';
 import { globalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { CliWiring } from '../wiring.ts';
-import type { ExplainFlags } from './explain-work.ts';
+import type { ExplainFlags } from './explain/explain-work.ts';
 
 /** `explain`: how a scan got from a response to a finding. */
 export function addExplainCommand(program: Command, wiring: CliWiring): void {
@@ -25,7 +25,7 @@ export function addExplainCommand(program: Command, wiring: CliWiring): void {
     )
     .action(
       guarded(async (first: string, second: string | undefined, flags: ExplainFlags, command: Command) => {
-        const { explain } = await import('./explain-work.ts');
+        const { explain } = await import('./explain/explain-work.ts');
         const [scan, place] = second === undefined ? [null, first] : [first, second];
         return explain(scan, readEndpoint(place), flags, globalFlags(command), wiring);
       }),

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
-import { isLiveFormat, liveLines } from '../results/live-lines.ts';
-import { LiveOutput } from '../results/live-output.ts';
-import type { ScanView } from './scan-view.ts';
+import { isLiveFormat, liveLines } from '../results/live/live-lines.ts';
+import { LiveOutput } from '../results/live/live-output.ts';
+import type { ScanView } from './live/scan-view.ts';
 import type { ScanCommand } from './submission.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { severities } from '../../domain/finding.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { TableOptions } from '../results/result-table.ts';
-import { countText } from '../terminal/amounts.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { printable } from '../terminal/draw/printable.ts';
+import { paint, styleOf } from '../terminal/draw/style.ts';
 import { note } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
-import { paint, styleOf } from '../terminal/style.ts';
 import type { ScanCommand } from './submission.ts';
 
 /** What of the findings a scan prints: `-v` and `--min-severity` show low and info too. */

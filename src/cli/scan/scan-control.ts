@@ -3,10 +3,10 @@ import { scanPath } from '../results/remote-result.ts';
 import { scanSummaryText } from '../results/scan-text.ts';
 import { scanOn } from '../session/scan-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { styleOf } from '../terminal/draw/style.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { styleOf } from '../terminal/style.ts';
 import type { ControlFlags } from './control-flags.ts';
 
 /** `scan status`: one scan of a server. */

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
-import type { NmapHabits } from './nmap-flags.ts';
-import type { NmapReader, Replacement } from './nmap-reader.ts';
+import type { NmapHabits } from './nmap/nmap-flags.ts';
+import type { NmapReader, Replacement } from './nmap/nmap-reader.ts';
 
 export interface ScanWords extends NmapHabits {
   words: readonly string[];
@@ -58,7 +58,7 @@ export async function readScanWords(
 type Segment = Omit<Replacement, 'usesNext'>;
 
 async function readerOf(own: ReadonlyMap<string, Option>, before: readonly Segment[]): Promise<NmapReader> {
-  const { NmapReader } = await import('./nmap-reader.ts');
+  const { NmapReader } = await import('./nmap/nmap-reader.ts');
   const reader = new NmapReader([...own].map(([flag, { required }]) => ({ flag, takesValue: required })));
   for (const { words } of before) reader.ownFlag(words[0] ?? '', words[1]);
   return reader;

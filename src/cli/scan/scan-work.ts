@@ -71,12 +71,12 @@ async function scanLocally(order: ScanCommand, loaded: LoadedConfig, wiring: Cli
   const { flags } = order;
   const settings = adaptingRate(loaded);
   if (flags.dryRun) {
-    const { dryRun } = await import('./local-scan.ts');
+    const { dryRun } = await import('./local/local-scan.ts');
     return dryRun(order, settings, wiring);
   }
   if (flags.pool !== undefined) throw usage('--pool needs a server: pass --server, or start one');
   if (!flags.wait) throw usage('--no-wait needs a server: pass --server, or start one');
-  const { scanHere } = await import('./local-scan.ts');
+  const { scanHere } = await import('./local/local-scan.ts');
   return scanHere(order, settings, wiring);
 }
 

@@ -7,7 +7,7 @@ import type { Paper } from '../../report/report-facts.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import type { chooseOutput } from '../terminal/output.ts';
-import type { NmapHabits } from './nmap-flags.ts';
+import type { NmapHabits } from './nmap/nmap-flags.ts';
 
 /** Flags of `scan` as parsed by commander. */
 export interface ScanFlags {

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import { FoundLines } from '../results/found-lines.ts';
+import { FoundLines } from '../results/live/found-lines.ts';
 import { fetchResult, scanPath } from '../results/remote-result.ts';
 import { resultStyle } from '../results/result-style.ts';
 import type { Client } from '../session/client.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { findServer } from '../session/server-choice.ts';
 import { type Session, withStore } from '../session/session.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, type Pieces, print, writeResult } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import type { ControlFlags } from './control-flags.ts';
+import { exitCodeOf, noteOutcome, openView } from './live/scan-view.ts';
 import { awaitScan, type ScanObserver, show } from './remote-scan.ts';
-import { exitCodeOf, noteOutcome, openView } from './scan-view.ts';
 
 /** How often a scan of this workspace is looked at, milliseconds. */
 const lookMs = 250;

@@ -13,7 +13,7 @@ import { NameResolver } from '../../net/resolve.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import { clientOf } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
-import { amountText, bytesText } from '../terminal/amounts.ts';
+import { amountText, bytesText } from '../terminal/draw/amounts.ts';
 
 /** Result of one check, and how to fix a problem. */
 export interface CheckResult {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { plainStyle } from '../terminal/style.ts';
+import { plainStyle } from '../terminal/draw/style.ts';
 import type { CheckResult } from './doctor-checks.ts';
 import { doctorText } from './doctor-text.ts';
 

@@ -1,7 +1,7 @@
-import { amountText } from '../terminal/amounts.ts';
-import { wrapWords } from '../terminal/columns.ts';
-import { pad, printable } from '../terminal/printable.ts';
-import { paint, type TerminalStyle, type TextColor } from '../terminal/style.ts';
+import { amountText } from '../terminal/draw/amounts.ts';
+import { wrapWords } from '../terminal/draw/columns.ts';
+import { pad, printable } from '../terminal/draw/printable.ts';
+import { paint, type TerminalStyle, type TextColor } from '../terminal/draw/style.ts';
 import type { CheckResult } from './doctor-checks.ts';
 
 const order = { fail: 0, warn: 1, ok: 2 };

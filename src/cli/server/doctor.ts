@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import { type ServerFlags, tokenOption } from '../session/server-flags.ts';
 import { readConfigQuietly } from '../session/session.ts';
+import { printableJson } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
 import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printableJson } from '../terminal/printable.ts';
 import type { CheckResult } from './doctor-checks.ts';
 
 const help = `
@@ -29,7 +29,7 @@ export function addDoctorCommand(program: Command): void {
         else {
           const [{ doctorText }, { styleOf }] = await Promise.all([
             import('./doctor-text.ts'),
-            import('../terminal/style.ts'),
+            import('../terminal/draw/style.ts'),
           ]);
           const global = globalFlags(command);
           const all = (global.verbosity ?? global.verbose ?? 0) > 0;

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 
 interface Outcome {
   name: string;

@@ -7,11 +7,11 @@ import { parseDuration } from '../../domain/time/duration.ts';
 import { rotatedFiles } from '../../workspace/rotated-files.ts';
 import { textLinesOf } from '../../workspace/text-lines.ts';
 import { readConfig } from '../session/session.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
 import { type GlobalFlags, logLevels } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { print } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 
 export interface LogsFlags {
   follow?: boolean;

@@ -4,10 +4,10 @@ import { parseDuration } from '../../domain/time/duration.ts';
 import { type ReloadNotice, readReloadNotice } from '../../workspace/reload-notice.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import { readConfig } from '../session/session.ts';
+import { printableLines } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note } from '../terminal/output.ts';
-import { printableLines } from '../terminal/printable.ts';
 
 export interface ReloadFlags {
   timeout: string;

@@ -3,13 +3,13 @@ import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf } from '../session/server-choice.ts';
 import { readConfig } from '../session/session.ts';
-import { amountText, bytesText, countText } from '../terminal/amounts.ts';
-import { drawFacts } from '../terminal/columns.ts';
+import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
+import { drawFacts } from '../terminal/draw/columns.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { styleOf, type TerminalStyle, type TextColor } from '../terminal/draw/style.ts';
+import { calendarText, spanText } from '../terminal/draw/times.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { styleOf, type TerminalStyle, type TextColor } from '../terminal/style.ts';
-import { calendarText, spanText } from '../terminal/times.ts';
 
 /** The displayed part of the health object (contract 8.1). */
 export interface ShownHealth {

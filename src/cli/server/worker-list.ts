@@ -3,11 +3,11 @@ import { PortolanError } from '../../domain/errors.ts';
 import { openStore } from '../../store/open.ts';
 import { isPostgresUrl } from '../../store/postgres/postgres-url.ts';
 import { readConfigQuietly } from '../session/session.ts';
+import { printTable } from '../terminal/draw/print-table.ts';
+import { printableJson } from '../terminal/draw/printable.ts';
+import { whenText } from '../terminal/draw/times.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { printableJson } from '../terminal/printable.ts';
-import { whenText } from '../terminal/times.ts';
 
 /** @throws PortolanError `configuration` without a PostgreSQL queue, `unavailable` */
 export async function listWorkers(

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import type { Registry } from '../../engine/registry.ts';
 import type { LoadedPlugin } from '../../plugins/plugin.ts';
+import { printableLines } from '../terminal/draw/printable.ts';
 import { note } from '../terminal/output.ts';
-import { printableLines } from '../terminal/printable.ts';
 import type { CliWiring } from '../wiring.ts';
 
 /** The plugins that a command loads. */

@@ -2,11 +2,11 @@ import type { ListedAlert } from '../../actions/alerts/list-alerts.ts';
 import type { ShownValues } from '../../alerts/alert-values.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import { printTable } from '../terminal/draw/print-table.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { spanText, whenText } from '../terminal/draw/times.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { spanText, whenText } from '../terminal/times.ts';
 
 export interface AlertFlags extends ServerFlags {
   format: string;

@@ -4,10 +4,10 @@ import { type AlertValues, alertVariableNames, type ShownValues } from '../../al
 import { readAlertRules } from '../../alerts/read-rules.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { findServer, namedClient } from '../session/server-choice.ts';
+import { printTable } from '../terminal/draw/print-table.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import type { AlertFlags, AlertList } from './alert-list.ts';
 
 /** A rule with the values of a server. */

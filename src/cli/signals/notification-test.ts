@@ -2,9 +2,9 @@ import type { ChannelTest } from '../../actions/notifications/test-channel.ts';
 import { findServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 
 export interface NotificationTestFlags extends ServerFlags {
   format: string;

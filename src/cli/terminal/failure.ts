@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
-import { printable, printableJson, printableLines } from './printable.ts';
+import { printable, printableJson, printableLines } from './draw/printable.ts';
 import { problemFrom, problemLines, type SourceProblem } from './source-lines.ts';
 
 /** Maximum number of problems to print. */

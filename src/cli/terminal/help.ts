@@ -14,7 +14,7 @@ export async function printHelp(
   isMissing: boolean,
 ): Promise<boolean> {
   if (words[0] === 'help' && words[1] === 'nmap') {
-    const { nmapHelp } = await import('../scan/nmap-help.ts');
+    const { nmapHelp } = await import('../scan/nmap/nmap-help.ts');
     print(nmapHelp());
     return true;
   }

@@ -1,6 +1,6 @@
 import type { Logger } from '../../engine/module.ts';
+import { printable } from './draw/printable.ts';
 import { logLevels } from './globals.ts';
-import { printable } from './printable.ts';
 
 /** Log of a local scan: one line per event, written so that it does not disturb the progress bar. */
 export function createLog(level: string, format: string, write: (line: string) => void): Logger {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { printable } from './printable.ts';
+import { printable } from './draw/printable.ts';
 
 /** A problem at a position of a file. */
 export interface SourceProblem {

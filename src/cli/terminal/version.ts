@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { CliWiring } from '../wiring.ts';
+import { printableJson } from './draw/printable.ts';
 import { print } from './output.ts';
 import { formatOption } from './output-options.ts';
-import { printableJson } from './printable.ts';
 
 export function addVersionCommand(program: Command, wiring: CliWiring): void {
   program

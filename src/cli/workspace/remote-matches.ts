@@ -5,8 +5,8 @@ import type { ResultRow } from '../../domain/result.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import { scanPath } from '../results/remote-result.ts';
 import { type Client, isTooLarge } from '../session/client.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import { note } from '../terminal/output.ts';
-import { printable } from '../terminal/printable.ts';
 
 /** Records per page; fewer where rows are so long that a page exceeds what the client accepts. */
 const pageSizes = [1000, 50, 1];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
 import { scanListTable, stateText } from './scan-list-table.ts';
 
 const now = Date.parse('2026-11-24T12:00:00Z');

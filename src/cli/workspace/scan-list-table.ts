@@ -1,8 +1,8 @@
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
-import { drawTable, type Narrowing, type TableColumn } from '../terminal/columns.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
-import { targetsText } from '../terminal/targets-text.ts';
-import { spanText, whenText } from '../terminal/times.ts';
+import { drawTable, type Narrowing, type TableColumn } from '../terminal/draw/columns.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
+import { targetsText } from '../terminal/draw/targets-text.ts';
+import { spanText, whenText } from '../terminal/draw/times.ts';
 
 /** Terminals of this width have all columns. */
 const wideColumns = 100;

@@ -4,13 +4,13 @@ import { isPostgresUrl } from '../../store/postgres/postgres-url.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { recordChange } from '../access/audit-change.ts';
 import { readConfig } from '../session/session.ts';
-import { countText } from '../terminal/amounts.ts';
-import { drawTable } from '../terminal/columns.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { drawTable } from '../terminal/draw/columns.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { styleOf, type TerminalStyle } from '../terminal/draw/style.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { styleOf, type TerminalStyle } from '../terminal/style.ts';
 
 export interface StoreMigrateFlags {
   to: string;

@@ -13,6 +13,7 @@ import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { loadModuleCatalog, type Session, withStore } from '../session/session.ts';
+import type { TerminalStyle } from '../terminal/draw/style.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import {
@@ -23,7 +24,6 @@ import {
   rejectBinary,
   writeResult,
 } from '../terminal/output.ts';
-import type { TerminalStyle } from '../terminal/style.ts';
 import type { CliWiring } from '../wiring.ts';
 import { localRecord, storedRecord } from './local-record.ts';
 

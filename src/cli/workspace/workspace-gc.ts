@@ -6,11 +6,11 @@ import {
 import { findServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { withStore } from '../session/session.ts';
-import { amountText, bytesText, countText } from '../terminal/amounts.ts';
 import { isConfirmed } from '../terminal/confirm.ts';
+import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
 /** Timeout of a deletion by a server, milliseconds: many scans take long. */

@@ -9,14 +9,14 @@ import {
 import { openStore } from '../../store/open.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
 import { readConfig, withStore } from '../session/session.ts';
-import { amountText, bytesText, countText } from '../terminal/amounts.ts';
-import { drawTable, type TableColumn } from '../terminal/columns.ts';
 import { isConfirmed } from '../terminal/confirm.ts';
+import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
+import { drawTable, type TableColumn } from '../terminal/draw/columns.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
+import { styleOf, type TerminalStyle, unknownOf } from '../terminal/draw/style.ts';
+import { whenText } from '../terminal/draw/times.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import { printable, printableJson } from '../terminal/printable.ts';
-import { styleOf, type TerminalStyle, unknownOf } from '../terminal/style.ts';
-import { whenText } from '../terminal/times.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
 /** Creates a workspace with its folders and an empty store; existing files are not changed. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type NmapFlag, nmapGroups } from '../../../src/cli/scan/nmap-flags.ts';
+import { type NmapFlag, nmapGroups } from '../../../src/cli/scan/nmap/nmap-flags.ts';
 import { root } from '../../program.ts';
 import { Home } from '../command.ts';
 

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { followingWork } from '../../../src/cli/results/live-lines.ts';
+import { followingWork } from '../../../src/cli/results/live/live-lines.ts';
 import { Registry, registerModules } from '../../../src/engine/registry.ts';
 import { root, ServerProcess } from '../../program.ts';
 import { Home, launcher, run } from '../command.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { columnsOf } from '../../../src/cli/terminal/printable.ts';
+import { columnsOf } from '../../../src/cli/terminal/draw/printable.ts';
 import { Home } from '../command.ts';
 import { HeldService } from '../held-service.ts';
 import { Listeners } from '../listeners.ts';

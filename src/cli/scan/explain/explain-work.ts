@@ -1,0 +1,186 @@
+import {
+  type AtHand,
+  explainFound,
+  findEndpoint,
+  type HostRows,
+  hasEndpoint,
+  type PortEndpoint,
+} from '../../../actions/results/explain-port.ts';
+import {
+  type ProbePlan,
+  probePlan,
+  type Silence,
+  silenceOf,
+} from '../../../actions/results/explain-silence.ts';
+import { PlannedCoverage } from '../../../actions/results/scan-coverage.ts';
+import { type ListQuery, listScans } from '../../../actions/scans/list-scans.ts';
+import { showScan } from '../../../actions/scans/show-scan.ts';
+import type { Config } from '../../../config/schema.ts';
+import { PortolanError } from '../../../domain/errors.ts';
+import { parseTargets } from '../../../domain/targets/target.ts';
+import { loadFingerprints } from '../../../scan-run/catalogs/load-fingerprints.ts';
+import { ScanVulnerabilities } from '../../../scan-run/catalogs/scan-vulnerabilities.ts';
+import { openResults } from '../../../scan-run/results/open-results.ts';
+import type { ListedScan } from '../../../store/scans/listed-scans.ts';
+import { damageNote } from '../../results/damage-warning.ts';
+import { readRows, scanPath } from '../../results/remote-result.ts';
+import type { Client } from '../../session/client.ts';
+import { listOf, scanIn, scanOn } from '../../session/scan-choice.ts';
+import { namedClient } from '../../session/server-choice.ts';
+import type { ServerFlags } from '../../session/server-flags.ts';
+import { loadModuleCatalog, readConfigQuietly, type Session, withStore } from '../../session/session.ts';
+import { printable, printableJson } from '../../terminal/draw/printable.ts';
+import { styleOf } from '../../terminal/draw/style.ts';
+import type { GlobalFlags } from '../../terminal/globals.ts';
+import { note, print } from '../../terminal/output.ts';
+import type { CliWiring } from '../../wiring.ts';
+import { storedRecord } from '../../workspace/local-record.ts';
+import { type ExplainView, explanationText } from './explain-text.ts';
+import { silenceText } from './silence-text.ts';
+
+export type ExplainFlags = ServerFlags & { format: string };
+
+/** Scans that are searched for an endpoint when no scan is named: in the workspace, and on a server, which sends all rows. */
+const maxSearched = { here: 50, server: 10 };
+
+/** What one scan knows of an endpoint. */
+interface Found {
+  scanId: string;
+  rows: HostRows;
+  config: Config;
+  /** Why the record has nothing; null for a server, which does not say. */
+  silence: Silence | null;
+  probes: ProbePlan | null;
+}
+
+/** @param scanText null for the newest scan that knows the endpoint */
+export async function explain(
+  scanText: string | null,
+  place: PortEndpoint,
+  flags: ExplainFlags,
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
+  const client = await namedClient(flags, global);
+  const found = client
+    ? await searchServer(client, scanText, place, global)
+    : await withStore(global, (session) => searchHere(session, scanText, place, wiring));
+  const { scanId, rows, config, silence, probes } = found;
+  const view: ExplainView = {
+    style: styleOf(process.stdout, global),
+    now: Date.now(),
+    details: (global.verbosity ?? global.verbose ?? 0) > 0,
+  };
+  const isSilent = !hasEndpoint(rows, place);
+  if (flags.format !== 'json' && isSilent && silence !== null && isTarget(silence)) {
+    print(silenceText({ scanId, place, host: rows.host, silence, probes }, view));
+    return 0;
+  }
+  const explanation = await withAtHand(config, async (atHand) => explainFound(scanId, rows, place, atHand));
+  if (flags.format === 'json') print(printableJson(explanation));
+  else if (place.port === null && explanation.ports.length === 0 && silence !== null)
+    print(silenceText({ scanId, place, host: rows.host, silence, probes }, view));
+  else print(explanationText(explanation, rows.host, place.port !== null, view));
+  return 0;
+}
+
+function isTarget(silence: Silence): boolean {
+  return silence.state !== 'not_tried' || silence.reason !== 'out_of_scope';
+}
+
+async function searchHere(
+  session: Session,
+  text: string | null,
+  place: PortEndpoint,
+  wiring: CliWiring,
+): Promise<Found> {
+  const { store } = session;
+  const ids =
+    text === null
+      ? candidates((await listScans(store, { limit: maxSearched.here })).scans, place)
+      : [await scanIn(store, text)];
+  return await firstThatKnows(ids, place, (id) => readHere(session, id, place, wiring));
+}
+
+async function readHere(
+  session: Session,
+  id: string,
+  place: PortEndpoint,
+  wiring: CliWiring,
+): Promise<Found> {
+  const { store, config } = session;
+  const scan = await showScan(store, id);
+  const record = await storedRecord(session, id);
+  const results = await openResults(scan, record, damageNote(store));
+  const rows = await findEndpoint(results.rows(), place).finally(() => results.close());
+  const found = { scanId: id, rows, config, silence: null, probes: null };
+  const request = await store.scans.request(id);
+  if (request === null || (hasEndpoint(rows, place) && rows.ports.length > 0)) return found;
+  const catalogue = await loadModuleCatalog(wiring, config);
+  try {
+    const damaged = results.damage !== null;
+    const coverage = await PlannedCoverage.of({ scan, request, record, config, catalogue, damaged });
+    const silence = silenceOf(rows.host, place, coverage);
+    return { ...found, silence, probes: await probePlan(request, config, catalogue) };
+  } finally {
+    await catalogue.release();
+  }
+}
+
+async function searchServer(
+  client: Client,
+  text: string | null,
+  place: PortEndpoint,
+  global: GlobalFlags,
+): Promise<Found> {
+  const { config } = await readConfigQuietly(global);
+  const query: ListQuery = { limit: maxSearched.server };
+  const ids =
+    text === null ? candidates((await listOf(client)(query)).scans, place) : [await scanOn(client, text)];
+  return await firstThatKnows(ids, place, async (id) => {
+    const lines = await client.download(`${scanPath(id)}/results?format=jsonl`);
+    const rows = await findEndpoint(readRows(lines), place);
+    return { scanId: id, rows, config, silence: null, probes: null };
+  });
+}
+
+/** The first scan that tried the endpoint, else the first. @throws PortolanError `not_found` without any */
+async function firstThatKnows(
+  ids: readonly string[],
+  place: PortEndpoint,
+  read: (id: string) => Promise<Found>,
+): Promise<Found> {
+  let first: Found | null = null;
+  for (const id of ids) {
+    const found = await read(id);
+    if (hasEndpoint(found.rows, place)) return found;
+    if (found.silence !== null && found.silence.state !== 'not_tried') return found;
+    first ??= found;
+  }
+  if (first) return first;
+  throw new PortolanError('not_found', `no scan has ${place.host} among its targets`);
+}
+
+/** Ids of the scans whose targets may cover a host, newest first. */
+function candidates(scans: readonly ListedScan[], { host }: PortEndpoint): string[] {
+  return scans
+    .filter(({ targets, targets_total = targets.length }) => {
+      if (targets_total > targets.length) return true;
+      const { addresses, hostnames } = parseTargets(targets);
+      return hostnames.length > 0 || addresses.has(host) || !/^[\d.:a-f]+$/i.test(host);
+    })
+    .map(({ scan_id }) => scan_id);
+}
+
+/** Runs `work` with the local rules and vulnerability data. */
+async function withAtHand<T>(config: Config, work: (atHand: AtHand) => Promise<T>): Promise<T> {
+  const warn = (problem: string) => note(`warning: ${printable(problem)}`);
+  const { catalogue, problems } = await loadFingerprints(config);
+  problems.forEach(warn);
+  const vulnerabilities = new ScanVulnerabilities(config, warn);
+  try {
+    return await work({ signatures: catalogue, vulnerabilities: await vulnerabilities.source() });
+  } finally {
+    vulnerabilities.close();
+  }
+}
