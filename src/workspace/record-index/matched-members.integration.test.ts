@@ -200,7 +200,7 @@ function expectedValues(
 /** What UTF-8 or C cannot hold is replaced. */
 function storedText(value: unknown, list: boolean): unknown {
   if (typeof value !== 'string') return value;
-  const text = list ? value.replaceAll('\u001f', ' ') : value;
+  const text = list ? value.replaceAll('\u001f', '\ufffd') : value;
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 

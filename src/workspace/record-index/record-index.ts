@@ -360,7 +360,8 @@ const transports: readonly (string | null)[] = ['tcp', 'udp', null];
 const listSeparator = '\u001f';
 
 function listText(texts: readonly string[]): string {
-  return texts.map((text) => text.replaceAll(listSeparator, ' ')).join(listSeparator);
+  // Not by a blank, which a query may contain.
+  return texts.map((text) => text.replaceAll(listSeparator, '\ufffd')).join(listSeparator);
 }
 
 /** The texts of a list as it is stored. */
