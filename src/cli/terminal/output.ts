@@ -85,7 +85,9 @@ export function chooseFile(flags: OutputFlags): { file: string | null; format: F
   const file = word || flags.output === '-' ? null : (flags.output ?? null);
   if (file === '') throw usage('--output needs a file name');
   const named = flags.format ?? (word ? flags.output : undefined);
-  const format = named ?? (file ? extensions[extensionOf(file)] : undefined) ?? 'text';
+  const extension = file ? extensionOf(file) : '';
+  const ofFile = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
+  const format = named ?? ofFile ?? 'text';
   return { file, format: checkFormat(format) };
 }
 

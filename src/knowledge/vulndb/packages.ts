@@ -132,7 +132,9 @@ const releases: Record<string, Record<string, Record<string, string>>> = {
 
 /** The release that a distribution's build of this upstream version belongs to; null where that is not certain. */
 export function releaseByVersion(product: string, distribution: string, upstream: string): string | null {
-  return releases[product]?.[distribution]?.[upstream.toLowerCase()] ?? null;
+  const known = releases[product]?.[distribution] ?? {};
+  const version = upstream.toLowerCase();
+  return Object.hasOwn(known, version) ? (known[version] ?? null) : null;
 }
 
 /** Vendors that ship their products themselves: no distribution builds them. */

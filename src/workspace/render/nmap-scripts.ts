@@ -142,7 +142,8 @@ function hostKeyScript({ attributes }: PortRow): NmapScript | null {
   const keys = [...listed, ssh?.['rsa_host_key']].map(objectOf).flatMap((key) => {
     const [type, sha256] = [textOf(key?.['type']), textOf(key?.['sha256'])];
     if (type === null || sha256 === null) return [];
-    const bits = typeof key?.['bits'] === 'number' ? String(key['bits']) : (keyBits[type] ?? null);
+    const usual = Object.hasOwn(keyBits, type) ? (keyBits[type] as string) : null;
+    const bits = typeof key?.['bits'] === 'number' ? String(key['bits']) : usual;
     return [{ type, sha256, bits }];
   });
   if (keys.length === 0) return null;
