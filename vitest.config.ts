@@ -40,7 +40,7 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts'],
           exclude: [integration, root],
-          setupFiles: ['test/unit-guard.ts'],
+          setupFiles: ['test/unit-guard.ts', 'test/real-time.ts'],
         },
       },
       {
@@ -48,14 +48,14 @@ export default defineConfig({
         test: {
           name: 'ui',
           include: ['ui/src/**/*.test.ts'],
-          setupFiles: ['test/unit-guard.ts'],
+          setupFiles: ['test/unit-guard.ts', 'test/real-time.ts'],
         },
       },
       {
         extends: true,
         test: {
           name: 'integration',
-          setupFiles: ['test/foreign-connections.ts'],
+          setupFiles: ['test/foreign-connections.ts', 'test/real-time.ts'],
           include: [`src/${integration}`, 'test/**/*.test.ts'],
           exclude: [...elsewhere, 'test/browser/**', root],
         },
@@ -66,7 +66,7 @@ export default defineConfig({
           name: 'root',
           include: [`src/${root}`, `test/${root}`],
           exclude: elsewhere,
-          setupFiles: ['test/foreign-connections.ts'],
+          setupFiles: ['test/foreign-connections.ts', 'test/real-time.ts'],
         },
       },
       {

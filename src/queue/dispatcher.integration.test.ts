@@ -48,25 +48,25 @@ it.skipIf(postgresObstacle() !== null)(
 /** The timers of a dispatcher after its host's clock was set back, milliseconds each. */
 async function waitsAfterClockChange(url: string): Promise<number[]> {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-  const timers = vi.spyOn(globalThis, 'setTimeout');
+  // No spy: restored after the real timers, it would put the fake one back for every later test of this process.
+  const waits: number[] = [];
+  const fake = globalThis.setTimeout;
+  globalThis.setTimeout = Object.assign((...args: Parameters<typeof fake>) => {
+    waits.push(args[1] ?? 0);
+    return fake(...args);
+  }, fake);
   try {
     // Connect timeouts use the fake clock.
     const dispatcher = await Dispatcher.start(url, () => undefined);
-    timers.mockClear();
+    waits.length = 0;
     vi.setSystemTime(Date.now() - 60 * day);
     // pg-boss runs its supervision.
     await vi.advanceTimersByTimeAsync(10_500);
-    const waits = timers.mock.calls.map(([, ms = 0]) => ms);
-    leaveFakeTime();
+    const supervised = [...waits];
+    vi.useRealTimers();
     await dispatcher.close();
-    return waits;
+    return supervised;
   } finally {
-    leaveFakeTime();
-  }
-
-  /** The spy first: it would put the fake timer back, for every later test of this process. */
-  function leaveFakeTime() {
-    timers.mockRestore();
     vi.useRealTimers();
   }
 }
