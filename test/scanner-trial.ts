@@ -5,8 +5,8 @@ import { parseTargets } from '../src/domain/targets/target.ts';
 import type { Traffic } from '../src/domain/traffic.ts';
 import connect_scanner from '../src/modules/scanner/connect_scanner.ts';
 import syn_scanner from '../src/modules/scanner/syn_scanner.ts';
-import { PacketRateLimiter } from '../src/net/gate/rate.ts';
 import { createGate } from '../src/net/gate/scoped-gate.ts';
+import { ScanControl } from '../src/scan-run/control.ts';
 import { tryModule } from './module-trial.ts';
 
 /** A sweep of ports on loopback of the namespace that this is started in. Argument: JSON. Prints `ScannerOutcome`. */
@@ -15,12 +15,17 @@ export interface ScannerTrial {
   /** Ports that listen, from 2000 on. */
   listening: number;
   config: Record<string, unknown>;
+  /** The rate is `auto`. */
+  adaptive?: boolean;
 }
 
 export interface ScannerOutcome {
   counts: PortCounts[];
   open: number;
   traffic: Traffic;
+  /** Highest rate so far, packets per second. */
+  highest: number | null;
+  slowed: number;
 }
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as ScannerTrial;
@@ -30,10 +35,12 @@ await Promise.all(
     (listener, at) => new Promise<void>((resolve) => listener.listen(2000 + at, '127.0.0.1', resolve)),
   ),
 );
+const control = new ScanControl({ rate: trial.adaptive ? 'auto' : 100_000, mostRate: 100_000 });
 const gate = createGate({
   addresses: parseTargets(['127.0.0.1']).addresses,
   scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
-  rate: new PacketRateLimiter({ rate: 100_000 }),
+  rate: control.rate,
+  adaptive: control.adaptive,
 });
 const { published } = await tryModule({ connect_scanner, syn_scanner }[trial.module], {
   config: trial.config,
@@ -46,5 +53,7 @@ const outcome: ScannerOutcome = {
   counts: (published.get('port_counts') ?? []) as PortCounts[],
   open: published.get('open_ports')?.length ?? 0,
   traffic: gate.traffic,
+  highest: gate.reached?.highest ?? null,
+  slowed: gate.slowed.size,
 };
 process.once('beforeExit', () => process.stdout.write(`${JSON.stringify(outcome)}\n`));
