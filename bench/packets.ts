@@ -32,6 +32,7 @@ import {
   type Run,
   rawSweep,
   sweep,
+  typedScan,
   zmapToSink,
 } from './scanners.ts';
 
@@ -110,6 +111,8 @@ function jobsOf(bench: Bench): Job[] {
   const { hosts } = bench.lab;
   const sweeper = modulesOf(bench, sweep);
   return [
+    typedJob('W1', hosts.refusing, null, 2.5),
+    typedJob('W2', hosts.refusing, unlimited, 1.4),
     {
       id: 'A1',
       title: 'one host x 65,535, refuses',
@@ -239,6 +242,26 @@ function jobsOf(bench: Bench): Job[] {
       ],
     },
   ];
+}
+
+/** All ports of one host, without a flag that says how fast. */
+function typedJob(id: string, host: LabHost[], most: number | null, atMost: number): Job {
+  const ceiling = most === null ? 'the default ceiling' : 'a raised ceiling';
+  return {
+    id,
+    title: `one host x 65,535 as people type it, ${ceiling}`,
+    truth: openPairs(host),
+    ours: typedScan([ranges.refusing, '-p-', '--no-fingerprint'], most),
+    peers: [nmap(['-sS', '-p-', ranges.refusing])],
+    bars: [
+      {
+        measure: 'command / nmap',
+        of: ({ ours, peers }) => ratio(ours, peers[0], 'seconds'),
+        atMost,
+      },
+      complete,
+    ],
+  };
 }
 
 function discoveryJobs(bench: Bench): Job[] {

@@ -160,6 +160,37 @@ function scanBy(name: string, graph: string[], scan: Omit<OwnScan, 'graphs'>): C
   };
 }
 
+/**
+ * A command as people type it, at the default rate, which follows the responses.
+ * @param most `scanner.max_rate`; null = the default
+ */
+export function typedScan(words: string[], most: number | null): Contestant {
+  const name = `portolan scan ${words.join(' ')}${most === null ? '' : `, up to ${most}/s`}`;
+  return {
+    name,
+    async run(bench) {
+      const workspace = join(bench.folder, `workspace-${bench.runs++}`);
+      const command = [
+        portolan,
+        'scan',
+        ...words,
+        '--format',
+        'json',
+        '--quiet',
+        '--workspace-dir',
+        workspace,
+      ];
+      const { SERVICE_SCANNER__MAX_RATE: _, ...env } = environment(bench.folder);
+      if (most !== null) env['SERVICE_SCANNER__MAX_RATE'] = String(most);
+      const measured = await measure(bench.lab, [command], { ...settings(bench), env });
+      const scanSeconds = recordedSeconds(workspace);
+      rmSync(workspace, { recursive: true, force: true });
+      requireSuccess(name, measured, measured.exitCode === 0);
+      return { ...measured, scanSeconds, found: new Set(measured.outputs.flatMap(ownFindings)) };
+    },
+  };
+}
+
 /** Names in the rows say which modules ran. */
 export function modulesOf(bench: Bench, graphs: GraphNode[][]): string {
   const graph = graphs.find((nodes) => nodes.every(({ module }) => bench.modules.has(module)));

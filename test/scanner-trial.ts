@@ -15,8 +15,10 @@ export interface ScannerTrial {
   /** Ports that listen, from 2000 on. */
   listening: number;
   config: Record<string, unknown>;
-  /** The rate is `auto`. */
-  adaptive?: boolean;
+  /** Packets per second; 100,000 unless given. */
+  rate?: number | 'auto';
+  /** Loopback addresses; 127.0.0.1 unless given. */
+  targets?: string;
 }
 
 export interface ScannerOutcome {
@@ -32,12 +34,12 @@ const trial = JSON.parse(process.argv[2] ?? '{}') as ScannerTrial;
 const listeners = Array.from({ length: trial.listening }, () => createServer((socket) => socket.destroy()));
 await Promise.all(
   listeners.map(
-    (listener, at) => new Promise<void>((resolve) => listener.listen(2000 + at, '127.0.0.1', resolve)),
+    (listener, at) => new Promise<void>((resolve) => listener.listen(2000 + at, '0.0.0.0', resolve)),
   ),
 );
-const control = new ScanControl({ rate: trial.adaptive ? 'auto' : 100_000, mostRate: 100_000 });
+const control = new ScanControl({ rate: trial.rate ?? 100_000, mostRate: 100_000 });
 const gate = createGate({
-  addresses: parseTargets(['127.0.0.1']).addresses,
+  addresses: parseTargets([trial.targets ?? '127.0.0.1']).addresses,
   scope: compileScope({ allow: ['127.0.0.0/8'], deny: [] }),
   rate: control.rate,
   adaptive: control.adaptive,
