@@ -210,9 +210,12 @@ describe.runIf(canRun('shell'))('the frame of the UI', () => {
     it('reach every page, tab and action of the open page through the palette', async () => {
       const ui = await visit(open, '/jobs/new');
       ui.keyboardOnly();
+      const field = ui.page.getByRole('combobox', { name: /search/i });
       const matches = async (text: string) => {
+        // What is typed before the field has the focus goes to the page.
+        await field.waitFor({ state: 'hidden' });
         await ui.press('Control+k');
-        await ui.page.getByRole('combobox', { name: /search/i }).waitFor();
+        await field.and(ui.page.locator(':focus')).waitFor();
         await ui.type(text);
         return ui.page.getByRole('option', { name: new RegExp(text, 'i') }).first();
       };
