@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { browserFile, browserObstacle } from '../test/browser/chromium.ts';
+import { browserObstacle, windowedFile } from '../test/browser/chromium.ts';
 
 /** Where the pages hold the token of their tab. */
 const tokenKey = 'portolan.token';
@@ -87,7 +87,7 @@ export class BenchBrowser {
     const look = ['--headless', '--disable-gpu', '--window-size=1280,900'];
     const quiet = ['--no-first-run', '--disable-background-networking', '--disable-component-update'];
     const own = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'];
-    const child = spawn(browserFile, [...look, ...sandbox, ...quiet, ...own], { stdio: 'ignore' });
+    const child = spawn(windowedFile, [...look, ...sandbox, ...quiet, ...own], { stdio: 'ignore' });
     try {
       const connected = await Debugger.connect(await debuggerUrl(child, profile));
       return new BenchBrowser(child, profile, connected, token);
