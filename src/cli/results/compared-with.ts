@@ -1,7 +1,14 @@
 import type { ChangeList, Comparison } from '../../actions/results/compare-scans.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
+import { styleOf } from '../terminal/draw/style.ts';
 import { type OutputFormat, print, writeResult } from '../terminal/output.ts';
+import type { DiffView } from './diff-text.ts';
+
+interface Output {
+  file: string | null;
+  format: OutputFormat;
+}
 
 /** Checks the baseline before the scan rather than after it. @throws PortolanError `conflict` */
 export function checkBaseline({ scan_id, status }: Scan): void {
@@ -38,16 +45,28 @@ export async function exitCodeOfChanges(
   return 0;
 }
 
+/** How `--compare-with` shows changes where `writeDiff` prints them. */
+export function viewOfChanges(output: Output, flags: { color: boolean }): DiffView {
+  const stream = isBesideResult(output) ? process.stderr : process.stdout;
+  return { style: styleOf(stream, flags), now: Date.now(), all: false };
+}
+
+/** Only a result for people is followed by the changes in the same stream. */
+function isBesideResult({ file, format }: Output): boolean {
+  return file === null && format !== 'text';
+}
+
 /**
  * Prints the comparison of `--compare-with` after the result: on stdout after text or when the result went to a file,
  * else on stderr, so that a JSON or CSV result stays one document.
  */
 export async function writeDiff(
-  { file, format }: { file: string | null; format: OutputFormat },
+  output: Output,
   render: (format: string) => AsyncIterable<string>,
 ): Promise<void> {
+  const { file, format } = output;
   if (file !== null) return writeResult(null, render(format === 'json' ? 'json' : 'text'));
-  if (format === 'text') {
+  if (!isBesideResult(output)) {
     print('\n');
     return writeResult(null, render('text'));
   }

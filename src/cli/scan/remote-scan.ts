@@ -4,7 +4,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import { isMissingEgress } from '../../scan-run/missing-egress.ts';
-import { checkBaseline, writeDiff } from '../results/compared-with.ts';
+import { checkBaseline, viewOfChanges, writeDiff } from '../results/compared-with.ts';
 import { isLiveFormat } from '../results/live/live-lines.ts';
 import type { LiveOutput } from '../results/live/live-output.ts';
 import { printPreview } from '../results/plan-text.ts';
@@ -63,8 +63,12 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
   if (baseline !== undefined) {
     const { printDiff } = await import('./scan-diff.ts');
     const pair = { id: scan.scan_id, baseline };
-    const changed = await printDiff(client, pair, flags.failOnChange ?? false, (render) =>
-      writeDiff(output, render),
+    const changed = await printDiff(
+      client,
+      pair,
+      flags.failOnChange ?? false,
+      (render) => writeDiff(output, render),
+      viewOfChanges(output, flags),
     );
     return exitCodeOf(scan) || changed;
   }

@@ -19,7 +19,7 @@ import { type Session, withStore } from '../session/session.ts';
 import { isConfirmed } from '../terminal/confirm.ts';
 import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
 import { drawFacts, renderRows } from '../terminal/draw/columns.ts';
-import { printableJson } from '../terminal/draw/printable.ts';
+import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { styleOf, unknownOf } from '../terminal/draw/style.ts';
 import { whenText } from '../terminal/draw/times.ts';
 import { usage } from '../terminal/failure.ts';
@@ -89,7 +89,15 @@ export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFla
   else if (scans.length === 0) note('no scans');
   else print(scanListTable(scans, styleOf(process.stdout, global), Date.now()));
   if (format === 'table' && total > scans.length) note(moreText(scans.length, total));
+  if (format === 'table' && !global.quiet) noteInterrupted(scans);
   return 0;
+}
+
+/** Says how the newest interrupted scan goes on. */
+function noteInterrupted(scans: readonly ListedScan[]): void {
+  const interrupted = scans.find(({ progress }) => progress.interrupted);
+  if (interrupted)
+    note(`continue the interrupted scan: portolan scan resume ${printable(interrupted.scan_id)}`);
 }
 
 /** `50 of 122 scans: --limit 122` */

@@ -95,6 +95,11 @@ describe('scan resume without a server', () => {
     const again = await home.run(['scan', 'watch', id]);
     expect([again.code, again.stderr]).toEqual([7, expect.stringContaining(`portolan scan resume ${id}\n`)]);
     held.release();
+    const list = await home.run(['workspace', 'list']);
+    expect([list.stdout, list.stderr]).toEqual([
+      expect.stringMatching(new RegExp(`${id} +interrupted`)),
+      `continue the interrupted scan: portolan scan resume ${id}\n`,
+    ]);
     const { code, stdout, stderr } = await home.run(['scan', 'resume', 'latest', '--format', 'json']);
     expect(stderr).toMatch(
       new RegExp(`^resuming ${id}, interrupted .* ago: 1 of 1 address tried, 1 host, 2 open ports\n`),

@@ -126,13 +126,15 @@ export class LocalScan {
 
   /** @returns the exit code of `--fail-on-change` */
   async #compare(): Promise<number> {
-    const { compareWith, failOnChange = false } = this.#order.flags;
+    const { output, flags } = this.#order;
+    const { compareWith, failOnChange = false } = flags;
     if (compareWith === undefined || this.#place.store === null) return 0;
     const { compareScans } = await import('../../../actions/results/compare-scans.ts');
-    const { exitCodeOfChanges, writeDiff } = await import('../../results/compared-with.ts');
+    const { exitCodeOfChanges, viewOfChanges, writeDiff } = await import('../../results/compared-with.ts');
     const { renderDiff } = await import('../scan-diff.ts');
     const comparison = await compareScans(await this.#comparing(), this.#request.scan_id, compareWith);
-    await writeDiff(this.#order.output, (format) => renderDiff(comparison, format));
+    const view = viewOfChanges(output, flags);
+    await writeDiff(output, (format) => renderDiff(comparison, format, view));
     return await exitCodeOfChanges(comparison, failOnChange);
   }
 
