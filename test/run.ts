@@ -78,7 +78,7 @@ const rootless: Step = {
   run: () => {
     const names = isChecked ? ['integration'] : ['unit', 'ui', 'integration'];
     const projects = names.flatMap((name) => ['--project', name]);
-    return vitest(['run', ...projects], isLongRun ? 3600 : 2400);
+    return vitest(['run', ...projects], isLongRun ? 7200 : 3600);
   },
 };
 const tiers: Record<string, Step[]> = {
