@@ -151,13 +151,24 @@ function scanBy(name: string, graph: string[], scan: Omit<OwnScan, 'graphs'>): C
         const place = ['--workspace-dir', workspaces[i] as string];
         return [process.execPath, portolan, 'scan', targets, ...options, ...place, ...(scan.args ?? [])];
       });
-      const measured = await measure(bench.lab, commands, settings(bench));
-      const scanSeconds = Math.max(...workspaces.map(recordedSeconds));
-      for (const workspace of workspaces) rmSync(workspace, { recursive: true, force: true });
-      requireSuccess(name, measured, measured.exitCode === 0);
-      return { ...measured, scanSeconds, found: new Set(measured.outputs.flatMap(ownFindings)) };
+      return await measureOwn(bench, name, commands, workspaces);
     },
   };
+}
+
+/** @param workspaces those of the commands; they are removed */
+async function measureOwn(
+  bench: Bench,
+  name: string,
+  commands: string[][],
+  workspaces: string[],
+  env = environment(bench.folder),
+): Promise<Run> {
+  const measured = await measure(bench.lab, commands, { ...settings(bench), env });
+  const scanSeconds = Math.max(...workspaces.map(recordedSeconds));
+  for (const workspace of workspaces) rmSync(workspace, { recursive: true, force: true });
+  requireSuccess(name, measured, measured.exitCode === 0);
+  return { ...measured, scanSeconds, found: new Set(measured.outputs.flatMap(ownFindings)) };
 }
 
 /**
@@ -182,11 +193,7 @@ export function typedScan(words: string[], most: number | null): Contestant {
       ];
       const { SERVICE_SCANNER__MAX_RATE: _, ...env } = environment(bench.folder);
       if (most !== null) env['SERVICE_SCANNER__MAX_RATE'] = String(most);
-      const measured = await measure(bench.lab, [command], { ...settings(bench), env });
-      const scanSeconds = recordedSeconds(workspace);
-      rmSync(workspace, { recursive: true, force: true });
-      requireSuccess(name, measured, measured.exitCode === 0);
-      return { ...measured, scanSeconds, found: new Set(measured.outputs.flatMap(ownFindings)) };
+      return await measureOwn(bench, name, [command], [workspace], env);
     },
   };
 }

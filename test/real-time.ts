@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 
 // Files share a process: one that leaves a fake timer or a fixed clock behind stops the tests of all that follow, and
-// those fail in its place. So it is caught here, and mended for the next file.
+// those fail in its place. This fails the file that did it, and restores the time for the next one.
 const real = Symbol.for('portolan: time of the process');
 const shared = globalThis as unknown as Record<symbol, ReturnType<typeof current>>;
 

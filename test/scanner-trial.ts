@@ -27,7 +27,6 @@ export interface ScannerOutcome {
   traffic: Traffic;
   /** Highest rate so far, packets per second. */
   highest: number | null;
-  slowed: number;
 }
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as ScannerTrial;
@@ -56,6 +55,5 @@ const outcome: ScannerOutcome = {
   open: published.get('open_ports')?.length ?? 0,
   traffic: gate.traffic,
   highest: gate.reached?.highest ?? null,
-  slowed: gate.slowed.size,
 };
 process.once('beforeExit', () => process.stdout.write(`${JSON.stringify(outcome)}\n`));
