@@ -15,7 +15,7 @@ import type { Client } from '../session/client.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
-import { type Session, withStore } from '../session/session.ts';
+import { readConfigQuietly, type Session, withStore } from '../session/session.ts';
 import { isConfirmed } from '../terminal/confirm.ts';
 import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
 import { drawFacts, renderRows } from '../terminal/draw/columns.ts';
@@ -89,15 +89,15 @@ export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFla
   else if (scans.length === 0) note('no scans');
   else print(scanListTable(scans, styleOf(process.stdout, global), Date.now()));
   if (format === 'table' && total > scans.length) note(moreText(scans.length, total));
-  if (format === 'table' && !global.quiet) noteInterrupted(scans);
+  if (format === 'table' && !global.quiet) await hintAtInterrupted(scans, global);
   return 0;
 }
 
-/** Says how the newest interrupted scan goes on. */
-function noteInterrupted(scans: readonly ListedScan[]): void {
+/** Says how the first interrupted scan of the list goes on, unless `cli.hints` is off. */
+async function hintAtInterrupted(scans: readonly ListedScan[], global: GlobalFlags): Promise<void> {
   const interrupted = scans.find(({ progress }) => progress.interrupted);
-  if (interrupted)
-    note(`continue the interrupted scan: portolan scan resume ${printable(interrupted.scan_id)}`);
+  if (!interrupted || !(await readConfigQuietly(global)).config.cli.hints) return;
+  note(`continue the interrupted scan: portolan scan resume ${printable(interrupted.scan_id)}`);
 }
 
 /** `50 of 122 scans: --limit 122` */

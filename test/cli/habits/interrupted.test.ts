@@ -100,6 +100,8 @@ describe('scan resume without a server', () => {
       expect.stringMatching(new RegExp(`${id} +interrupted`)),
       `continue the interrupted scan: portolan scan resume ${id}\n`,
     ]);
+    const plain = await home.run(['workspace', 'list'], { env: { SERVICE_CLI__HINTS: 'false' } });
+    expect(plain).toMatchObject({ code: 0, stderr: '' });
     const { code, stdout, stderr } = await home.run(['scan', 'resume', 'latest', '--format', 'json']);
     expect(stderr).toMatch(
       new RegExp(`^resuming ${id}, interrupted .* ago: 1 of 1 address tried, 1 host, 2 open ports\n`),
