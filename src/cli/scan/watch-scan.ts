@@ -80,7 +80,10 @@ async function followHere(
   const looked = async (closed: AbortSignal) => {
     await sleep(lookMs, undefined, { signal: closed }).catch(() => undefined);
     if (closed.aborted) return;
-    if (isDeadCommandLine(await store.scans.executor(id), store.executor)) gone.abort();
+    if (!isDeadCommandLine(await store.scans.executor(id), store.executor)) return;
+    // A scan that ended before its process did is read to its end.
+    const scan = await store.scans.get(id);
+    if (scan !== null && !isFinal(scan.status)) gone.abort();
   };
   const input = { scan: () => store.scans.get(id), changed: looked, damageOf: async () => null };
   const source = new ScanFeed(input, () => undefined).subscribe(id, await localRecord(session, id));

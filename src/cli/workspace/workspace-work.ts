@@ -20,7 +20,7 @@ import { isConfirmed } from '../terminal/confirm.ts';
 import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
 import { drawFacts, renderRows } from '../terminal/draw/columns.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
-import { styleOf, unknownOf } from '../terminal/draw/style.ts';
+import { paint, styleOf, unknownOf } from '../terminal/draw/style.ts';
 import { whenText } from '../terminal/draw/times.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -93,11 +93,13 @@ export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFla
   return 0;
 }
 
-/** Says how the first interrupted scan of the list goes on, unless `cli.hints` is off. */
+/** On a terminal: how the first interrupted scan of the list goes on, unless `cli.hints` is off. */
 async function hintAtInterrupted(scans: readonly ListedScan[], global: GlobalFlags): Promise<void> {
+  if (!process.stdout.isTTY || !process.stderr.isTTY) return;
   const interrupted = scans.find(({ progress }) => progress.interrupted);
   if (!interrupted || !(await readConfigQuietly(global)).config.cli.hints) return;
-  note(`continue the interrupted scan: portolan scan resume ${printable(interrupted.scan_id)}`);
+  const hint = `continue the interrupted scan: portolan scan resume ${printable(interrupted.scan_id)}`;
+  note(paint(styleOf(process.stderr, global), hint, 'dim'));
 }
 
 /** `50 of 122 scans: --limit 122` */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home, launcher } from '../command.ts';
 import { HeldService } from '../held-service.ts';
 import { Listeners } from '../listeners.ts';
+import { runInTerminal } from '../terminal.ts';
 
 const home = new Home();
 const listeners = new Listeners();
@@ -95,13 +96,15 @@ describe('scan resume without a server', () => {
     const again = await home.run(['scan', 'watch', id]);
     expect([again.code, again.stderr]).toEqual([7, expect.stringContaining(`portolan scan resume ${id}\n`)]);
     held.release();
-    const list = await home.run(['workspace', 'list']);
-    expect([list.stdout, list.stderr]).toEqual([
-      expect.stringMatching(new RegExp(`${id} +interrupted`)),
-      `continue the interrupted scan: portolan scan resume ${id}\n`,
-    ]);
-    const plain = await home.run(['workspace', 'list'], { env: { SERVICE_CLI__HINTS: 'false' } });
-    expect(plain).toMatchObject({ code: 0, stderr: '' });
+    const hint = `continue the interrupted scan: portolan scan resume ${id}`;
+    const list = ['workspace', 'list'];
+    const listed = await runInTerminal(home, list, { columns: 120, apart: false, env: { NO_COLOR: '1' } });
+    expect(listed.lines[1]).toMatch(new RegExp(`^${id} +interrupted`));
+    expect(listed.lines.at(-1)).toBe(hint);
+    const withoutHints = { SERVICE_CLI__HINTS: 'false' };
+    const plain = await runInTerminal(home, list, { columns: 120, apart: false, env: withoutHints });
+    expect(plain.stdout).not.toContain('continue');
+    expect(await home.run(list)).toMatchObject({ code: 0, stderr: '' });
     const { code, stdout, stderr } = await home.run(['scan', 'resume', 'latest', '--format', 'json']);
     expect(stderr).toMatch(
       new RegExp(`^resuming ${id}, interrupted .* ago: 1 of 1 address tried, 1 host, 2 open ports\n`),
