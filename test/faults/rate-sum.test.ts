@@ -3,14 +3,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openService, type Service } from '../../src/server/fixtures/service.ts';
 import { TargetField } from './target-field.ts';
 
-const maxRate = 200;
+const maxRate = 150;
+/** The first scan still runs when a busy machine gets to the others: ten seconds alone at the whole rate. */
+const portCount = 10 * maxRate;
 const entryFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const addresses = [1, 2, 3].map((lane) => `127.85.${lane}.1`);
 
 let field: TargetField;
 let service: Service;
 beforeAll(async () => {
-  field = await TargetField.open(addresses, 600);
+  field = await TargetField.open(addresses, portCount);
   const flags = { 'scanner.max_rate': maxRate, 'scanner.rate': maxRate, 'server.workers': 3 };
   service = await openService(flags, { working: true, entryFile });
 });
@@ -72,9 +74,10 @@ it('scanner.max_rate bounds the sum of the scans that run, while they come, paus
   const others = [await submit(1), await submit(2)];
   await expect.poll(() => arrivals(0, 1).length).toBeGreaterThan(20);
   await expect.poll(() => arrivals(0, 2).length).toBeGreaterThan(20);
+  const from = performance.now();
+  for (const lane of [0, 1, 2]) await expect.poll(() => arrivals(from, lane).length).toBeGreaterThan(0);
   const shared = await countFor(1200);
   // A third each; what the machine's other work takes away is no matter here.
-  for (const count of shared.perLane) expect(count).toBeGreaterThan(0);
   for (const count of shared.perLane)
     expect(count).toBeLessThan((maxRate / 3) * shared.seconds * tolerance + slack);
 

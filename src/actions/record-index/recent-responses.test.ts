@@ -8,11 +8,16 @@ interface Response {
 
 let now: number;
 let computed: number;
+let late: PromiseWithResolvers<void>;
 let recent: RecentResponses<Response>;
 beforeEach(() => {
   now = 0;
   computed = 0;
-  recent = new RecentResponses(() => now);
+  late = Promise.withResolvers<void>();
+  recent = new RecentResponses(
+    () => now,
+    () => late.promise,
+  );
 });
 
 const key = 'scan a: rows';
@@ -31,6 +36,18 @@ async function request(tookMs: number, { of = key, size = 20_000, text = '' } = 
 describe('responses about a growing record', () => {
   it('are computed each time while that is quick', async () => {
     expect([await request(19), await request(19), await request(19)]).toEqual([1, 2, 3]);
+  });
+
+  it('are those of a moment ago when one that is usually quick takes long', async () => {
+    await request(10);
+    const next = Promise.withResolvers<Response>();
+    const response = recent.response(key, () => next.promise);
+    late.resolve();
+    expect((await response).response).toMatchObject({ number: 1 });
+    now += 300;
+    next.resolve({ response: { number: 2 }, size: 20_000 });
+    await next.promise;
+    expect([await request(10), computed]).toEqual([2, 1]);
   });
 
   it('are computed each time from a small index, however busy the machine', async () => {

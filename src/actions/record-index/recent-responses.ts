@@ -1,6 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** A smaller index responds quickly enough each time, rows. */
 const minSize = 20_000;
-/** As does a larger one where that takes less, milliseconds. */
+/**
+ * As does a larger one where that takes less, milliseconds. A response that takes longer than usual is replaced by the one
+ * before it after this time.
+ */
 const slowMs = 20;
 /** A slow response is fresh for this many times what it took, at most for `maxFreshMs`. */
 const freshFactor = 10;
@@ -24,20 +29,26 @@ interface Remembered<T> {
   /** When its computation began. */
   at: number;
   tookMs: number;
-  isBeingRenewed: boolean;
+  /** The next one, or this one if that fails; null if nobody has asked for it. */
+  next: Promise<T> | null;
 }
 
 /**
- * Responses about records that grow all the time. Each row changes what sorting and counting a large record gives; where
+ * Responses about records that grow all the time. Each row changes what sorting and counting a large record gives; while
  * that takes long, clients get the response of a moment ago, and the next one is computed meanwhile, once for all of them.
  */
 export class RecentResponses<T extends SizedResponse> {
   readonly #remembered = new Map<string, Remembered<T>>();
   readonly #clock: () => number;
+  readonly #sleep: typeof sleepUntil;
 
-  /** @param clock monotonic milliseconds */
-  constructor(clock: () => number = () => performance.now()) {
+  /**
+   * @param clock monotonic milliseconds
+   * @param wait resolves after a time, milliseconds, or on abort
+   */
+  constructor(clock: () => number = () => performance.now(), wait = sleepUntil) {
     this.#clock = clock;
+    this.#sleep = wait;
   }
 
   /**
@@ -52,9 +63,21 @@ export class RecentResponses<T extends SizedResponse> {
     const known = this.#remembered.get(key);
     const age = known ? this.#clock() - known.at : 0;
     if (known === undefined || age > maxAgeMs) return await this.#compute(key, () => compute(client));
+    if (known.tookMs < slowMs) return await this.#unlessLate(known, this.#next(key, known, compute));
     const isFresh = age <= Math.min(maxFreshMs, known.tookMs * freshFactor);
-    if (!isFresh && !known.isBeingRenewed) this.#renew(key, known, compute);
+    if (!isFresh) void this.#next(key, known, compute);
     return known.response;
+  }
+
+  /** What usually comes at once. */
+  async #unlessLate(known: Remembered<T>, next: Promise<T>): Promise<T> {
+    const waiting = new AbortController();
+    const late = this.#sleep(slowMs, waiting.signal).then(() => known.response);
+    try {
+      return await Promise.race([next, late]);
+    } finally {
+      waiting.abort();
+    }
   }
 
   /** Of keys that begin with this. */
@@ -65,22 +88,23 @@ export class RecentResponses<T extends SizedResponse> {
   async #compute(key: string, compute: () => Promise<T>): Promise<T> {
     const at = this.#clock();
     const response = await compute();
-    this.#remember(key, { response, at, tookMs: this.#clock() - at, isBeingRenewed: false });
+    this.#remember(key, { response, at, tookMs: this.#clock() - at, next: null });
     return response;
   }
 
-  #renew(key: string, known: Remembered<T>, compute: () => Promise<T>): void {
-    known.isBeingRenewed = true;
-    this.#compute(key, compute).catch(() => {
+  #next(key: string, known: Remembered<T>, compute: () => Promise<T>): Promise<T> {
+    known.next ??= this.#compute(key, compute).catch(() => {
       // Whoever asks next gets the error.
       if (this.#remembered.get(key) === known) this.#remembered.delete(key);
+      return known.response;
     });
+    return known.next;
   }
 
   #remember(key: string, entry: Remembered<T>): void {
     this.#remembered.delete(key);
     const { size, response } = entry.response;
-    if (size < minSize || entry.tookMs < slowMs || textLength(response) > maxRememberedText) return;
+    if (size < minSize || textLength(response) > maxRememberedText) return;
     this.#remembered.set(key, entry);
     for (const oldest of this.#remembered.keys()) {
       if (this.#remembered.size <= maxRemembered) return;
@@ -93,4 +117,8 @@ export class RecentResponses<T extends SizedResponse> {
 function textLength(response: unknown): number {
   const { records } = response as { records?: unknown };
   return typeof records === 'string' ? records.length : 0;
+}
+
+async function sleepUntil(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }
