@@ -271,7 +271,7 @@ describe('renderTable', () => {
     );
   });
 
-  it('uses colour only when asked', async () => {
+  it('uses color only when asked', async () => {
     const rows = [host(), port(22)];
     expect(await render(rows)).not.toContain('\x1b');
     expect(await render(rows, { ...plain, color: true })).toContain('\x1b[32mopen');

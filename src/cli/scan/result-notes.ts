@@ -5,6 +5,7 @@ import { countText } from '../terminal/draw/amounts.ts';
 import { printable } from '../terminal/draw/printable.ts';
 import { paint, styleOf } from '../terminal/draw/style.ts';
 import { note } from '../terminal/output.ts';
+import { type HintedScan, hintOf } from './result-hint.ts';
 import type { ScanCommand } from './submission.ts';
 
 /** What of the findings a scan prints: `-v` and `--min-severity` show low and info too. */
@@ -15,7 +16,7 @@ export function tableOptionsOf({ minSeverity, verbose, verbosity }: ScanCommand[
 
 /** On a terminal, last: the output file, the id of the stored scan, and one hint. */
 export function noteResult(
-  scan: Pick<Scan, 'scan_id' | 'results' | 'error' | 'vuln' | 'targets'>,
+  scan: HintedScan & Pick<Scan, 'scan_id'>,
   { output: { file, format }, flags }: ScanCommand,
   isStored: boolean,
   hasHints = true,
@@ -26,19 +27,7 @@ export function noteResult(
   if (file !== null) note(`wrote ${printable(file)}: ${found}`);
   if (!isStored) return;
   const style = styleOf(process.stderr, flags);
-  const hint = process.stdout.isTTY && format === 'text' ? hintOf(scan) : null;
+  const hint = process.stdout.isTTY && format === 'text' ? hintOf(scan, flags) : null;
   const kept = `${paint(style, 'kept as', 'dim')} ${printable(scan.scan_id)}`;
   note(hint === null || !hasHints ? kept : kept + paint(style, `; ${hint}`, 'dim'));
-}
-
-function hintOf({
-  results,
-  error,
-  vuln,
-  targets,
-}: Pick<Scan, 'results' | 'error' | 'vuln' | 'targets'>): string | null {
-  if (error?.code === 'canceled') return 'see it: portolan workspace show latest';
-  const [target] = targets;
-  if (vuln || results.open_ports === 0 || target === undefined || targets.length > 1) return null;
-  return `findings: portolan scan ${printable(target)} --vuln`;
 }
