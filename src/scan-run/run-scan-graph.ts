@@ -43,6 +43,8 @@ export class ScanGraph {
   /** Pending close of the gate. */
   #closing: Promise<void> | null = null;
   #verdict: ScanFailure | null = null;
+  /** Those that a warning names. */
+  readonly #slowedHosts = new Set<string>();
 
   constructor(context: RunContext, input: ScanGraphInput) {
     this.#context = context;
@@ -143,6 +145,7 @@ export class ScanGraph {
     this.#warnUnsent();
     this.#warnSkipped();
     this.#warnSlowed();
+    this.#countSlowed();
     await this.#sealAll();
     // A paused scan can still be canceled: its verdict waits.
     await control.hold.released(stop.signal);
@@ -184,18 +187,22 @@ export class ScanGraph {
     }
   }
 
-  /** Hosts that got less than others, because they did not respond to more. */
+  /** Hosts that got less than others, because they did not respond to more; each is named once, while the scan runs. */
   #warnSlowed(): void {
-    const slowed = [...this.#gate.slowed];
-    for (const [target, { shortAt, lowest }] of slowed.slice(0, maxSlowedHosts)) {
+    for (const [target, { shortAt, lowest }] of this.#gate.slowed) {
+      if (this.#slowedHosts.size === maxSlowedHosts) return;
+      if (this.#slowedHosts.has(target)) continue;
+      this.#slowedHosts.add(target);
       const message = `${target} did not respond to ${amount(shortAt)} packets per second as before: slowed down to ${amount(lowest)}`;
       this.#context.warnings.push({ code: 'host_slowed', message, target });
     }
-    const left = slowed.length - maxSlowedHosts;
-    if (left > 0) {
-      const message = `${left} more hosts did not respond to as many packets per second as before: slowed down`;
-      this.#context.warnings.push({ code: 'host_slowed', message });
-    }
+  }
+
+  #countSlowed(): void {
+    const left = this.#gate.slowed.size - this.#slowedHosts.size;
+    if (left === 0) return;
+    const message = `${left} more hosts did not respond to as many packets per second as before: slowed down`;
+    this.#context.warnings.push({ code: 'host_slowed', message });
   }
 
   #warnSkipped(): void {
@@ -229,6 +236,7 @@ export class ScanGraph {
 
   #reportLive(): void {
     this.#reportTraffic();
+    this.#warnSlowed();
     const { input, warnings } = this.#context;
     const { recorder } = this.#input;
     if (!input.onLive || !this.#graph) return;
