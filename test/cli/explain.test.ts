@@ -62,6 +62,10 @@ describe.each([
     expect(all.stdout).toContain('by rule ssh.openssh');
     expect(all.stdout).toContain('CVE-2024-6387 high');
 
+    const silent = await home.run(['explain', scan_id, '127.0.0.1:9', ...place()]);
+    expect([silent.code, silent.stderr]).toEqual([0, '']);
+    expect(silent.stdout).toContain('not tried: it is not among the ports of the scan');
+
     const absent = await home.run(['explain', scan_id, '127.0.0.9', ...place()]);
     expect([absent.code, absent.stdout]).toEqual([1, '']);
     expect(absent.stderr).toContain('no results of the host 127.0.0.9');

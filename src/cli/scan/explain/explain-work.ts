@@ -6,13 +6,8 @@ import {
   hasEndpoint,
   type PortEndpoint,
 } from '../../../actions/results/explain-port.ts';
-import {
-  type ProbePlan,
-  probePlan,
-  type Silence,
-  silenceOf,
-} from '../../../actions/results/explain-silence.ts';
-import { PlannedCoverage } from '../../../actions/results/scan-coverage.ts';
+import type { ProbePlan, Silence } from '../../../actions/results/explain-silence.ts';
+import { type ScanSilence, scanSilence } from '../../../actions/results/scan-silence.ts';
 import { type ListQuery, listScans } from '../../../actions/scans/list-scans.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import type { Config } from '../../../config/schema.ts';
@@ -48,7 +43,7 @@ interface Found {
   scanId: string;
   rows: HostRows;
   config: Config;
-  /** Why the record has nothing; null for a server, which does not say. */
+  /** Why the record has nothing; null if it has something. */
   silence: Silence | null;
   probes: ProbePlan | null;
 }
@@ -118,10 +113,8 @@ async function readHere(
   if (request === null || (hasEndpoint(rows, place) && rows.ports.length > 0)) return found;
   const catalogue = await loadModuleCatalog(wiring, config);
   try {
-    const damaged = results.damage !== null;
-    const coverage = await PlannedCoverage.of({ scan, request, record, config, catalogue, damaged });
-    const silence = silenceOf(rows.host, place, coverage);
-    return { ...found, silence, probes: await probePlan(request, config, catalogue) };
+    const input = { scan, request, record, config, catalogue, damaged: results.damage !== null };
+    return { ...found, ...(await scanSilence(input, rows.host, place)) };
   } finally {
     await catalogue.release();
   }
@@ -140,8 +133,27 @@ async function searchServer(
   return await firstThatKnows(ids, place, async (id) => {
     const lines = await client.download(`${scanPath(id)}/results?format=jsonl`);
     const rows = await findEndpoint(readRows(lines), place);
-    return { scanId: id, rows, config, silence: null, probes: null };
+    const isSilent = !hasEndpoint(rows, place) || rows.ports.length === 0;
+    const silence = isSilent ? await silenceOn(client, id, place) : null;
+    return { scanId: id, rows, config, silence: null, probes: null, ...silence };
   });
+}
+
+/** Why a scan of a server has nothing about an endpoint; null where an older server does not say. */
+async function silenceOn(client: Client, id: string, place: PortEndpoint): Promise<ScanSilence | null> {
+  const query = new URLSearchParams({ host: place.host });
+  if (place.port !== null) query.set('port', String(place.port));
+  if (place.protocol !== null) query.set('protocol', place.protocol);
+  try {
+    return said(await client.call('GET', `${scanPath(id)}/explain?${query}`));
+  } catch (error) {
+    if (error instanceof PortolanError && error.code === 'not_found') return said(error.details);
+    throw error;
+  }
+}
+
+function said({ silence, probes }: Partial<ScanSilence>): ScanSilence | null {
+  return silence ? { silence, probes: probes ?? null } : null;
 }
 
 /** The first scan that tried the endpoint, else the first. @throws PortolanError `not_found` without any */

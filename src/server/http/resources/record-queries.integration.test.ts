@@ -249,6 +249,17 @@ describe('GET /scans/{id}/explain', () => {
     expect((await data('explain?host=10.0.0.2')).findings).toHaveLength(1);
   });
 
+  it('says why there is nothing', async () => {
+    const details = async (path: string) => (await get(path)).body.error.details;
+    const { silence, probes } = await details('explain?host=10.9.9.9');
+    expect(silence).toEqual({ state: 'not_tried', reason: 'out_of_scope' });
+    expect(probes.discovery.length).toBeGreaterThan(0);
+    const port = { state: 'not_tried', reason: 'port_not_planned' };
+    expect((await details('explain?host=10.0.0.1&port=64001')).silence).toEqual(port);
+    expect((await details('explain?host=WEB-1.example.com&port=64001')).silence).toEqual(port);
+    expect((await data('explain?host=10.0.0.1')).silence).toBeNull();
+  });
+
   it('refuses what it cannot explain', async () => {
     expect((await get('explain?host=10.9.9.9')).body.error.code).toBe('not_found');
     expect((await get('explain?host=10.0.0.1&port=1')).body.error.code).toBe('not_found');

@@ -1,0 +1,45 @@
+import { parseQuery } from '../../domain/query/parse-query.ts';
+import type { HostRow } from '../../domain/result.ts';
+import { canonicalAddress } from '../../domain/targets/address.ts';
+import type { RecordIndexes } from '../record-index/record-indexes.ts';
+import type { PortEndpoint } from './explain-port.ts';
+import { type ProbePlan, probePlan, type Silence, silenceOf } from './explain-silence.ts';
+import { type CoverageInput, PlannedCoverage } from './scan-coverage.ts';
+
+/** Why a scan has nothing about an endpoint, and what it sent to find out. */
+export interface ScanSilence {
+  silence: Silence;
+  /** Null if the graph of the scan is no longer installed. */
+  probes: ProbePlan | null;
+}
+
+/** @param host the host of the endpoint, if the record has it */
+export async function scanSilence(
+  input: CoverageInput,
+  host: HostRow | null,
+  place: PortEndpoint,
+): Promise<ScanSilence> {
+  const { request, config, catalogue } = input;
+  const silence = silenceOf(host, place, await PlannedCoverage.of(input));
+  return { silence, probes: await probePlan(request, config, catalogue) };
+}
+
+/** Of what a query can name. */
+const namePattern = /^[\w.-]+$/;
+
+/** The row of a host, by address or name, in an index; null without one. */
+export async function hostRow(
+  { scan, record }: Pick<CoverageInput, 'scan'> & { record: Parameters<RecordIndexes['scan']>[1] },
+  name: string,
+  indexes: RecordIndexes,
+  signal?: AbortSignal,
+): Promise<HostRow | null> {
+  const host = canonicalAddress(name) ?? name;
+  if (canonicalAddress(name) === null && !namePattern.test(name)) return null;
+  const query = parseQuery(`host:"${host}"`);
+  const page = { type: 'host', keys: [], offset: 0, limit: 1, after: null };
+  const indexed = indexes.scan(scan.scan_id, record, scan.status);
+  const { records } = await indexes.request(indexed, { kind: 'rows', query, ...page }, signal);
+  const [row] = JSON.parse(records) as HostRow[];
+  return row ?? null;
+}
