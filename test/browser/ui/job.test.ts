@@ -102,7 +102,8 @@ describe.runIf(canRun('job'))('the page of a job', () => {
 
   it('says that a job does not exist', async () => {
     const ui = await visit('job-ffffffff');
-    await ui.page.getByText('The job job-ffffffff could not be loaded').waitFor();
+    await ui.page.getByText('The job job-ffffffff does not exist').waitFor();
+    await ui.page.getByRole('link', { name: 'All jobs' }).waitFor();
     await ui.expectGood(/status of 404/);
   });
 });

@@ -320,10 +320,8 @@ describe.runIf(canRun('scan'))('a scan', () => {
     for (const old of pages.splice(0)) await old.close();
     const ui = await browser.open(service, '/scans/20260101-000000-ffffff');
     pages.push(ui);
-    await ui.page
-      .getByText(/There is no such scan/)
-      .first()
-      .waitFor();
+    await ui.page.getByText('The scan does not exist').waitFor();
+    await ui.page.getByRole('link', { name: 'All scans' }).waitFor();
     await ui.expectGood(/status of 404/);
   });
 });

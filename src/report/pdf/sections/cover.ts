@@ -400,7 +400,7 @@ function rightFacts({ report }: ReportPages): CoverFact[] {
       label: 'Compared with',
       value:
         changes === null
-          ? [plain(facts.partial ? 'nothing: partial' : 'nothing', styles.cell)]
+          ? [plain(facts.partial ? 'no other scan: partial' : 'no other scan', styles.cell)]
           : [whole(changes.against, styles.monoSmall)],
     },
     { label: 'Report', value: [plain(dateTimeText(options.madeAt), styles.cell)] },

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ApiError } from '../../api/api-error.ts';
 import { Button } from '../controls/button.tsx';
+import { LinkButton } from '../controls/link-button.tsx';
 import { Note } from '../layout/note.tsx';
 import { BeingIndexed } from './being-indexed.tsx';
 import { Blank } from './blank.tsx';
@@ -18,12 +19,20 @@ export interface BoundaryGot<T> {
   refetch?: () => void;
 }
 
+export interface ListLink {
+  to: string;
+  /** "All scans". */
+  label: string;
+}
+
 export interface BoundaryProps<T> {
   got: BoundaryGot<T>;
   /** What is loaded: "The hosts". */
   what?: string;
   /** What needs the scope: "read the audit log". */
   doing?: string;
+  /** Where to go when it does not exist. */
+  list?: ListLink;
   /** Placeholder rows while nothing is there yet. */
   rows?: number;
   rowHeight?: LoadingRowsProps['height'];
@@ -34,7 +43,7 @@ export interface BoundaryProps<T> {
 
 /** Loading, error, no permission, no license, or the data. Data that is there stays when loading it again fails. */
 export function Boundary<T>(props: BoundaryProps<T>): ReactNode {
-  const { got, what, doing, rows, rowHeight, pending, children } = props;
+  const { got, what, doing, list, rows, rowHeight, pending, children } = props;
   const { data, error, refetch } = got;
   if (data !== undefined) {
     return (
@@ -50,18 +59,19 @@ export function Boundary<T>(props: BoundaryProps<T>): ReactNode {
     if (typeof got.indexShare === 'number') return <BeingIndexed share={got.indexShare} />;
     return pending ?? <LoadingRows rows={rows} height={rowHeight} />;
   }
-  return <ErrorState error={error} what={what} doing={doing} retry={refetch} />;
+  return <ErrorState error={error} what={what} doing={doing} list={list} retry={refetch} />;
 }
 
 interface ErrorStateProps {
   error: ApiError;
   what?: string;
   doing?: string;
+  list?: ListLink;
   retry?: () => void;
 }
 
-/** The state that fits an error: no permission, no license, or a failure. */
-export function ErrorState({ error, what, doing, retry }: ErrorStateProps): ReactNode {
+/** The state that fits an error: no permission, no license, gone, or a failure. */
+export function ErrorState({ error, what, doing, list, retry }: ErrorStateProps): ReactNode {
   if (error.code === 'insufficient_scope') {
     return (
       <NoPermission
@@ -77,6 +87,18 @@ export function ErrorState({ error, what, doing, retry }: ErrorStateProps): Reac
     return (
       <Blank icon="lock" title="This token is of one tenant">
         {error.message}
+      </Blank>
+    );
+  }
+  if (error.code === 'not_found' && list) {
+    return (
+      <Blank
+        alert
+        icon="search"
+        title={`${what ?? 'This'} does not exist`}
+        actions={<LinkButton to={list.to}>{list.label}</LinkButton>}
+      >
+        {error.message} It may have been deleted.
       </Blank>
     );
   }

@@ -24,7 +24,14 @@ export default function JobPage() {
   return (
     <>
       {got.data ? <JobHeader job={got.data} /> : <h1 className="pb-4">Job</h1>}
-      <Boundary got={got} what={`The job ${jobId}`} doing="see jobs" rows={8} rowHeight={36}>
+      <Boundary
+        got={got}
+        what={`The job ${jobId}`}
+        doing="see jobs"
+        list={{ to: '/jobs', label: 'All jobs' }}
+        rows={8}
+        rowHeight={36}
+      >
         {(job) => (
           <>
             <JobNotes job={job} />

@@ -18,7 +18,7 @@ export default function ScanPage() {
     return (
       <>
         <PageHeader title="Scan" crumbs={crumbs} meta={<Mono>{got.scanId}</Mono>} />
-        <Boundary got={got} what="The scan">
+        <Boundary got={got} what="The scan" list={{ to: '/scans', label: 'All scans' }}>
           {() => null}
         </Boundary>
       </>
