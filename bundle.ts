@@ -13,6 +13,7 @@ import { dirname, join, relative } from 'node:path';
 import type { OutputOptions, Plugin } from 'rolldown';
 import { hashOf, loadTools, textOf } from './build-inputs.ts';
 import { packedFontFolder, packedFonts } from './src/report/pdf/type/fonts.ts';
+import { packedLibrary, packedLibraryFolder } from './src/server/http/resources/docs-library.ts';
 
 const root = import.meta.dirname;
 const sources = join(root, 'src');
@@ -30,10 +31,14 @@ const confined = [
   'plugins/host/host.ts',
   'plugins/host/native/execute.worker.ts',
 ];
-/** Packages with native parts, or which read files beside them. */
-const external = /^(?:node:|koffi$|pg$|pg-boss$|pdfkit$|nodemailer|@fastify\/swagger)/;
-/** A comment in one, in the other threads for logs (transports), which this program does not start. */
-const usesNoPlace = /\/(?:commander\/lib\/command|pino\/lib\/transport|thread-stream\/index)\.js$/;
+/** The package with native parts; pg asks for another one, which nobody installs. */
+const external = /^(?:node:|koffi$|pg-native$)/;
+/**
+ * A comment in one; in others threads for logs (transports), fonts, a color profile and a title, none of which this program
+ * asks for.
+ */
+const usesNoPlace =
+  /\/(?:commander\/lib\/command|pino\/lib\/transport|thread-stream\/index|pdfkit\/js\/pdfkit\.node|swagger\/lib\/util\/read-package-json)\.m?js$/;
 const anyPackage = /^[^./]/;
 
 /**
@@ -69,7 +74,9 @@ async function buildInto(folder: string): Promise<void> {
     const chunks = { chunkFileNames: 'chunks/[name]-[hash].js' };
     await bundle(entryFiles(), external, chunks, [lateChildProcess, plainBuiltins]);
     for (const file of confined) await bundle([file], anyPackage, { codeSplitting: false });
-    copyFonts(join(folder, packedFontFolder));
+    copyFiles(packedFonts, join(folder, packedFontFolder));
+    copyFiles(packedLibrary, join(folder, packedLibraryFolder));
+    packages.add(join(root, 'node_modules/@fastify/swagger-ui/'));
     writeFileSync(join(folder, 'LICENSES.txt'), [...packages].sort().map(licenseOf).join('\n'));
     replaceDist(folder);
   } finally {
@@ -165,10 +172,10 @@ function licenseOf(folder: string): string {
   return `${name} ${version} (${license})\n\n${text}\n\n${'-'.repeat(80)}\n`;
 }
 
-/** With their licenses: the packages that they come from are not installed with the program. */
-function copyFonts(folder: string): void {
+/** From packages that are not installed with the program. */
+function copyFiles(files: readonly { source: string; target: string }[], folder: string): void {
   mkdirSync(folder, { recursive: true });
-  for (const { source, target } of packedFonts)
+  for (const { source, target } of files)
     copyFileSync(join(root, 'node_modules', source), join(folder, target));
 }
 

@@ -19,14 +19,17 @@ const longestScanMs = 240_000;
 export class ServerProcess {
   readonly workspace: string;
   readonly #args: string[];
+  readonly #program: string;
   #env: NodeJS.ProcessEnv;
   #child: ChildProcess | null = null;
   #log = '';
   url = '';
 
-  constructor(options: { args?: string[]; env?: NodeJS.ProcessEnv } = {}) {
+  /** @param options `program`: path of another one than that of this checkout */
+  constructor(options: { args?: string[]; env?: NodeJS.ProcessEnv; program?: string } = {}) {
     this.workspace = mkdtempSync(join(tmpdir(), 'portolan-test-'));
     this.#args = options.args ?? [];
+    this.#program = options.program ?? launcher;
     this.#env = options.env ?? {};
   }
 
@@ -50,7 +53,7 @@ export class ServerProcess {
     // A test that failed may have left it running; its next attempt begins anew.
     if (this.#child !== null) await this.stop('SIGKILL');
     const args = ['server', 'start', '--workspace-dir', this.workspace, '--bind', '127.0.0.1:0'];
-    const child = spawn(launcher, [...args, ...this.#args], {
+    const child = spawn(this.#program, [...args, ...this.#args], {
       env: { ...process.env, ...loopbackOnly, XDG_CONFIG_HOME: this.workspace, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

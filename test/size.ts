@@ -16,33 +16,28 @@ interface Part {
 interface Measure {
   subject: string;
   parts: Part[];
-  /** What it should be, MB. */
-  barMb: number;
   /** What must not be exceeded, MB. */
-  limitMb: number;
+  barMb: number;
 }
 
 /** A third of it is the Node.js that runs everything; the rest builds the Web UI, checks and tests. */
 const checkoutMb = 590;
-/** One bundled file with the Web UI, and what cannot be bundled (koffi, Swagger UI). */
+/** The bundled program with the Web UI, and two packages: koffi has native parts, and yaml is read in the sandbox of plugins. */
 const programMb = 30;
-/** Its dependencies as they are published: 68 MB, with maps, types and other builds that the program does not load. */
-const programLimitMb = 80;
 const shownParts = 8;
 /** Packages of Node.js itself. */
 const isNode = /^node_modules\/node-linux-/;
 
 const measures: Measure[] = [
-  { subject: 'node_modules', parts: installedHere(), barMb: checkoutMb, limitMb: checkoutMb },
+  { subject: 'node_modules', parts: installedHere(), barMb: checkoutMb },
   {
     subject: 'the installed program, without Node.js',
     parts: [...packed(), ...dependencies()],
     barMb: programMb,
-    limitMb: programLimitMb,
   },
 ];
 for (const measure of measures) console.log(lineOf(measure));
-process.exitCode = measures.some(({ parts, limitMb }) => megabytes(parts) > limitMb) ? 1 : 0;
+process.exitCode = measures.some(({ parts, barMb }) => megabytes(parts) > barMb) ? 1 : 0;
 
 /** The packages of node_modules, each with those inside it. */
 function installedHere(): Part[] {
@@ -81,10 +76,9 @@ function dependencies(): Part[] {
     .map(([path]) => ({ name: path, bytes: bytesBelow(path, 'node_modules') }));
 }
 
-function lineOf({ subject, parts, barMb, limitMb }: Measure): string {
+function lineOf({ subject, parts, barMb }: Measure): string {
   const total = megabytes(parts);
-  const verdict =
-    total <= barMb ? 'ok' : total <= limitMb ? `over the bar, limit ${limitMb} MB` : `over ${limitMb} MB`;
+  const verdict = total <= barMb ? 'ok' : 'above it';
   const largest = parts.toSorted((a, b) => b.bytes - a.bytes).slice(0, shownParts);
   const shown = largest.map((part) => `${megabytes([part]).toFixed(1).padStart(7)}  ${part.name}`);
   return [`${subject}: ${total.toFixed(1)} MB, bar ${barMb} MB: ${verdict}`, ...shown].join('\n');

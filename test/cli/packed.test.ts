@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkedOut } from '../../src/cli/build-info.ts';
-import { root } from '../program.ts';
+import { startPostgres } from '../postgres.ts';
+import { root, ServerProcess } from '../program.ts';
+import { MailReceiver } from '../receivers.ts';
 import { Home, run } from './command.ts';
 import { Listeners } from './listeners.ts';
 
@@ -121,6 +123,51 @@ describe.runIf(wanted)('the packed program', () => {
     expect(
       (await run(installed, ['dag', 'validate', join(root, 'profiles/standard.yaml')], { env })).code,
     ).toBe(0);
+  });
+
+  // Packages of the checkout are not installed with it.
+  it('serves with PostgreSQL, with the page of the API, its metrics and scans', async () => {
+    const postgres = await startPostgres();
+    const queue = { SERVICE_QUEUE__URL: await postgres.database() };
+    const server = new ServerProcess({ program: installed, env: { ...env, ...queue } });
+    try {
+      await server.start();
+      for (const path of ['docs', 'docs/swagger-ui.css', 'docs/swagger-ui-bundle.js', 'openapi.json'])
+        expect([path, (await server.request(`/api/v1/${path}`)).status]).toEqual([path, 200]);
+      const { body } = await server.request('/metrics');
+      expect(body).toContain('nodejs_heap_size_used_bytes');
+      const scanId = await server.submit({
+        targets: ['127.0.0.1'],
+        ports: '9',
+        options: { discover: false },
+      });
+      expect((await server.waitForEnd(scanId)).status).toBe('completed');
+    } finally {
+      await server.dispose();
+      await postgres.remove();
+    }
+  });
+
+  it('sends mail', async () => {
+    const mail = new MailReceiver();
+    const settings = {
+      SERVICE_NOTIFICATIONS__EMAIL__SMTP_SERVER: '127.0.0.1',
+      SERVICE_NOTIFICATIONS__EMAIL__SMTP_PORT: String(await mail.listen()),
+      SERVICE_NOTIFICATIONS__EMAIL__FROM: 'scanner@example.org',
+      SERVICE_NOTIFICATIONS__EMAIL__TO: 'ops@example.org',
+    };
+    const ended = await run(installed, ['notification', 'test', 'email://default'], {
+      env: { ...env, ...settings },
+    });
+    await mail.close();
+    expect([ended.code, ended.stdout, ended.stderr]).toEqual([0, 'email://default delivered\n', '']);
+  });
+
+  it('tries a plugin in its sandbox', async () => {
+    const at = { env, cwd: folder };
+    expect((await run(installed, ['plugin', 'new', 'script', 'hello'], at)).code).toBe(0);
+    const tried = await run(installed, ['plugin', 'test', 'hello', 'hello/sample.json'], at);
+    expect({ code: tried.code, stderr: tried.stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   it('says what is missing without a Node.js that is new enough', async () => {

@@ -1,5 +1,13 @@
-import { createRequire } from 'node:module';
 import { type Metric, Registry } from '@prometheus-io/client';
+import eventLoopLag from '@prometheus-io/client/lib/metrics/eventLoopLag.js';
+import heapSizeAndUsed from '@prometheus-io/client/lib/metrics/heapSizeAndUsed.js';
+import osMemoryHeap from '@prometheus-io/client/lib/metrics/osMemoryHeap.js';
+import processCpuTotal from '@prometheus-io/client/lib/metrics/processCpuTotal.js';
+import processMaxFileDescriptors from '@prometheus-io/client/lib/metrics/processMaxFileDescriptors.js';
+import processOpenFileDescriptors from '@prometheus-io/client/lib/metrics/processOpenFileDescriptors.js';
+import processResources from '@prometheus-io/client/lib/metrics/processResources.js';
+import processStartTime from '@prometheus-io/client/lib/metrics/processStartTime.js';
+import version from '@prometheus-io/client/lib/metrics/version.js';
 import type { AcrossServers } from './catalog.ts';
 
 /** Resolution of the event loop delay, milliseconds: the process wakes up this often to measure it. */
@@ -58,25 +66,19 @@ export function processMetrics(): ProcessMetric[] {
  * server a seventh of its requests.
  */
 const collectors = [
-  'processCpuTotal',
-  'processStartTime',
-  'osMemoryHeap',
-  'processOpenFileDescriptors',
-  'processMaxFileDescriptors',
-  'eventLoopLag',
-  'processResources',
-  'heapSizeAndUsed',
-  'version',
-] as const;
-
-type Collector = (registry: Registry, options: { eventLoopMonitoringPrecision: number }) => void;
+  processCpuTotal,
+  processStartTime,
+  osMemoryHeap,
+  processOpenFileDescriptors,
+  processMaxFileDescriptors,
+  eventLoopLag,
+  processResources,
+  heapSizeAndUsed,
+  version,
+];
 
 function collect(): Registry {
   const registry = new Registry();
-  const load = createRequire(import.meta.url);
-  for (const name of collectors) {
-    const begin = load(`@prometheus-io/client/lib/metrics/${name}.js`) as Collector;
-    begin(registry, { eventLoopMonitoringPrecision: delayResolutionMs });
-  }
+  for (const begin of collectors) begin(registry, { eventLoopMonitoringPrecision: delayResolutionMs });
   return registry;
 }

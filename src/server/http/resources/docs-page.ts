@@ -1,10 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { App } from '../app-type.ts';
 import { pageHeaders } from '../page-headers.ts';
+import { libraryFile } from './docs-library.ts';
 import { docsStyle } from './docs-style.ts';
-
-const require = createRequire(import.meta.url);
 
 const page = `<!doctype html>
 <html lang="en">
@@ -120,12 +118,12 @@ const libraryFiles = [
   {
     url: '/api/v1/docs/swagger-ui.css',
     type: 'text/css; charset=utf-8',
-    file: require.resolve('@fastify/swagger-ui/static/swagger-ui.css'),
+    file: libraryFile('style'),
   },
   {
     url: '/api/v1/docs/swagger-ui-bundle.js',
     type: 'text/javascript; charset=utf-8',
-    file: require.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'),
+    file: libraryFile('script'),
   },
 ];
 
