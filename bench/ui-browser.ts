@@ -77,8 +77,11 @@ export class BenchBrowser {
     this.#token = token;
   }
 
-  /** @param token every tab has it, as if its reader had signed in */
-  static async launch(token: string): Promise<BenchBrowser> {
+  /**
+   * @param token every tab has it, as if its reader had signed in
+   * @param niceness of its processes
+   */
+  static async launch(token: string, niceness = 0): Promise<BenchBrowser> {
     const obstacle = browserObstacle();
     if (obstacle !== null) throw new Error(obstacle);
     const profile = mkdtempSync(join(tmpdir(), 'portolan-browser-'));
@@ -87,7 +90,8 @@ export class BenchBrowser {
     const look = ['--headless', '--disable-gpu', '--window-size=1280,900'];
     const quiet = ['--no-first-run', '--disable-background-networking', '--disable-component-update'];
     const own = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'];
-    const child = spawn(windowedFile, [...look, ...sandbox, ...quiet, ...own], { stdio: 'ignore' });
+    const args = ['-n', String(niceness), windowedFile, ...look, ...sandbox, ...quiet, ...own];
+    const child = spawn('nice', args, { stdio: 'ignore' });
     try {
       const connected = await Debugger.connect(await debuggerUrl(child, profile));
       return new BenchBrowser(child, profile, connected, token);

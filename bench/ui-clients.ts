@@ -1,5 +1,8 @@
 /**
- * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --write]`.
+ * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --beside] [-- --write]`.
+ *
+ * The browser and the clients get the processor time that server and scan leave (nice 19): they stand for other machines.
+ * With `--beside` they compete for it.
  *
  * 65,536 addresses of loopback (127.1.0.0/16) are scanned in turns without readers, and with 50 tabs of one browser and 50
  * clients with an event stream each. Beside both a process of its own reads the API 20 times a second.
@@ -25,9 +28,12 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string' },
     tabs: { type: 'string' },
     clients: { type: 'string' },
+    beside: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
 });
+/** Of the readers. */
+const niceness = flags.beside ? 0 : 19;
 
 const usual = flags.small
   ? { network: '127.1.0.0/19', rate: 1000, tabs: 8, clients: 8, rounds: 1, lookMs: 3000 }
@@ -101,7 +107,7 @@ class Bench {
   /** One scan from its first to its last packet. */
   async round(browserToken: string | null): Promise<{ round: Round; readers: Readers | null }> {
     const scanId = await this.#submitPaused();
-    const browser = browserToken === null ? null : await BenchBrowser.launch(browserToken);
+    const browser = browserToken === null ? null : await BenchBrowser.launch(browserToken, niceness);
     this.#browser = browser;
     try {
       const tabs = browser ? await this.#openTabs(browser, scanId) : [];
@@ -161,7 +167,7 @@ class Bench {
   async #openClients(scanId: string): Promise<ChildProcess> {
     const url = `${this.#service.url}/api/v1/events?scan=${scanId}`;
     const order: EventClientsOrder = { url, tokens: this.#clientTokens.slice(0, size.clients) };
-    const child = this.#fork('event-clients.ts', order);
+    const child = this.#fork('event-clients.ts', order, niceness);
     for (let tries = 0; tries < 100; tries++) {
       await sleep(100);
       const { open, rejected } = await reportOf<EventClientsReport>(child);
@@ -182,8 +188,12 @@ class Bench {
     return { base: this.#service.url, token: this.#token, paths, perSecond, scanId };
   }
 
-  #fork(file: string, order: EventClientsOrder | SteadyOrder): ChildProcess {
-    const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  #fork(file: string, order: EventClientsOrder | SteadyOrder, nice = 0): ChildProcess {
+    const child = fork(join(import.meta.dirname, file), {
+      execPath: 'nice',
+      execArgv: ['-n', String(nice), process.execPath],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     this.#processes.push(child);
     child.send(order);
     return child;
@@ -443,7 +453,7 @@ try {
   for (let client = 0; client < size.clients; client++) clientTokens.push(await service.token('scan:read'));
   bench = new Bench(service, port, token, clientTokens);
   results.printOrigin(
-    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients`,
+    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients, nice ${niceness}`,
   );
   results.print(
     '| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | processor time of server, scan process, s | memory of both, MB |',
