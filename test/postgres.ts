@@ -65,20 +65,15 @@ export async function startPostgres(
   if (user) await chown(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
   const data = join(folder, 'data');
-  const port = await freePort();
   await run(join(bin, 'initdb'), ['-D', data, '-U', 'portolan', '-A', 'trust', '--no-sync', '-E', 'UTF8'], {
     cwd: folder,
     ...user,
   });
   const { address = '127.0.0.1', prefix = [], trusted, query = queryHere } = place ?? {};
   if (trusted) await appendFile(join(data, 'pg_hba.conf'), `host all all ${trusted} trust\n`);
-  const options = {
-    listen_addresses: address,
-    port: String(port),
-    unix_socket_directories: folder,
-    ...settings,
-  };
+  const options = { listen_addresses: address, unix_socket_directories: folder, ...settings };
   const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let port = await freePort();
   let server: ChildProcess | null = null;
   let databases = 0;
   const urlOf = (name: string) => `postgres://portolan@${address}:${port}/${name}`;
@@ -91,6 +86,8 @@ export async function startPostgres(
       join(bin, 'postgres'),
       '-D',
       data,
+      '-c',
+      `port=${port}`,
       ...flags,
     ];
     const child = spawn(command, args, {
@@ -100,8 +97,10 @@ export async function startPostgres(
     });
     server = child;
     for (const until = Date.now() + 60_000; ; await sleep(50)) {
-      if (await answers(query, urlOf('postgres'))) return;
-      if (child.exitCode !== null || Date.now() > until) throw new Error('PostgreSQL did not start');
+      if (await isServerOf(data, query, urlOf('postgres'))) return;
+      if (child.exitCode === null && Date.now() < until) continue;
+      server = null;
+      throw new Error('PostgreSQL did not start');
     }
   };
   const stop = async () => {
@@ -112,7 +111,11 @@ export async function startPostgres(
     child.kill('SIGINT');
     await gone;
   };
-  await start();
+  await start().catch(async () => {
+    // Somebody else was faster with that port.
+    port = await freePort();
+    await start();
+  });
   return {
     port,
     start,
@@ -162,8 +165,11 @@ async function queryHere(url: string, text: string): Promise<void> {
   }
 }
 
-async function answers(query: PostgresLocation['query'], url: string): Promise<boolean> {
-  return await query(url, 'select 1').then(
+/** Whether the server at a URL is the one with this data, and not that of another test with the same port. */
+async function isServerOf(data: string, query: PostgresLocation['query'], url: string): Promise<boolean> {
+  const isOurs = `current_setting('data_directory') = '${data}'`;
+  // Divides by zero if it is not.
+  return await query(url, `select 1 / (${isOurs})::int`).then(
     () => true,
     () => false,
   );
