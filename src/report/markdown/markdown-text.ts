@@ -62,8 +62,8 @@ export function markdownCode(text: string | null, length: number): string {
 /** Of a text without line breaks and pipes. */
 function codeSpan(text: string): string {
   const fence = '`'.repeat(longestRun(text) + 1);
-  // A blank at both ends is not part of the code.
-  const pad = /^`|`$|^ .* $/.test(text) ? ' ' : '';
+  // A blank at both ends is not part of the code, unless there is nothing else (CommonMark 6.1).
+  const pad = /^`|`$|^ .*[^ ].* $/.test(text) ? ' ' : '';
   return `${fence}${pad}${text}${pad}${fence}`;
 }
 
