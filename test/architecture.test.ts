@@ -148,7 +148,7 @@ describe('the layout', () => {
 
   it('names files after what they are', () => {
     const odd = files.filter((file) => {
-      const name = basename(file);
+      const name = basename(file).replace(/\.d\.ts$/, '.ts');
       const inModules = folderOf(file) === 'modules';
       return vagueNames.test(name) || !(kebab.test(name) || (inModules && moduleName.test(name)));
     });

@@ -1,4 +1,6 @@
 import { parseQuery } from '../../domain/query/parse-query.ts';
+import type { Query } from '../../domain/query/query.ts';
+import { QueryProblem } from '../../domain/query/query-problem.ts';
 import type { HostRow } from '../../domain/result.ts';
 import { canonicalAddress } from '../../domain/targets/address.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
@@ -24,11 +26,11 @@ export async function scanSilence(
   return { silence, probes: await probePlan(request, config, catalogue) };
 }
 
-/** Of what a query can name. */
-const namePattern = /^[\w.-]+$/;
+/** Of a host name that a query takes for nothing else. */
+const namePattern = /^(?=.*[a-z])[\w.-]+$/i;
 
 /** The row of a host, by address or name, in an index; null without one. */
-export async function hostRow(
+export async function indexedHost(
   { scan, record }: Pick<CoverageInput, 'scan'> & { record: Parameters<RecordIndexes['scan']>[1] },
   name: string,
   indexes: RecordIndexes,
@@ -36,10 +38,21 @@ export async function hostRow(
 ): Promise<HostRow | null> {
   const host = canonicalAddress(name) ?? name;
   if (canonicalAddress(name) === null && !namePattern.test(name)) return null;
-  const query = parseQuery(`host:"${host}"`);
+  const query = queryOf(host);
+  if (query === null) return null;
   const page = { type: 'host', keys: [], offset: 0, limit: 1, after: null };
   const indexed = indexes.scan(scan.scan_id, record, scan.status);
   const { records } = await indexes.request(indexed, { kind: 'rows', query, ...page }, signal);
   const [row] = JSON.parse(records) as HostRow[];
   return row ?? null;
+}
+
+/** Null for what no query can name. */
+function queryOf(host: string): Query | null {
+  try {
+    return parseQuery(`host:"${host}"`);
+  } catch (error) {
+    if (error instanceof QueryProblem) return null;
+    throw error;
+  }
 }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Explanation, PortEndpoint } from '../../../actions/results/explain-port.ts';
 import { explainScan } from '../../../actions/results/explain-scan.ts';
-import { hostRow, type ScanSilence, scanSilence } from '../../../actions/results/scan-silence.ts';
+import { indexedHost, type ScanSilence, scanSilence } from '../../../actions/results/scan-silence.ts';
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import { PortolanError } from '../../../domain/errors.ts';
 import type { Scan } from '../../../domain/scan.ts';
@@ -172,6 +172,6 @@ async function silenceIn(
   await results.close();
   const damaged = results.damage !== null;
   const input = { scan, request: submission, record, config, catalogue: installed, damaged };
-  const host = await hostRow(input, place.host, indexes, request.signal);
+  const host = await indexedHost(input, place.host, indexes, request.signal);
   return await scanSilence(input, host, place);
 }
