@@ -63,7 +63,8 @@ export function markdownCode(text: string | null, length: number): string {
 function codeSpan(text: string): string {
   const fence = '`'.repeat(longestRun(text) + 1);
   // A blank at both ends is not part of the code, unless there is nothing else (CommonMark 6.1).
-  const pad = /^`|`$|^ .*[^ ].* $/.test(text) ? ' ' : '';
+  const losesBlanks = text.startsWith(' ') && text.endsWith(' ') && /[^ ]/.test(text);
+  const pad = losesBlanks || /^`|`$/.test(text) ? ' ' : '';
   return `${fence}${pad}${text}${pad}${fence}`;
 }
 
