@@ -4,7 +4,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api/api-error.ts';
-import { indexPauseMs, indexShareOf } from './api/index-share.ts';
+import { earlyPauseMs, indexPauseMs, indexShareOf, isEarly } from './api/index-share.ts';
 import { onTokenRejected } from './api/request.ts';
 import { router } from './app/router.tsx';
 import { applyTheme } from './app/theme.ts';
@@ -19,6 +19,7 @@ const cache = new QueryClient({
       // Events say what changed; without a stream the data is asked for again at the next visit.
       staleTime: 30_000,
       refetchOnWindowFocus: false,
+      refetchInterval: ({ state }) => isEarly(state.data) && earlyPauseMs,
       retry: (failures, error) =>
         indexShareOf(error) !== null || (error instanceof ApiError && error.status === 0 && failures < 2),
       retryDelay: (failures, error) =>

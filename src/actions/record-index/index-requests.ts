@@ -56,6 +56,8 @@ export interface FacetsRequest {
 export interface FacetsResponse {
   facets: Facet[];
   matches: MatchCounts;
+  /** @see RowsResponse */
+  share?: number;
 }
 
 export interface FixesRequest {
@@ -68,6 +70,8 @@ export interface FixesRequest {
 export interface FixesResponse {
   fixes: ListedFix[];
   total: number;
+  /** @see RowsResponse */
+  share?: number;
 }
 
 /** The parts of the configuration that rules and vulnerability data depend on. */
@@ -87,7 +91,10 @@ export interface CoverageRequest {
   stages: StageRecord[];
 }
 
-export type CoverageResponse = Coverage;
+export interface CoverageResponse extends Coverage {
+  /** @see RowsResponse */
+  share?: number;
+}
 
 /** Builds the index, without a response before it stands. */
 export interface PrepareRequest {

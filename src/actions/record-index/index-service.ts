@@ -60,6 +60,8 @@ interface Entry {
 }
 
 interface Building extends Build {
+  /** Monotonic, milliseconds. */
+  startedAt: number;
   done: Promise<void>;
   /** Somebody has waited for it. */
   isUrgent: boolean;
@@ -134,7 +136,7 @@ export class IndexService {
       if (request.kind === 'prepare') return await this.#finishPrepared(entry);
       const response = await this.#alone(entry, async () => {
         turns.check();
-        return entry.open && { of: await respond(entry.open, request, turns) };
+        return entry.open && { of: withShare(entry, await respond(entry.open, request, turns)) };
       });
       // Null: it was closed meanwhile.
       if (response !== null) return response.of;
@@ -186,8 +188,17 @@ export class IndexService {
     }
     if (entry.building === null) this.#build(entry, source);
     else await source.close();
-    const isServed = entry.open?.index.isGrowing === true;
-    return isServed ? null : await this.#built(entry, request, turns);
+    if (entry.open?.index.isGrowing !== true) return await this.#built(entry, request, turns);
+    await this.#awaitQuickBuild(entry);
+    return null;
+  }
+
+  /** Of a scan that has just ended: what its growing index lacks is mostly there before a reader notices. */
+  async #awaitQuickBuild({ building }: Entry): Promise<void> {
+    if (building === null) return;
+    building.isUrgent = true;
+    const restMs = building.startedAt + this.#earlyMs - performance.now();
+    if (restMs > 0) await Promise.race([building.done.catch(() => undefined), pause(restMs)]);
   }
 
   /** Adds what a growing record has got; what takes longer goes on between requests. */
@@ -217,6 +228,7 @@ export class IndexService {
 
   #build(entry: Entry, source: RecordSource): void {
     const building: Building = {
+      startedAt: performance.now(),
       done: Promise.resolve(),
       part: null,
       share: 0,
@@ -395,6 +407,12 @@ function buildTurns(isUrgent: () => boolean, closing: AbortSignal): () => Promis
     if (closing.aborted) throw new PortolanError('unavailable', 'The server is stopping.');
     resumedAt = performance.now();
   };
+}
+
+/** A growing index that serves while the one of the ended scan is being built lacks the last rows: clients ask again. */
+function withShare<T extends object | null>({ open, building }: Entry, response: T): T {
+  if (response === null || building === null || open?.index.isGrowing !== true) return response;
+  return { ...response, share: shownShare(building) };
 }
 
 /** Hundredths, rounded down. */

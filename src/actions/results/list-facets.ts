@@ -17,6 +17,8 @@ export interface FacetsQuery {
 export interface FacetList {
   facets: Facet[];
   matches: Matches;
+  /** Of the index of an ended scan that is being built; absent = all of it. */
+  index_share?: number;
 }
 
 /** Values of a field in a response where the client names no limit. */
@@ -40,13 +42,17 @@ export async function listFacets(
   const fields = readFields(query.fields, problems);
   rejectProblems(problems);
   const limit = Math.min(query.limit ?? defaultFacetLimit, maxFacetLimit);
-  const { facets, matches } = await indexes.request(
+  const { facets, matches, share } = await indexes.request(
     indexes.scan(scan.scan_id, record, scan.status),
     { kind: 'facets', query: parsed, fields, limit },
     signal,
   );
   const { hosts, ports, findings } = matches;
-  return { facets, matches: { hosts, ports, findings } };
+  return {
+    facets,
+    matches: { hosts, ports, findings },
+    ...(share !== undefined && { index_share: share }),
+  };
 }
 
 function readFields(text: string | undefined, problems: FieldProblem[]): readonly FieldName[] {

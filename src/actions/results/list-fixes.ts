@@ -13,6 +13,8 @@ export interface FixesQuery extends PageQuery {
 
 export interface FixPage extends ListPage {
   fixes: ListedFix[];
+  /** Of the index of an ended scan that is being built; absent = all of it. */
+  index_share?: number;
 }
 
 /**
@@ -31,11 +33,18 @@ export async function listFixes(
   const parsed = readQuery(query.q, problems);
   rejectProblems(problems);
   const offset = cursor === undefined ? first : decodeOffset('fix', cursor);
-  const { fixes, total } = await indexes.request(
+  const { fixes, total, share } = await indexes.request(
     indexes.scan(scan.scan_id, record, scan.status),
     { kind: 'fixes', query: parsed, offset, limit },
     signal,
   );
   const next = offset + limit;
-  return { fixes, total, limit, offset, next_cursor: next < total ? encodeOffset('fix', next) : null };
+  return {
+    fixes,
+    total,
+    limit,
+    offset,
+    next_cursor: next < total ? encodeOffset('fix', next) : null,
+    ...(share !== undefined && { index_share: share }),
+  };
 }

@@ -31,6 +31,8 @@ export interface ShownCoverage {
   warnings_left: number;
   errors: Coverage['errors'];
   errors_left: number;
+  /** Of the index of an ended scan that is being built; absent = all of it. */
+  index_share?: number;
 }
 
 /** The numbers of the coverage of a scan, as in its report. @throws PortolanError `timeout` */
@@ -51,7 +53,7 @@ export async function showCoverage(
     { kind: 'coverage', summary: { addresses_scanned, excluded }, warnings, stages },
     signal,
   );
-  const { text, addresses, ports, unfinished, errors } = coverage;
+  const { text, addresses, ports, unfinished, errors, share } = coverage;
   return {
     text,
     complete: isComplete({ scan, catalogue }),
@@ -66,6 +68,7 @@ export async function showCoverage(
     warnings_left: coverage.warningsLeft,
     errors,
     errors_left: coverage.errorsLeft,
+    ...(share !== undefined && { index_share: share }),
   };
 }
 

@@ -1,6 +1,7 @@
-import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ApiError } from './api-error.ts';
 import type { Data, GetParams, PathWith } from './api-types.ts';
+import { getKey } from './get-key.ts';
 import { indexShareOf } from './index-share.ts';
 import { type Envelope, type RequestParams, requestData, requestEnvelope } from './request.ts';
 
@@ -36,7 +37,7 @@ export function useGet<P extends PathWith<'get'>>(
     queryKey: getKey(path, params as RequestParams),
     queryFn: ({ signal }) => fetchGet(path, params, signal),
     enabled,
-    refetchInterval: every ?? false,
+    ...(every !== undefined && { refetchInterval: every }),
     placeholderData: keep ? keepPreviousData : undefined,
   });
   return {
@@ -66,10 +67,4 @@ export function fetchEnvelope<P extends PathWith<'get'>>(
   signal?: AbortSignal,
 ): Promise<Envelope<Data<P>>> {
   return requestEnvelope<Data<P>>('GET', path, params as RequestParams, signal);
-}
-
-/** Key of a GET in the cache: path first, so that all requests of a path can be invalidated. */
-export function getKey(path: string, { path: places = {}, query = {} }: RequestParams = {}): QueryKey {
-  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  return [path, places, Object.fromEntries(set)];
 }

@@ -1,5 +1,5 @@
-import type { QueryClient } from '@tanstack/react-query';
-import { getKey } from '../api/use-get.ts';
+import type { QueryClient, QueryKey } from '@tanstack/react-query';
+import { getKey } from '../api/get-key.ts';
 import type { LiveEvent } from './live.ts';
 
 interface ScanList {
@@ -28,7 +28,7 @@ const outdatedBy: Record<string, readonly string[]> = {
 export function applyEvent(cache: QueryClient, { event, data }: LiveEvent): void {
   if (event === 'reset') void cache.invalidateQueries();
   if (event === 'scan') applyScan(cache, data);
-  for (const path of outdatedBy[event] ?? []) void cache.invalidateQueries({ queryKey: [path] });
+  for (const path of outdatedBy[event] ?? []) void loadAgain(cache, [path]);
 }
 
 /** Members of the detail that an event has in part or not at all. */
@@ -57,8 +57,14 @@ function applyScan(cache: QueryClient, scan: Record<string, unknown>): void {
   const before = statusOf.get(scanId);
   statusOf.set(scanId, scan['status']);
   if (before === scan['status']) return;
-  for (const path of ofScan) void cache.invalidateQueries({ queryKey: [path, { scan_id: scanId }] });
-  for (const path of ofAllScans) void cache.invalidateQueries({ queryKey: [path] });
+  for (const path of ofScan) void loadAgain(cache, [path, { scan_id: scanId }]);
+  for (const path of ofAllScans) void loadAgain(cache, [path]);
+}
+
+/** A first request that is on its way may bring what was before the event, and invalidating alone leaves it be. */
+async function loadAgain(cache: QueryClient, queryKey: QueryKey): Promise<void> {
+  await cache.cancelQueries({ queryKey });
+  await cache.invalidateQueries({ queryKey });
 }
 
 function changeInLists(cache: QueryClient, scanId: string, scan: Record<string, unknown>): void {

@@ -6,6 +6,7 @@ import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, scanIdParams } from '../schema/schemas.ts';
+import { indexShareSchema } from './records.ts';
 
 const portSums = Type.Object(
   {
@@ -57,6 +58,7 @@ const coverageSchema = Type.Object({
   warnings_left: countSchema,
   errors: notes('targets and stages, at most 200'),
   errors_left: countSchema,
+  index_share: indexShareSchema,
 });
 
 export function coverageRoutes(app: App, { indexes }: RouteContext): void {

@@ -12,7 +12,7 @@ import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, scanIdParams } from '../schema/schemas.ts';
-import { matchesSchema, queryText } from './records.ts';
+import { indexShareSchema, matchesSchema, queryText } from './records.ts';
 
 const facetMembers = Type.Object({
   facets: Type.Array(
@@ -32,6 +32,7 @@ const facetMembers = Type.Object({
     }),
   ),
   matches: matchesSchema,
+  index_share: indexShareSchema,
 });
 
 export function facetRoutes(app: App, { indexes }: RouteContext): void {

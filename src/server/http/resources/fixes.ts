@@ -9,11 +9,12 @@ import { envelope, enveloped } from '../schema/envelope.ts';
 import { fixSchema } from '../schema/fix-schema.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
 import { scanIdParams } from '../schema/schemas.ts';
-import { queryText } from './records.ts';
+import { indexShareSchema, queryText } from './records.ts';
 
 const fixMembers = Type.Object({
   fixes: Type.Array(fixSchema),
   ...pageMembers,
+  index_share: indexShareSchema,
 });
 
 export function fixRoutes(app: App, { config, indexes }: RouteContext): void {

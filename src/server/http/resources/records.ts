@@ -25,20 +25,23 @@ export const matchesSchema = Type.Object(
   },
 );
 
+/** Of responses that an index gives before all of the record is in it. */
+export const indexShareSchema = Type.Optional(
+  Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description:
+      'present while the index of a large record, or of a scan that has just ended, is being built: the part that it ' +
+      'has. What is counted is then what the summary, or the scan while it ran, knew; repeat the request',
+  }),
+);
+
 const recordMembers = Type.Object({
   records: Type.Array(recordSchema),
   ...pageMembers,
   /** Absent without `q`, `type` and `sort`. */
   matches: Type.Optional(matchesSchema),
-  index_share: Type.Optional(
-    Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description:
-        'present while the index of a large record is being built: the part that it has. `total` and `matches` are ' +
-        'then those of the summary, or of what is known so far of a running scan',
-    }),
-  ),
+  index_share: indexShareSchema,
   partial: Type.Boolean({ description: 'the records are incomplete' }),
   warnings: Type.Array(warningSchema, {
     description: '`record_damaged`: rows were lost',

@@ -1,7 +1,4 @@
-import { indexPauseMs, indexShareOf } from '../../api/index-share.ts';
-
-/** Between two looks at an index that is being built, milliseconds. */
-const lookMs = 2000;
+import { earlyPauseMs, indexPauseMs, indexShareOf } from '../../api/index-share.ts';
 
 interface Waiting {
   signal?: AbortSignal;
@@ -33,7 +30,7 @@ export async function whenIndexed<T>(request: () => Promise<T>, waiting: Waiting
  */
 export async function untilIndexed(look: () => Promise<number | null>, waiting: Waiting): Promise<void> {
   while (waiting.signal?.aborted !== true) {
-    await pause(lookMs);
+    await pause(earlyPauseMs);
     const share = await whenIndexed(look, waiting);
     if (share === null) return;
     waiting.onWait?.(share);

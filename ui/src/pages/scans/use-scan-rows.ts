@@ -2,7 +2,8 @@ import { keepPreviousData, useQueries } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import type { ApiError } from '../../api/api-error.ts';
 import type { Data } from '../../api/api-types.ts';
-import { fetchGet, getKey } from '../../api/use-get.ts';
+import { getKey } from '../../api/get-key.ts';
+import { fetchGet } from '../../api/use-get.ts';
 
 type Filter = Record<'q' | 'status' | 'since' | 'tag' | 'sort', string>;
 type List = Data<'/api/v1/scans'>;
