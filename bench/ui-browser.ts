@@ -60,6 +60,9 @@ interface ProcessInfo {
   cpuTime: number;
 }
 
+/** Of Linux: `idle` gets the processor time that others leave. */
+export type SchedulerPolicy = 'other' | 'idle';
+
 /**
  * One Chromium with one profile, as a reader has it: one tab is in front, the others are hidden. (Playwright keeps every
  * tab visible and focused.)
@@ -79,9 +82,9 @@ export class BenchBrowser {
 
   /**
    * @param token every tab has it, as if its reader had signed in
-   * @param niceness of its processes
+   * @param policy Chromium sets the niceness of its processes anew, so only a policy of the scheduler holds for them
    */
-  static async launch(token: string, niceness = 0): Promise<BenchBrowser> {
+  static async launch(token: string, policy: SchedulerPolicy = 'other'): Promise<BenchBrowser> {
     const obstacle = browserObstacle();
     if (obstacle !== null) throw new Error(obstacle);
     const profile = mkdtempSync(join(tmpdir(), 'portolan-browser-'));
@@ -90,8 +93,8 @@ export class BenchBrowser {
     const look = ['--headless', '--disable-gpu', '--window-size=1280,900'];
     const quiet = ['--no-first-run', '--disable-background-networking', '--disable-component-update'];
     const own = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'];
-    const args = ['-n', String(niceness), windowedFile, ...look, ...sandbox, ...quiet, ...own];
-    const child = spawn('nice', args, { stdio: 'ignore' });
+    const args = [`--${policy}`, '0', windowedFile, ...look, ...sandbox, ...quiet, ...own];
+    const child = spawn('chrt', args, { stdio: 'ignore' });
     try {
       const connected = await Debugger.connect(await debuggerUrl(child, profile));
       return new BenchBrowser(child, profile, connected, token);

@@ -1,7 +1,7 @@
 /**
  * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --beside] [-- --write]`.
  *
- * The browser and the clients get the processor time that server and scan leave (nice 19): they stand for other machines.
+ * The browser and the clients get the processor time that server and scan leave (SCHED_IDLE): they stand for other machines.
  * With `--beside` they compete for it.
  *
  * 65,536 addresses of loopback (127.1.0.0/16) are scanned in turns without readers, and with 50 tabs of one browser and 50
@@ -20,7 +20,7 @@ import { buildUi } from '../ui/build-ui.ts';
 import { BenchResults } from './bench-results.ts';
 import type { EventClientsOrder, EventClientsReport } from './event-clients.ts';
 import type { ScanSample, SteadyOrder, SteadyReport } from './steady-requests.ts';
-import { BenchBrowser, type Tab, type Tasks } from './ui-browser.ts';
+import { BenchBrowser, type SchedulerPolicy, type Tab, type Tasks } from './ui-browser.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -33,7 +33,7 @@ const { values: flags } = parseArgs({
   },
 });
 /** Of the readers. */
-const niceness = flags.beside ? 0 : 19;
+const policy: SchedulerPolicy = flags.beside ? 'other' : 'idle';
 
 const usual = flags.small
   ? { network: '127.1.0.0/19', rate: 1000, tabs: 8, clients: 8, rounds: 1, lookMs: 3000 }
@@ -107,7 +107,7 @@ class Bench {
   /** One scan from its first to its last packet. */
   async round(browserToken: string | null): Promise<{ round: Round; readers: Readers | null }> {
     const scanId = await this.#submitPaused();
-    const browser = browserToken === null ? null : await BenchBrowser.launch(browserToken, niceness);
+    const browser = browserToken === null ? null : await BenchBrowser.launch(browserToken, policy);
     this.#browser = browser;
     try {
       const tabs = browser ? await this.#openTabs(browser, scanId) : [];
@@ -167,7 +167,7 @@ class Bench {
   async #openClients(scanId: string): Promise<ChildProcess> {
     const url = `${this.#service.url}/api/v1/events?scan=${scanId}`;
     const order: EventClientsOrder = { url, tokens: this.#clientTokens.slice(0, size.clients) };
-    const child = this.#fork('event-clients.ts', order, niceness);
+    const child = this.#fork('event-clients.ts', order, policy);
     for (let tries = 0; tries < 100; tries++) {
       await sleep(100);
       const { open, rejected } = await reportOf<EventClientsReport>(child);
@@ -188,10 +188,10 @@ class Bench {
     return { base: this.#service.url, token: this.#token, paths, perSecond, scanId };
   }
 
-  #fork(file: string, order: EventClientsOrder | SteadyOrder, nice = 0): ChildProcess {
+  #fork(file: string, order: EventClientsOrder | SteadyOrder, of: SchedulerPolicy = 'other'): ChildProcess {
     const child = fork(join(import.meta.dirname, file), {
-      execPath: 'nice',
-      execArgv: ['-n', String(nice), process.execPath],
+      execPath: 'chrt',
+      execArgv: [`--${of}`, '0', process.execPath],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#processes.push(child);
@@ -453,7 +453,7 @@ try {
   for (let client = 0; client < size.clients; client++) clientTokens.push(await service.token('scan:read'));
   bench = new Bench(service, port, token, clientTokens);
   results.printOrigin(
-    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients, nice ${niceness}`,
+    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients, policy ${policy}`,
   );
   results.print(
     '| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | processor time of server, scan process, s | memory of both, MB |',
