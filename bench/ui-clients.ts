@@ -1,8 +1,8 @@
 /**
  * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --beside] [-- --write]`.
  *
- * The browser and the clients get the processor time that server and scan leave (SCHED_IDLE): they stand for other machines.
- * With `--beside` they compete for it.
+ * The browser gets the processor time that server and scan leave (SCHED_IDLE): it stands for other machines. With `--beside` it
+ * competes for it. The clients always do: they only count, and clients that read late make the server read the record once for each.
  *
  * 65,536 addresses of loopback (127.1.0.0/16) are scanned in turns without readers, and with 50 tabs of one browser and 50
  * clients with an event stream each. Beside both a process of its own reads the API 20 times a second.
@@ -32,7 +32,7 @@ const { values: flags } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 });
-/** Of the readers. */
+/** Of the browser. */
 const policy: SchedulerPolicy = flags.beside ? 'other' : 'idle';
 
 const usual = flags.small
@@ -167,7 +167,7 @@ class Bench {
   async #openClients(scanId: string): Promise<ChildProcess> {
     const url = `${this.#service.url}/api/v1/events?scan=${scanId}`;
     const order: EventClientsOrder = { url, tokens: this.#clientTokens.slice(0, size.clients) };
-    const child = this.#fork('event-clients.ts', order, policy);
+    const child = this.#fork('event-clients.ts', order);
     for (let tries = 0; tries < 100; tries++) {
       await sleep(100);
       const { open, rejected } = await reportOf<EventClientsReport>(child);
@@ -188,10 +188,8 @@ class Bench {
     return { base: this.#service.url, token: this.#token, paths, perSecond, scanId };
   }
 
-  #fork(file: string, order: EventClientsOrder | SteadyOrder, of: SchedulerPolicy = 'other'): ChildProcess {
+  #fork(file: string, order: EventClientsOrder | SteadyOrder): ChildProcess {
     const child = fork(join(import.meta.dirname, file), {
-      execPath: 'chrt',
-      execArgv: [`--${of}`, '0', process.execPath],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#processes.push(child);
@@ -453,7 +451,7 @@ try {
   for (let client = 0; client < size.clients; client++) clientTokens.push(await service.token('scan:read'));
   bench = new Bench(service, port, token, clientTokens);
   results.printOrigin(
-    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients, policy ${policy}`,
+    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients, browser ${policy}`,
   );
   results.print(
     '| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | processor time of server, scan process, s | memory of both, MB |',

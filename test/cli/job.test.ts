@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Job } from '../../src/domain/job.ts';
 import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
-import { freePort } from './listeners.ts';
+import { freePort, Listeners } from './listeners.ts';
 
 const home = new Home();
 const server = new ServerProcess({ args: ['--workers', '2'] });
@@ -119,6 +119,23 @@ describe('portolan job', () => {
     expect([jobs.length, total > 1]).toEqual([1, true]);
     const csv = await run('job', 'list', '--format', 'csv', '--status', 'pending');
     expect(csv.stdout).toMatch(/^job_id,status,schedule,.*\r\njob-[0-9a-f]+,pending,/);
+  });
+
+  it('lists how many findings of the last run are new', async () => {
+    const listeners = new Listeners();
+    try {
+      let version = 'OpenSSH_10.2';
+      const port = await listeners.serve((socket) => socket.write(`SSH-2.0-${version}\r\n`));
+      const again = ['127.0.0.1', '--ports', String(port), '--vuln', '--name', 'again'];
+      await until((await submit(...again)).job_id, ({ completed_at }) => completed_at !== null);
+      expect((await run('job', 'list')).stdout).toMatch(/ completed, \d+ \w+ ago +1 +again$/m);
+      version = 'OpenSSH_8.9p1';
+      await until((await submit(...again)).job_id, ({ completed_at }) => completed_at !== null);
+      const list = async () => (await run('job', 'list')).stdout;
+      await expect.poll(list).toMatch(/ completed, \d+ new, \d+ \w+ ago +1 +again$/m);
+    } finally {
+      listeners.close();
+    }
   });
 
   it('cancels a job and the scan that it runs', async () => {

@@ -5,8 +5,16 @@ import { drawTable, type TableColumn } from '../terminal/draw/columns.ts';
 import type { TerminalStyle } from '../terminal/draw/style.ts';
 import { calendarText, whenText } from '../terminal/draw/times.ts';
 
-/** `job list`: one row per job; the pool only where one is not the default. */
-export function jobTable(jobs: readonly Job[], style: TerminalStyle, now: number): string {
+/**
+ * `job list`: one row per job; the pool only where one is not the default.
+ * @param found new findings of scans against the run before, by the id of the scan
+ */
+export function jobTable(
+  jobs: readonly Job[],
+  found: ReadonlyMap<string, number>,
+  style: TerminalStyle,
+  now: number,
+): string {
   const pool: TableColumn<Job> = { head: 'POOL', cell: (job) => job.pool };
   return drawTable<Job>(
     [
@@ -14,7 +22,7 @@ export function jobTable(jobs: readonly Job[], style: TerminalStyle, now: number
       { head: 'STATUS', cell: ({ status }) => status },
       { head: 'SCHEDULE', cell: ({ schedule }) => schedule ?? 'once', over: 'end' },
       { head: 'NEXT', cell: ({ next_run_at }) => next_run_at && whenText(next_run_at, now) },
-      { head: 'LAST', cell: (job) => lastText(job, now), over: 'end' },
+      { head: 'LAST', cell: (job) => lastText(job, now, found.get(job.scan_id ?? '')), over: 'end' },
       { head: 'RUNS', cell: ({ run_count }) => run_count },
       ...(jobs.some((job) => job.pool !== defaultPool) ? [pool] : []),
       { head: 'NAME', cell: ({ name }) => name, over: 'end' },
@@ -29,10 +37,15 @@ export function jobTable(jobs: readonly Job[], style: TerminalStyle, now: number
   );
 }
 
-/** `completed, 9 min ago` */
-export function lastText({ last_status, last_run_at }: Job, now: number): string | null {
+/** `completed, 2 new, 9 min ago` @param found new findings */
+export function lastText({ last_status, last_run_at }: Job, now: number, found = 0): string | null {
   if (last_status === null) return null;
-  return last_run_at === null ? last_status : `${last_status}, ${whenText(last_run_at, now)}`;
+  const parts = [
+    last_status,
+    ...(found > 0 ? [`${amountText(found)} new`] : []),
+    ...(last_run_at === null ? [] : [whenText(last_run_at, now)]),
+  ];
+  return parts.join(', ');
 }
 
 /** A job as names and values. */

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dashboard } from '../../actions/dashboard/dashboards.ts';
 import type { JobList } from '../../actions/jobs/list-jobs.ts';
 import type { Job } from '../../domain/job.ts';
 import { readListFile, type ScanFlags, type ScanSubmissionBody, submissionOf } from '../scan/submission.ts';
@@ -13,6 +15,10 @@ import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { jobFacts, jobTable } from './job-text.ts';
+
+/** Comparisons that the server has not finished are asked for so often, so far apart, milliseconds: a list comes at once. */
+const maxReads = 5;
+const pendingMs = 200;
 
 /** Flags of `job submit`. */
 export type JobFlags = Partial<ScanFlags> & JobShowFlags & { name?: string; params?: string };
@@ -118,12 +124,26 @@ export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags):
   else if (format === 'csv') print(renderRows(csvTitles, list.jobs.map(csvRow)));
   else if (list.jobs.length === 0) note('no jobs');
   else {
-    print(jobTable(list.jobs, styleOf(process.stdout, global), Date.now()));
+    print(jobTable(list.jobs, await newFindings(client), styleOf(process.stdout, global), Date.now()));
     const { jobs, total, offset: from } = list;
     if (total > jobs.length)
       note(`${amountText(jobs.length)} of ${countText(total, 'job')}, from number ${amountText(from + 1)}`);
   }
   return 0;
+}
+
+/** Of the last run of what is scanned again and again, by the id of the scan; none where the server does not say. */
+async function newFindings(client: Client): Promise<Map<string, number>> {
+  const read = () =>
+    client
+      .call<Pick<Dashboard, 'series'>>('GET', '/api/v1/dashboard')
+      .catch((): Pick<Dashboard, 'series'> => ({ series: [] }));
+  let { series } = await read();
+  for (let reads = 1; reads < maxReads && series.some(({ pending }) => pending); reads++) {
+    await sleep(pendingMs);
+    ({ series } = await read());
+  }
+  return new Map(series.map(({ scan, changes }) => [scan.scan_id, changes?.new ?? 0]));
 }
 
 const csvTitles = ['job_id', 'status', 'schedule', 'next_run_at', 'last_status', 'run_count', 'pool', 'name'];
