@@ -170,6 +170,7 @@ async function vitest(args: string[], limitSeconds: number, always = false): Pro
     ];
     const run = await execute(join(bin, 'vitest'), [...args, ...reporters], limitSeconds, {
       PORTOLAN_TEST_PROGRESS: progress,
+      PORTOLAN_TEST_FOLDER: folder,
     });
     if (!existsSync(file)) {
       return failure(
