@@ -6,8 +6,14 @@ import { ServerProcess } from '../program.ts';
  * killed (epoch seconds) and what the scan counted. Argument: a submission as JSON.
  */
 const [submission = '{}'] = process.argv.slice(2);
-// The namespace that it runs in leads nowhere else.
-const server = new ServerProcess({ env: { SERVICE_SCANNER__SCOPE__ALLOW: '10.82.0.0/16' } });
+const server = new ServerProcess({
+  env: {
+    // The namespace that it runs in leads nowhere else.
+    SERVICE_SCANNER__SCOPE__ALLOW: '10.82.0.0/16',
+    // An adaptive rate must not be through before it is killed.
+    SERVICE_SCANNER__MAX_RATE: '5000',
+  },
+});
 
 interface Counted {
   port_counts: Record<'open' | 'closed' | 'filtered' | 'not_tried', number> | null;

@@ -152,38 +152,42 @@ test('T-072: a sweep that was paused or canceled at a random moment sends nothin
   }
 }, 120_000);
 
-test('goes on after kill -9: no endpoint is probed again but those of the last second', async () => {
-  const submission = {
-    targets: ['10.82.16.0/22'],
-    dag: 'port-scan',
-    ports: '8001-8040',
-    rate: 5000,
-    options: { scan_type: 'syn', discover: false, retries: 1 },
-  };
-  const script = fileURLToPath(new URL('kill-in-the-middle.ts', import.meta.url));
-  const run = await wire.run(script, [JSON.stringify(submission)]);
-  expect([run.exitCode, run.stderr]).toEqual([0, '']);
-  const { killedAt, counts, coverage } = JSON.parse(run.stdout) as {
-    killedAt: number[];
-    counts: Record<string, number>;
-    coverage: Record<string, number>;
-  };
-  const tries = triesOf(run.packets);
-  expect(tries.size).toBe(1022 * 40);
-  expect(counts).toEqual({ hosts: 1022, open: 2 * 1022, closed: 38 * 1022, filtered: 0, not_tried: 0 });
-  expect(coverage).toEqual({
-    planned: 40 * 1022,
-    open: 2 * 1022,
-    closed: 38 * 1022,
-    filtered: 0,
-    not_tried: 0,
-  });
-  const again = repeated(run.packets);
-  const old = again.filter(
-    ({ first }) => !killedAt.some((killed) => first > killed - 1.1 && first < killed + 0.1),
-  );
-  expect(old.slice(0, 3)).toEqual([]);
-}, 120_000);
+test.each([5000, 'auto'])(
+  'goes on after kill -9 at the rate %s: no endpoint is probed again but those of the last second',
+  async (rate) => {
+    const submission = {
+      targets: ['10.82.16.0/22'],
+      dag: 'port-scan',
+      ports: '8001-8040',
+      rate,
+      options: { scan_type: 'syn', discover: false, retries: 1 },
+    };
+    const script = fileURLToPath(new URL('kill-in-the-middle.ts', import.meta.url));
+    const run = await wire.run(script, [JSON.stringify(submission)]);
+    expect([run.exitCode, run.stderr]).toEqual([0, '']);
+    const { killedAt, counts, coverage } = JSON.parse(run.stdout) as {
+      killedAt: number[];
+      counts: Record<string, number>;
+      coverage: Record<string, number>;
+    };
+    const tries = triesOf(run.packets);
+    expect(tries.size).toBe(1022 * 40);
+    expect(counts).toEqual({ hosts: 1022, open: 2 * 1022, closed: 38 * 1022, filtered: 0, not_tried: 0 });
+    expect(coverage).toEqual({
+      planned: 40 * 1022,
+      open: 2 * 1022,
+      closed: 38 * 1022,
+      filtered: 0,
+      not_tried: 0,
+    });
+    const again = repeated(run.packets);
+    const old = again.filter(
+      ({ first }) => !killedAt.some((killed) => first > killed - 1.1 && first < killed + 0.1),
+    );
+    expect(old.slice(0, 3)).toEqual([]);
+  },
+  120_000,
+);
 
 /** Endpoints that were probed again, with the time of their first probe. */
 function repeated(packets: Packet[]): { first: number }[] {
