@@ -18,8 +18,10 @@ import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { endedText, stoppingText } from './live/interrupt-texts.ts';
+import { openVerbose } from './live/open-verbose.ts';
 import type { LiveReport } from './live/scan-status.ts';
 import { exitCodeOf, noteOutcome, openView, type ScanView } from './live/scan-view.ts';
+import type { VerboseLines } from './live/verbose-lines.ts';
 import { openLiveResult } from './live-result.ts';
 import { isProfileFile } from './profile-choice.ts';
 import { noteResult, tableOptionsOf } from './result-notes.ts';
@@ -53,7 +55,9 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
   const abort = new AbortController();
   const live = openLiveResult(order, view, () => abort.abort());
   view.note(`scan ${printable(accepted.scan_id)} submitted to ${client.url}`);
-  const scan = await follow(client, accepted.scan_id, view, { live, unread: abort.signal });
+  const verbose = await openVerbose(flags, view);
+  verbose?.start(await client.call<Scan>('GET', scanPath(accepted.scan_id)), portsOf(order));
+  const scan = await follow(client, accepted.scan_id, view, { live, verbose, unread: abort.signal });
   if (abort.signal.aborted) return exitCodeOf(scan);
   noteOutcome(scan, flags.quiet ?? false, { hasNotes: view.hasNotes, isText: output.format === 'text' });
   if (live) await writeRest(client, scan, live);
@@ -73,6 +77,10 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
     return exitCodeOf(scan) || changed;
   }
   return exitCodeOf(scan);
+}
+
+function portsOf({ submission: { ports } }: ScanCommand): string | null {
+  return typeof ports === 'string' ? ports : null;
 }
 
 async function writeWhole(client: Client, scan: Scan, order: ScanCommand): Promise<void> {
@@ -157,6 +165,7 @@ function graphName(dag: string): string {
 
 interface Followed {
   live: LiveOutput | null;
+  verbose: VerboseLines | null;
   /** Aborted when the reader of the result has left. */
   unread: AbortSignal;
 }
@@ -169,7 +178,7 @@ async function follow(
   client: Client,
   scanId: string,
   view: ScanView,
-  { live, unread }: Followed,
+  { live, verbose, unread }: Followed,
 ): Promise<Scan> {
   const cancel = () => {
     client
@@ -184,9 +193,14 @@ async function follow(
   const observer: ScanObserver = {
     note: (text) => view.note(text),
     warn: (warnings) => view.warn(warnings),
-    row: (row) => live?.row(row),
+    row: (row) => {
+      view.row(row);
+      live?.row(row);
+      verbose?.row(row);
+    },
     update: (news) => {
       view.update(news);
+      verbose?.update(news);
       if (news.stages) live?.stages(news.stages);
     },
   };

@@ -12,6 +12,7 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { note, type Pieces, print, writeResult } from '../terminal/output.ts';
 import type { ControlFlags } from './control-flags.ts';
+import { openVerbose } from './live/open-verbose.ts';
 import { exitCodeOf, noteOutcome, openView } from './live/scan-view.ts';
 import { awaitScan, type ScanObserver, show } from './remote-scan.ts';
 
@@ -108,14 +109,21 @@ interface WatchedScan {
 async function watch(scan: Scan, flags: WatchFlags, watched: WatchedScan): Promise<number> {
   const isText = flags.format !== 'json';
   const runsSince = scan.started_at === null ? 0 : Math.max(0, Date.now() - Date.parse(scan.started_at));
-  const view = openView(flags, { showsFindings: true, startedAt: performance.now() - runsSince });
+  const startedAt = performance.now() - runsSince;
+  const view = openView(flags, { showsFindings: true, startedAt });
+  const verbose = await openVerbose(flags, view, startedAt);
+  verbose?.start(scan, null);
   const found = isText && !process.stdout.isTTY ? new FoundLines() : null;
   const observer: ScanObserver = {
-    update: (report) => view.update(report),
+    update: (report) => {
+      view.update(report);
+      verbose?.update(report);
+    },
     warn: (warnings) => view.warn(warnings),
     note: (text) => view.note(text),
     row: (row) => {
       view.row(row);
+      verbose?.row(row);
       const line = found?.take(row) ?? '';
       if (line !== '') view.aside(() => print(line));
     },

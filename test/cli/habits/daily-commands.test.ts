@@ -130,3 +130,33 @@ describe('doctor', () => {
     expect(all.stdout).toMatch(/^ok {4}clock +/m);
   });
 });
+
+describe('-v', () => {
+  const found = () => [
+    expect.stringMatching(/^ *\d+\.\d\d s {2}scan \d{8}-\S+: 1 target, profile \w+/),
+    expect.stringMatching(/^ *\d+\.\d\d s {2}127\.0\.0\.1 up: /),
+    expect.stringMatching(new RegExp(`^ *\\d+\\.\\d\\d s {2}127\\.0\\.0\\.1:${open} open: syn-ack$`)),
+    expect.stringMatching(new RegExp(`^ *\\d+\\.\\d\\d s {2}127\\.0\\.0\\.1:${open} ssh, OpenSSH 9\\.2p1 `)),
+  ];
+
+  it('says what a scan on a server finds', async () => {
+    const { code, stderr } = await run(
+      'scan',
+      '127.0.0.1',
+      '-p',
+      `${open},${closed}`,
+      '--server',
+      server.url,
+      '-v',
+    );
+    expect(code).toBe(0);
+    expect(stderr.split('\n')).toEqual(expect.arrayContaining(found()));
+    expect(stderr).toMatch(/^ *\d+\.\d\d s {2}syn done: 1 open, 1 closed$/m);
+  });
+
+  it('says what a watched scan has found', async () => {
+    const { code, stderr } = await run('scan', 'watch', 'latest', '-v');
+    expect(code).toBe(0);
+    expect(stderr.split('\n')).toEqual(expect.arrayContaining(found()));
+  });
+});

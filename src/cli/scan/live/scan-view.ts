@@ -56,18 +56,17 @@ export function openView(flags: ViewFlags, options: ViewOptions = {}): ScanView 
   const style = styleOf(process.stderr, flags);
   const isRewritten = style.terminal && process.env['TERM'] !== 'dumb';
   if (!isRewritten) return new PlainView(note, flags.progress || style.terminal ? status : null);
+  // With -v they scroll as lines above.
   const isVerbose = (flags.verbosity ?? flags.verbose ?? 0) > 0;
   const showsPorts = (options.showsPorts ?? true) && !isVerbose;
   const showsFindings = options.showsFindings ?? false;
-  return new TerminalView(process.stderr, status, { style, showsPorts, showsFindings, isVerbose });
+  return new TerminalView(process.stderr, status, { style, showsPorts, showsFindings });
 }
 
 interface TerminalOptions {
   style: TerminalStyle;
   showsPorts: boolean;
   showsFindings: boolean;
-  /** Open ports and services scroll as lines. */
-  isVerbose: boolean;
 }
 
 /** Rewrites a block of lines; notes scroll above it. */
@@ -78,7 +77,6 @@ export class TerminalView implements ScanView {
   readonly #block: StatusBlock;
   readonly #notes: WarningNotes;
   readonly #options: TerminalOptions;
-  readonly #openedAt = performance.now();
 
   constructor(stream: BlockStream, status: RunningStatus, options: TerminalOptions) {
     this.#stream = stream;
@@ -98,14 +96,11 @@ export class TerminalView implements ScanView {
   }
 
   row(row: ResultRow): void {
-    const open = this.#status.row(row);
+    this.#status.row(row);
     if (row.type === 'vulnerability' && this.#options.showsFindings && isSevere(row)) {
       const { columns } = styleOf(process.stderr, { color: false });
       this.note(fit(findingLine(row), columns - 1));
     }
-    if (!this.#options.isVerbose) return;
-    if (open) this.#log(`${open.endpoint} open${open.reason === '' ? '' : `: ${open.reason}`}`);
-    if (row.type === 'host') this.#log(`${row.host} up${row.method ? `: ${row.method}` : ''}`);
   }
 
   warn(warnings: readonly ScanWarning[]): void {
@@ -128,11 +123,6 @@ export class TerminalView implements ScanView {
   end(): void {
     this.#block.end();
     this.#notes.end();
-  }
-
-  #log(text: string): void {
-    const seconds = ((performance.now() - this.#openedAt) / 1000).toFixed(2).padStart(5);
-    this.note(printable(`${seconds} s  ${text}`));
   }
 }
 

@@ -34,7 +34,7 @@ function record(isVery: boolean) {
 describe('VerboseLines', () => {
   it('says each thing once, with its time', () => {
     const { lines, verbose, at } = record(false);
-    verbose.start({ scan_id: '20261122-221414-87f5cc', targets: ['a'], profile: 'quick', ports: '22' });
+    verbose.start({ scan_id: '20261122-221414-87f5cc', targets: ['a'], profile: 'quick' }, '22');
     at(12);
     verbose.row(host);
     verbose.row({ ...host, hostnames: ['mail'] });

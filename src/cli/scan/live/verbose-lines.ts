@@ -1,9 +1,17 @@
 import type { PortRow, ResultRow } from '../../../domain/result.ts';
 import type { ScanRequest, StageRecord } from '../../../domain/scan.ts';
 import type { Traffic } from '../../../domain/traffic.ts';
-import type { LiveScan } from '../../../scan-run/messages.ts';
 import { amountText, countText } from '../../terminal/draw/amounts.ts';
 import { printable } from '../../terminal/draw/printable.ts';
+import type { LiveReport } from './scan-status.ts';
+
+type StartedScan = Pick<ScanRequest, 'scan_id' | 'targets' | 'profile'>;
+
+interface VerboseOptions {
+  isVery?: boolean;
+  clock?: () => number;
+  startedAt?: number;
+}
 
 /** What a scan does, a line each with the time since its start: hosts and ports as they are found, stages, retries. */
 export class VerboseLines {
@@ -17,23 +25,22 @@ export class VerboseLines {
   #traffic: Traffic | null = null;
   #rateLimit = 0;
 
-  /** @param options.clock milliseconds */
+  /**
+   * @param options.clock milliseconds
+   * @param options.startedAt when the scan began by that clock; now unless given
+   */
   constructor(
     write: (line: string) => void,
-    { isVery = false, clock = () => performance.now() }: { isVery?: boolean; clock?: () => number } = {},
+    { isVery = false, clock = () => performance.now(), startedAt = clock() }: VerboseOptions = {},
   ) {
     this.#write = write;
     this.#isVery = isVery;
     this.#clock = clock;
-    this.#startedAt = clock();
+    this.#startedAt = startedAt;
   }
 
-  start({
-    scan_id,
-    targets,
-    profile,
-    ports,
-  }: Pick<ScanRequest, 'scan_id' | 'targets' | 'profile' | 'ports'>): void {
+  /** @param ports as submitted; null = those of the profile */
+  start({ scan_id, targets, profile }: StartedScan, ports: string | null): void {
     const what = ports === null ? `profile ${profile}` : `profile ${profile}, ports ${ports}`;
     this.#say(`scan ${scan_id}: ${countText(targets.length, 'target')}, ${what}`);
   }
@@ -65,7 +72,7 @@ export class VerboseLines {
       this.#once(`${place} not identified`, `: ${row.unidentified_reason}`);
   }
 
-  update({ stages, progress }: Pick<LiveScan, 'stages' | 'progress'>): void {
+  update({ stages = [], progress }: Pick<LiveReport, 'stages' | 'progress'>): void {
     for (const stage of stages) this.#stage(stage);
     const { rate_limit: limit } = progress;
     if (limit === this.#rateLimit) return;
@@ -79,9 +86,11 @@ export class VerboseLines {
     this.#traffic = traffic;
   }
 
+  /** Without counters, as of a scan on a server, nothing is said of packets. */
   end(): void {
-    const { sent = 0, raw } = this.#traffic ?? {};
-    const retries = raw?.retransmitted ?? 0;
+    if (this.#traffic === null) return;
+    const { sent, raw } = this.#traffic;
+    const retries = raw.retransmitted;
     this.#say(
       `sent ${countText(sent, 'packet')}, ${retries === 0 ? 'no retry' : countText(retries, 'retry', 'retries')}`,
     );

@@ -21,8 +21,8 @@ import { createLog } from '../../terminal/log.ts';
 import { note, writeResult } from '../../terminal/output.ts';
 import { storedRecord } from '../../workspace/local-record.ts';
 import { endedText, stoppingText } from '../live/interrupt-texts.ts';
+import { openVerbose } from '../live/open-verbose.ts';
 import { exitCodeOf, noteOutcome, openView, type ScanView } from '../live/scan-view.ts';
-import type { VerboseLines } from '../live/verbose-lines.ts';
 import { openLiveResult } from '../live-result.ts';
 import { noteResult, tableOptionsOf } from '../result-notes.ts';
 import { reportWishes, type ScanCommand } from '../submission.ts';
@@ -156,16 +156,6 @@ export class LocalScan {
     return await orderReport(context, scan, wishes);
   }
 
-  /** With -v: what the scan does, line by line. */
-  async #openVerbose(): Promise<VerboseLines | null> {
-    const { quiet, verbose = 0, verbosity = verbose } = this.#order.flags;
-    if (quiet || verbosity === 0) return null;
-    const { VerboseLines } = await import('../live/verbose-lines.ts');
-    const lines = new VerboseLines((line) => this.#view.note(line), { isVery: verbosity > 1 });
-    lines.start(this.#request);
-    return lines;
-  }
-
   async #execute(folder: ScanFolder, book: ScanBook): Promise<ScanOutcome> {
     const release = onInterrupt(
       () => {
@@ -174,7 +164,8 @@ export class LocalScan {
       },
       endedText(this.#place.store === null ? null : this.#request.scan_id),
     );
-    const verbose = await this.#openVerbose();
+    const verbose = await openVerbose(this.#order.flags, this.#view);
+    verbose?.start(this.#request, this.#request.ports);
     try {
       const outcome = await runScan({
         request: this.#request,
