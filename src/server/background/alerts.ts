@@ -48,6 +48,8 @@ export class AlertEvaluator implements Component {
   readonly #input: AlertEvaluatorInput;
   #rules: AlertRules;
   #tasks: PeriodicTasks | null = null;
+  /** The tasks before those, at another interval. */
+  #ended: Promise<void> = Promise.resolve();
   /** Monotonic milliseconds of the last stored round; null while another server evaluates. */
   #evaluatedAt: number | null = null;
   /** Rules that cannot be evaluated. */
@@ -76,7 +78,7 @@ export class AlertEvaluator implements Component {
   /** Aborts a running round and releases the lease. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#tasks?.close();
+    await Promise.all([this.#tasks?.close(), this.#ended]);
     const { store, shards } = this.#input;
     if (shards && this.#evaluatedAt !== null)
       await store.leases.release(leaseName, store.executor).catch(() => undefined);
@@ -132,9 +134,10 @@ export class AlertEvaluator implements Component {
   }
 
   #beginAnew(): void {
-    const ended = this.#tasks?.close();
+    if (this.#tasks === null) return;
+    this.#ended = this.#tasks.close();
     this.#tasks = null;
-    void ended?.then(() => this.#begin());
+    void this.#ended.then(() => this.#begin());
   }
 
   #report(): void {
