@@ -1,23 +1,12 @@
 import { rm, stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
-import { withoutField } from '../../domain/query/query-terms.ts';
 import { recordAt } from '../../workspace/record/folder-record.ts';
 import type { RecordSource } from '../../workspace/record/scan-record.ts';
-import { facetOf } from '../../workspace/record-index/facets.ts';
-import { coverageOf, emptyCoverage } from './coverage-sums.ts';
-import { explainHost } from './explain-host.ts';
-import type {
-  FacetsRequest,
-  FacetsResponse,
-  IndexedScan,
-  IndexRequest,
-  IndexResponses,
-  RowsResponse,
-} from './index-requests.ts';
-import { earlyRows, isInRecordOrder, listRows } from './list-rows.ts';
+import type { IndexedScan, IndexRequest, IndexResponses, RowsResponse } from './index-requests.ts';
+import { emptyResponse, respond } from './index-responses.ts';
+import { earlyRows, isInRecordOrder } from './list-rows.ts';
 import { type Build, type OpenIndex, openIndex } from './open-index.ts';
-import { rankFixes } from './rank-fixes.ts';
 import type { Turns } from './turns.ts';
 
 /** Indexes in memory; some 40 bytes per row. */
@@ -432,27 +421,6 @@ function rowsOf({ open }: Entry): number {
   return hosts.count + ports.count + findings.count + others.count;
 }
 
-/** Nothing is recorded yet. */
-function emptyResponse(request: IndexRequest): IndexResponses[keyof IndexResponses] {
-  const matches = { hosts: 0, ports: 0, findings: 0, others: 0 };
-  switch (request.kind) {
-    case 'rows':
-      return { records: '[]', total: 0, offset: 0, matches, epoch: '', last: null, share: null };
-    case 'facets':
-      return { facets: request.fields.map((field) => ({ field, values: [], more: 0 })), matches };
-    case 'fixes':
-      return { fixes: [], total: 0 };
-    case 'explain': {
-      const { scanId, endpoint } = request;
-      throw new PortolanError('not_found', `The scan ${scanId} has no results of the host ${endpoint.host}.`);
-    }
-    case 'coverage':
-      return emptyCoverage(request);
-    case 'prepare':
-      return null;
-  }
-}
-
 /** Whether the file of a finished index still exists: a cleaned cache takes its space only when it is closed. */
 async function hasFile({ open, scan }: Entry): Promise<boolean> {
   if (open?.index.isGrowing) return true;
@@ -468,42 +436,4 @@ function isDatabaseError(error: unknown): boolean {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-async function respond(
-  open: OpenIndex,
-  request: IndexRequest,
-  turns: Turns,
-): Promise<IndexResponses[keyof IndexResponses]> {
-  switch (request.kind) {
-    case 'rows':
-      return await listRows(open, request, turns);
-    case 'facets':
-      return await listFacets(open, request, turns);
-    case 'fixes':
-      return await rankFixes(open, request, turns);
-    case 'explain':
-      return await explainHost(open, request, turns);
-    case 'coverage':
-      return await coverageOf(open, request, turns);
-    case 'prepare':
-      return null;
-  }
-}
-
-async function listFacets(open: OpenIndex, request: FacetsRequest, turns: Turns): Promise<FacetsResponse> {
-  const { query, fields, limit } = request;
-  const key = JSON.stringify(request);
-  const known = open.recall(key) as FacetsResponse | undefined;
-  if (known) return known;
-  const matched = await open.matched(query, turns.next);
-  const response: FacetsResponse = { facets: [], matches: matched.counts };
-  for (const field of fields) {
-    const own = withoutField(query, field);
-    const members = own === query ? matched : await open.matched(own, turns.next);
-    response.facets.push(facetOf(open.index, members, field, limit));
-    await turns.next();
-  }
-  open.remember(key, response);
-  return response;
 }
