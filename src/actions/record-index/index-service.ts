@@ -125,7 +125,8 @@ export class IndexService {
       if (request.kind === 'prepare') return await this.#finishPrepared(entry);
       const response = await this.#alone(entry, async () => {
         turns.check();
-        return entry.open && { of: withShare(entry, await respond(entry.open, request, turns)) };
+        const { open, building } = entry;
+        return open && { of: withShare(await respond(open, request, turns), open, building) };
       });
       // Null: it was closed meanwhile.
       if (response !== null) return response.of;
@@ -399,8 +400,8 @@ function buildTurns(isUrgent: () => boolean, closing: AbortSignal): () => Promis
 }
 
 /** A growing index that serves while the one of the ended scan is being built lacks the last rows: clients ask again. */
-function withShare<T extends object | null>({ open, building }: Entry, response: T): T {
-  if (response === null || building === null || open?.index.isGrowing !== true) return response;
+function withShare<T extends object | null>(response: T, open: OpenIndex, building: Building | null): T {
+  if (response === null || building === null || !open.index.isGrowing) return response;
   return { ...response, share: shownShare(building) };
 }
 
