@@ -62,7 +62,7 @@ describe('the index of a scan that has ended since the last request', () => {
     service = new IndexService(() => undefined, early);
     const { writer, append, rows } = await openScan();
     await append(1, 10);
-    expect(await rows()).toEqual({ total: 10, share: null });
+    await vi.waitFor(async () => expect(await rows()).toEqual({ total: 10, share: null }));
     await append(11, 4000);
     await writer.finish(summaryRow);
     await writer.close();
