@@ -10,7 +10,7 @@ export interface SlowedScan {
   ports: string;
 }
 
-/** The scan when the host was named. */
+/** The scan when the host was named, or at its end. */
 export interface SlowedOutcome {
   status: string;
   warnings: { code: string; message: string; target?: string }[];

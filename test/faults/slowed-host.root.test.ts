@@ -26,10 +26,9 @@ describe.skipIf(!canMakeNamespaces || !isInstalled('nft'))('a host that limits w
     host?.close();
   });
 
-  it('is named while the scan runs, once', async () => {
-    const scan: SlowedScan = { target: '10.85.0.2', ports: '1-60000' };
-    const { status, warnings } = await scanner.run<SlowedOutcome>(script, scan, 120_000);
-    expect(status).toBe('running');
+  it('is named in the warnings of a scan, once', async () => {
+    const scan: SlowedScan = { target: '10.85.0.2', ports: '1-20000' };
+    const { warnings } = await scanner.run<SlowedOutcome>(script, scan, 120_000);
     expect(warnings).toEqual([
       {
         code: 'host_slowed',
