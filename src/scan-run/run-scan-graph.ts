@@ -187,7 +187,7 @@ export class ScanGraph {
     }
   }
 
-  /** Hosts that got less than others, because they did not respond to more; each is named once, while the scan runs. */
+  /** Hosts that got less than others, because they did not respond to more; each is named once, when its part of a sweep has ended. */
   #warnSlowed(): void {
     for (const [target, { shortAt, lowest }] of this.#gate.slowed) {
       if (this.#slowedHosts.size === maxSlowedHosts) return;

@@ -179,16 +179,19 @@ export class IndexService {
     if (entry.building === null) this.#build(entry, source);
     else await source.close();
     if (entry.open?.index.isGrowing !== true) return await this.#built(entry, request, turns);
-    await this.#awaitQuickBuild(entry);
+    if (request.kind !== 'prepare') await this.#awaitQuickBuild(entry);
     return null;
   }
 
   /** Of a scan that has just ended: what its growing index lacks is mostly there before a reader notices. */
   async #awaitQuickBuild({ building }: Entry): Promise<void> {
     if (building === null) return;
-    building.isUrgent = true;
     const restMs = building.startedAt + this.#earlyMs - performance.now();
-    if (restMs > 0) await Promise.race([building.done.catch(() => undefined), pause(restMs)]);
+    if (restMs <= 0) return;
+    building.isUrgent = true;
+    await Promise.race([building.done.catch(() => undefined), pause(restMs)]);
+    // From now on requests are served without it: it gives way to them.
+    building.isUrgent = false;
   }
 
   /** Adds what a growing record has got; what takes longer goes on between requests. */

@@ -16,8 +16,9 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { jobFacts, jobTable } from './job-text.ts';
 
-/** Comparisons that the server has not finished are asked for so often, so far apart, milliseconds: a list comes at once. */
+/** Attempts to read comparisons that the server has not finished; the list comes without them then. */
 const maxReads = 5;
+/** Between two of them, milliseconds. */
 const pendingMs = 200;
 
 /** Flags of `job submit`. */

@@ -12,6 +12,6 @@ export async function openVerbose(
   const { VerboseLines } = await import('./verbose-lines.ts');
   return new VerboseLines((line) => view.note(line), {
     isVery: verbosity > 1,
-    ...(startedAt && { startedAt }),
+    ...(startedAt !== undefined && { startedAt }),
   });
 }
