@@ -1,18 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerProcess } from '../program.ts';
 
 /**
- * Scans a host at an adaptive rate, by a server in the network namespace that this is started in, until a host is named as
- * slowed or the scan has ended, and cancels the scan. Argument: JSON. Prints `SlowedOutcome`.
+ * Scans a host at an adaptive rate, by a server in the network namespace that this is started in, to its end. Argument: JSON.
+ * Prints `SlowedOutcome`.
  */
 export interface SlowedScan {
   target: string;
   ports: string;
 }
 
-/** The scan when the host was named, or at its end. */
+/** Of the ended scan. */
 export interface SlowedOutcome {
-  status: string;
   warnings: { code: string; message: string; target?: string }[];
 }
 
@@ -27,16 +25,10 @@ try {
     rate: 'auto',
     options: { scan_type: 'syn', discover: false },
   });
-  for (;;) {
-    await sleep(100);
-    const { body } = await server.request(`/api/v1/scans/${scanId}`);
-    const { status, warnings } = (body as { data: SlowedOutcome }).data;
-    const isSlowed = warnings.some(({ code }) => code === 'host_slowed');
-    if (!isSlowed && ['pending', 'queued', 'running'].includes(status)) continue;
-    if (status === 'running') await server.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
-    process.stdout.write(JSON.stringify({ status, warnings }));
-    break;
-  }
+  await server.waitForEnd(scanId);
+  const { body } = await server.request(`/api/v1/scans/${scanId}`);
+  const { warnings } = (body as { data: SlowedOutcome }).data;
+  process.stdout.write(JSON.stringify({ warnings }));
 } finally {
   await server.dispose();
 }
