@@ -1,16 +1,19 @@
 /**
- * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --beside] [-- --write]`.
+ * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --beside] [-- --apart] [-- --write]`.
  *
  * The browser gets the processor time that server and scan leave (SCHED_IDLE): it stands for other machines. With `--beside` it
  * competes for it. The clients always do: they only count, and clients that read late make the server read the record once for each.
+ * With `--apart` the processes of the scan have the first processor for themselves, and all others share the next ones: what the
+ * readers cost the scan beside the processor time that they take.
  *
  * 65,536 addresses of loopback (127.1.0.0/16) are scanned in turns without readers, and with 50 tabs of one browser and 50
  * clients with an event stream each. Beside both a process of its own reads the API 20 times a second.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -29,6 +32,7 @@ const { values: flags } = parseArgs({
     tabs: { type: 'string' },
     clients: { type: 'string' },
     beside: { type: 'boolean', default: false },
+    apart: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
 });
@@ -56,6 +60,14 @@ const streamsPerToken = 4;
 const shownPages = ['', '/hosts', '/services', '/events', '/stages'];
 
 const results = new BenchResults('ui-clients');
+
+/** The scan, and all others, as taskset(1) lists processors. */
+const processors = { scan: '0', others: `1-${Math.max(1, availableParallelism() - 1)}` };
+
+/** All threads of a process, and what it starts from now on, run on these only. */
+function pin(pid: number, list: string): void {
+  execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', list, String(pid)], { stdio: 'ignore' });
+}
 
 /** What one scan showed. */
 interface Round {
@@ -201,6 +213,7 @@ class Bench {
   #watch(): () => Pick<Round, 'serverSeconds' | 'scanSeconds' | 'serverMegabytes'> {
     const { pid } = this.#service;
     const scans = childrenOf(pid);
+    if (flags.apart) for (const scan of scans) pin(scan, processors.scan);
     const seconds = (pids: number[]) => pids.reduce((sum, each) => sum + processorSecondsOf(each), 0);
     const before = { server: seconds([pid]), scan: seconds(scans) };
     let last = before;
@@ -432,6 +445,7 @@ function printReaders(rounds: Readers[], without: Round[], withReaders: Round[])
 }
 
 await buildUi();
+if (flags.apart) pin(process.pid, processors.others);
 const { servers, port } = await listen();
 const service = await UiService.start({
   auth: true,
@@ -451,7 +465,7 @@ try {
   for (let client = 0; client < size.clients; client++) clientTokens.push(await service.token('scan:read'));
   bench = new Bench(service, port, token, clientTokens);
   results.printOrigin(
-    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients, browser ${policy}`,
+    `${size.network}, two ports, rate ${size.rate}; ${size.tabs} tabs, ${size.clients} clients, browser ${policy}${flags.apart ? ', scan apart' : ''}`,
   );
   results.print(
     '| | ports tried/s | scan, s | API: median, p99, slowest, ms | requests, failed | delay of their process, p99, ms | processor time of server, scan process, s | memory of both, MB |',

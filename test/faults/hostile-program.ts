@@ -55,6 +55,7 @@ const modules = [
   }),
   misbehave('blocks_for_ever', async () => {
     await sleep(100);
+    log('info')('blocks from now on');
     for (;;);
   }),
 ];

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home } from '../cli/command.ts';
 import { isInstalled } from '../installed.ts';
@@ -136,6 +137,8 @@ describe.skipIf(!isInstalled('gcc'))('a set of hostile plugins in one scan', () 
       for (const path of paths) served.push((await server.request(path)).status);
       const { status } = await server.detail(scanId);
       if (status === 'completed' || status === 'failed') return served;
+      // The plugins need the processors.
+      await sleep(100);
     }
   }
 });

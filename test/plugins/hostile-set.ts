@@ -156,7 +156,7 @@ nodes:
 
 /** Timeout: for two processors and twenty hosts at once. */
 export const hostileLimits = {
-  SERVICE_PLUGINS__LIMITS__TIMEOUT: '20s',
+  SERVICE_PLUGINS__LIMITS__TIMEOUT: '30s',
   SERVICE_PLUGINS__LIMITS__MEMORY: '128MB',
 };
 
