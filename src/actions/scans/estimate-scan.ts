@@ -30,6 +30,8 @@ export interface ScanConditions {
   connects: boolean;
 }
 
+/** What connections reach at an adaptive rate, about, packets per second. */
+const connectRate = 20_000;
 /** One in this many addresses of a network is up. */
 const addressesPerHost = 10;
 /** Fewer addresses than this were named because they are up. */
@@ -71,7 +73,7 @@ function senderOf(node: PlannedNode, { hosts, rate, silentRate, connects }: Scan
       probes: 'ports' in node.definition.options ? tcp.length + udp.length : 1,
       tries: 1 + numberOf(optionOf(node, 'retries') ?? optionOf(node, 'retry')),
       timeout: secondsOf(optionOf(node, 'timeout')),
-      rate: most,
+      rate: isRaw || rate === silentRate ? most : Math.min(most, connectRate),
       silentRate: Math.min(most, silentRate),
       lanes: isRaw ? Number.POSITIVE_INFINITY : lanesOf(node),
       isUdp: udp.length > 0,
@@ -167,8 +169,7 @@ function togetherOf(traffic: readonly Traffic[], rate: number): Span {
 /** The slower of the packets at the rate, and the timeouts of those without a response. */
 function spanOf({ sender, packets, silent }: Traffic): Span {
   const { lanes, timeout, tries, discovers, isUdp } = sender;
-  // Only responses to raw packets raise an adaptive rate.
-  const grows = !discovers && !isUdp && lanes === Number.POSITIVE_INFINITY && packets > silent;
+  const grows = !discovers && !isUdp && packets > silent;
   const bySlots = {
     seconds: (silent * timeout) / lanes,
     limit: `${amount(lanes)} at a time wait ${timeout} s`,

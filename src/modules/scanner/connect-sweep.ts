@@ -3,6 +3,7 @@ import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { onAbort } from '../../net/abort.ts';
 import { mostConcurrency } from '../../net/adaptive/concurrency.ts';
+import { furtherShare, furtherTries } from '../../net/adaptive/late-responses.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import {
   type PermutationKey,
@@ -63,8 +64,7 @@ export async function sweepByConnect(
 }
 
 async function whyNotThreads(net: NetworkGate, ctx: SweepContext, begun: boolean): Promise<string | null> {
-  // Nothing here raises an adaptive rate.
-  const rate = Math.min(ctx.options.rate, net.reached?.highest ?? ctx.options.rate);
+  const { rate } = ctx.options;
   if (rate <= socketRate && !begun) return `they suffice for ${rate} packets per second`;
   const pairs = ctx.net.addresses.size * BigInt(plannedTcpPorts(ctx.options).length);
   if (net.hasAdaptiveRate && pairs <= fewPairs && !begun)
@@ -168,6 +168,8 @@ interface HostSweep {
   pending: Set<number>;
   /** Ports that responded only to a retry. */
   late: number;
+  /** Further tries at an adaptive rate. */
+  further: number;
   /** Ports without a response, up to `maxSlowProbes`. */
   silent: number[];
   /** Progress of their slow retry; null until it starts. */
@@ -182,6 +184,7 @@ interface SweepState {
   walk: IteratorState | null;
   hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & {
     again: number[];
+    further?: number;
     /** Ports to probe slowly; everything else of the host is done. */
     slow?: number[];
     /** Progress of the slow retry. */
@@ -244,11 +247,12 @@ class Sweep {
     );
     const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
     this.#earlier = new EarlierHosts({ ctx, protocol: 'tcp', underWay, walk: plan.walk });
-    for (const { slow = [], retry, ...host } of saved?.hosts ?? [])
+    for (const { slow = [], retry, further = 0, ...host } of saved?.hosts ?? [])
       this.#enter({
         ...host,
         pending: new Set(),
         late: slow.length === 0 ? 0 : Infinity,
+        further,
         silent: slow,
         retry: retry ? new SlowRetry(retry) : null,
       });
@@ -295,14 +299,25 @@ class Sweep {
   async #observe(sweep: HostSweep, port: number): Promise<PortObservation> {
     const host = sweep.ip;
     const options = { timeoutMs: this.#plan.timeoutMs, signal: this.#ctx.signal };
-    let observation = await this.#plan.net.probeTcp(host, port, options);
-    for (let left = this.#plan.retries; left > 0 && observation.state === 'filtered'; left--) {
-      const again = await this.#plan.net.probeTcp(host, port, options);
+    let observation = await this.#plan.net.probeTcp(host, port, { ...options, attempt: 'first' });
+    for (let tries = 1; this.#isTriedAgain(sweep, observation, tries); tries++) {
+      const again = await this.#plan.net.probeTcp(host, port, { ...options, attempt: 'further' });
       // A retry that could not be sent adds nothing.
       if (again.state !== 'not_tried') observation = again;
       if (again.state === 'open' || again.state === 'closed') sweep.late += 1;
     }
     return observation;
+  }
+
+  #isTriedAgain(sweep: HostSweep, { state }: PortObservation, tries: number): boolean {
+    const { retries, net } = this.#plan;
+    if (state !== 'filtered' || this.#ctx.signal.aborted) return false;
+    if (tries <= retries) return true;
+    // An adaptive rate may have been too high for all of them, and is lower by now.
+    const isLossy = net.hasAdaptiveRate && retries > 0 && sweep.late > 0;
+    if (!isLossy || tries > retries + furtherTries) return false;
+    sweep.further += 1;
+    return sweep.further <= this.#order.length * furtherShare;
   }
 
   async #record(host: HostSweep, port: number, observation: PortObservation): Promise<void> {
@@ -442,6 +457,7 @@ class Sweep {
       again: [],
       pending: new Set(),
       late: 0,
+      further: 0,
       silent: [],
       retry: null,
       counts: { host: ip, protocol: 'tcp', ...counts },

@@ -1,5 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
+import { withReachedRate } from './reached-rate.ts';
 import { scanOptions } from './scan-options.ts';
 import { scanUdp } from './udp-scan.ts';
 
@@ -20,6 +21,11 @@ export default defineModule({
     }
     const restored = ctx.restored as ConnectState | null;
     const keep = (state: () => ConnectState) => ctx.checkpoint(state);
-    await sweepByConnect(ctx, data, restored, keep, (way) => ctx.method(way));
+    let connecting = '';
+    await sweepByConnect(ctx, data, restored, keep, (way) => {
+      connecting = way;
+      ctx.method(way);
+    });
+    ctx.method(withReachedRate(connecting, ctx.net));
   },
 });

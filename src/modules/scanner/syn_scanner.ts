@@ -11,6 +11,7 @@ import type { SweepJob } from '../../net/tcp/sweep-job.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { HostBatches } from './host-batches.ts';
 import { plannedTcpPorts } from './port-plan.ts';
+import { withReachedRate } from './reached-rate.ts';
 import { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { scanUdp } from './udp-scan.ts';
@@ -25,11 +26,6 @@ function boundsOf(most: number, side: number): RateBounds {
     least: Math.ceil(leastRate / side),
     most: Math.ceil((most || highestRate) / side),
   };
-}
-
-function rateText({ lowest, highest }: NonNullable<NetworkGate['reached']>): string {
-  const [least, most] = [lowest, highest].map((rate) => Math.round(rate).toLocaleString('en-US'));
-  return `${least === most ? most : `${least} to ${most}`} packets per second, as responses came`;
 }
 
 /** Why connections suffice here, or null. */
@@ -91,13 +87,15 @@ export default defineModule({
     const obstacle = connections === null ? await net.synObstacle(ctx.signal) : null;
     if (connections !== null || obstacle !== null) {
       if (!ctx.options.fallback) throw new PortolanError('permission', `no raw packets: ${obstacle}`);
-      ctx.method(`connections: ${connections ?? obstacle}`);
+      const connecting = `connections: ${connections ?? obstacle}`;
+      ctx.method(connecting);
       if (obstacle !== null)
         ctx.warn('syn_fallback', `scanning ports by connections instead of raw packets: ${obstacle}`);
       const state = saved?.way === 'connect' ? saved.state : null;
-      return await sweepByConnect(ctx, data, state, (now) =>
+      await sweepByConnect(ctx, data, state, (now) =>
         ctx.checkpoint(() => ({ way: 'connect', state: now() }) satisfies Saved),
       );
+      return ctx.method(withReachedRate(connecting, ctx.net));
     }
     const way = 'raw packets: CAP_NET_RAW is available';
     ctx.method(way);
@@ -116,6 +114,6 @@ export default defineModule({
     const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
     ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
     await scan.run();
-    if (ctx.net.reached) ctx.method(`${way}; ${rateText(ctx.net.reached)}`);
+    ctx.method(withReachedRate(way, ctx.net));
   },
 });

@@ -179,6 +179,11 @@ export class AdaptiveRate {
     return 'slowed';
   }
 
+  /** Fewer hosts are left to share the rate: it grows anew from here. @param rate packets per second */
+  fallTo(rate: number): void {
+    if (rate < this.#rate) this.#set(rate);
+  }
+
   #isUsed({ sent, ms }: Round): boolean {
     return sent * 1000 >= usedShare * this.#rate * ms;
   }

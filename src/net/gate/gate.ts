@@ -117,6 +117,8 @@ export interface ProbeOptions {
   /** Timeout. A SYN is waited for 0.9 s at most, unless the host is known to respond slowly. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** Of a sweep: an adaptive rate follows the responses to first attempts, and to further ones where these were silent. */
+  attempt?: 'first' | 'further';
 }
 
 /**

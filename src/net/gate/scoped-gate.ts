@@ -3,6 +3,7 @@ import { type Address, parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Scope } from '../../domain/targets/scope.ts';
 import { addTraffic, noTraffic, type ProbeErrorKind, type Traffic } from '../../domain/traffic.ts';
+import { ConnectionRounds } from '../adaptive/connection-rounds.ts';
 import type { AdaptiveRate } from '../adaptive/rate.ts';
 import { Egress, type EgressChoice, egressProblem } from '../egress.ts';
 import { notTried } from '../failure.ts';
@@ -41,6 +42,7 @@ import { PauseGate } from './pause-gate.ts';
 import { errorKindOf, unsentOf } from './probe-errors.ts';
 import { PacketRateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
+import { SlowHosts, slowAnswerMs } from './slow-hosts.ts';
 import { Slowdowns } from './slowdowns.ts';
 import { suspendRate } from './suspend-rate.ts';
 
@@ -49,12 +51,6 @@ const reservedHandles = 64;
 
 /** Connections of one scan when neither the option nor the system sets a lower limit. */
 const defaultMaxConnections = 4096;
-
-/** A host with a response time above this gets the whole timeout, milliseconds. */
-const slowAnswerMs = 300;
-
-/** Maximum number of remembered slow hosts. */
-const maxSlowHosts = 65_536;
 
 export interface GateOptions {
   /** Every address this scan may probe. */
@@ -93,12 +89,12 @@ export function createGate(options: GateOptions): ScanGate {
     spared: 0,
     slots: new Slots(mostConnections),
     mostConnections,
-    slow: new Set<string>(),
+    slow: new SlowHosts(),
     unsent: new Map<string, number>(),
     adaptive: options.adaptive ?? null,
+    rounds: options.adaptive ? new ConnectionRounds(options.adaptive) : null,
     slowed: new Slowdowns(),
     door,
-    hasAdaptiveRate: Boolean(options.adaptive),
     sweepers: new Set<SynSweeper | ConnectSweeper>(),
   };
   return new ScopedGate(admission, options.rate, new Egress(options.egress));
@@ -117,13 +113,14 @@ interface Admission {
   slots: Slots;
   mostConnections: number;
   /** Hosts with slow responses. */
-  slow: Set<string>;
+  slow: SlowHosts;
   unsent: Map<string, number>;
   /** Sets the rate of the scan by the responses; null = it is fixed. */
   adaptive: AdaptiveRate | null;
+  /** What it learns from connection attempts. */
+  rounds: ConnectionRounds | null;
   slowed: Slowdowns;
   door: PauseGate;
-  hasAdaptiveRate: boolean;
   /** One per sweep method and rate. */
   sweepers: Set<SynSweeper | ConnectSweeper>;
 }
@@ -140,7 +137,7 @@ class ScopedGate implements ScanGate {
 
   constructor(admission: Admission, rate: PacketRateLimiter, egress: Egress) {
     this.addresses = admission.addresses;
-    this.hasAdaptiveRate = admission.hasAdaptiveRate;
+    this.hasAdaptiveRate = admission.adaptive !== null;
     this.#admission = admission;
     this.#rate = rate;
     this.#egress = egress;
@@ -244,6 +241,7 @@ class ScopedGate implements ScanGate {
     const admission = this.#admission;
     const sweeper = new Sweeper({
       rate: this.#rate,
+      adaptive: admission.adaptive,
       egress: this.#egress,
       slots: admission.slots,
       mostConnections: admission.mostConnections,
@@ -252,7 +250,7 @@ class ScopedGate implements ScanGate {
       isOwn: admission.isOwn,
       slowAnswerMs,
       isSlow: (host) => admission.slow.has(host),
-      onSlow: (host) => this.#noteLatency(host, Infinity),
+      onSlow: (host) => this.#admission.slow.note(host, Infinity),
       onSent: (attempts) => {
         admission.traffic.sent += attempts;
       },
@@ -298,7 +296,9 @@ class ScopedGate implements ScanGate {
       const pace = this.#pace(opened, options.timeoutMs, options.signal);
       // One probe is one SYN, unless the host is slow: callers retry for more.
       const timeoutMs = Math.min(options.timeoutMs, pace.synMs);
-      const observation = await probeTcp(opened, port, { ...options, ...pace, timeoutMs });
+      const observing = probeTcp(opened, port, { ...options, ...pace, timeoutMs });
+      if (options.attempt) this.#admission.rounds?.follow(opened, options.attempt, observing);
+      const observation = await observing;
       this.#note(opened, observation);
       return observation;
     } finally {
@@ -315,7 +315,7 @@ class ScopedGate implements ScanGate {
     const onError = (kind: ProbeErrorKind) => this.#noteErrors(kind, 1);
     const result = await dial(opened, port, { ...options, ...pace, onError });
     if ('failure' in result) this.#note(opened, result.failure);
-    else this.#noteLatency(opened, result.connection.latencyMs);
+    else this.#admission.slow.note(opened, result.connection.latencyMs);
     if (result.closed) result.closed.then(() => this.#admission.slots.release());
     else this.#admission.slots.release();
     return result;
@@ -336,7 +336,7 @@ class ScopedGate implements ScanGate {
       onUnsent: (reason) => this.#noteUnsent(reason),
     });
     for await (const response of responses) {
-      this.#noteLatency(response.host, response.latencyMs);
+      this.#admission.slow.note(response.host, response.latencyMs);
       yield response;
     }
   }
@@ -407,7 +407,7 @@ class ScopedGate implements ScanGate {
       onUnsent: (reason) => this.#noteUnsent(reason),
     });
     for await (const response of responses) {
-      this.#noteLatency(response.host, response.latencyMs);
+      this.#admission.slow.note(response.host, response.latencyMs);
       yield response;
     }
   }
@@ -466,7 +466,7 @@ class ScopedGate implements ScanGate {
     if (kind) this.#noteErrors(kind, 1);
     if (state === 'not_tried') {
       if (reason !== 'canceled') this.#noteUnsent(reason);
-    } else if (state !== 'filtered') this.#noteLatency(host, latencyMs);
+    } else if (state !== 'filtered') this.#admission.slow.note(host, latencyMs);
   }
 
   #noteUnsent(reason: string, count = 1): void {
@@ -483,11 +483,6 @@ class ScopedGate implements ScanGate {
     this.#noteErrors('refused', closed);
     this.#noteErrors('unreachable', rejected);
     this.#noteErrors('timeout', filtered - rejected);
-  }
-
-  #noteLatency(host: string, latencyMs: number): void {
-    const { slow } = this.#admission;
-    if (latencyMs > slowAnswerMs && slow.size < maxSlowHosts) slow.add(host);
   }
 
   /** A token for one more packet. */

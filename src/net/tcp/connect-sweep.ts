@@ -1,5 +1,7 @@
 import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import { untilAborted } from '../abort.ts';
+import { furtherTries } from '../adaptive/late-responses.ts';
+import type { AdaptiveRate } from '../adaptive/rate.ts';
 import type { Egress, SocketEgress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
@@ -20,6 +22,8 @@ const placesMs = 100;
 
 interface SweeperInput {
   rate: PacketRateLimiter;
+  /** Sets that rate by the responses, if it adapts. */
+  adaptive: AdaptiveRate | null;
   egress: Egress;
   /** Connection slots of the whole scan. */
   slots: Slots;
@@ -121,7 +125,7 @@ export class ConnectSweeper {
 
   #started(): Promise<ConnectEngine> {
     if (this.#engine) return this.#engine;
-    const { rate, door, onSent, onUnsent } = this.#input;
+    const { rate, adaptive, door, onSent, onUnsent } = this.#input;
     this.#engine = ConnectEngine.start(rate, {
       onSent,
       onRepeated: (count) => {
@@ -130,6 +134,7 @@ export class ConnectSweeper {
       },
       onTrouble: (reason, count) => onUnsent(localTrouble(reason), count),
     }).then((engine) => {
+      if (adaptive) engine.adaptTo(adaptive);
       engine.hold(door.held);
       this.#forgetDoor = door.onChange((held) => engine.hold(held));
       return engine;
@@ -205,6 +210,7 @@ export class ConnectSweeper {
       egress,
       ports: job.ports,
       tries: job.retries + 1,
+      furtherTries: this.#input.adaptive && job.retries > 0 ? furtherTries : 0,
       key,
       patienceMs: Math.min(job.timeoutMs, synTimeoutMs),
       slowPatienceMs: job.timeoutMs,

@@ -32,6 +32,8 @@ export interface ConnectPlan {
   ports: Uint16Array;
   /** Tries for an endpoint that does not respond, at least 1. */
   tries: number;
+  /** Tries beyond these while retries bring responses. */
+  furtherTries: number;
   key: PermutationKey;
   /** Timeout of one try, milliseconds. */
   patienceMs: number;

@@ -22,6 +22,14 @@ export const connectControl = {
   held: 8,
   /** Counts events a thread should handle besides its sockets: chunks, stop, dropped hosts. */
   news: 9,
+  /** Parity of the round that first attempts belong to now. */
+  parity: 10,
+  /** First attempts so far, of even rounds; those of odd ones follow. */
+  firstSent: 11,
+  /** Responses to them, the same way. */
+  firstResponses: 13,
+  /** Longest time until a response to them since the controller has read it, milliseconds; -1 = none. */
+  roundTrip: 15,
 } as const;
 export const connectControlWords = 16;
 

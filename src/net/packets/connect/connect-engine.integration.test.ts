@@ -54,6 +54,7 @@ function plan(more: Partial<Plan> = {}): Plan {
     egress: null,
     ports: Uint16Array.from({ length: 20_000 }, (_, at) => at + 40_000),
     tries: 2,
+    furtherTries: 0,
     key: randomPermutationKey(),
     patienceMs: 900,
     slowPatienceMs: 3000,

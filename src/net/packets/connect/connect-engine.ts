@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../../abort.ts';
+import type { AdaptiveRate } from '../../adaptive/rate.ts';
 import type { PacketRateLimiter } from '../../gate/rate.ts';
 import type { ChunkState } from '../engine/chunk.ts';
 import { CreditFeed } from '../engine/credit-feed.ts';
@@ -14,6 +15,7 @@ import {
   type FromConnector,
   type ToConnector,
 } from './connect-control.ts';
+import { ConnectRegulator } from './connect-regulator.ts';
 
 /** More threads gain nothing: most of the cost of a connection is in the kernel. */
 const maxThreads = 2;
@@ -76,6 +78,8 @@ export class ConnectEngine {
   readonly #running = new Map<number, Running>();
   readonly #ended = new AbortController();
   readonly #one = Buffer.from(BigUint64Array.of(1n).buffer);
+  /** Of a rate that adapts. */
+  #regulator: ConnectRegulator | null = null;
   #reported = { sent: 0, repeated: 0 };
   #timers: NodeJS.Timeout[] = [];
   #failure: string | null = null;
@@ -102,6 +106,11 @@ export class ConnectEngine {
     }
     engine.#ref(false);
     return engine;
+  }
+
+  /** Sets the rate by the responses. */
+  adaptTo(rate: AdaptiveRate): void {
+    this.#regulator = new ConnectRegulator(this.#words, rate);
   }
 
   /** Maximum number of open sockets. */
@@ -137,6 +146,7 @@ export class ConnectEngine {
         forget();
         this.#running.delete(chunk.plan.id);
         if (this.#running.size === 0) this.#rest();
+        else this.#regulator?.restart();
         then();
       };
       this.#running.set(chunk.plan.id, {
@@ -147,6 +157,7 @@ export class ConnectEngine {
         reject: (error) => settle(() => reject(error)),
       });
       this.#begin();
+      this.#regulator?.restart();
       if (run.signal.aborted) stop();
       for (const { worker } of this.#threads)
         worker.postMessage({ type: 'chunk', share: chunk.share } satisfies ToConnector);
@@ -212,7 +223,9 @@ export class ConnectEngine {
     for (const [at, endpoint] of endpoints.entries()) {
       const reported = verdicts[at] as number;
       const outcome = reported & ~lateFlag;
-      const isFirst = run.chunk.settle(endpoint, outcome, (reported & lateFlag) !== 0);
+      const isLate = (reported & lateFlag) !== 0;
+      if (isLate) this.#regulator?.noteLate();
+      const isFirst = run.chunk.settle(endpoint, outcome, isLate);
       if (isFirst && outcome <= verdict.openThenReset) run.onOpen(endpoint, outcome !== verdict.open);
     }
   }
@@ -244,6 +257,7 @@ export class ConnectEngine {
 
   #rest(): void {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    this.#regulator?.stop();
     this.#ref(false);
   }
 

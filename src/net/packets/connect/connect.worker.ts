@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { furtherShare } from '../../adaptive/late-responses.ts';
 import { type ConnectShare, lateFlag, SharedPermutation, verdict } from './connect-chunk.ts';
 import {
   type ConnectThreadStart,
@@ -47,6 +48,8 @@ interface Attempt extends Task {
   host: number;
   port: number;
   startedAt: number;
+  /** Parity of its round, of a first try. */
+  parity: number;
   /** Repetitions of the SYN by the kernel. */
   repeats: number;
   sweep: Sweep;
@@ -74,6 +77,10 @@ class Sweep {
   #endpoints: number[] = [];
   #verdicts: number[] = [];
   #slowHosts: number[] = [];
+  /** A retry brought a response. */
+  #hasLate = false;
+  /** Tries beyond the planned ones. */
+  #further = 0;
   #reportedAt = performance.now();
 
   constructor(share: ConnectShare) {
@@ -119,13 +126,16 @@ class Sweep {
       return null;
     }
     Atomics.add(words, control.sent, 1);
+    const parity = Atomics.load(words, control.parity);
+    if (task.tryNumber === 1) Atomics.add(words, control.firstSent + parity, 1);
     if ('verdict' in begun) {
+      if (task.tryNumber === 1 && isResponse(begun.verdict)) noteResponse(parity, 0);
       this.#settle(task.endpoint, begun.verdict);
       releasePlace();
       return null;
     }
     const startedAt = performance.now();
-    const attempt = { ...task, fd: begun.fd, host, port: to, startedAt, repeats: 0, sweep: this };
+    const attempt = { ...task, fd: begun.fd, host, port: to, startedAt, parity, repeats: 0, sweep: this };
     attempts.set(begun.fd, attempt);
     (this.walk.isSlow(host) ? this.#slow : this.#quick).add(attempt);
     return null;
@@ -140,10 +150,13 @@ class Sweep {
     if ('trouble' in ended) return this.unsent(endpoint, ended.trouble);
     if (ended.verdict === verdict.silent) return this.#silent(attempt);
     if (ended.itself) return this.#selfConnected(attempt);
-    const isLate = attempt.tryNumber > 1 && ended.verdict !== verdict.rejected;
+    const isLate = attempt.tryNumber > 1 && isResponse(ended.verdict);
     this.#settle(endpoint, ended.verdict + (isLate ? lateFlag : 0));
-    if (ended.verdict === verdict.rejected) return;
-    const isSlow = performance.now() - attempt.startedAt > this.#share.plan.slowAnswerMs;
+    if (!isResponse(ended.verdict)) return;
+    const latencyMs = performance.now() - attempt.startedAt;
+    if (isLate) this.#hasLate = true;
+    else noteResponse(attempt.parity, latencyMs);
+    const isSlow = latencyMs > this.#share.plan.slowAnswerMs;
     if (isSlow && this.walk.markSlow(host)) this.#slowHosts.push(host);
   }
 
@@ -217,8 +230,16 @@ class Sweep {
   }
 
   #silent({ endpoint, tryNumber }: Attempt): void {
-    if (tryNumber < this.#share.plan.tries) this.#again.push({ endpoint, tryNumber: tryNumber + 1 });
+    if (this.#isTriedAgain(tryNumber)) this.#again.push({ endpoint, tryNumber: tryNumber + 1 });
     else this.#settle(endpoint, verdict.silent);
+  }
+
+  #isTriedAgain(tryNumber: number): boolean {
+    const { tries, furtherTries, hosts, ports } = this.#share.plan;
+    if (tryNumber < tries) return true;
+    if (!this.#hasLate || tryNumber >= tries + furtherTries) return false;
+    this.#further += 1;
+    return this.#further <= furtherShare * (hosts.length / this.#addressBytes) * ports.length;
   }
 
   #selfConnected({ endpoint, tryNumber }: Attempt): void {
@@ -260,6 +281,17 @@ const troubles = new Map<string, number>();
 let shortage: Shortage | null = null;
 let lookedAt = performance.now();
 let wasHeld = false;
+
+function isResponse(outcome: number): boolean {
+  return outcome <= verdict.closed;
+}
+
+/** Of a first try. */
+function noteResponse(parity: number, latencyMs: number): void {
+  Atomics.add(words, control.firstResponses + parity, 1);
+  const ms = Math.ceil(latencyMs);
+  if (ms > Atomics.load(words, control.roundTrip)) Atomics.store(words, control.roundTrip, ms);
+}
 
 function takePlace(): boolean {
   if (Atomics.add(words, control.open, 1) < Atomics.load(words, control.most)) return true;
