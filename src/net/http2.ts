@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { Duplex } from 'node:stream';
 import type { Connection } from './gate/gate.ts';
 
@@ -44,6 +44,8 @@ export async function requestHttp2(
   connection: Connection,
   question: Http2Request,
 ): Promise<Http2Response | null> {
+  // Loaded when a server speaks it: every scan would wait 13 ms for it.
+  const { connect } = await import('node:http2');
   const pipe = new ConnectionPipe(connection, question.idleMs);
   let session: ClientHttp2Session | null = null;
   try {

@@ -1,5 +1,6 @@
 import type { PortRow } from '../domain/result.ts';
 import type { ScanProgress, StageRecord } from '../domain/scan.ts';
+import { groupedNumber } from '../domain/text/grouped-number.ts';
 import type { Plan } from '../engine/graph/plan.ts';
 import type { ResultSource } from '../engine/module.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
@@ -257,7 +258,7 @@ function isUnprobed({ protocol, state, banner, service, unidentified_reason }: P
 }
 
 function amount(rate: number): string {
-  return Math.round(rate).toLocaleString('en-US');
+  return groupedNumber(Math.round(rate));
 }
 
 function typeOf(plan: Plan, stage: StageRecord): string | undefined {

@@ -2,6 +2,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -90,8 +91,25 @@ describe.runIf(isBundled)('the bundled program', () => {
     expect(packagesOf(loaded).filter((name) => !name.startsWith('@koromix/'))).toEqual(['koffi']);
     expect(loaded.filter((file) => file.startsWith('src/'))).toEqual([]);
     console.log(`scan: ${loaded.length} files of the bundle`);
-    // Some 200, where the sources are 470 files; a margin for a few more.
-    expect(loaded.length).toBeLessThanOrEqual(240);
+    // Some 35, where the sources are 470 files; a margin for a few more.
+    expect(loaded.length).toBeLessThanOrEqual(50);
+  });
+
+  it('gives the processes and threads for packets one file more, and none of the command line', () => {
+    const threads = globSync('dist/net/packets/**/*.js', { cwd: root });
+    expect(threads.length).toBeGreaterThanOrEqual(4);
+    for (const file of threads) {
+      const imported = [...readFileSync(join(root, file), 'utf8').matchAll(/ from "([^"]+)"/g)];
+      expect(imported.map(([, name]) => name)).toEqual([
+        expect.stringMatching(/\/chunks\/packets-[\w-]+\.js$/),
+      ]);
+    }
+  });
+
+  it('has no character that would double the memory of a file', () => {
+    const own = globSync('dist/{*.js,chunks/*.js}', { cwd: root });
+    expect(own.length).toBeGreaterThan(100);
+    expect(own.filter((file) => /[^\0-\x7f]/.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
   });
 
   it('says so', async () => {

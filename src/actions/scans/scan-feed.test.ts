@@ -20,19 +20,21 @@ const timestamp = '2026-10-06T14:30:24.010Z';
 let root: string;
 let folder: ScanFolder;
 let stored: ScanRecord;
-/** Reads of the record. */
-let reads: number;
+/** Reads of the record, and those under way. */
+let reads = 0;
+let reading = 0;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'portolan-feed-'));
   folder = (await openWorkspace(root)).scan(scanId);
   await folder.create(scanRequest({ scan_id: scanId }));
   reads = 0;
+  reading = 0;
   stored = new Proxy(recordIn(folder), {
     get(target, name) {
-      if (name === 'rowsAfter') reads += 1;
       const value = Reflect.get(target, name) as unknown;
-      return typeof value === 'function' ? value.bind(target) : value;
+      if (typeof value !== 'function') return value;
+      return name === 'rowsAfter' ? counted(value.bind(target)) : value.bind(target);
     },
   });
 });
@@ -40,6 +42,14 @@ afterEach(async () => {
   vi.useRealTimers();
   await rm(root, { recursive: true, force: true });
 });
+
+function counted(read: ScanRecord['rowsAfter']): ScanRecord['rowsAfter'] {
+  return async (...args) => {
+    reads += 1;
+    reading += 1;
+    return await read(...args).finally(() => (reading -= 1));
+  };
+}
 
 async function record(first: number, last: number): Promise<void> {
   const writer = await openRecord(folder);
@@ -93,8 +103,8 @@ class Script {
 }
 
 /** Lets reads of files that are under way end. */
-async function settled(looks: () => number): Promise<void> {
-  for (let before = -1; before !== looks(); ) {
+async function settled(looks = () => reads): Promise<void> {
+  for (let before = -1; before !== looks() || reading > 0; ) {
     before = looks();
     for (let n = 0; n < 50; n++) await turn();
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -108,10 +118,10 @@ const warnings = (first: number, last: number) =>
 async function costOf(readers: number): Promise<{ looks: number; reads: number; seen: string[][] }> {
   const script = new Script();
   const following = Array.from({ length: readers }, () => script.follow());
-  await settled(() => reads);
+  await settled();
   for (let n = 1; n <= 3; n++) {
     script.change({ progress: { ...endedScan({}).progress, percent: n } });
-    await settled(() => reads);
+    await settled();
   }
   script.change({ status: 'completed' });
   const seen = await Promise.all(following);
@@ -145,10 +155,10 @@ describe('the feed of a scan', () => {
     await record(1, 30);
     const script = new Script();
     const early = script.follow();
-    await settled(() => reads);
+    await settled();
     const before = reads;
     const late = [script.follow(), script.follow(7)];
-    await settled(() => reads);
+    await settled();
     expect(reads).toBe(before);
     script.change({ status: 'completed' });
     const rows = (await Promise.all([early, ...late])).map((seen) =>
@@ -161,7 +171,7 @@ describe('the feed of a scan', () => {
     await record(1, 2500);
     const script = new Script();
     const following = [0, 7, 999, 1000, 1001, 2499, 2500].map((after) => script.follow(after));
-    await settled(() => reads);
+    await settled();
     script.change({ status: 'completed' });
     const rows = (await Promise.all(following)).map((seen) => seen.filter((name) => name.includes(' ')));
     expect(rows).toEqual([1, 8, 1000, 1001, 1002, 2500, 2501].map((first) => warnings(first, 2500)));

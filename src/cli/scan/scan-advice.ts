@@ -1,4 +1,5 @@
 import { PortolanError } from '../../domain/errors.ts';
+import { groupedNumber } from '../../domain/text/grouped-number.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import type { ScanFlags } from './submission.ts';
 
@@ -72,9 +73,8 @@ async function ofGraph({ flags, graphs }: AdviceSources): Promise<Advice | null>
 }
 
 function ofCount(count: number, limit: number): Advice {
-  const text = (number: number) => number.toLocaleString('en-US');
   return [
-    `${text(count)} addresses, the limit is ${text(limit)}`,
+    `${groupedNumber(count)} addresses, the limit is ${groupedNumber(limit)}`,
     'SERVICE_SCANNER__MAX_ADDRESSES=0 (no limit)',
   ];
 }

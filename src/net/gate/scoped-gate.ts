@@ -42,7 +42,7 @@ import { PauseGate } from './pause-gate.ts';
 import { errorKindOf, unsentOf } from './probe-errors.ts';
 import { PacketRateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
-import { SlowHosts, slowAnswerMs } from './slow-hosts.ts';
+import { SlowResponders, slowResponseMs } from './slow-responders.ts';
 import { Slowdowns } from './slowdowns.ts';
 import { suspendRate } from './suspend-rate.ts';
 
@@ -89,7 +89,7 @@ export function createGate(options: GateOptions): ScanGate {
     spared: 0,
     slots: new Slots(mostConnections),
     mostConnections,
-    slow: new SlowHosts(),
+    slow: new SlowResponders(),
     unsent: new Map<string, number>(),
     adaptive: options.adaptive ?? null,
     rounds: options.adaptive ? new ConnectionRounds(options.adaptive) : null,
@@ -113,7 +113,7 @@ interface Admission {
   slots: Slots;
   mostConnections: number;
   /** Hosts with slow responses. */
-  slow: SlowHosts;
+  slow: SlowResponders;
   unsent: Map<string, number>;
   /** Sets the rate of the scan by the responses; null = it is fixed. */
   adaptive: AdaptiveRate | null;
@@ -248,7 +248,7 @@ class ScopedGate implements ScanGate {
       door: admission.door,
       admit: admission.admit,
       isOwn: admission.isOwn,
-      slowAnswerMs,
+      slowAnswerMs: slowResponseMs,
       isSlow: (host) => admission.slow.has(host),
       onSlow: (host) => this.#admission.slow.note(host, Infinity),
       onSent: (attempts) => {

@@ -1,11 +1,11 @@
 /** A host with a response time above this gets the whole timeout, milliseconds. */
-export const slowAnswerMs = 300;
+export const slowResponseMs = 300;
 
 /** Maximum number of slow hosts that are remembered. */
-const maxSlowHosts = 65_536;
+const maxSlowResponders = 65_536;
 
 /** Hosts that take long to respond. */
-export class SlowHosts {
+export class SlowResponders {
   readonly #hosts = new Set<string>();
 
   has(host: string): boolean {
@@ -14,6 +14,6 @@ export class SlowHosts {
 
   /** @param latencyMs of a response; Infinity = known to be slow */
   note(host: string, latencyMs: number): void {
-    if (latencyMs > slowAnswerMs && this.#hosts.size < maxSlowHosts) this.#hosts.add(host);
+    if (latencyMs > slowResponseMs && this.#hosts.size < maxSlowResponders) this.#hosts.add(host);
   }
 }
