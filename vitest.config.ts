@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests of the whole program, and a few others that wait for most of a minute. */
-const long = /\/test\/|tls-enumeration|banner_grabber|notifier|pause\./;
+const long =
+  /\/test\/|tls-enumeration|banner_grabber|notifier|pause\.|reuse\.|worker-pool|plugins\/session\/(?:hostile|wasm)\./;
 
 /** The long ones first: one that begins last would run alone. */
 class LongFirst extends BaseSequencer {
