@@ -129,9 +129,9 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
       not_tried: 0,
     });
     expect(record.warnings).toEqual([]);
-    // A flood of lies makes nobody ask again.
+    // A flood of lies makes nobody ask again: that would be two or three probes each. The host itself may be late.
     const probes = run.packets.filter(({ kind }) => kind === 'syn').length;
-    expect(probes).toBeLessThanOrEqual(62 * 40 * 1.1);
+    expect(probes).toBeLessThanOrEqual(62 * 40 * 1.6);
   });
 
   it('counts answers once that the network doubles', async () => {

@@ -71,7 +71,7 @@ describe.skipIf(!canRun)('a sweep by raw packets that is to do less, or nothing 
     // The peak, which depends on when garbage is collected: 135 to 165 MB.
     expect(engineBytes).toBeGreaterThan(30e6);
     expect(engineBytes).toBeLessThanOrEqual(180e6);
-    expect(percents.at(-1)).toBeGreaterThanOrEqual(2);
+    expect(percents.at(-1)).toBeGreaterThanOrEqual(1);
     expect(percents.toSorted((a, b) => a - b)).toEqual(percents);
     expect(sent[0]).toBeGreaterThan(200_000);
     // A question to a neighbor may still be on its way.

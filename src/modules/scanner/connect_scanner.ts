@@ -1,6 +1,6 @@
 import { defineModule } from '../../engine/module.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
-import { withReachedRate } from './reached-rate.ts';
+import { reportReachedRate } from './reached-rate.ts';
 import { scanOptions } from './scan-options.ts';
 import { scanUdp } from './udp-scan.ts';
 
@@ -26,6 +26,6 @@ export default defineModule({
       connecting = way;
       ctx.method(way);
     });
-    ctx.method(withReachedRate(connecting, ctx.net));
+    reportReachedRate(ctx, connecting);
   },
 });

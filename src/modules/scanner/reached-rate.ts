@@ -1,10 +1,12 @@
 import { groupedNumber } from '../../domain/text/grouped-number.ts';
-import type { NetworkGate } from '../../net/gate/gate.ts';
+import type { ExecContext } from '../../engine/module.ts';
 
-/** How a sweep sent, with the rates that it reached where they follow the responses. */
-export function withReachedRate(way: string, { reached }: NetworkGate): string {
-  if (reached === null) return way;
+/** Says how a sweep sent once more, with the rates that it reached, where they follow the responses. */
+export function reportReachedRate(
+  { net: { reached }, method }: Pick<ExecContext, 'net' | 'method'>,
+  way: string,
+): void {
+  if (reached === null) return;
   const [least, most] = [reached.lowest, reached.highest].map((rate) => groupedNumber(Math.round(rate)));
-  const rates = least === most ? most : `${least} to ${most}`;
-  return `${way}; ${rates} packets per second, as responses came`;
+  method(`${way}; ${least === most ? most : `${least} to ${most}`} packets per second, as responses came`);
 }

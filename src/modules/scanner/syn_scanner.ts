@@ -11,7 +11,7 @@ import type { SweepJob } from '../../net/tcp/sweep-job.ts';
 import { type ConnectState, sweepByConnect } from './connect-sweep.ts';
 import { HostBatches } from './host-batches.ts';
 import { plannedTcpPorts } from './port-plan.ts';
-import { withReachedRate } from './reached-rate.ts';
+import { reportReachedRate } from './reached-rate.ts';
 import { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { scanUdp } from './udp-scan.ts';
@@ -95,7 +95,7 @@ export default defineModule({
       await sweepByConnect(ctx, data, state, (now) =>
         ctx.checkpoint(() => ({ way: 'connect', state: now() }) satisfies Saved),
       );
-      return ctx.method(withReachedRate(connecting, ctx.net));
+      return reportReachedRate(ctx, connecting);
     }
     const way = 'raw packets: CAP_NET_RAW is available';
     ctx.method(way);
@@ -114,6 +114,6 @@ export default defineModule({
     const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
     ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
     await scan.run();
-    ctx.method(withReachedRate(way, ctx.net));
+    reportReachedRate(ctx, way);
   },
 });
