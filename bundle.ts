@@ -89,7 +89,16 @@ async function buildInto(folder: string): Promise<void> {
   const bundle = async (files: string[], external: RegExp, output: OutputOptions, more: Plugin[] = []) => {
     const input = Object.fromEntries(files.map((file) => [file.replace(/\.ts$/, ''), join(sources, file)]));
     const plugins = [ownPlaces(packages), ...more];
-    const build = await tools.rolldown({ input, platform: 'node', external, plugins, logLevel: 'warn' });
+    // What is loaded together needs no file of its own.
+    const checks = { ineffectiveDynamicImport: false };
+    const build = await tools.rolldown({
+      input,
+      platform: 'node',
+      external,
+      plugins,
+      checks,
+      logLevel: 'warn',
+    });
     await build.write({ dir: folder, entryFileNames: '[name].js', comments: false, ...output });
     await build.close();
   };
