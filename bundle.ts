@@ -32,8 +32,8 @@ const confined = [
   'plugins/host/native/execute.worker.ts',
 ];
 /**
- * Files that are loaded together, with all that they import: each set becomes one file, without what an earlier set has. Node.js
- * needs half a millisecond for a file, however small; without these a scan loads 240 of them.
+ * Files that are loaded together, with all that they import: each set becomes one file, without what an earlier set has. Without
+ * these a scan loads 211 files (docs/decisions/0013-bundle.md).
  */
 const together: Record<string, string[]> = {
   /** Of processes and threads that load little else. */
@@ -49,9 +49,11 @@ const together: Record<string, string[]> = {
     'engine/registry.ts',
   ],
   modules: [
-    'modules/{discovery,scanner,parser,fingerprint,profiler,evaluation}/*_*.ts',
+    'modules/{discovery,scanner,parser,fingerprint,profiler}/*_*.ts',
     'modules/reporter/json_reporter.ts',
   ],
+  /** Of graphs that look for findings. */
+  evaluation: ['modules/evaluation/*_*.ts'],
 };
 
 /** The package with native parts; pg asks for another one, which nobody installs. */
@@ -210,7 +212,7 @@ const plainBuiltins: Plugin = {
       .replace(/\bimport\("(node:[\w/]+)"\)/g, (_, module: string) => `Promise.resolve(${builtin(module)})`),
 };
 
-/** One other character, and Node.js reads and keeps the whole file in twice the bytes: 30 ms of processor time for a scan. */
+/** One other character, and Node.js decodes the whole file into two bytes for each: 37 ms at the start of a scan, by its profile. */
 const onlyAscii: Plugin = {
   name: 'only ascii',
   generateBundle(_, files) {

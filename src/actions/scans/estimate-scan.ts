@@ -30,8 +30,6 @@ export interface ScanConditions {
   connects: boolean;
 }
 
-/** What connections reach at an adaptive rate, about, packets per second. */
-const connectRate = 20_000;
 /** One in this many addresses of a network is up. */
 const addressesPerHost = 10;
 /** Fewer addresses than this were named because they are up. */
@@ -73,7 +71,7 @@ function senderOf(node: PlannedNode, { hosts, rate, silentRate, connects }: Scan
       probes: 'ports' in node.definition.options ? tcp.length + udp.length : 1,
       tries: 1 + numberOf(optionOf(node, 'retries') ?? optionOf(node, 'retry')),
       timeout: secondsOf(optionOf(node, 'timeout')),
-      rate: isRaw || rate === silentRate ? most : Math.min(most, connectRate),
+      rate: most,
       silentRate: Math.min(most, silentRate),
       lanes: isRaw ? Number.POSITIVE_INFINITY : lanesOf(node),
       isUdp: udp.length > 0,

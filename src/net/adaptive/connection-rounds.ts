@@ -117,11 +117,8 @@ export class ConnectionRounds {
     if (responded) known.responses += 1;
     this.#known.delete(host);
     this.#known.set(host, known);
-    if (this.#known.size <= maxHosts) return;
-    for (const longest of this.#known.keys()) {
-      this.#known.delete(longest);
-      break;
-    }
+    const [longest] = this.#known.keys();
+    if (longest !== undefined && this.#known.size > maxHosts) this.#known.delete(longest);
   }
 
   #tick(): void {
