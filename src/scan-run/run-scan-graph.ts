@@ -1,5 +1,5 @@
 import type { PortRow } from '../domain/result.ts';
-import type { ScanProgress, StageRecord } from '../domain/scan.ts';
+import type { ScanProgress, ScanWarning, StageRecord } from '../domain/scan.ts';
 import { groupedNumber } from '../domain/text/grouped-number.ts';
 import type { Plan } from '../engine/graph/plan.ts';
 import type { ResultSource } from '../engine/module.ts';
@@ -44,8 +44,8 @@ export class ScanGraph {
   /** Pending close of the gate. */
   #closing: Promise<void> | null = null;
   #verdict: ScanFailure | null = null;
-  /** Those that a warning names. */
-  readonly #slowedHosts = new Set<string>();
+  /** Their warnings. */
+  readonly #slowedHosts = new Map<string, ScanWarning>();
 
   constructor(context: RunContext, input: ScanGraphInput) {
     this.#context = context;
@@ -188,14 +188,16 @@ export class ScanGraph {
     }
   }
 
-  /** Hosts that got less than others, because they did not respond to more; each is named once, when its part of a sweep has ended. */
+  /** Hosts that got less than others, because they did not respond to more; the warning of one follows how slow it became. */
   #warnSlowed(): void {
     for (const [target, { shortAt, lowest }] of this.#gate.slowed) {
-      if (this.#slowedHosts.size === maxSlowedHosts) return;
-      if (this.#slowedHosts.has(target)) continue;
-      this.#slowedHosts.add(target);
       const message = `${target} did not respond to ${amount(shortAt)} packets per second as before: slowed down to ${amount(lowest)}`;
-      this.#context.warnings.push({ code: 'host_slowed', message, target });
+      const known = this.#slowedHosts.get(target);
+      if (known) known.message = message;
+      if (known || this.#slowedHosts.size === maxSlowedHosts) continue;
+      const warning: ScanWarning = { code: 'host_slowed', message, target };
+      this.#slowedHosts.set(target, warning);
+      this.#context.warnings.push(warning);
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerProcess } from '../program.ts';
 
 /**
@@ -9,10 +10,14 @@ export interface SlowedScan {
   ports: string;
 }
 
-/** Of the ended scan. */
 export interface SlowedOutcome {
+  /** Codes of its warnings when there was the first one, or at its end. */
+  first: { status: string; codes: string[] };
+  /** Of the ended scan. */
   warnings: { code: string; message: string; target?: string }[];
 }
+
+type Seen = Pick<SlowedOutcome, 'warnings'> & { status: string };
 
 const { target, ports } = JSON.parse(process.argv[2] ?? '{}') as SlowedScan;
 const server = new ServerProcess({ env: { SERVICE_SCANNER__SCOPE__ALLOW: target } });
@@ -25,10 +30,19 @@ try {
     rate: 'auto',
     options: { scan_type: 'syn', discover: false },
   });
+  const look = async () => {
+    const { body } = await server.request(`/api/v1/scans/${scanId}`);
+    return (body as { data: Seen }).data;
+  };
+  let { status, warnings } = await look();
+  while (warnings.length === 0 && ['pending', 'running'].includes(status)) {
+    await sleep(200);
+    ({ status, warnings } = await look());
+  }
+  const first = { status, codes: warnings.map(({ code }) => code) };
   await server.waitForEnd(scanId);
-  const { body } = await server.request(`/api/v1/scans/${scanId}`);
-  const { warnings } = (body as { data: SlowedOutcome }).data;
-  process.stdout.write(JSON.stringify({ warnings }));
+  ({ warnings } = await look());
+  process.stdout.write(JSON.stringify({ first, warnings } satisfies SlowedOutcome));
 } finally {
   await server.dispose();
 }

@@ -26,9 +26,10 @@ describe.skipIf(!canMakeNamespaces || !isInstalled('nft'))('a host that limits w
     host?.close();
   });
 
-  it('is named in the warnings of a scan, once', async () => {
-    const scan: SlowedScan = { target: '10.85.0.2', ports: '1-8000' };
-    const { warnings } = await scanner.run<SlowedOutcome>(script, scan, 120_000);
+  it('is named in the warnings of a scan, once, as soon as it is slowed', async () => {
+    const scan: SlowedScan = { target: '10.85.0.2', ports: '1-20000' };
+    const { first, warnings } = await scanner.run<SlowedOutcome>(script, scan, 120_000);
+    expect(first).toEqual({ status: 'running', codes: ['host_slowed'] });
     expect(warnings).toEqual([
       {
         code: 'host_slowed',

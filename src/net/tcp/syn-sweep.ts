@@ -12,7 +12,7 @@ import {
   maxChunkHosts,
 } from '../packets/engine/chunk.ts';
 import { PacketEngine } from '../packets/engine/engine.ts';
-import type { LearnedRates } from '../packets/engine/engine-control.ts';
+import type { LearnedRates, SlowedHost } from '../packets/engine/engine-control.ts';
 import type { RatePlan } from '../packets/engine/host-rates.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
 import { stackAt } from '../packets/frame/stack-traits.ts';
@@ -169,6 +169,7 @@ export class SynSweeper {
         onState(state);
         alive.reportHostsOf(state);
       },
+      onSlowed: (slowed) => this.#noteSlowed(part.hosts, slowed),
     });
     if (part.restored) alive.reportHostsOf(part.restored);
     const running = { hosts: part.hosts, drop };
@@ -192,7 +193,11 @@ export class SynSweeper {
       if (rate === rateBounds?.start) this.#learned.delete(host);
       else if (this.#learned.size < maxLearned) this.#learned.set(host, rate);
     }
-    for (const { host, ...slowdown } of slowed) this.#input.onSlowed(hosts[host] as string, slowdown);
+    for (const host of slowed) this.#noteSlowed(hosts, host);
+  }
+
+  #noteSlowed(hosts: readonly string[], { host, ...slowdown }: SlowedHost): void {
+    this.#input.onSlowed(hosts[host] as string, slowdown);
   }
 
   #ratesOf(hosts: readonly string[], bounds: RateBounds): RatePlan {

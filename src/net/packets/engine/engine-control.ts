@@ -121,6 +121,8 @@ export type FromEngine =
   | { type: 'state'; id: number; state: ChunkState }
   | { type: 'done'; id: number; state: ChunkState; failure: string | null; learned: LearnedRates | null }
   | { type: 'round'; round: EngineRound }
+  /** Once for each host of a chunk; how slow it became stands in `done`. */
+  | { type: 'slowed'; id: number; host: SlowedHost }
   | { type: 'figures'; figures: EngineCounters };
 
 /** What was learned of the hosts of a chunk. */

@@ -68,7 +68,10 @@ class EngineProcess {
     this.#words[control.roundTrip] = -1;
     this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
     this.#mostSenders = senders;
-    this.#regulator = new Regulator(this.#words, (round) => send({ type: 'round', round }));
+    this.#regulator = new Regulator(this.#words, {
+      onRound: (round) => send({ type: 'round', round }),
+      onSlowed: (id, host) => send({ type: 'slowed', id, host }),
+    });
     this.#receiver = this.#thread('receive', this.#start);
     this.#receiver.on('message', (message: FromReceiver) => this.#onReceived(message));
     this.#addSender();

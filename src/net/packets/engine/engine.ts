@@ -8,7 +8,7 @@ import { type AdaptiveRate, leastRate, UsualShare } from '../../adaptive/rate.ts
 import { PacketRateLimiter } from '../../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
-import type { EngineCounters, EngineRound, FromEngine, LearnedRates, ToEngine } from './engine-control.ts';
+import type { EngineCounters, EngineRound, FromEngine, LearnedRates, SlowedHost, ToEngine } from './engine-control.ts';
 
 /** Time without loss after which the rate rises by a tenth, milliseconds. */
 const steadyMs = 1000;
@@ -26,6 +26,8 @@ export interface ChunkRun {
   onOpen(endpoints: Uint32Array): void;
   /** Progress; every open endpoint in it was reported before. */
   onState(state: ChunkState): void;
+  /** A host whose rate adapts was slowed for the first time. */
+  onSlowed?: (host: SlowedHost) => void;
 }
 
 /** An engine process and its first message: ready, or the reason why not. */
@@ -226,6 +228,8 @@ export class PacketEngine {
         run?.resolve({ state: message.state, failure: message.failure, learned: message.learned });
         return;
       }
+      case 'slowed':
+        return this.#running.get(message.id)?.onSlowed?.(message.host);
       case 'round':
         return this.#judge(message.round);
     }

@@ -25,6 +25,12 @@ interface RatedChunk {
   hosts: (RatedHost | undefined)[];
 }
 
+interface RegulatorEvents {
+  onRound(round: EngineRound): void;
+  /** A host of a chunk was slowed for the first time. */
+  onSlowed(id: number, host: SlowedHost): void;
+}
+
 /**
  * Adapts the rate of each host to its responses, and reports rounds of all hosts together, by which the rate of the scan
  * adapts. Only first tries count: a further one asks what was silent.
@@ -33,7 +39,7 @@ export class Regulator {
   /** What is known of the responses to all hosts; null = nothing. */
   usual: Usual | null = null;
   readonly #words: Int32Array;
-  readonly #onRound: (round: EngineRound) => void;
+  readonly #events: RegulatorEvents;
   readonly #chunks = new Map<number, RatedChunk>();
   readonly #rounds = new Rounds(performance.now());
   /** Of all chunks in their first try, by parity. */
@@ -45,9 +51,9 @@ export class Regulator {
   /** Since the last reported round, other chunks are. */
   #isNew = true;
 
-  constructor(words: Int32Array, onRound: (round: EngineRound) => void) {
+  constructor(words: Int32Array, events: RegulatorEvents) {
     this.#words = words;
-    this.#onRound = onRound;
+    this.#events = events;
   }
 
   add(chunk: Chunk): void {
@@ -87,7 +93,7 @@ export class Regulator {
     Atomics.store(this.#words, control.parity, this.#rounds.parity);
     if (!round) return;
     const { beganAt, sent, responses, ms } = round;
-    this.#onRound({ sent, responses, ms, ageMs: now - beganAt, isNew: this.#isNew });
+    this.#events.onRound({ sent, responses, ms, ageMs: now - beganAt, isNew: this.#isNew });
     this.#isNew = false;
   }
 
@@ -125,9 +131,12 @@ export class Regulator {
       const one = known ?? newHost(chunk, shared, host, now);
       hosts[host] = one;
       const round = one.rounds.tick(now, shared, 2 * host, roundTripMs, one.usual.usual);
+      const before = one.rate.shortAt;
       const verdict = round && one.rate.judge(round, one.usual);
       if (verdict === 'slowed') {
         hasSlowed = true;
+        const slowed = before === null ? slowedHost(one, host) : null;
+        if (slowed) this.#events.onSlowed(chunk.plan.id, slowed);
         one.rounds.restart(now, shared, 2 * host);
       }
       shared.parities[host] = one.rounds.parity;
@@ -151,8 +160,10 @@ function hasResponded({ responses }: HostRates, host: number): boolean {
 }
 
 function slowedHosts({ hosts }: RatedChunk): SlowedHost[] {
-  return hosts.flatMap((one, host) => {
-    const shortAt = one?.rate.shortAt ?? null;
-    return one && shortAt !== null ? [{ host, shortAt, lowest: one.rate.lowest }] : [];
-  });
+  return hosts.flatMap((one, host) => (one ? (slowedHost(one, host) ?? []) : []));
+}
+
+function slowedHost({ rate }: RatedHost, host: number): SlowedHost | null {
+  const { shortAt, lowest } = rate;
+  return shortAt === null ? null : { host, shortAt, lowest };
 }
