@@ -80,6 +80,13 @@ describe('audit list', () => {
     ]);
   });
 
+  it('ends after as many records as wanted', async () => {
+    const { code, stdout } = await audit('list', '--until', '2026-10-07', '--limit', '2');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => /scan:(\S+)/.exec(line)?.[1]?.at(-1))).toEqual(['3', '2']);
+  });
+
   it('filters', async () => {
     const ids = async (...flags: string[]) => {
       const { code, stdout } = await audit('list', '--format', 'jsonl', '--until', '2026-10-07', ...flags);
@@ -103,6 +110,7 @@ describe('audit list', () => {
     [['--since', 'yesterday'], 'since'],
     [['--event', 'everything'], 'event'],
     [['--outcome', 'maybe'], 'outcome'],
+    [['--limit', '0'], 'limit'],
     [['--format', 'xml'], 'format'],
   ])('rejects %s', async (flags, named) => {
     const { code, stdout, stderr } = await audit('list', ...flags);

@@ -12,15 +12,21 @@ import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
 import { printable } from '../terminal/draw/printable.ts';
+import { styleOf } from '../terminal/draw/style.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import { note, writeResult } from '../terminal/output.ts';
+import { note, print, writeResult } from '../terminal/output.ts';
 import { recordChange } from './audit-change.ts';
 import { noAuditLog } from './audit-place.ts';
+import { auditTable } from './audit-table.ts';
 import { auditFormats } from './audit-text.ts';
 
 export interface AuditListFlags extends ServerFlags, AuditQuery {
   format: keyof typeof auditFormats;
+  limit?: number;
 }
+
+/** Records that a terminal shows unless `--limit` says otherwise. */
+const shownRecords = 50;
 
 /** Records in one response of a server. */
 const pageSize = 1000;
@@ -29,12 +35,37 @@ const pageSize = 1000;
 export async function listAuditRecords(flags: AuditListFlags, global: GlobalFlags): Promise<number> {
   const query = queryOf(flags);
   const warnings: string[] = [];
-  const format = auditFormats[flags.format];
+  const write = writerOf(flags, global);
   const client = await namedClient(flags, global);
-  if (client) await writeResult(null, format(recordsOfServer(client, query, warnings)));
-  else await listLocal(query, flags, global, (records) => writeResult(null, format(records)), warnings);
+  if (client) await write(recordsOfServer(client, query, warnings));
+  else await listLocal(query, flags, global, write, warnings);
   for (const warning of new Set(warnings)) note(`warning: ${printable(warning)}`);
   return 0;
+}
+
+/** A table on a terminal, else a text that grows with what is read. */
+function writerOf(
+  { format, limit }: AuditListFlags,
+  global: GlobalFlags,
+): (records: AsyncIterable<AuditRecord>) => Promise<void> {
+  const style = styleOf(process.stdout, global);
+  if (format !== 'text' || !style.terminal)
+    return (records) => writeResult(null, auditFormats[format](newest(records, limit ?? Infinity)));
+  const shown = limit ?? shownRecords;
+  return async (records) => {
+    const found = await Array.fromAsync(newest(records, shown + 1));
+    print(auditTable(found.slice(0, shown), style, Date.now()));
+    if (found.length > shown && !global.quiet) note(`more: --limit ${2 * shown}`);
+  };
+}
+
+async function* newest(records: AsyncIterable<AuditRecord>, count: number): AsyncGenerator<AuditRecord> {
+  let left = count;
+  for await (const record of records) {
+    yield record;
+    left -= 1;
+    if (left === 0) return;
+  }
 }
 
 async function listLocal(

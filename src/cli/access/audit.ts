@@ -8,11 +8,14 @@ import { readConfig } from '../session/session.ts';
 import { countText } from '../terminal/draw/amounts.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { type GlobalFlags, globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { AuditListFlags } from './audit-list.ts';
 import { noAuditLog } from './audit-place.ts';
+
+/** The most that `--limit` takes. */
+const maxRecords = 1_000_000;
 
 export function addAuditCommand(program: Command): void {
   const audit = program.command('audit').description('read and check the audit log');
@@ -40,6 +43,11 @@ function addList(audit: Command): void {
     .option('--actor <actor>', `${filter} of this token id, name, user, or type`)
     .addOption(new Option('--outcome <outcome>', filter).choices(['allowed', 'denied', 'error']))
     .option('--resource <resource>', `${filter} about this type, type:id or id, e.g. scan`)
+    .addOption(
+      new Option('--limit <n>', 'newest records; default: 50 in a terminal, else all').argParser((text) =>
+        wholeNumber(text, 1, maxRecords),
+      ),
+    )
     .option('--tenant <tenant>', 'log of this tenant; default: SERVICE_TENANT_ID, else that of the service')
     .addOption(
       new Option('--format <format>', 'output format')
