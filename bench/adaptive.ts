@@ -140,15 +140,12 @@ class Lab {
     const { ports, delayMs = 0, silentAbove = 0 } = this.#limits;
     const wire = await this.#openWire({ ends: ['near', 'far'], delayMs, silentAbove });
     const startedAt = performance.now();
-    const scan = spawn(
-      'ip',
-      [
-        ...['netns', 'exec', this.#scanner.name, portolan, 'scan', this.targets, '--ports', `1-${ports}`],
-        ...['--rate', rate, '--scan-type', scanType, '--no-discover', '--no-fingerprint', '--no-workspace'],
-        ...['--format', 'json', '--quiet', '--timeout', '3s'],
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    );
+    const where = ['netns', 'exec', this.#scanner.name];
+    const what = ['scan', this.targets, '--ports', `1-${ports}`, '--rate', rate, '--scan-type', scanType];
+    const only = ['--no-discover', '--no-fingerprint', '--no-workspace', '--format', 'json', '--quiet'];
+    const scan = spawn('ip', [...where, portolan, ...what, ...only, '--timeout', '3s'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const result = JSON.parse(await text(scan.stdout)) as Result;
     const seconds = (performance.now() - startedAt) / 1000;
     const { open, closed } = result.summary.coverage;
