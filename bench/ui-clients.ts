@@ -1,8 +1,9 @@
 /**
- * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --beside] [-- --apart] [-- --write]`.
+ * Readers of one running scan: `npm run bench:ui-clients [-- --small] [-- --rounds 2] [-- --rate 1000] [-- --beside] [-- --apart] [-- --write]`.
  *
  * The browser gets the processor time that server and scan leave (SCHED_IDLE): it stands for other machines. With `--beside` it
  * competes for it. The clients always do: they only count, and clients that read late make the server read the record once for each.
+ * `--rate` is that of the scan, packets per second: where the processors do not bear it, readers can only cost it speed.
  * With `--apart` the processes of the scan have the first processor for themselves, and all others share the next ones: what the
  * readers cost the scan beside the processor time that they take.
  *
@@ -31,6 +32,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string' },
     tabs: { type: 'string' },
     clients: { type: 'string' },
+    rate: { type: 'string' },
     beside: { type: 'boolean', default: false },
     apart: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
@@ -46,6 +48,7 @@ const size = {
   ...usual,
   tabs: Number(flags.tabs ?? usual.tabs),
   clients: Number(flags.clients ?? usual.clients),
+  rate: Number(flags.rate ?? usual.rate),
   rounds: Number(flags.rounds ?? usual.rounds),
 };
 
