@@ -96,6 +96,31 @@ describe('explaining a place', () => {
     expect(bare).toMatchObject({ outcome: 'kept beside', reason: 'names no product', rule: null });
   });
 
+  test.each([
+    ['the whole greeting', 'SSH-2.0-OpenSSH_9.2p1\r\n', 'OpenSSH_9.2p1', 'OpenSSH_9.2p1'],
+    [
+      'a header',
+      'HTTP/1.0 200 OK\r\nSERVER:nginx/1.18.0 \r\n\r\n',
+      'server: nginx/1.18.0',
+      'SERVER:nginx/1.18.0',
+    ],
+    ['a header of two', 'X-By: a\r\nX-By: PHP/8.1\r\n', 'x-by: PHP/8.1', 'X-By: PHP/8.1'],
+    [
+      'a header that is not ASCII',
+      'HTTP/1.0 200 OK\r\nServer: Zürich 1\r\n',
+      'server: Zürich 1',
+      'Server: Zürich 1',
+    ],
+    ['nothing that was said', 'HTTP/1.0 200 OK\r\nServer: nginx\r\n', 'favicon: 1234', null],
+    ['another header', 'HTTP/1.0 200 OK\r\nVia: nginx\r\n', 'server: nginx', null],
+  ])('the bytes that a claim rests on are marked: %s', async (_, banner, evidence, marked) => {
+    const { ports } = await explain({ port: 80 }, [
+      port(80, { banner, fingerprints: [{ ...claim, evidence }] }),
+    ]);
+    const { matched } = ports[0]?.claims[0] ?? {};
+    expect(matched ? Buffer.from(banner).toString('utf8', matched.from, matched.to) : null).toBe(marked);
+  });
+
   test('a finding shows its range, its rank and why it is as sure as it is', async () => {
     const { ports } = await explain({ port: 22 });
     const [found] = ports[0]?.findings ?? [];

@@ -217,6 +217,22 @@ function placeInBanner({ banner, banner_b64 }: PortRow, evidence: string): Expla
     const from = bytes.indexOf(sought);
     if (from >= 0) return { from, to: from + sought.length };
   }
+  return placeOfHeader(bytes, evidence);
+}
+
+/** Evidence names a header in lower case, with one blank before its value; servers write both as they like (RFC 9110, 5.1). */
+function placeOfHeader(bytes: Buffer, evidence: string): ExplainedClaim['matched'] {
+  const [name, value] = evidence.split(/: (.*)/s, 2);
+  if (!name || !value) return null;
+  // One character for each byte.
+  const values = [Buffer.from(value).toString('latin1'), value];
+  const lines = bytes.toString('latin1').matchAll(/[^\r\n]+/g);
+  for (const { 0: line, index } of lines) {
+    const colon = line.indexOf(':');
+    if (colon < 0 || line.slice(0, colon).toLowerCase() !== name) continue;
+    const sought = values.find((each) => line.includes(each, colon));
+    if (sought !== undefined) return { from: index, to: index + line.indexOf(sought, colon) + sought.length };
+  }
   return null;
 }
 
