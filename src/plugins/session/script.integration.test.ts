@@ -295,8 +295,10 @@ describe('a script with the permission for the network', () => {
 
   it('needs that permission', async () => {
     let connections = 0;
-    const port = await listen(() => (connections += 1));
-    const { error } = await scan(talk('await ctx.net.connect(host, port);'), port, false);
+    // Nobody else comes here, as something may to a port of 127.0.0.1.
+    const host = '127.0.9.1';
+    const port = await listen(() => (connections += 1), host);
+    const { error } = await scan(talk('await ctx.net.connect(host, port);'), port, false, host);
     expect(error).toMatch(/may not use the network: its manifest does not list/);
     expect(connections).toBe(0);
   });
