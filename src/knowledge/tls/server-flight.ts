@@ -194,7 +194,7 @@ export function readCertificates(body: Buffer): Buffer[] {
 
 /** The public key of a ServerKeyExchange (RFC 5246, 7.4.3; RFC 8422, 5.4); null if the suite has no supported one. */
 export function readServerKey(body: Buffer, suiteId: number): ServerKey | null {
-  const exchange = cipherSuites.get(suiteId)?.exchange ?? '';
+  const exchange = cipherSuites().get(suiteId)?.exchange ?? '';
   // The same structure follows the PSK identity hint (RFC 4279, 5489).
   const key = exchange.includes('PSK') ? afterVector(body) : body;
   if (key === null) return null;

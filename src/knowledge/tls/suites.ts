@@ -163,20 +163,23 @@ function expand([first, exchanges, ciphers]: Family): CipherSuite[] {
   return pairs.map(([exchange, cipher], offset) => suiteOf(first + offset, exchange, cipher));
 }
 
-/** Known suites of SSL 3.0 to TLS 1.3, by identifier. */
-export const cipherSuites: ReadonlyMap<number, CipherSuite> = new Map(
-  families.flatMap(expand).map((suite) => [suite.id, suite]),
-);
+let byId: ReadonlyMap<number, CipherSuite> | null = null;
+let byName: ReadonlyMap<string, CipherSuite> | null = null;
 
-const byName = new Map([...cipherSuites.values()].map((suite) => [suite.name, suite]));
+/** Known suites of SSL 3.0 to TLS 1.3, by identifier. Made when first asked for: most commands meet no TLS. */
+export function cipherSuites(): ReadonlyMap<number, CipherSuite> {
+  byId ??= new Map(families.flatMap(expand).map((suite) => [suite.id, suite]));
+  return byId;
+}
 
 export function suiteNamed(name: string): CipherSuite | null {
+  byName ??= new Map([...cipherSuites().values()].map((suite) => [suite.name, suite]));
   return byName.get(name) ?? null;
 }
 
 /** `0x1337` for an unknown suite. */
 export function suiteName(id: number): string {
-  return cipherSuites.get(id)?.name ?? `0x${id.toString(16).padStart(4, '0')}`;
+  return cipherSuites().get(id)?.name ?? `0x${id.toString(16).padStart(4, '0')}`;
 }
 
 /** Key exchange keys are ephemeral, so a stolen server key does not decrypt recorded connections. */
@@ -214,7 +217,7 @@ const order: readonly TlsVersion[] = tlsVersions;
 /** The suites that a version may use, common and strong ones first. */
 export function suitesFor(version: TlsVersion): CipherSuite[] {
   const at = order.indexOf(version);
-  return [...cipherSuites.values()]
+  return [...cipherSuites().values()]
     .filter(({ since, until }) => order.indexOf(since) <= at && at <= order.indexOf(until))
     .sort((a, b) => rarity(a) - rarity(b) || b.bits - a.bits || a.id - b.id);
 }

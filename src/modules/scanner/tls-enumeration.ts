@@ -228,7 +228,7 @@ class TlsSurveyor {
   /** RSA suites if available: a server with an ECDSA certificate requires its curve among the groups. */
   async #curvesOf(version: TlsVersion): Promise<number[]> {
     const named = (start: string) => (id: number) =>
-      cipherSuites.get(id)?.exchange.startsWith(start) ?? false;
+      cipherSuites().get(id)?.exchange.startsWith(start) ?? false;
     const all = (this.#picked.get(version) ?? []).filter(
       (id) => named('ECDHE_')(id) || named('ECDH_anon')(id),
     );

@@ -208,7 +208,7 @@ async function tryTicket({ ask, examine, readable, picked }: TraitSource): Promi
 async function tryPaddings(source: TraitSource): Promise<string[] | null> {
   const { readable, picked } = source;
   if (!readable || readable === 'SSLv3') return null;
-  const suites = (picked.get(readable) ?? []).filter((id) => cipherSuites.get(id)?.exchange === 'RSA');
+  const suites = (picked.get(readable) ?? []).filter((id) => cipherSuites().get(id)?.exchange === 'RSA');
   if (suites.length === 0) return null;
   let last: Map<PaddingForm, string> | null = null;
   for (let round = 0; round < paddingRounds; round++) {

@@ -8,7 +8,14 @@ import { type AdaptiveRate, leastRate, UsualShare } from '../../adaptive/rate.ts
 import { PacketRateLimiter } from '../../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
-import type { EngineCounters, EngineRound, FromEngine, LearnedRates, SlowedHost, ToEngine } from './engine-control.ts';
+import type {
+  EngineCounters,
+  EngineRound,
+  FromEngine,
+  LearnedRates,
+  SlowedHost,
+  ToEngine,
+} from './engine-control.ts';
 
 /** Time without loss after which the rate rises by a tenth, milliseconds. */
 const steadyMs = 1000;
