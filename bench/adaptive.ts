@@ -78,7 +78,7 @@ const everyHost: LimitedHosts[] = [
   {
     name: 'silence',
     title: 'falls silent above 5,000/s',
-    ports: 20_000,
+    ports: 65_535,
     addresses: 1,
     silentAbove: 5000,
   },
