@@ -1,6 +1,6 @@
 /**
  * Sweeps of hosts that bear only so much, at `--rate auto` beside `--rate 1000`: what they find, how many packets it takes, and
- * how long a host is silent. Everything is in namespaces of its own without a way out. Needs root and nft.
+ * how long a host is silent. Everything is in namespaces of its own without a way out. Needs root, nft and ethtool.
  *
  *   npm run bench:adaptive
  *   npm run bench:adaptive -- --host delay,silence --scan-type connect
@@ -38,7 +38,7 @@ interface Outcome {
   longestSilenceMs: number;
 }
 
-/** Packets against those at rate 1000, and seconds of silence. */
+/** Packets against those at rate 1000, and milliseconds of silence. */
 const most = { packets: 1.3, silenceMs: 1000 };
 const portolan = join(import.meta.dirname, '..', 'bin', 'portolan');
 const isSyn = 'tcp flags & (syn | ack) == syn';
@@ -78,6 +78,13 @@ const everyHost: LimitedHosts[] = [
   {
     name: 'silence',
     title: 'falls silent above 5,000/s',
+    ports: 20_000,
+    addresses: 1,
+    silentAbove: 5000,
+  },
+  {
+    name: 'silence-every-port',
+    title: 'falls silent above 5,000/s, every port',
     ports: 65_535,
     addresses: 1,
     silentAbove: 5000,
@@ -177,7 +184,11 @@ const { values } = parseArgs({
     'scan-type': { type: 'string', default: 'syn' },
   },
 });
-const chosen = everyHost.filter(({ name }) => values.host.split(',').includes(name));
+const chosen = values.host.split(',').map((name) => {
+  const host = everyHost.find((each) => each.name === name);
+  if (!host) throw new Error(`no host "${name}": ${everyHost.map((each) => each.name).join(', ')}`);
+  return host;
+});
 let hasMissed = false;
 
 console.log('| host | rate | responded | packets | against 1,000/s | seconds | longest silence, ms | bars |');
@@ -187,8 +198,8 @@ for (const limits of chosen) {
   try {
     const fixed = await lab.sweep('1000', values['scan-type']);
     const adaptive = await lab.sweep('auto', values['scan-type']);
-    tell(limits, '1,000', fixed, fixed, '');
-    tell(limits, 'auto', adaptive, fixed, verdictOf(adaptive, fixed));
+    printRow(limits, '1,000', fixed, fixed, '');
+    printRow(limits, 'auto', adaptive, fixed, verdictOf(adaptive, fixed));
   } finally {
     lab.close();
   }
@@ -205,7 +216,7 @@ function verdictOf(adaptive: Outcome, fixed: Outcome): string {
   return missed.length === 0 ? 'met' : `**missed**: ${missed.join(', ')}`;
 }
 
-function tell(
+function printRow(
   { title, ports, addresses }: LimitedHosts,
   rate: string,
   outcome: Outcome,

@@ -4,7 +4,7 @@ import { groupedNumber } from '../domain/text/grouped-number.ts';
 import type { Plan } from '../engine/graph/plan.ts';
 import type { ResultSource } from '../engine/module.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
-import type { ScanGate } from '../net/gate/gate.ts';
+import type { ScanGate, Slowdown } from '../net/gate/gate.ts';
 import { createGate } from '../net/gate/scoped-gate.ts';
 import { localListeners } from '../net/local-listeners.ts';
 import { recordIn } from '../workspace/record/folder-record.ts';
@@ -190,14 +190,17 @@ export class ScanGraph {
 
   /** Hosts that got less than others, because they did not respond to more; the warning of one follows how slow it became. */
   #warnSlowed(): void {
-    for (const [target, { shortAt, lowest }] of this.#gate.slowed) {
-      const message = `${target} did not respond to ${amount(shortAt)} packets per second as before: slowed down to ${amount(lowest)}`;
-      const known = this.#slowedHosts.get(target);
-      if (known) known.message = message;
-      if (known || this.#slowedHosts.size === maxSlowedHosts) continue;
-      const warning: ScanWarning = { code: 'host_slowed', message, target };
+    const { slowed } = this.#gate;
+    for (const target of slowed.keys()) {
+      if (this.#slowedHosts.size === maxSlowedHosts) break;
+      if (this.#slowedHosts.has(target)) continue;
+      const warning: ScanWarning = { code: 'host_slowed', message: '', target };
       this.#slowedHosts.set(target, warning);
       this.#context.warnings.push(warning);
+    }
+    for (const [target, warning] of this.#slowedHosts) {
+      const { shortAt, lowest } = slowed.get(target) as Slowdown;
+      warning.message = `${target} did not respond to ${amount(shortAt)} packets per second as before: slowed down to ${amount(lowest)}`;
     }
   }
 

@@ -44,8 +44,8 @@ function addList(audit: Command): void {
     .addOption(new Option('--outcome <outcome>', filter).choices(['allowed', 'denied', 'error']))
     .option('--resource <resource>', `${filter} about this type, type:id or id, e.g. scan`)
     .addOption(
-      new Option('--limit <n>', 'newest records; default: 50 in a terminal, else all').argParser((text) =>
-        wholeNumber(text, 1, maxRecords),
+      new Option('--limit <n>', 'newest records; default: 50 in a table on a terminal, else all').argParser(
+        (text) => wholeNumber(text, 1, maxRecords),
       ),
     )
     .option('--tenant <tenant>', 'log of this tenant; default: SERVICE_TENANT_ID, else that of the service')
