@@ -11,10 +11,11 @@
  * Exit code 0 only when nothing failed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { crashedWorkers, unfinished } from './crashed-workers.ts';
 import type { ProgressLine } from './progress-report.ts';
 import { isLongRun } from './rounds.ts';
 
@@ -36,7 +37,6 @@ interface Step {
 
 /** The part of vitest's JSON report that is read here. */
 interface Report {
-  numPassedTests: number;
   testResults: {
     name: string;
     /** Epoch milliseconds. */
@@ -159,31 +159,29 @@ async function check(tool: string, args: string[], limitSeconds: number): Promis
 /** `always`: its output is shown also when all is well. */
 async function vitest(args: string[], limitSeconds: number, always = false): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-test-'));
-  const file = join(folder, 'report.json');
-  const progress = join(folder, 'progress.jsonl');
   try {
-    const reporters = [
-      '--reporter=dot',
-      '--reporter=json',
-      `--outputFile.json=${file}`,
-      `--reporter=${join(root, 'test/progress-report.ts')}`,
-    ];
-    const run = await execute(join(bin, 'vitest'), [...args, ...reporters], limitSeconds, {
-      PORTOLAN_TEST_PROGRESS: progress,
-      PORTOLAN_TEST_FOLDER: folder,
-    });
-    if (!existsSync(file)) {
-      return failure(
-        `vitest ended with ${run.exitCode} and no report`,
-        ...whatRan(progress),
-        tail(run.output, shownLines.tests),
+    const run = await vitestOnce(args, limitSeconds, join(folder, 'first'));
+    if (run.report === null) return withoutReport(run);
+    let outcome: Outcome;
+    const crash = crashedWorkers(run.output);
+    const files = crash === null ? [] : unfinished(crash.files, run.progress);
+    if (crash === null || files.length === 0) {
+      outcome = countTests(run.report);
+      // an error outside the tests (an unhandled rejection, say) fails the run without failing a test
+      if (run.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
+    } else {
+      const again = await vitestOnce([...args, ...files], limitSeconds, join(folder, 'again'));
+      if (again.report === null) return withoutReport(again);
+      const kept = run.report.testResults.filter(({ name }) => !files.includes(name));
+      outcome = countTests({ testResults: [...kept, ...again.report.testResults] });
+      if (again.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
+      outcome.notes.push(
+        `Node ended ${crash.signals.length} of vitest's workers (${crash.signals.join(', ')}): ` +
+          `${files.length} test files were run again: ${files.map((file) => relative(root, file)).join(', ')}`,
       );
+      run.output += again.output;
     }
-    const report = JSON.parse(readFileSync(file, 'utf8')) as Report;
-    const outcome = countTests(report);
     outcome.notes.push(...skipReasons(run.output));
-    // an error outside the tests (an unhandled rejection, say) fails the run without failing a test
-    if (run.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
     if (outcome.failed > 0 || always) outcome.notes.push(tail(run.output, shownLines.tests));
     return outcome;
   } finally {
@@ -191,9 +189,45 @@ async function vitest(args: string[], limitSeconds: number, always = false): Pro
   }
 }
 
+interface VitestRun {
+  exitCode: number | string;
+  output: string;
+  /** The file of the progress reporter; it may be missing. */
+  progress: string;
+  /** Null when vitest was ended before it could write one. */
+  report: Report | null;
+}
+
+async function vitestOnce(args: string[], limitSeconds: number, folder: string): Promise<VitestRun> {
+  mkdirSync(folder);
+  const file = join(folder, 'report.json');
+  const progress = join(folder, 'progress.jsonl');
+  const reporters = [
+    '--reporter=dot',
+    '--reporter=json',
+    `--outputFile.json=${file}`,
+    `--reporter=${join(root, 'test/progress-report.ts')}`,
+  ];
+  const run = await execute(join(bin, 'vitest'), [...args, ...reporters], limitSeconds, {
+    PORTOLAN_TEST_PROGRESS: progress,
+    PORTOLAN_TEST_FOLDER: folder,
+  });
+  const report = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Report) : null;
+  return { ...run, progress, report };
+}
+
+function withoutReport({ exitCode, output, progress }: VitestRun): Outcome {
+  return failure(
+    `vitest ended with ${exitCode} and no report`,
+    ...whatRan(progress),
+    tail(output, shownLines.tests),
+  );
+}
+
 function countTests(report: Report): Outcome {
-  const outcome: Outcome = { passed: report.numPassedTests, failed: 0, skipped: 0, notes: [] };
+  const outcome: Outcome = { passed: 0, failed: 0, skipped: 0, notes: [] };
   for (const file of report.testResults) {
+    outcome.passed += file.assertionResults.filter((test) => test.status === 'passed').length;
     const failed = file.assertionResults.filter((test) => test.status === 'failed');
     const unrun = file.assertionResults.filter(
       (test) => test.status !== 'failed' && test.status !== 'passed',
@@ -258,9 +292,9 @@ function whatRan(progress: string): string[] {
     else if (began !== undefined && running.delete(file))
       ended.push({ name: file, seconds: (at - began) / 1000 });
   }
-  const unfinished = [...running].map(([name, began]) => ({ name, seconds: (Date.now() - began) / 1000 }));
+  const open = [...running].map(([name, began]) => ({ name, seconds: (Date.now() - began) / 1000 }));
   return [
-    `${ended.length} test files had ended; not at their end: ${unfinished.map(shownTime).join(', ') || 'none'}`,
+    `${ended.length} test files had ended; not at their end: ${open.map(shownTime).join(', ') || 'none'}`,
     slowest(ended),
   ];
 }
