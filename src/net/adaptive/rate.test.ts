@@ -70,6 +70,15 @@ describe('an adaptive rate', () => {
     expect([rate.trouble(), rate.rate]).toEqual(['slowed', 2000]);
   });
 
+  it('is an eighth while responses are overdue, and whole again when they came', () => {
+    const rate = new AdaptiveRate({ ...bounds, start: 8000 }, () => 0);
+    const rates: number[] = [];
+    rate.onChange = (perSecond) => rates.push(perSecond);
+    for (const isInDoubt of [false, true, true, false]) rate.doubt(isInDoubt);
+    expect(rates).toEqual([1000, 8000]);
+    expect([rate.highest, rate.lowest, rate.shortAt]).toEqual([8000, 8000, null]);
+  });
+
   it('never leaves its bounds', () => {
     const rate = new AdaptiveRate({ start: 1000, least: 100, most: 50 });
     expect([rate.rate, rate.trouble(), rate.rate]).toEqual([50, 'slowed', 50]);
@@ -136,9 +145,15 @@ describe('a target', () => {
   it.each([0.05, 0.5])('that falls silent above 5000 a second for %d s gets less', (seconds) => {
     const { probes, responses, silentMs, rate } = probeTarget(silentAbove(5000, seconds), 20);
     expect(silentMs).toBeLessThan(1000);
-    expect(probes).toBeLessThan(responses * 1.3);
+    expect(probes).toBeLessThan(responses * 1.1);
     expect(responses).toBeGreaterThan(20 * 1000);
     expect(rate.shortAt).not.toBeNull();
+  });
+
+  it('that falls silent at the most loses a round, not all that is sent until the silence is certain', () => {
+    const { probes, responses, rate } = probeTarget((second) => second < 1, 1.15);
+    expect(rate.highest).toBe(bounds.most);
+    expect(probes - responses).toBeLessThan(bounds.most * 0.07);
   });
 
   it('that falls silent for good gets as much as at first again: the rate was not the reason', () => {

@@ -25,6 +25,9 @@ const silenceTimeoutMs = 2000;
 /** A slower rate has helped if the share of responses grew by this factor. */
 const helpFactor = 1.5;
 
+/** Part of the rate while responses are overdue: what is lost then is a round, not all that is sent until it is certain. */
+const doubtShare = 1 / 8;
+
 /** Time after local trouble in which more of it says nothing about the new rate, milliseconds. */
 const troubleCooldownMs = 200;
 
@@ -118,6 +121,7 @@ export class AdaptiveRate {
   #shareBefore = 0;
   #vain = 0;
   #grewAt: number;
+  #isInDoubt = false;
   /** Called with each new rate. */
   onChange: (rate: number) => void = () => undefined;
 
@@ -134,7 +138,14 @@ export class AdaptiveRate {
 
   /** Packets per second. */
   get rate(): number {
-    return this.#rate;
+    return this.#isInDoubt ? Math.max(this.#bounds.least, this.#rate * doubtShare) : this.#rate;
+  }
+
+  /** @param isInDoubt responses are overdue: it goes on gently until they come, or are lost */
+  doubt(isInDoubt: boolean): void {
+    if (isInDoubt === this.#isInDoubt) return;
+    this.#isInDoubt = isInDoubt;
+    this.onChange(this.rate);
   }
 
   /** The extremes so far. */
@@ -238,6 +249,6 @@ export class AdaptiveRate {
     this.#rate = Math.min(most, Math.max(least, rate));
     this.#highest = Math.max(this.#highest, this.#rate);
     this.#lowest = Math.min(this.#lowest, this.#rate);
-    this.onChange(this.#rate);
+    this.onChange(this.rate);
   }
 }

@@ -50,6 +50,27 @@ describe('rounds', () => {
     expect(tick(720, 300)).toMatchObject({ sent: 100, responses: 50 });
   });
 
+  it('are in doubt once responses are overdue, until they come or are lost', () => {
+    const { rounds, add, tick } = counting();
+    const doubtAt = (now: number) => [tick(now, 30) !== null, rounds.isInDoubt];
+    add(100, 50);
+    expect([20, 59, 60, 179].map(doubtAt)).toEqual([
+      [false, false],
+      [false, false],
+      [false, true],
+      [false, true],
+    ]);
+    add(0, 50, 0);
+    expect(doubtAt(179)).toEqual([true, false]);
+    add(100, 50);
+    expect([180, 220, 339, 340].map(doubtAt)).toEqual([
+      [false, false],
+      [false, true],
+      [false, true],
+      [true, false],
+    ]);
+  });
+
   it('count responses for the round of their probe, whenever they come', () => {
     const { add, tick } = counting();
     add(100, 0);

@@ -28,6 +28,7 @@ export class Rounds {
   #responsesBefore = 0;
   /** Whether responses to the round before are still coming; the rest is about that one. */
   #isWaiting = false;
+  #isInDoubt = false;
   #endedAt = 0;
   #earlierBeganAt = 0;
   #earlierSent = 0;
@@ -36,6 +37,11 @@ export class Rounds {
   /** @param now monotonic milliseconds, as in all calls */
   constructor(now: number) {
     this.#beganAt = now;
+  }
+
+  /** Whether responses are overdue that may still come: until that is certain, more probes would be lost with them. */
+  get isInDoubt(): boolean {
+    return this.#isInDoubt;
   }
 
   /** Of the probes that are sent now. */
@@ -67,6 +73,7 @@ export class Rounds {
   restart(now: number, counts: ParityCounts, at: number): void {
     this.#flip(now, counts, at);
     this.#isWaiting = false;
+    this.#isInDoubt = false;
   }
 
   #isEnough(now: number, { sent, responses }: ParityCounts, at: number, usual: Usual | null): boolean {
@@ -100,12 +107,12 @@ export class Rounds {
     const sent = (counts.sent[at + parity] as number) - this.#earlierSent;
     const responses = (counts.responses[at + parity] as number) - this.#earlierResponses;
     const waited = now - this.#endedAt;
+    const isOverdue = waited >= Math.min(roundTripMs, usualMs) + slackMs;
     const isReady =
       responses >= sent ||
       waited >= longestMs(roundTripMs, usual !== null) ||
-      (usual !== null &&
-        waited >= Math.min(roundTripMs, usualMs) + slackMs &&
-        !isShort(sent, responses, usual));
+      (usual !== null && isOverdue && !isShort(sent, responses, usual));
+    this.#isInDoubt = !isReady && usual !== null && waited >= roundTripMs + slackMs;
     if (!isReady) return null;
     const beganAt = this.#earlierBeganAt;
     return { sent, responses, usual, beganAt, ms: this.#endedAt - beganAt };

@@ -23,6 +23,8 @@ interface RatedChunk {
   shared: HostRates;
   /** By host; made once it responds. */
   hosts: (RatedHost | undefined)[];
+  /** Whether a host may be slowed because its responses are overdue. */
+  hasDoubts: boolean;
 }
 
 interface RegulatorEvents {
@@ -59,7 +61,7 @@ export class Regulator {
   add(chunk: Chunk): void {
     const shared = chunk.hostRates;
     if (!shared) return;
-    this.#chunks.set(chunk.plan.id, { chunk, shared, hosts: new Array(chunk.hostCount) });
+    this.#chunks.set(chunk.plan.id, { chunk, shared, hosts: new Array(chunk.hostCount), hasDoubts: false });
     this.#timer ??= setInterval(() => this.#tick(performance.now()), tickMs);
   }
 
@@ -67,6 +69,7 @@ export class Regulator {
   remove(id: number): LearnedRates | null {
     const rated = this.#chunks.get(id);
     if (!rated) return null;
+    endDoubts(rated);
     this.#chunks.delete(id);
     if (this.#chunks.size === 0 && this.#timer) {
       clearInterval(this.#timer);
@@ -76,9 +79,11 @@ export class Regulator {
   }
 
   #tick(now: number): void {
-    const first = [...this.#chunks.values()].filter(
-      ({ chunk }) => Atomics.load(chunk.control, word.try) <= 1,
-    );
+    const first: RatedChunk[] = [];
+    for (const rated of this.#chunks.values()) {
+      if (Atomics.load(rated.chunk.control, word.try) <= 1) first.push(rated);
+      else endDoubts(rated);
+    }
     const roundTripMs = Atomics.load(this.#words, control.roundTrip);
     const hasSlowed = this.#tickSome(first, now, roundTripMs);
     this.#sum(first);
@@ -123,7 +128,8 @@ export class Regulator {
   }
 
   /** @returns whether one was slowed */
-  #tickHosts({ chunk, shared, hosts }: RatedChunk, now: number, roundTripMs: number): boolean {
+  #tickHosts(rated: RatedChunk, now: number, roundTripMs: number): boolean {
+    const { chunk, shared, hosts } = rated;
     let hasSlowed = false;
     for (let host = 0; host < chunk.hostCount; host++) {
       const known = hosts[host];
@@ -133,6 +139,8 @@ export class Regulator {
       const round = one.rounds.tick(now, shared, 2 * host, roundTripMs, one.usual.usual);
       const before = one.rate.shortAt;
       const verdict = round && one.rate.judge(round, one.usual);
+      one.rate.doubt(one.rounds.isInDoubt);
+      rated.hasDoubts ||= one.rounds.isInDoubt;
       if (verdict === 'slowed') {
         hasSlowed = true;
         const slowed = before === null ? slowedHost(one, host) : null;
@@ -143,6 +151,13 @@ export class Regulator {
     }
     return hasSlowed;
   }
+}
+
+/** Responses of the first try are not waited for any more. */
+function endDoubts(rated: RatedChunk): void {
+  if (!rated.hasDoubts) return;
+  for (const one of rated.hosts) one?.rate.doubt(false);
+  rated.hasDoubts = false;
 }
 
 function newHost({ plan }: Chunk, shared: HostRates, host: number, now: number): RatedHost {
