@@ -8,10 +8,14 @@ import type { Counters, Netlab } from './netlab.ts';
 
 /** One run of a program on the scanner's host. */
 export interface Measurement {
+  /** Epoch milliseconds. */
+  startedAt: number;
   /** Of the whole process. */
   seconds: number;
   /** From the start of the process to the last packet that left. */
   lastPacketSeconds: number;
+  /** The same to the first one. */
+  firstPacketSeconds: number;
   /** Packets that left, the kernel's own included. */
   packets: number;
   /** Packets without the RSTs of the scanner's own kernel. */
@@ -62,6 +66,7 @@ export async function measure(
   const before = lab.counters();
   const cpuBefore = childrenCpuSeconds();
   const startedAt = performance.now();
+  const startedAtEpoch = Date.now();
   const children = commands.map((words) => start(lab.command(words), options));
   const watch = new Watch(lab, before, startedAt, options);
   const [outputs, errors] = await Promise.all([
@@ -73,8 +78,10 @@ export async function measure(
   const after = lab.counters();
   const packets = after.sent - before.sent;
   return {
+    startedAt: startedAtEpoch,
     seconds,
     lastPacketSeconds: watch.lastPacketAt / 1000,
+    firstPacketSeconds: (watch.samples[0]?.at ?? Number.NaN) / 1000,
     packets,
     probes: packets - (after.resets - before.resets),
     packetsPerSecond: rateOf(watch.samples, packets),

@@ -22,6 +22,8 @@ export interface Run extends Measurement {
   found: ReadonlySet<string>;
   /** From the start to the end of the scan as its record has it; null for other programs. */
   scanSeconds: number | null;
+  /** From the start of the command to that of its scan; null for other programs, and for several processes at once. */
+  startSeconds: number | null;
 }
 
 /** One program in one job. */
@@ -149,7 +151,7 @@ function scanBy(name: string, graph: string[], scan: Omit<OwnScan, 'graphs'>): C
       const options = [...graph, '--rate', String(scan.rate), '--format', 'json', '--quiet'];
       const commands = scan.targets.map((targets, i) => {
         const place = ['--workspace-dir', workspaces[i] as string];
-        return [process.execPath, portolan, 'scan', targets, ...options, ...place, ...(scan.args ?? [])];
+        return [portolan, 'scan', targets, ...options, ...place, ...(scan.args ?? [])];
       });
       return await measureOwn(bench, name, commands, workspaces);
     },
@@ -165,10 +167,12 @@ async function measureOwn(
   env = environment(bench.folder),
 ): Promise<Run> {
   const measured = await measure(bench.lab, commands, { ...settings(bench), env });
-  const scanSeconds = Math.max(...workspaces.map(recordedSeconds));
+  const scans = workspaces.map(recordedScan);
+  const scanSeconds = Math.max(...scans.map(({ seconds }) => seconds));
+  const startSeconds = scans.length === 1 ? ((scans[0]?.startedAt ?? 0) - measured.startedAt) / 1000 : null;
   for (const workspace of workspaces) rmSync(workspace, { recursive: true, force: true });
   requireSuccess(name, measured, measured.exitCode === 0);
-  return { ...measured, scanSeconds, found: new Set(measured.outputs.flatMap(ownFindings)) };
+  return { ...measured, scanSeconds, startSeconds, found: new Set(measured.outputs.flatMap(ownFindings)) };
 }
 
 /**
@@ -220,17 +224,18 @@ function writeGraph(bench: Bench, graph: GraphNode[]): string {
   return file;
 }
 
-/** `completed_at` - `started_at` of the one scan in a workspace, seconds. */
-function recordedSeconds(workspace: string): number {
+/** `started_at` of the one scan in a workspace, epoch milliseconds, and the seconds to its `completed_at`. */
+function recordedScan(workspace: string): { startedAt: number; seconds: number } {
   try {
     const [id = ''] = readdirSync(join(workspace, 'scans'));
     const status = JSON.parse(readFileSync(join(workspace, 'scans', id, 'status.json'), 'utf8')) as {
       started_at: string;
       completed_at: string;
     };
-    return (Date.parse(status.completed_at) - Date.parse(status.started_at)) / 1000;
+    const startedAt = Date.parse(status.started_at);
+    return { startedAt, seconds: (Date.parse(status.completed_at) - startedAt) / 1000 };
   } catch {
-    return Number.NaN;
+    return { startedAt: Number.NaN, seconds: Number.NaN };
   }
 }
 
@@ -253,7 +258,12 @@ export function nmap(args: string[]): Contestant {
       const command = ['nmap', '-n', ...args, '-oG', file];
       const measured = await measure(bench.lab, [command], settings(bench));
       requireSuccess('nmap', measured, measured.exitCode === 0);
-      return { ...measured, scanSeconds: null, found: nmapFindings(readFileSync(file, 'utf8')) };
+      return {
+        ...measured,
+        scanSeconds: null,
+        startSeconds: null,
+        found: nmapFindings(readFileSync(file, 'utf8')),
+      };
     },
   };
 }
@@ -287,7 +297,7 @@ export function masscan(args: string[], plannedPackets: number, onSink = false):
       requireSuccess('masscan', measured, measured.packets > 0);
       const lines = [...measured.outputs.join('').matchAll(/open port (\d+)\/tcp on (\S+)/g)];
       const found = new Set(lines.map(([, port, host]) => `${host}:${port}`));
-      return { ...measured, scanSeconds: null, found };
+      return { ...measured, scanSeconds: null, startSeconds: null, found };
     },
   };
 }
@@ -303,7 +313,7 @@ export function zmapToSink(packets: number): Contestant {
       const command = ['zmap', ...args, ...link, ...rest];
       const measured = await measure(bench.lab, [command], settings(bench));
       requireSuccess('zmap', measured, measured.exitCode === 0);
-      return { ...measured, scanSeconds: null, found: new Set() };
+      return { ...measured, scanSeconds: null, startSeconds: null, found: new Set() };
     },
   };
 }
@@ -317,7 +327,12 @@ export function arpScan(range: string): Contestant {
       const measured = await measure(bench.lab, [command], settings(bench));
       requireSuccess('arp-scan', measured, measured.exitCode === 0);
       const lines = [...measured.outputs.join('').matchAll(/^(\d+\.\d+\.\d+\.\d+)\s/gm)];
-      return { ...measured, scanSeconds: null, found: new Set(lines.map(([, host = '']) => host)) };
+      return {
+        ...measured,
+        scanSeconds: null,
+        startSeconds: null,
+        found: new Set(lines.map(([, host = '']) => host)),
+      };
     },
   };
 }
