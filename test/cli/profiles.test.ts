@@ -125,8 +125,11 @@ describe('profiles and graphs of a server', () => {
   }
 
   it('starts beside bad files, tells them in the log, and shows no path', async () => {
-    expect(server.log).toContain('config/profiles/bad.yaml:1:18: scanner.rate: must be a whole number');
-    expect(server.log).toContain('config/dags/circle.yaml:2:');
+    // It serves first and reports then.
+    await expect
+      .poll(() => server.log)
+      .toContain('config/profiles/bad.yaml:1:18: scanner.rate: must be a whole number');
+    await expect.poll(() => server.log).toContain('config/dags/circle.yaml:2:');
     expect(await names()).toEqual(['workspace:usual']);
     const answers = [await server.request('/api/v1/profiles'), await server.request('/api/v1/dags')];
     expect(JSON.stringify(answers)).not.toContain(server.workspace);
@@ -156,7 +159,7 @@ describe('profiles and graphs of a server', () => {
     expect((await submit({ profile: 'new' })).status).toBe(201);
     put(file('profiles/new.yaml'), 'dag: [');
     await reload('configuration reloaded');
-    expect(server.log).toContain('profiles/new.yaml:1:');
+    await expect.poll(() => server.log).toContain('profiles/new.yaml:1:');
     expect((await submit({ profile: 'new' })).status).toBe(201);
     rmSync(file('profiles/new.yaml'));
     await reload('configuration reloaded');
