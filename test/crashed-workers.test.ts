@@ -22,7 +22,7 @@ test('an error beside the crash still fails the run', () => {
   ).toBeNull();
 });
 
-test.each(['exit code 1', 'signal SIGKILL', 'signal SIGTERM'])(
+test.each(['exit code 1', 'signal SIGABRT', 'signal SIGKILL', 'signal SIGTERM'])(
   'a worker that ended with %s did not crash',
   (how) => {
     expect(crashedWorkers(`Vitest caught 1 unhandled error during\n${ended(how)}`)).toBeNull();

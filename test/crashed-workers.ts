@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import type { ProgressLine } from './progress-report.ts';
 
-/** What vitest reports of a worker process that a fault of Node itself ended, with the files it had been given. */
+/**
+ * What vitest reports of a worker process that a fault of Node itself ended, with the files it had been given. Not SIGABRT: it is also how
+ * a process ends whose heap is full, which is a fault of what it ran.
+ */
 const crashedWorker =
-  /Worker exited unexpectedly with signal (SIGSEGV|SIGTRAP|SIGILL|SIGBUS|SIGABRT) .*?while running test files? (.+)/g;
+  /Worker exited unexpectedly with signal (SIGSEGV|SIGTRAP|SIGILL|SIGBUS) .*?while running test files? (.+)/g;
 const unhandledErrors = /Vitest caught (\d+) unhandled errors?/;
 
 interface Crash {
@@ -21,7 +24,7 @@ export function crashedWorkers(output: string): Crash | null {
   const text = stripVTControlCharacters(output);
   const crashes = [...text.matchAll(crashedWorker)];
   const caught = Number(unhandledErrors.exec(text)?.[1] ?? 0);
-  if (crashes.length === 0 || caught > crashes.length) return null;
+  if (crashes.length === 0 || caught !== crashes.length) return null;
   return {
     signals: crashes.map(([, signal]) => signal as string),
     files: crashes.flatMap(([, , files]) => (files as string).trim().split(', ')),
