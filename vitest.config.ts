@@ -27,6 +27,9 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
+    // Threads of a test strip types in WebAssembly. When V8 replaces a wrapper that another thread's isolate has just freed, it
+    // ends the process ("Check failed: jit_page.has_value()", Node 24.21): with this budget no wrapper is replaced.
+    execArgv: ['--wasm-wrapper-tiering-budget=1000000000'],
     // Most tests wait for sockets and timers: four at a time also on a machine with two processors.
     maxWorkers: 4,
     // A machine that stands still for seconds fails a test of deadlines. What passed only at the second attempt is

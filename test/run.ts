@@ -57,6 +57,8 @@ const labPrefix = `pltlab-${process.pid}`;
 const interruptGraceMs = 5000;
 /** Longest output of a failed step that is shown, in lines from its end. */
 const shownLines = { check: 40, tests: 150 };
+/** A file whose worker process Node itself ended runs again at most so often. */
+const crashRounds = 2;
 /** Test files that are named as the slowest ones. */
 const shownFiles = 12;
 
@@ -160,29 +162,31 @@ async function check(tool: string, args: string[], limitSeconds: number): Promis
 async function vitest(args: string[], limitSeconds: number, always = false): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-test-'));
   try {
-    const run = await vitestOnce(args, limitSeconds, join(folder, 'first'));
-    if (run.report === null) return withoutReport(run);
-    let outcome: Outcome;
-    const crash = crashedWorkers(run.output);
-    const files = crash === null ? [] : unfinished(crash.files, run.progress);
-    if (crash === null || files.length === 0) {
-      outcome = countTests(run.report);
-      // an error outside the tests (an unhandled rejection, say) fails the run without failing a test
-      if (run.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
-    } else {
-      const again = await vitestOnce([...args, ...files], limitSeconds, join(folder, 'again'));
-      if (again.report === null) return withoutReport(again);
-      const kept = run.report.testResults.filter(({ name }) => !files.includes(name));
-      outcome = countTests({ testResults: [...kept, ...again.report.testResults] });
-      if (again.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
-      outcome.notes.push(
+    const first = await vitestOnce(args, limitSeconds, join(folder, 'first'));
+    if (first.report === null) return withoutReport(first);
+    const results = new Map(first.report.testResults.map((file) => [file.name, file]));
+    const notes: string[] = [];
+    let last = first;
+    let output = first.output;
+    for (let round = 1; round <= crashRounds; round++) {
+      const crash = crashedWorkers(last.output);
+      const files = crash === null ? [] : unfinished(crash.files, last.progress);
+      if (crash === null || files.length === 0) break;
+      last = await vitestOnce([...args, ...files], limitSeconds, join(folder, `again-${round}`));
+      if (last.report === null) return withoutReport(last);
+      for (const file of last.report.testResults) results.set(file.name, file);
+      output += last.output;
+      notes.push(
         `Node ended ${crash.signals.length} of vitest's workers (${crash.signals.join(', ')}): ` +
           `${files.length} test files were run again: ${files.map((file) => relative(root, file)).join(', ')}`,
       );
-      run.output += again.output;
     }
-    outcome.notes.push(...skipReasons(run.output));
-    if (outcome.failed > 0 || always) outcome.notes.push(tail(run.output, shownLines.tests));
+    const outcome = countTests({ testResults: [...results.values()] });
+    // an error outside the tests (an unhandled rejection, say) fails the run without failing a test
+    if (last.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
+    outcome.notes.push(...notes);
+    outcome.notes.push(...skipReasons(output));
+    if (outcome.failed > 0 || always) outcome.notes.push(tail(output, shownLines.tests));
     return outcome;
   } finally {
     rmSync(folder, { recursive: true, force: true });
