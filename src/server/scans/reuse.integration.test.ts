@@ -43,7 +43,7 @@ const scan = async (name: string, more: object = {}): Promise<Scan> =>
   await ended(await service.submit(name, more));
 
 async function gone(pid: number | undefined): Promise<void> {
-  await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
 }
 
 function isAlive(pid: number | undefined): boolean {
