@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -59,5 +59,15 @@ describe('npm start', () => {
     const { stdout } = await home.run(['server', 'token', 'list', '--format', 'json']);
     const { tokens } = JSON.parse(stdout) as { tokens: { name: string; status: string }[] };
     expect(tokens.map(({ name, status }) => `${name} ${status}`)).toEqual(['first-scan active']);
+  });
+
+  it('says that it starts before anything else is loaded', async () => {
+    const folder = home.file('without-node');
+    mkdirSync(join(folder, 'bin'), { recursive: true });
+    cpSync(join(root, 'bin/portolan'), join(folder, 'bin/portolan'));
+    const { stderr } = await run(join(folder, 'bin/portolan'), ['server', 'start', '--first-scan'], {
+      env: home.env,
+    });
+    expect(stderr).toMatch(/^Starting the server\n/);
   });
 });
