@@ -22,7 +22,7 @@ export class RowCounts {
   }
 
   /** @param status count only rows with this status */
-  async of(counted: 'scans' | 'client_jobs', status?: string): Promise<RowCount> {
+  async of(counted: 'scans' | 'client_jobs' | 'scan_queue', status?: string): Promise<RowCount> {
     const view = this.#view;
     const row = await this.#db
       .selectFrom('row_counts')

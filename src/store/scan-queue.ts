@@ -1,7 +1,13 @@
-import { type ExpressionBuilder, type Kysely, PostgresAdapter, sql } from 'kysely';
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
+import { RowCounts } from './row-counts.ts';
+import { continuePositions, positionSequence } from './schema/counting-triggers.ts';
 import type { ScanQueueTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
+
+/** Advisory lock of PostgreSQL for inserts close to the limit of the queue; an arbitrary number. */
+const insertLock = 7_061_989;
 
 /** A claimed scan. Writes with an older `attempt` are rejected. */
 export interface QueueClaim {
@@ -53,7 +59,9 @@ export class ScanQueueTable {
         scan_id: scanId,
         pool,
         state: 'waiting',
-        position: sql<number>`(select coalesce(max(position), 0) + 1 from scan_queue)`,
+        position: isPostgres(this.#db)
+          ? sql<number>`nextval(${positionSequence})`
+          : sql<number>`(select coalesce(max(position), 0) + 1 from scan_queue)`,
         attempt: 0,
         lease_until: null,
         worker: null,
@@ -108,9 +116,7 @@ export class ScanQueueTable {
           .orderBy('scan_id')
           .limit(1)
           // SQLite has one writer at a time.
-          .$if(this.#db.getExecutor().adapter instanceof PostgresAdapter, (query) =>
-            query.forUpdate().skipLocked(),
-          ),
+          .$if(isPostgres(this.#db), (query) => query.forUpdate().skipLocked()),
       )
       // It may have been canceled while this statement waited for the row lock.
       .where('cancel_requested', '=', 0)
@@ -259,24 +265,38 @@ export class ScanQueueTable {
    * @param failedSince ISO 8601; earlier failures do not count
    */
   async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
-    const rows = await this.#db
-      .selectFrom('scan_queue')
-      .select((e) => [
-        'state',
-        e.fn.countAll().as('scans'),
-        e.fn.sum<number>(waitsForWorker(e)).as('unbegun'),
-      ])
-      .where(inView(this.#view))
-      .where('state', 'in', ['waiting', 'running'])
-      .groupBy('state')
-      .execute();
-    const count = (state: string) => Number(rows.find((row) => row.state === state)?.scans ?? 0);
-    const unbegun = Number(rows.find(({ state }) => state === 'running')?.unbegun ?? 0);
+    const { scans, unbegun } = await this.#claimedScans();
     return {
-      pending: count('waiting') + unbegun,
-      running: count('running') - unbegun,
+      pending: (await this.#waiting()) + unbegun,
+      running: scans - unbegun,
       failed: await this.endedSince('failed', failedSince),
     };
+  }
+
+  /** Scans that are not begun, as `counts` gives them; its cost does not depend on how many they are. */
+  async pending(): Promise<number> {
+    return (await this.#waiting()) + (await this.#claimedScans()).unbegun;
+  }
+
+  async #waiting(): Promise<number> {
+    return (await new RowCounts(this.#db, this.#view).of('scan_queue', 'waiting')).total;
+  }
+
+  /** There are at most as many as all servers have workers. */
+  async #claimedScans(): Promise<{ scans: number; unbegun: number }> {
+    const row = await this.#db
+      .selectFrom('scan_queue')
+      .select((e) => [e.fn.countAll().as('scans'), e.fn.sum<number>(waitsForWorker(e)).as('unbegun')])
+      .where(inView(this.#view))
+      .where('state', '=', 'running')
+      .executeTakeFirstOrThrow();
+    return { scans: Number(row.scans), unbegun: Number(row.unbegun ?? 0) };
+  }
+
+  /** Makes further inserts of transactions that call this wait until the end of this one, so that a limit holds exactly. */
+  async serializeInserts(): Promise<void> {
+    if (isPostgres(this.#db))
+      await sql`select pg_advisory_xact_lock(${insertLock}::bigint)`.execute(this.#db);
   }
 
   /** Submission time of the oldest waiting scan that is not paused, ISO 8601 UTC; null if none waits. */
@@ -361,6 +381,11 @@ export class ScanQueueTable {
         .executeTakeFirst();
       return Number(result.numDeletedRows);
     });
+  }
+
+  /** After rows of another store were copied. */
+  async continuePositions(): Promise<void> {
+    if (isPostgres(this.#db)) await continuePositions(this.#db);
   }
 
   async delete(scanId: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { type Migration, type MigrationProvider, Migrator } from 'kysely/migrati
 import { PortolanError } from '../../domain/errors.ts';
 import { listingOf } from '../scans/scan-listing.ts';
 import { createAlerts } from './alert-tables.ts';
-import { createRowCounts } from './counting-triggers.ts';
+import { countQueue, createRowCounts } from './counting-triggers.ts';
 import { useFieldNames } from './field-names.ts';
 import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
@@ -32,6 +32,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0018-alerts': { up: createAlerts },
   '0019-plugin-packages': { up: createPluginPackages },
   '0020-followed-changes': { up: addFollowedChanges },
+  '0021-counted-queue': { up: countQueue },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
