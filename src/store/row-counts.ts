@@ -34,6 +34,19 @@ export class RowCounts {
     return { total: Number(row?.total ?? 0), bytes: Number(row?.bytes ?? 0) };
   }
 
+  /** Tenants with rows in one of the states; '' for rows without a tenant. */
+  async tenantsWith(counted: 'scan_queue', states: readonly string[]): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('row_counts')
+      .select('tenant')
+      .where('counted', '=', counted)
+      .where('status', 'in', states)
+      .groupBy('tenant')
+      .having((e) => e.fn.sum('total'), '>', 0)
+      .execute();
+    return rows.map(({ tenant }) => tenant);
+  }
+
   /** Folds the rows that changes have appended; call it periodically. */
   async fold(): Promise<void> {
     if (!isPostgres(this.#db)) return;

@@ -20,6 +20,7 @@ export const migrationNames = [
   '0019-plugin-packages',
   '0020-followed-changes',
   '0021-counted-queue',
+  '0022-priorities',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -33,6 +33,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0019-plugin-packages': { up: createPluginPackages },
   '0020-followed-changes': { up: addFollowedChanges },
   '0021-counted-queue': { up: countQueue },
+  '0022-priorities': { up: addPriorities },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -411,6 +412,21 @@ async function addBegun(db: Kysely<unknown>): Promise<void> {
 async function addOrigins(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('scans').addColumn('request_id', 'text').execute();
   await db.schema.alterTable('scans').addColumn('traceparent', 'text').execute();
+}
+
+async function addPriorities(db: Kysely<unknown>): Promise<void> {
+  for (const table of ['scans', 'scan_queue', 'client_jobs'])
+    await db.schema
+      .alterTable(table)
+      .addColumn('priority', 'integer', (column) => column.notNull().defaultTo(5))
+      .execute();
+  // PostgreSQL takes no order from an index that begins with the tenant when that is null.
+  for (const columns of [['state'], ['tenant', 'state']])
+    await db.schema
+      .createIndex(columns.length > 1 ? 'scan_queue_by_tenant_turn' : 'scan_queue_by_turn')
+      .on('scan_queue')
+      .columns([...columns, 'priority desc', 'position'])
+      .execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };
