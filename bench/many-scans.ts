@@ -93,7 +93,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Puts in so many finished scans, their places in the queue, and as many finished jobs: copies of one model each. */
 async function fill(store: Store, engine: Engine): Promise<void> {
   const model = scanRequest({ scan_id: '20200101-000000-000000', created_at: '2020-01-01T00:00:00.000Z' });
-  const job = { job_id: 'job_ffffffffffff', type: 'scan', pool: 'default' } as const;
+  const job = { job_id: 'job_ffffffffffff', type: 'scan', pool: 'default', priority: 5 } as const;
   await store.transaction(async (inside) => {
     await inside.scans.insert(model);
     await inside.scanQueue.insert(model.scan_id, 'default', 0, homeOf(store));

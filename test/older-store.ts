@@ -45,9 +45,22 @@ export function insertIntoFile(file: string, rows: OlderRows): void {
   raw.close();
 }
 
-/** The same into a PostgreSQL database whose tables have all columns. */
+/** The same into a PostgreSQL database. */
 export async function insertIntoDatabase(url: string, rows: OlderRows): Promise<void> {
-  const statements = rows.map(([table, row]) => insertText(`portolan.${table}`, row, Object.keys(row)));
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const found = await client.query(
+    "select table_name, column_name from information_schema.columns where table_schema = 'portolan'",
+  );
+  await client.end();
+  const statements = rows.map(([table, row]) => {
+    const columns = found.rows.filter(({ table_name }) => table_name === table);
+    return insertText(
+      `portolan.${table}`,
+      row,
+      columns.map(({ column_name }) => String(column_name)),
+    );
+  });
   await runStatements(url, statements);
 }
 

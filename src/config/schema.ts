@@ -68,7 +68,7 @@ export interface ConfigKey extends Omit<ValueForm, 'type'> {
 /**
  * `endpoint` = `host:port`; `address` = an IP address; `url` = an absolute http(s) URL; `zone` = an IANA time zone; `cidr[]` = addresses and
  * networks; `target[]` = the target grammar; `resolver[]` = IP addresses, each with an optional port; `text{}` = a map
- * of texts.
+ * of texts; `int{}` = a map of whole numbers.
  */
 export type ValueType =
   | 'bool'
@@ -86,7 +86,8 @@ export type ValueType =
   | 'cidr[]'
   | 'target[]'
   | 'resolver[]'
-  | 'text{}';
+  | 'text{}'
+  | 'int{}';
 
 /**
  * `entries` = a list of maps with the same members, `map` = such maps by name, `options` = options of modules by module
@@ -1063,6 +1064,17 @@ export const configKeys = [
     description: 'Names of all tenants.',
   },
   {
+    path: 'multi_tenant.weights',
+    type: 'int{}',
+    pattern: tenantPattern,
+    form: tenantForm,
+    min: 1,
+    max: 100,
+    default: {},
+    description:
+      'Shares of tenants while scans of several wait, such as `{acme: 3}`: three scans of acme run beside one of a tenant without an entry, which counts 1.',
+  },
+  {
     path: 'license.enforce',
     type: 'bool',
     default: false,
@@ -1219,8 +1231,8 @@ type Typed<F> = F extends { type: 'enum'; values: readonly (infer V)[] }
     ? boolean
     : F extends { type: 'int' | 'duration' | 'size' }
       ? number | (F extends { word: infer W } ? W : never)
-      : F extends { type: 'text{}' }
-        ? Record<string, string>
+      : F extends { type: 'text{}' | 'int{}' }
+        ? Record<string, F extends { type: 'int{}' } ? number : string>
         : F extends { type: `${string}[]` }
           ? string[]
           : F extends { type: 'group'; members: infer M }

@@ -61,6 +61,8 @@ function readByType(form: ValueForm, given: unknown): ReadValue {
       return readList(form, given);
     case 'text{}':
       return readTexts(given);
+    case 'int{}':
+      return readIntegers(form, given);
     default:
       return typeof given === 'string' ? readText(form, given) : wrong('text', given);
   }
@@ -89,6 +91,19 @@ function readFromText(form: ValueForm, text: string): ReadValue {
           .split(',')
           .map((item) => item.trim())
           .filter((item) => item !== ''),
+      );
+    case 'int{}':
+      return readIntegers(
+        form,
+        Object.fromEntries(
+          trimmed
+            .split(',')
+            .filter((item) => item.trim() !== '')
+            .map((item) => {
+              const [name = '', value = ''] = item.split('=', 2).map((part) => part.trim());
+              return [name, new VariableText(value)];
+            }),
+        ),
       );
     default:
       return readTyped(form, trimmed);
@@ -191,6 +206,19 @@ function readTexts(given: unknown): ReadValue {
     texts[name] = String(read.value);
   }
   return { value: texts };
+}
+
+function readIntegers({ pattern, form, ...bounds }: ValueForm, given: unknown): ReadValue {
+  if (!isMap(given)) return wrong('a map of whole numbers', given);
+  const numbers: Record<string, number> = {};
+  for (const [name, item] of Object.entries(given)) {
+    if (pattern?.test(name) === false || name === '__proto__')
+      return { reason: `has the invalid name ${showValue(name)}; use ${form}` };
+    const read = readTyped({ ...bounds, type: 'int' }, item);
+    if ('reason' in read) return { reason: `${name} ${read.reason}` };
+    numbers[name] = Number(read.value);
+  }
+  return { value: numbers };
 }
 
 export function isMap(given: unknown): given is Record<string, unknown> {

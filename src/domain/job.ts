@@ -39,6 +39,8 @@ export interface Job {
   /** Five fields of cron; null for a one-off job. */
   schedule: string | null;
   pool: string;
+  /** Of its scans. */
+  priority: number;
   name: string | null;
   status: JobStatus;
   /** Outcome of the last run. */

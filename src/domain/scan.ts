@@ -11,6 +11,10 @@ export function isFinal(status: ScanStatus): boolean {
   return status === 'completed' || status === 'failed';
 }
 
+/** Of waiting scans the ones with the highest priority start first. */
+export const maxPriority = 9;
+export const defaultPriority = 5;
+
 /** Why a scan ended as `failed`. */
 export const failureCodes = {
   canceled: 'Canceled.',
@@ -95,6 +99,8 @@ export interface ScanRequest {
   /** Absent if the graph needs none. */
   plugins?: PluginPin[] | undefined;
   pool: string;
+  /** 0 to `maxPriority`; absent in older requests. */
+  priority?: number | undefined;
   options: ScanOptions;
   /** Who submitted it: token ID, `cli`, or null. */
   user: string | null;
@@ -205,6 +211,7 @@ export interface Scan {
   name: string | null;
   tags: string[];
   pool: string;
+  priority: number;
   progress: ScanProgress;
   severity_counts: SeverityCounts;
   /** `by`: ID of the token that canceled it, if one did. */

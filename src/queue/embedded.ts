@@ -22,15 +22,10 @@ export class EmbeddedQueue implements JobQueue {
     await store.scanQueue.insert(scanId, pool, Date.now(), this.#home);
   }
 
-  async claim(
-    worker: string,
-    pools?: readonly string[],
-    running?: ReadonlyMap<string, number>,
-    fullPools?: readonly string[],
-  ): Promise<QueueClaim | null> {
+  async claim(worker: string, filter: Omit<ClaimFilter, 'owner'> = {}): Promise<QueueClaim | null> {
     const now = Date.now();
-    const filter: ClaimFilter = { pools, running, fullPools, owner: this.#home };
-    return await this.#store.scanQueue.claim(worker, now, now + this.#leaseMs, filter);
+    const own = { ...filter, owner: this.#home };
+    return await this.#store.scanQueue.claim(worker, now, now + this.#leaseMs, own);
   }
 
   async heartbeat(scanId: string, attempt: number): Promise<boolean> {

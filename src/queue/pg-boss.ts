@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { QueueClaim } from '../store/scan-queue.ts';
+import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 
@@ -35,17 +35,12 @@ export class PgBossQueue extends EmbeddedQueue {
     await announceScans(this.#dispatcher, store, this.#home, [scanId]);
   }
 
-  override async claim(
-    worker: string,
-    pools?: readonly string[],
-    running?: ReadonlyMap<string, number>,
-    fullPools?: readonly string[],
-  ): Promise<QueueClaim | null> {
-    if (pools?.length === 0) return null;
+  override async claim(worker: string, filter: Omit<ClaimFilter, 'owner'> = {}): Promise<QueueClaim | null> {
+    if (filter.pools?.length === 0) return null;
     // Messages are fetched in batches; a job that was paused, given back or left by a dead server waits without one.
     if (this.#slips > 0) this.#slips -= 1;
     else this.#slips = await this.#dispatcher.takeAll(lineOf(this.#home));
-    return await super.claim(worker, pools, running, fullPools);
+    return await super.claim(worker, filter);
   }
 
   override async close(): Promise<void> {

@@ -158,7 +158,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
     vi.setSystemTime(Date.now() + ms);
   }
 
-  async function submit(scanId: string, pool = 'default'): Promise<string> {
+  async function submit(scanId: string, pool = 'default', priority = 5): Promise<string> {
     await store.transaction(async (inside) => {
       await inside.scans.insert(
         scanRequest({
@@ -168,6 +168,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
           profile: 'quick',
           rate: 1,
           pool,
+          priority,
         }),
       );
       await queue.enqueue(inside, scanId, pool);
@@ -179,6 +180,18 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
     for (const id of ['c', 'b', 'a']) await submit(id);
     for (const id of ['c', 'b', 'a']) expect(await queue.claim('w')).toMatchObject({ scanId: id });
     expect(await queue.claim('w')).toBeNull();
+  });
+
+  it('gives the highest priority first, and what lost its worker before all', async () => {
+    await submit('lost', 'default', 1);
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'lost' });
+    await submit('low', 'default', 0);
+    await submit('usual');
+    await submit('high', 'default', 9);
+    await submit('next', 'default', 9);
+    pass(leaseMs + 1);
+    for (const id of ['lost', 'high', 'next', 'usual', 'low'])
+      expect(await queue.claim('w')).toMatchObject({ scanId: id });
   });
 
   it('gives every job once', async () => {
@@ -194,9 +207,9 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
 
   it('gives a pool its jobs only', async () => {
     await submit('a', 'dmz');
-    expect(await queue.claim('w', ['default'])).toBeNull();
-    expect(await queue.claim('w', [])).toBeNull();
-    expect(await queue.claim('w', ['default', 'dmz'])).toMatchObject({ scanId: 'a', attempt: 1 });
+    expect(await queue.claim('w', { pools: ['default'] })).toBeNull();
+    expect(await queue.claim('w', { pools: [] })).toBeNull();
+    expect(await queue.claim('w', { pools: ['default', 'dmz'] })).toMatchObject({ scanId: 'a', attempt: 1 });
   });
 
   it('gives a server its own jobs only', async () => {
@@ -345,6 +358,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
     await store.scanPauses.endBlackout(Date.now());
     expect(await queue.claim('w')).toMatchObject({ scanId: 'b' });
     expect(await queue.claim('w')).toBeNull();
+    await queue.complete('b', 1);
     pass(4000);
     await store.scanPauses.resume('a', Date.now());
     pass(8000);

@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { QueueClaim } from '../store/scan-queue.ts';
+import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
 
 /**
  * The queue of scans that wait for a worker. A claim is a lease: it expires `leaseMs` after the last heartbeat, and
@@ -11,17 +11,10 @@ export interface JobQueue {
   /** Appends a stored scan to the queue. `store` is that of the transaction that also stores the scan. */
   enqueue(store: Store, scanId: string, pool: string): Promise<void>;
   /**
-   * Claims the oldest waiting job, or one whose lease expired.
-   * @param pools only jobs of these pools; all if absent
-   * @param running running scans per tenant of this worker: no tenant waits until another one's queue is empty
-   * @param fullPools pools at their limit of running scans
+   * Claims a job whose lease expired, or else the waiting one with the highest priority, of equal ones the oldest.
+   * @param filter which ones; no tenant waits until another one's queue is empty
    */
-  claim(
-    worker: string,
-    pools?: readonly string[],
-    running?: ReadonlyMap<string, number>,
-    fullPools?: readonly string[],
-  ): Promise<QueueClaim | null>;
+  claim(worker: string, filter?: Omit<ClaimFilter, 'owner'>): Promise<QueueClaim | null>;
   /** Renews the lease. `false`: the job belongs to another worker or has ended; the worker must stop. */
   heartbeat(scanId: string, attempt: number): Promise<boolean>;
   complete(scanId: string, attempt: number): Promise<boolean>;

@@ -68,7 +68,7 @@ export class ShardQueue {
         Array.from({ length: of }, (_, shard) => ({ scanId, shard, pool })),
       );
       await wakeEverybody(store, scanId);
-    });
+    }, 'read committed');
   }
 
   /**
@@ -81,7 +81,7 @@ export class ShardQueue {
       const division = await store.shards.begin(scanId, now);
       if (division?.first) await store.scanPauses.restartPauses(scanId, Date.now());
       return division;
-    });
+    }, 'read committed');
     if (begun === null) return null;
     const agoMs = Math.max(0, (await this.now()) - Date.parse(begun.startedAt));
     return new Date(Date.now() - agoMs).toISOString();
@@ -118,7 +118,7 @@ export class ShardQueue {
       );
       if (lapsed.length > 0) await wakeEverybody(store, scanId);
       return lapsed;
-    });
+    }, 'read committed');
   }
 
   /**
@@ -190,7 +190,7 @@ export class ShardQueue {
       await this.#announce(store, [{ ...held, pool }], urgentLineOf);
       await wakeEverybody(store, held.scanId);
       return true;
-    });
+    }, 'read committed');
   }
 
   /** Early shards of all scans go first, so that a small scan does not wait for the end of a large one. */

@@ -3,7 +3,7 @@ import { AlertStateTable } from './alert-states.ts';
 import { ClientJobTable } from './client-jobs/client-jobs.ts';
 import { JobRunTable } from './client-jobs/job-runs.ts';
 import { JobScheduleTable } from './client-jobs/job-schedules.ts';
-import type { Database } from './database.ts';
+import type { Database, Isolation } from './database.ts';
 import { HostTable } from './hosts.ts';
 import { IdempotencyTable } from './idempotency.ts';
 import { LeaseTable } from './leases.ts';
@@ -54,11 +54,11 @@ export interface Store {
    */
   forTenant(tenant: string | null): Store;
   /**
-   * Runs `work` in one write transaction; an exception rolls everything back. Transactions are serialized. Inside,
-   * use only the given store: a call to the outer one would deadlock. If called on the given store, `work` joins the
-   * running transaction.
+   * Runs `work` in one write transaction; an exception rolls everything back. After a conflict with another transaction it runs
+   * again: it changes nothing but the store. Inside, use only the given store: a call to the outer one would deadlock. If called
+   * on the given store, `work` joins the running transaction.
    */
-  transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
+  transaction<T>(work: (store: Store) => Promise<T>, isolation?: Isolation): Promise<T>;
   /**
    * Changes after every write: of this process at once, of another one within 10 ms. Data that was read after this
    * call is current while it stays the same.
@@ -215,10 +215,14 @@ class KyselyStore implements Store {
     return new KyselyStore(this.#db, this.#database, tenant);
   }
 
-  async transaction<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    work: (store: Store) => Promise<T>,
+    isolation: Isolation = 'serializable',
+  ): Promise<T> {
     if (this.#db.isTransaction) return await work(this);
-    return await this.#database.transaction((transaction) =>
-      work(new KyselyStore(transaction, this.#database, this.#view)),
+    return await this.#database.transaction(
+      (transaction) => work(new KyselyStore(transaction, this.#database, this.#view)),
+      isolation,
     );
   }
 

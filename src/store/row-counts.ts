@@ -22,7 +22,7 @@ export class RowCounts {
   }
 
   /** @param status count only rows with this status */
-  async of(counted: 'scans' | 'client_jobs', status?: string): Promise<RowCount> {
+  async of(counted: 'scans' | 'client_jobs' | 'scan_queue', status?: string): Promise<RowCount> {
     const view = this.#view;
     const row = await this.#db
       .selectFrom('row_counts')
@@ -32,6 +32,19 @@ export class RowCounts {
       .$if(status !== undefined, (query) => query.where('status', '=', status ?? ''))
       .executeTakeFirst();
     return { total: Number(row?.total ?? 0), bytes: Number(row?.bytes ?? 0) };
+  }
+
+  /** Tenants with rows in one of the states; '' for rows without a tenant. */
+  async tenantsWith(counted: 'scan_queue', states: readonly string[]): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('row_counts')
+      .select('tenant')
+      .where('counted', '=', counted)
+      .where('status', 'in', states)
+      .groupBy('tenant')
+      .having((e) => e.fn.sum('total'), '>', 0)
+      .execute();
+    return rows.map(({ tenant }) => tenant);
   }
 
   /** Folds the rows that changes have appended; call it periodically. */

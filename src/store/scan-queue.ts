@@ -1,7 +1,13 @@
-import { type ExpressionBuilder, type Kysely, PostgresAdapter, sql } from 'kysely';
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
+import { RowCounts } from './row-counts.ts';
+import { continuePositions, positionSequence } from './schema/counting-triggers.ts';
 import type { ScanQueueTableRow, Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
+
+/** Advisory lock of PostgreSQL for inserts close to the limit of the queue; an arbitrary number. */
+const insertLock = 7_061_989;
 
 /** A claimed scan. Writes with an older `attempt` are rejected. */
 export interface QueueClaim {
@@ -16,8 +22,10 @@ export interface QueueClaim {
 export interface ClaimFilter {
   /** Claim only scans of these pools. */
   pools?: readonly string[] | undefined;
-  /** Running scans of this worker per tenant; the tenant with the fewest comes first. */
+  /** Running scans of this worker per tenant; the tenant with the fewest for its weight comes first. */
   running?: ReadonlyMap<string, number> | undefined;
+  /** Per tenant; 1 for others. */
+  weights?: Readonly<Record<string, number>> | undefined;
   /** Pools to claim no further scans of. */
   fullPools?: readonly string[] | undefined;
   /** Claim only scans of this server. */
@@ -53,7 +61,10 @@ export class ScanQueueTable {
         scan_id: scanId,
         pool,
         state: 'waiting',
-        position: sql<number>`(select coalesce(max(position), 0) + 1 from scan_queue)`,
+        priority: sql<number>`(select priority from scans where scan_id = ${scanId})`,
+        position: isPostgres(this.#db)
+          ? sql<number>`nextval(${positionSequence})`
+          : sql<number>`(select coalesce(max(position), 0) + 1 from scan_queue)`,
         attempt: 0,
         lease_until: null,
         worker: null,
@@ -71,14 +82,65 @@ export class ScanQueueTable {
       .execute();
   }
 
-  /** Claims the oldest waiting scan, or one whose lease expired; never a paused one. Null if there is none. */
+  /**
+   * Claims a scan whose lease expired, or else the waiting one with the highest priority, of equal ones the oldest; never a paused
+   * one. Null if there is none.
+   */
   async claim(
     worker: string,
     now: number,
     leaseUntil: number,
-    { pools, running = new Map(), fullPools = [], owner }: ClaimFilter = {},
+    filter: ClaimFilter = {},
   ): Promise<QueueClaim | null> {
     await this.#endCanceledOfDeadWorkers(now);
+    for (const tenants of await this.#tenantsInTurn(filter)) {
+      const claim = await this.#claimOf(tenants, worker, now, leaseUntil, filter);
+      if (claim !== null) return claim;
+    }
+    return null;
+  }
+
+  /** Tenants with scans, by how little of their share runs; those with equal shares together. Null: all tenants. */
+  async #tenantsInTurn({
+    running = new Map(),
+    weights = {},
+  }: ClaimFilter): Promise<(readonly string[] | null)[]> {
+    if (running.size === 0) return [null];
+    const tenants = await new RowCounts(this.#db, this.#view).tenantsWith('scan_queue', [
+      'waiting',
+      'running',
+    ]);
+    const shareOf = (tenant: string) => (running.get(tenant) ?? 0) / (weights[tenant] ?? 1);
+    const byShare = Map.groupBy(tenants, shareOf);
+    return [...byShare].sort(([a], [b]) => a - b).map(([, equal]) => equal);
+  }
+
+  async #claimOf(
+    tenants: readonly string[] | null,
+    worker: string,
+    now: number,
+    leaseUntil: number,
+    { pools, fullPools = [], owner }: ClaimFilter,
+  ): Promise<QueueClaim | null> {
+    const next = (e: ExpressionBuilder<Tables, 'scan_queue'>, state: 'running' | 'waiting') =>
+      e
+        .selectFrom('scan_queue')
+        .select('scan_id')
+        .where('state', '=', state)
+        .$if(state === 'running', (query) => query.where('lease_until', '<', now))
+        .$if(tenants !== null, (query) => query.where(isOneOf(tenants ?? [])))
+        .where('cancel_requested', '=', 0)
+        .where('paused_since', 'is', null)
+        .where('blackout_since', 'is', null)
+        .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
+        .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
+        .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
+        .orderBy('priority', 'desc')
+        .orderBy('position')
+        .orderBy('scan_id')
+        .limit(1)
+        // SQLite has one writer at a time.
+        .$if(isPostgres(this.#db), (query) => query.forUpdate().skipLocked());
     const row = await this.#db
       .updateTable('scan_queue')
       .set((e) => ({
@@ -87,31 +149,7 @@ export class ScanQueueTable {
         worker,
         lease_until: leaseUntil,
       }))
-      .where('scan_id', '=', (e) =>
-        e
-          .selectFrom('scan_queue')
-          .select('scan_id')
-          .where((f) =>
-            f.or([
-              f('state', '=', 'waiting'),
-              f.and([f('state', '=', 'running'), f('lease_until', '<', now)]),
-            ]),
-          )
-          .where('cancel_requested', '=', 0)
-          .where('paused_since', 'is', null)
-          .where('blackout_since', 'is', null)
-          .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
-          .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
-          .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
-          .$if(running.size > 0, (query) => query.orderBy(runningOfTenant(running)))
-          .orderBy('position')
-          .orderBy('scan_id')
-          .limit(1)
-          // SQLite has one writer at a time.
-          .$if(this.#db.getExecutor().adapter instanceof PostgresAdapter, (query) =>
-            query.forUpdate().skipLocked(),
-          ),
-      )
+      .where('scan_id', '=', (e) => e.fn.coalesce(next(e, 'running'), next(e, 'waiting')))
       // It may have been canceled while this statement waited for the row lock.
       .where('cancel_requested', '=', 0)
       .returning(['scan_id', 'attempt', 'tenant', 'pool'])
@@ -259,24 +297,38 @@ export class ScanQueueTable {
    * @param failedSince ISO 8601; earlier failures do not count
    */
   async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
-    const rows = await this.#db
-      .selectFrom('scan_queue')
-      .select((e) => [
-        'state',
-        e.fn.countAll().as('scans'),
-        e.fn.sum<number>(waitsForWorker(e)).as('unbegun'),
-      ])
-      .where(inView(this.#view))
-      .where('state', 'in', ['waiting', 'running'])
-      .groupBy('state')
-      .execute();
-    const count = (state: string) => Number(rows.find((row) => row.state === state)?.scans ?? 0);
-    const unbegun = Number(rows.find(({ state }) => state === 'running')?.unbegun ?? 0);
+    const { scans, unbegun } = await this.#claimedScans();
     return {
-      pending: count('waiting') + unbegun,
-      running: count('running') - unbegun,
+      pending: (await this.#waiting()) + unbegun,
+      running: scans - unbegun,
       failed: await this.endedSince('failed', failedSince),
     };
+  }
+
+  /** Scans that are not begun, as `counts` gives them; its cost does not depend on how many they are. */
+  async pending(): Promise<number> {
+    return (await this.#waiting()) + (await this.#claimedScans()).unbegun;
+  }
+
+  async #waiting(): Promise<number> {
+    return (await new RowCounts(this.#db, this.#view).of('scan_queue', 'waiting')).total;
+  }
+
+  /** There are at most as many as all servers have workers. */
+  async #claimedScans(): Promise<{ scans: number; unbegun: number }> {
+    const row = await this.#db
+      .selectFrom('scan_queue')
+      .select((e) => [e.fn.countAll().as('scans'), e.fn.sum<number>(waitsForWorker(e)).as('unbegun')])
+      .where(inView(this.#view))
+      .where('state', '=', 'running')
+      .executeTakeFirstOrThrow();
+    return { scans: Number(row.scans), unbegun: Number(row.unbegun ?? 0) };
+  }
+
+  /** Makes further inserts of transactions that call this wait until the end of this one, so that a limit holds exactly. */
+  async serializeInserts(): Promise<void> {
+    if (isPostgres(this.#db))
+      await sql`select pg_advisory_xact_lock(${insertLock}::bigint)`.execute(this.#db);
   }
 
   /** Submission time of the oldest waiting scan that is not paused, ISO 8601 UTC; null if none waits. */
@@ -363,6 +415,11 @@ export class ScanQueueTable {
     });
   }
 
+  /** After rows of another store were copied. */
+  async continuePositions(): Promise<void> {
+    if (isPostgres(this.#db)) await continuePositions(this.#db);
+  }
+
   async delete(scanId: string): Promise<boolean> {
     const result = await this.#db
       .deleteFrom('scan_queue')
@@ -387,8 +444,13 @@ function waitsForWorker(e: ExpressionBuilder<Tables, 'scan_queue'>) {
     .end();
 }
 
-/** Number of running scans of the row's tenant. */
-function runningOfTenant(running: ReadonlyMap<string, number>) {
-  const cases = [...running].map(([tenant, scans]) => sql`when ${tenant} then ${scans}`);
-  return sql<number>`case tenant ${sql.join(cases, sql` `)} else 0 end`;
+/** @param tenants '' for rows without one */
+function isOneOf(tenants: readonly string[]) {
+  return (e: ExpressionBuilder<Tables, 'scan_queue'>) => {
+    const named = tenants.filter((tenant) => tenant !== '');
+    return e.or([
+      ...(named.length > 0 ? [e('tenant', 'in', named)] : []),
+      ...(named.length < tenants.length ? [e('tenant', 'is', null)] : []),
+    ]);
+  };
 }

@@ -155,6 +155,21 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(order).toEqual(['acme', 'globex', null, 'acme', 'globex', 'acme']);
       expect(await store.scanQueue.claim('w', Date.now(), Date.now() + 60_000)).toBeNull();
     });
+
+    it('gives a tenant as many turns as its weight says', async () => {
+      for (const number of [1, 2, 3]) await submit(acme, number);
+      for (const number of [4, 5, 6, 7, 8]) await submit(globex, number);
+      const running = new Map<string, number>();
+      const order: string[] = [];
+      for (let turn = 0; turn < 8; turn++) {
+        const filter = { running, weights: { globex: 3 } };
+        const claim = await store.scanQueue.claim('w', Date.now(), Date.now() + 60_000, filter);
+        const tenant = claim?.tenant ?? '';
+        running.set(tenant, (running.get(tenant) ?? 0) + 1);
+        order.push(tenant);
+      }
+      expect(order.slice(0, 6)).toEqual(['acme', 'globex', 'globex', 'globex', 'acme', 'globex']);
+    });
   });
 });
 
@@ -178,7 +193,7 @@ describe('a list among 5000 scans of each of two tenants', () => {
     const copy = raw.prepare(
       `insert into scans select printf('20261006-143022-%06d', :n) scan_id, printf('2026-01-%02dT00:00:00.%03dZ', 1 + :n % 28, :n % 1000),
        status, executor, :n, started_at, completed_at, profile, vuln, name, pool, live_hosts, open_ports, vulnerabilities, tags,
-       progress, severity_counts, error, notifications, warnings, stages, targets, searchable, request, :tenant, stored_at, request_id, traceparent
+       progress, severity_counts, error, notifications, warnings, stages, targets, searchable, request, :tenant, stored_at, request_id, traceparent, priority
        from scans where scan_id = :first`,
     );
     raw.exec('begin');

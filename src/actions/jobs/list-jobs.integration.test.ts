@@ -25,6 +25,7 @@ beforeAll(async () => {
         schedule: '0 2 * * *',
         zone: 'UTC',
         pool: 'default',
+        priority: 5,
         next_run_at: created_at,
         created_by: null,
       });

@@ -157,7 +157,8 @@ async function start(context: ScheduleContext, turn: Turn, job: StoredJob, now: 
         next: nextTime(context, turn, now),
       }),
   };
-  const submission = { ...(job.params as unknown as Submission), pool: job.pool };
+  const { pool, priority } = job;
+  const submission = { ...(job.params as unknown as Submission), pool, priority };
   const workspace = context.workspace.forTenant(tenant);
   const requestId = context.newRequestId();
   const origin = { requestId, traceparent: null };

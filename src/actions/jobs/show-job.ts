@@ -93,6 +93,7 @@ function jobOf(
     params: params ?? {},
     schedule: job.schedule,
     pool: job.pool,
+    priority: job.priority,
     name: job.name,
     status: waits ? 'pending' : job.status,
     last_status: job.last_status,

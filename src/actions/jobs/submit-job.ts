@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import { type Job, type JobType, jobTypes, newJobId } from '../../domain/job.ts';
-import type { ScanOptions } from '../../domain/scan.ts';
+import { defaultPriority, type ScanOptions } from '../../domain/scan.ts';
 import { CronSchedule, scheduleProblem } from '../../domain/time/cron.ts';
 import { defaultPool, optionNames } from '../../scan-run/plan/decide-request.ts';
 import { maxNameLength, type Submission } from '../../scan-run/plan/submission.ts';
@@ -25,6 +25,7 @@ export interface JobSubmission {
   params: Submission;
   schedule?: string | undefined;
   pool?: string | undefined;
+  priority?: number | undefined;
   name?: string | undefined;
 }
 
@@ -110,8 +111,11 @@ async function decideJob(
   const type = readType(requested.type, problems);
   checkSchedule(requested.schedule, problems);
   checkName(requested.name, problems);
-  const submission = { ...requested.params, pool: readPool(requested, problems) };
-  const refusal = await rejectionOf(context, submission, user, requested.pool !== undefined);
+  const { params } = requested;
+  const pool = sameOf('pool', requested.pool, params.pool, problems) ?? defaultPool;
+  const priority = sameOf('priority', requested.priority, params.priority, problems) ?? defaultPriority;
+  const submission = { ...params, pool, priority };
+  const refusal = await rejectionOf(context, submission, user, requested);
   if (refusal && refusal.code !== 'invalid_request' && problems.length === 0) throw refusal;
   if (refusal || problems.length > 0) throw allProblems(problems, refusal);
   const createdAt = new Date();
@@ -121,10 +125,11 @@ async function decideJob(
   const next = schedule === null ? null : new CronSchedule(schedule, zone).after(now);
   const job = {
     type,
-    params: knownParams(requested.params),
+    params: knownParams(params),
     schedule,
     zone,
-    pool: submission.pool,
+    pool,
+    priority,
     name: requested.name ?? null,
     next_run_at: next?.toISOString() ?? null,
     created_at: createdAt.toISOString(),
@@ -152,12 +157,19 @@ function checkName(name: string | undefined, problems: FieldProblem[]): void {
   if (/\p{Cc}/u.test(name)) problems.push({ field: 'name', reason: 'must not contain control characters' });
 }
 
-/** The pool of the job is that of its scans. */
-function readPool({ pool, params }: JobSubmission, problems: FieldProblem[]): string {
-  if (pool !== undefined && params.pool !== undefined && pool !== params.pool) {
-    problems.push({ field: 'params.pool', reason: 'differs from pool; leave one of them out' });
+/** Fields of a job that are those of its scans. */
+const ownFields = ['pool', 'priority'] as const;
+
+function sameOf<T>(
+  field: (typeof ownFields)[number],
+  own: T | undefined,
+  ofScans: T | undefined,
+  problems: FieldProblem[],
+): T | undefined {
+  if (own !== undefined && ofScans !== undefined && own !== ofScans) {
+    problems.push({ field: `params.${field}`, reason: `differs from ${field}; leave one of them out` });
   }
-  return pool ?? params.pool ?? defaultPool;
+  return own ?? ofScans;
 }
 
 /** Why a scan with these params would be rejected, in the fields of the job. */
@@ -165,15 +177,16 @@ async function rejectionOf(
   context: SubmitContext,
   submission: Submission,
   user: string | null,
-  ownPool: boolean,
+  requested: JobSubmission,
 ): Promise<PortolanError | null> {
   try {
     await checkSubmission(context, submission, user);
     return null;
   } catch (error) {
     if (!(error instanceof PortolanError)) throw error;
+    const isOwn = (field: string) => ownFields.some((own) => own === field && requested[own] !== undefined);
     const fields = fieldsOf(error).map(({ field, reason }) => ({
-      field: ownPool && field === 'pool' ? field : `params.${field}`,
+      field: isOwn(field) ? field : `params.${field}`,
       reason,
     }));
     return new PortolanError(error.code, error.message, {

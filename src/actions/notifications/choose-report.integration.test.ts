@@ -149,6 +149,7 @@ async function startRun(job_id: string, scanId: string): Promise<void> {
       created_at: timestamp,
       type: 'scan',
       pool: 'default',
+      priority: 5,
       name: null,
       schedule: '0 3 * * *',
       zone: 'UTC',

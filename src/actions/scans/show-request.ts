@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
-import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
+import { defaultPriority, type ScanOptions, type ScanRequest } from '../../domain/scan.ts';
 import type { GraphLibrary } from '../../engine/graph/graph-library.ts';
 import { applyProfile } from '../../scan-run/plan/apply-profile.ts';
 import { channelsOf, defaultPool, optionNames } from '../../scan-run/plan/decide-request.ts';
@@ -29,6 +29,7 @@ function repeatedSubmission(request: ScanRequest, config: Config, library: Graph
   const given = applyProfile(library.profile(request.profile), { targets: [] }, config).submission;
   const options = optionsOf(request.options, given.options ?? {});
   const { targets, exclude, profile, vuln, name, tags, ports, rate, dag, pool, notifications } = request;
+  const { priority = defaultPriority } = request;
   return {
     targets,
     ...(exclude.length > 0 && { exclude }),
@@ -40,6 +41,7 @@ function repeatedSubmission(request: ScanRequest, config: Config, library: Graph
     ...(rate !== (given.rate ?? config.scanner.rate) && { rate }),
     ...(dag !== null && dag !== given.dag && { dag }),
     ...(pool !== defaultPool && { pool }),
+    ...(priority !== defaultPriority && { priority }),
     ...(!isDeepStrictEqual(notifications, channelsOf(given, config)) && { notifications }),
     ...(Object.keys(options).length > 0 && { options }),
   };

@@ -13,6 +13,12 @@ import type { KeyRecord } from '../../store/idempotency.ts';
 import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 
+/**
+ * Submissions of all servers that may be checked at the same time. Further from the limit of the queue than this they need not wait
+ * for each other.
+ */
+const maxConcurrent = 256;
+
 export interface SubmitContext {
   store: Store;
   workspace: Workspace;
@@ -74,7 +80,7 @@ export async function submitScan(
   // First of all: the response to the first submission stays valid, even if it would be rejected now.
   if (earlier && earlier.digest === key?.digest) return replay(earlier);
   const request = await checkSubmission(context, submission, user);
-  const known = await store.transaction((inside) => admit(context, inside, key));
+  const known = await store.transaction((inside) => admit(context, inside, key), 'read committed');
   if (known) return replay(known);
   return await storeRequest(context, request, key);
 }
@@ -150,18 +156,20 @@ function decide(
   return request;
 }
 
-async function checkRoom({ queue, config, companion }: SubmitContext, store: Store): Promise<void> {
-  const { pending: scans } = await queue.counts(store);
+async function checkRoom({ config, companion }: SubmitContext, store: Store): Promise<void> {
+  const { max_jobs: most } = config.queue;
   const due = companion?.isDue ? 0 : await store.jobSchedules.dueCount(new Date().toISOString());
-  const pending = scans + due;
-  if (pending < config.queue.max_jobs) return;
+  if ((await store.scanQueue.pending()) + due < most - maxConcurrent) return;
+  await store.scanQueue.serializeInserts();
+  const pending = (await store.scanQueue.pending()) + due;
+  if (pending < most) return;
   const what = due > 0 ? 'scans and jobs' : 'scans';
   throw new PortolanError(
     'queue_full',
     `The queue is full: ${pending} ${what} are waiting, the limit is queue.max_jobs.`,
     {
       pending,
-      max_jobs: config.queue.max_jobs,
+      max_jobs: most,
     },
   );
 }
@@ -185,7 +193,7 @@ async function storeRequest(
       await context.companion?.store(inside, scan_id);
       if (key) await inside.idempotency.insert({ ...key, scan_id, created_at }, Date.now());
       return null;
-    });
+    }, 'read committed');
     if (earlier) {
       await folder.remove();
       return replay(earlier);

@@ -48,6 +48,7 @@ async function fill(store: Store): Promise<void> {
       schedule: number === 2 ? null : '0 2 * * *',
       zone: 'Europe/Berlin',
       pool: 'default',
+      priority: 5,
       name: strange,
       next_run_at: at(number),
       created_at: at(number),

@@ -110,16 +110,19 @@ async function moveRows(move: StoreMove, { source, target }: Stores): Promise<Mo
   const dispatcher = isToPostgres ? await Dispatcher.start(move.target, () => undefined) : null;
   try {
     if (dispatcher) await openShardQueue(dispatcher, home);
-    const tables = await source.transaction((from) =>
-      target.transaction(async (to) => {
-        await Promise.all([from.rows.hold(), to.rows.hold()]);
-        await demandEmpty(to, move.target);
-        const moved: MovedTable[] = [];
-        for (const table of contentTables)
-          moved.push(await moveTable(table, from.rows, to.rows, places, onProgress));
-        if (dispatcher) await announceScans(dispatcher, to, home, places.waiting);
-        return moved;
-      }),
+    const tables = await source.transaction(
+      (from) =>
+        target.transaction(async (to) => {
+          await Promise.all([from.rows.hold(), to.rows.hold()]);
+          await demandEmpty(to, move.target);
+          const moved: MovedTable[] = [];
+          for (const table of contentTables)
+            moved.push(await moveTable(table, from.rows, to.rows, places, onProgress));
+          await to.scanQueue.continuePositions();
+          if (dispatcher) await announceScans(dispatcher, to, home, places.waiting);
+          return moved;
+        }, 'read committed'),
+      'read committed',
     );
     await target.emptyLog();
     return {

@@ -1,4 +1,5 @@
 import type { Job } from '../../domain/job.ts';
+import { defaultPriority } from '../../domain/scan.ts';
 import { defaultPool } from '../../scan-run/plan/decide-request.ts';
 import { amountText } from '../terminal/draw/amounts.ts';
 import { drawTable, type TableColumn } from '../terminal/draw/columns.ts';
@@ -61,6 +62,9 @@ export function jobFacts(job: Job, now: number): [string, string][] {
     ...(Array.isArray(targets) ? [['targets', targets.join(' ')] satisfies [string, string]] : []),
     ...(typeof profile === 'string' ? [['profile', profile] satisfies [string, string]] : []),
     ['pool', job.pool],
+    ...(job.priority === defaultPriority
+      ? []
+      : [['priority', String(job.priority)] satisfies [string, string]]),
     ...(job.name === null ? [] : [['name', job.name] satisfies [string, string]]),
     ['created', time(job.created_at)],
     ['progress', `${job.progress} %`],

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { rateOption } from '../scan/packet-rate.ts';
+import { priorityOption } from '../scan/scan-priority.ts';
 import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
@@ -48,6 +49,7 @@ function addSubmit(job: Command): void {
     .argument('[targets...]', 'addresses, CIDR, ranges, host names, @file')
     .option('--schedule <cron>', 'cron expression, e.g. "0 2 * * *" or @daily (default: run once, now)')
     .option('--pool <name>', 'worker pool of the server')
+    .addOption(priorityOption())
     .option('--name <name>', 'label of the job')
     .option('--params <file>', 'JSON file with the fields of a scan, - for stdin; other flags override it')
     .option('-t, --targets <list>', 'additional targets, comma-separated')

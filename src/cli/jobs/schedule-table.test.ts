@@ -9,6 +9,7 @@ const job = (changes: Partial<Job> = {}): Job => ({
   params: { targets: ['127.0.0.1'] },
   schedule: '0 2 * * *',
   pool: 'default',
+  priority: 5,
   name: 'nightly',
   status: 'pending',
   last_status: 'completed',

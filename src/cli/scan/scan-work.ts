@@ -74,7 +74,8 @@ async function scanLocally(order: ScanCommand, loaded: LoadedConfig, wiring: Cli
     const { dryRun } = await import('./local/local-scan.ts');
     return dryRun(order, settings, wiring);
   }
-  if (flags.pool !== undefined) throw usage('--pool needs a server: pass --server, or start one');
+  for (const name of ['pool', 'priority'] as const)
+    if (flags[name] !== undefined) throw usage(`--${name} needs a server: pass --server, or start one`);
   if (!flags.wait) throw usage('--no-wait needs a server: pass --server, or start one');
   const { scanHere } = await import('./local/local-scan.ts');
   return scanHere(order, settings, wiring);

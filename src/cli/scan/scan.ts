@@ -8,6 +8,7 @@ import { endProcess, outputFormats, paperOption, templateOption } from '../termi
 import type { CliWiring } from '../wiring.ts';
 import { rateOption } from './packet-rate.ts';
 import { addScanControl } from './scan-commands.ts';
+import { priorityOption } from './scan-priority.ts';
 import type { ScanFlags } from './submission.ts';
 
 export function addScanCommand(program: Command, wiring: CliWiring): void {
@@ -137,6 +138,7 @@ function addResultOptions(scan: Command): void {
     .addOption(tokenOption())
     .addOption(caFileOption())
     .option('--pool <name>', 'worker pool of the server')
+    .addOption(priorityOption())
     .option('--schedule <cron>', 'create a recurring job on the server, e.g. "0 2 * * *" or @daily')
     .option('--no-wait', 'print the scan id and exit (needs a server)')
     .option('--progress', 'show progress even if stderr is not a terminal')

@@ -53,6 +53,7 @@ export interface ScanFlags {
   compliance?: string;
   notify?: string;
   pool?: string;
+  priority?: number;
   schedule?: string;
   compareWith?: string;
   failOnChange?: boolean;
@@ -146,6 +147,7 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     tags: flags.tags === undefined ? undefined : listOf(flags.tags),
     notifications: flags.notify === undefined ? undefined : listOf(flags.notify),
     pool: flags.pool,
+    priority: flags.priority,
     dag: flags.onlyDiscover ? 'discovery-only' : undefined,
     options: Object.keys(options).length > 0 ? options : undefined,
   });

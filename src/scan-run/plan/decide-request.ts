@@ -3,7 +3,7 @@ import { channelProblem } from '../../domain/channel.ts';
 import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/errors.ts';
 import type { Protocol } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
-import type { ScanOptions, ScanRequest } from '../../domain/scan.ts';
+import { defaultPriority, maxPriority, type ScanOptions, type ScanRequest } from '../../domain/scan.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import { type Graph, requestsVuln } from '../../engine/graph/graph.ts';
@@ -122,6 +122,7 @@ export function decideRequest(
     graph: graphOf(submission.dag, choices),
     ...planned(profile, submission.dag, choices),
     pool: submission.pool ?? defaultPool,
+    priority: submission.priority ?? defaultPriority,
     options: { ...decideOptions(submission.options ?? {}, origin), ...probing },
     user: origin.user,
   };
@@ -232,7 +233,7 @@ function checkPorts(
 }
 
 function checkBounds(submission: Submission, config: Config, problems: FieldProblem[]): void {
-  const { rate, pool, name, tags } = submission;
+  const { rate, pool, priority = defaultPriority, name, tags } = submission;
   const maxRate = config.scanner.max_rate;
   const isWrong = typeof rate === 'number' && (!Number.isSafeInteger(rate) || rate < 1 || rate > maxRate);
   if (isWrong) {
@@ -242,6 +243,9 @@ function checkBounds(submission: Submission, config: Config, problems: FieldProb
     });
   }
   checkPool(pool, config, problems);
+  if (!Number.isInteger(priority) || priority < 0 || priority > maxPriority) {
+    problems.push({ field: 'priority', reason: `must be a whole number from 0 to ${maxPriority}` });
+  }
   if (name && name.length > maxNameLength) {
     problems.push({ field: 'name', reason: `must have at most ${maxNameLength} characters` });
   }

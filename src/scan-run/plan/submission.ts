@@ -23,5 +23,6 @@ export interface Submission {
   rate?: PacketRate | undefined;
   dag?: string | undefined;
   pool?: string | undefined;
+  priority?: number | undefined;
   options?: ScanOptions | undefined;
 }

@@ -11,7 +11,7 @@ const roundMs = 3_600_000;
 /** Pause before each scan, milliseconds: checks thousands of scans without noticeable load. */
 const betweenScansMs = 4;
 /** Interval of compacting row counts, milliseconds; see `RowCounts`. */
-const foldMs = 30_000;
+const foldMs = 5_000;
 
 /** Messages without a scan are deleted this long after they were due, milliseconds: their sender never came back. */
 const maxNoticeAgeMs = 7 * 24 * 3_600_000;

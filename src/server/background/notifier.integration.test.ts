@@ -368,6 +368,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
       created_at: at(0),
       type: 'scan' as const,
       pool: 'default',
+      priority: 5,
       name: null,
     };
     const turns = { schedule: '0 3 * * *', zone: 'UTC', next_run_at: at(9), created_by: null };

@@ -66,7 +66,7 @@ function warningsOf(unknown: string[]): string {
 }
 
 /** Fields of a submission that `options` may have in addition to those of the REST API. */
-const extensions = new Set(['name', 'tags', 'ports', 'exclude', 'rate', 'dag', 'pool']);
+const extensions = new Set(['name', 'tags', 'ports', 'exclude', 'rate', 'dag', 'pool', 'priority']);
 
 /** Splits `options` into the fields of the REST API. */
 export function spreadOptions(options: JsonObject | undefined): Record<string, unknown> {

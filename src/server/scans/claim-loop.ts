@@ -8,7 +8,7 @@ const pollMs = 2000;
 
 /** Claims waiting scans while there is capacity. */
 export class ClaimLoop {
-  readonly #context: Pick<PoolContext, 'queue' | 'log' | 'stopping'>;
+  readonly #context: Pick<PoolContext, 'queue' | 'log' | 'stopping' | 'config'>;
   readonly #blackout: Blackout;
   readonly #capacity: PoolCapacity;
   readonly #begin: (claim: QueueClaim) => void;
@@ -21,7 +21,7 @@ export class ClaimLoop {
 
   /** @param begin creates the slot of a claimed scan, synchronously */
   constructor(
-    context: Pick<PoolContext, 'queue' | 'log' | 'stopping'>,
+    context: Pick<PoolContext, 'queue' | 'log' | 'stopping' | 'config'>,
     blackout: Blackout,
     capacity: PoolCapacity,
     begin: (claim: QueueClaim) => void,
@@ -89,10 +89,12 @@ export class ClaimLoop {
   }
 
   #claim(): Promise<QueueClaim | null> {
-    const running = this.#capacity.runningByTenant();
-    const pools = this.#capacity.poolsWithRoom();
-    const full = this.#capacity.fullPools();
-    const claim = this.#context.queue.claim(`server:${process.pid}`, pools, running, full);
+    const claim = this.#context.queue.claim(`server:${process.pid}`, {
+      pools: this.#capacity.poolsWithRoom(),
+      running: this.#capacity.runningByTenant(),
+      weights: this.#context.config.multi_tenant.weights,
+      fullPools: this.#capacity.fullPools(),
+    });
     this.#lastClaim = claim.catch(() => null);
     return claim;
   }

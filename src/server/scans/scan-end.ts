@@ -39,7 +39,7 @@ export class ScanEnds {
       store.transaction(async (tx) => {
         if (!(await tx.scanQueue.finish(slot, jobState, Date.now()))) return;
         await tx.scans.update(scanId, outcome);
-      });
+      }, 'read committed');
     await this.#untilStored(slot, write);
     await removeResumeMark(folder);
     await this.#untilStored(slot, async () => {

@@ -9,7 +9,7 @@ import { listedColumns, type StoredJob, storedJob } from './job-row.ts';
 /** A job to be stored. */
 export type NewJob = Pick<
   StoredJob,
-  'job_id' | 'type' | 'schedule' | 'pool' | 'name' | 'next_run_at' | 'created_at' | 'created_by'
+  'job_id' | 'type' | 'schedule' | 'pool' | 'priority' | 'name' | 'next_run_at' | 'created_at' | 'created_by'
 > & { params: Record<string, unknown>; zone: string };
 
 /** A job whose scan request names something. */

@@ -16,6 +16,7 @@ export const listedColumns = [
   'tenant',
   'type',
   'pool',
+  'priority',
   'name',
   'schedule',
   'next_run_at',

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { isPostgres } from '../database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 
@@ -78,7 +79,10 @@ export class JobScheduleTable {
     );
   }
 
-  /** Whether the occurrence is still due: no other process has run it, and the job is not canceled. */
+  /**
+   * Whether the occurrence is still due: no other process has run it, and the job is not canceled. This holds until the end of the
+   * transaction.
+   */
   async isDue(jobId: string, fireAt: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('client_jobs')
@@ -87,6 +91,7 @@ export class JobScheduleTable {
       .where('status', '=', 'pending')
       .where('next_run_at', '=', fireAt)
       .where(inView(this.#view))
+      .$if(isPostgres(this.#db), (query) => query.forUpdate())
       .executeTakeFirst();
     return row !== undefined;
   }

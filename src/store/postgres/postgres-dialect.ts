@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  CompiledQuery,
   type DatabaseConnection,
   type Driver,
   Kysely,
@@ -12,13 +12,11 @@ import {
 import pg from 'pg';
 import { PortolanError } from '../../domain/errors.ts';
 import { serverExecutor } from '../../domain/executor.ts';
-import type { Database } from '../database.ts';
+import type { Database, Isolation } from '../database.ts';
 import { shownUrl } from './postgres-url.ts';
 
 /** Schema of the tables, separate from other programs in the same database. */
 const schema = 'portolan';
-/** Advisory lock that serializes the transactions of all processes; an arbitrary number. */
-const transactionLock = 7_061_989;
 /** Connections per process. */
 const maxConnections = 8;
 /** Connect timeout, milliseconds. */
@@ -34,6 +32,17 @@ const bigintOid = 20;
 /** Errors of a network, or of a server that starts, stops or is full; SQLSTATE classes of PostgreSQL, appendix A. */
 const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|53300|57P0[1-5])$/;
 const refused = /^(28...|3D000)$/;
+
+/** Serialization failure and deadlock: another transaction was first. */
+const conflict = /^(40001|40P01)$/;
+/** Of `read committed`: another transaction has inserted the row that this one had looked for. */
+const uniqueViolation = '23505';
+/** Attempts of a transaction that conflicts with others. */
+const maxAttempts = 12;
+/** Attempts of one that inserts a row that exists: the second attempt sees it. */
+const maxInserts = 2;
+/** Longest pause before the second attempt, and then times the number of attempts, milliseconds. */
+const pauseMs = 5;
 
 /**
  * Opens a PostgreSQL database; the tables are in the schema `portolan`.
@@ -79,8 +88,6 @@ class PostgresDatabase<Tables> implements Database<Tables> {
   readonly executor: string;
   readonly db: Kysely<Tables>;
   #asked = 0;
-  /** Last transaction of this process: only one connection at a time waits for the lock. */
-  #last: Promise<unknown> = Promise.resolve();
 
   constructor(pool: pg.Pool, home: string | null) {
     this.executor = serverExecutor(home);
@@ -91,11 +98,19 @@ class PostgresDatabase<Tables> implements Database<Tables> {
     return String(++this.#asked);
   }
 
-  transaction<T>(work: (transaction: Kysely<Tables>) => Promise<T>): Promise<T> {
-    const run = () => this.db.transaction().execute(work);
-    const result = this.#last.then(run, run);
-    this.#last = result.catch(() => undefined);
-    return result;
+  async transaction<T>(work: (transaction: Kysely<Tables>) => Promise<T>, isolation: Isolation): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.db.transaction().setIsolationLevel(isolation).execute(work);
+      } catch (error) {
+        const { code = '' } = error as { code?: string };
+        if (code === uniqueViolation && attempt < maxInserts) continue;
+        if (!conflict.test(code)) throw error;
+        if (attempt >= maxAttempts)
+          throw new PortolanError('unavailable', 'The store is busy; try again.', {}, error);
+        await sleep(Math.random() * pauseMs * attempt);
+      }
+    }
   }
 
   /** PostgreSQL reuses space by itself (autovacuum). */
@@ -120,12 +135,6 @@ class TranslatingDialect extends PostgresDialect {
 
 class TranslatingDriver extends PostgresDriver {
   readonly #known = new WeakSet<DatabaseConnection>();
-
-  /** Takes the lock together with `begin`: this saves a round trip, which takes longer than either. */
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    const text = `begin; select pg_advisory_xact_lock(${transactionLock})`;
-    await connection.executeQuery(CompiledQuery.raw(text));
-  }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
     const connection = await translated(() => super.acquireConnection());

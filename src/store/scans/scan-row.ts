@@ -1,5 +1,6 @@
 import { noFindings } from '../../domain/finding.ts';
 import {
+  defaultPriority,
   firstNotifications,
   type Scan,
   type ScanRequest,
@@ -61,6 +62,7 @@ export function pendingScan(request: ScanRequest): Scan {
     name: request.name,
     tags: request.tags,
     pool: request.pool,
+    priority: request.priority ?? defaultPriority,
     progress: initialProgress(),
     severity_counts: noFindings(),
     error: null,
@@ -114,6 +116,7 @@ export const shortColumns = [
   'vuln',
   'name',
   'pool',
+  'priority',
   'live_hosts',
   'open_ports',
   'vulnerabilities',
@@ -148,6 +151,7 @@ export function scanFromRow(row: StoredScan): Scan {
     name: row.name,
     tags: JSON.parse(row.tags),
     pool: row.pool,
+    priority: row.priority,
     progress: completeProgress(JSON.parse(row.progress)),
     severity_counts: JSON.parse(row.severity_counts),
     error: row.error === null ? null : JSON.parse(row.error),

@@ -110,6 +110,7 @@ describe.each(storeEngines())('a sorted list of scans in $name', (engine) => {
       type: 'scan',
       schedule: '@daily',
       pool: 'default',
+      priority: 5,
       name: null,
       created_by: null,
       zone: 'UTC',

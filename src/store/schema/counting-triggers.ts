@@ -4,14 +4,16 @@ import { isPostgres } from '../database.ts';
 /** A table with rows counted by tenant and status. */
 interface CountedTable {
   name: string;
+  /** Column with the status. */
+  status: string;
   /** Column that is summed up, bytes; null = none. */
   bytes: string | null;
 }
 
 /** Under the names of the migration that created the triggers. */
 const firstCountedTables: readonly CountedTable[] = [
-  { name: 'scans', bytes: 'size_bytes' },
-  { name: 'job_orders', bytes: null },
+  { name: 'scans', status: 'status', bytes: 'size_bytes' },
+  { name: 'job_orders', status: 'status', bytes: null },
 ];
 
 /**
@@ -46,7 +48,29 @@ export async function renameCountedJobs(db: Kysely<unknown>, to: string): Promis
   const from = 'job_orders';
   await dropTriggers(db, { name: from, table: to });
   await sql`update row_counts set counted = ${to} where counted = ${from}`.execute(db);
-  await createTriggers(db, { name: to, bytes: null });
+  await createTriggers(db, { name: to, status: 'status', bytes: null });
+}
+
+/** PostgreSQL: positions in the queue of scans; see `ScanQueueTable.insert`. */
+export const positionSequence = 'scan_queue_position';
+
+/** Counts the queue of scans, and gives out its positions without reading it. */
+export async function countQueue(db: Kysely<unknown>): Promise<void> {
+  const queue = { name: 'scan_queue', status: 'state', bytes: null };
+  // Servers of the version before may run: no change may come between the count and its triggers.
+  if (isPostgres(db)) await sql`lock table scan_queue in share row exclusive mode`.execute(db);
+  await sql.raw(countAll(queue)).execute(db);
+  await createTriggers(db, queue);
+  if (!isPostgres(db)) return;
+  await sql.raw(`create sequence ${positionSequence}`).execute(db);
+  await continuePositions(db);
+}
+
+/** PostgreSQL: the next position comes after all in the table. */
+export async function continuePositions<Tables>(db: Kysely<Tables>): Promise<void> {
+  await sql`select setval(${positionSequence}, (select coalesce(max(position), 0) + 1 from scan_queue), false)`.execute(
+    db,
+  );
 }
 
 async function createTriggers(db: Kysely<unknown>, table: CountedTable): Promise<void> {
@@ -68,17 +92,17 @@ async function dropTriggers(
   }
 }
 
-function countAll({ name, bytes }: CountedTable): string {
+function countAll({ name, status, bytes }: CountedTable): string {
   const sum = bytes === null ? '0' : `cast(sum(${bytes}) as bigint)`;
-  return `insert into row_counts select '${name}', coalesce(tenant, ''), status, count(*), ${sum} from ${name} group by tenant, status`;
+  return `insert into row_counts select '${name}', coalesce(tenant, ''), ${status}, count(*), ${sum} from ${name} group by tenant, ${status}`;
 }
 
 function sqliteTriggers(table: CountedTable): string[] {
-  const { name, bytes } = table;
+  const { name, status, bytes } = table;
   const add = (row: 'new' | 'old', sign: '' | '-') =>
-    `insert into row_counts values ('${name}', coalesce(${row}.tenant, ''), ${row}.status, ${sign}1, ${sign}${bytesOf(table, row)})
+    `insert into row_counts values ('${name}', coalesce(${row}.tenant, ''), ${row}.${status}, ${sign}1, ${sign}${bytesOf(table, row)})
       on conflict (counted, tenant, status) do update set total = total + excluded.total, bytes = bytes + excluded.bytes;`;
-  const columns = ['tenant', 'status', ...(bytes === null ? [] : [bytes])];
+  const columns = ['tenant', status, ...(bytes === null ? [] : [bytes])];
   const changed = columns.map((column) => `old.${column} is not new.${column}`).join(' or ');
   return [
     `create trigger ${name}_count_insert after insert on ${name} begin ${add('new', '')} end`,
@@ -89,11 +113,11 @@ function sqliteTriggers(table: CountedTable): string[] {
 }
 
 function postgresTriggers(table: CountedTable): string[] {
-  const { name, bytes } = table;
+  const { name, status, bytes } = table;
   const sum = (sign: '' | '-') => (bytes === null ? '0' : `${sign}sum(${bytes})`);
   const addAll = (sign: '' | '-') =>
-    `insert into row_counts select '${name}', coalesce(tenant, ''), status, ${sign}count(*), ${sum(sign)} from changed group by tenant, status;`;
-  const columns = ['tenant', 'status', ...(bytes === null ? [] : [bytes])];
+    `insert into row_counts select '${name}', coalesce(tenant, ''), ${status}, ${sign}count(*), ${sum(sign)} from changed group by tenant, ${status};`;
+  const columns = ['tenant', status, ...(bytes === null ? [] : [bytes])];
   const changed = columns.map((column) => `old.${column} is distinct from new.${column}`).join(' or ');
   // Not a condition of the trigger: PostgreSQL cannot change the collation of columns named there.
   const counting = `language plpgsql set search_path from current`;
@@ -107,8 +131,8 @@ function postgresTriggers(table: CountedTable): string[] {
     end $count$`,
     `create function recount_${name}() returns trigger ${counting} as $count$ begin
       if ${changed} then insert into row_counts values
-        ('${name}', coalesce(old.tenant, ''), old.status, -1, -${bytesOf(table, 'old')}),
-        ('${name}', coalesce(new.tenant, ''), new.status, 1, ${bytesOf(table, 'new')});
+        ('${name}', coalesce(old.tenant, ''), old.${status}, -1, -${bytesOf(table, 'old')}),
+        ('${name}', coalesce(new.tenant, ''), new.${status}, 1, ${bytesOf(table, 'new')});
       end if;
       return null;
     end $count$`,

@@ -153,7 +153,15 @@ describe.each([
     await store.clientJobs.cancel('job-00000001', created_at);
     expect([await total(), await total({ status: 'canceled' })]).toEqual([2, 2]);
     const job = { job_id: 'job-00000003', type: 'scan' as const, schedule: null, pool: 'default' };
-    const rest = { name: null, next_run_at: null, created_by: null, created_at, params: {}, zone: 'UTC' };
+    const rest = {
+      priority: 5,
+      name: null,
+      next_run_at: null,
+      created_by: null,
+      created_at,
+      params: {},
+      zone: 'UTC',
+    };
     await store.clientJobs.insert({ ...job, ...rest });
     expect(await total()).toBe(3);
     await store.clientJobs.deleteEndedBefore('2027');

@@ -19,6 +19,8 @@ export const migrationNames = [
   '0018-alerts',
   '0019-plugin-packages',
   '0020-followed-changes',
+  '0021-counted-queue',
+  '0022-priorities',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -3,7 +3,7 @@ import { type Migration, type MigrationProvider, Migrator } from 'kysely/migrati
 import { PortolanError } from '../../domain/errors.ts';
 import { listingOf } from '../scans/scan-listing.ts';
 import { createAlerts } from './alert-tables.ts';
-import { createRowCounts } from './counting-triggers.ts';
+import { countQueue, createRowCounts } from './counting-triggers.ts';
 import { useFieldNames } from './field-names.ts';
 import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
@@ -32,6 +32,8 @@ const migrations: Record<MigrationName, Migration> = {
   '0018-alerts': { up: createAlerts },
   '0019-plugin-packages': { up: createPluginPackages },
   '0020-followed-changes': { up: addFollowedChanges },
+  '0021-counted-queue': { up: countQueue },
+  '0022-priorities': { up: addPriorities },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -410,6 +412,21 @@ async function addBegun(db: Kysely<unknown>): Promise<void> {
 async function addOrigins(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('scans').addColumn('request_id', 'text').execute();
   await db.schema.alterTable('scans').addColumn('traceparent', 'text').execute();
+}
+
+async function addPriorities(db: Kysely<unknown>): Promise<void> {
+  for (const table of ['scans', 'scan_queue', 'client_jobs'])
+    await db.schema
+      .alterTable(table)
+      .addColumn('priority', 'integer', (column) => column.notNull().defaultTo(5))
+      .execute();
+  // PostgreSQL takes no order from an index that begins with the tenant when that is null.
+  for (const columns of [['state'], ['tenant', 'state']])
+    await db.schema
+      .createIndex(columns.length > 1 ? 'scan_queue_by_tenant_turn' : 'scan_queue_by_turn')
+      .on('scan_queue')
+      .columns([...columns, 'priority desc', 'position'])
+      .execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

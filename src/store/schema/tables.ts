@@ -39,6 +39,7 @@ export interface ScanTableRow {
   vuln: number;
   name: string | null;
   pool: string;
+  priority: number;
   live_hosts: number;
   open_ports: number;
   vulnerabilities: number;
@@ -89,7 +90,9 @@ export interface ScanQueueTableRow {
   scan_id: string;
   pool: string;
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** The lowest waiting one is claimed first. */
+  /** As that of the scan. */
+  priority: number;
+  /** Among equal priorities, the lowest waiting one is claimed first. */
   position: number;
   /** Raised by every claim; a write with an older one is rejected. */
   attempt: number;
@@ -141,6 +144,7 @@ export interface ClientJobTableRow {
   tenant: string | null;
   type: string;
   pool: string;
+  priority: number;
   name: string | null;
   schedule: string | null;
   /** IANA time zone used to compute `next_run_at`. */

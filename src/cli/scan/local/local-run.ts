@@ -1,7 +1,7 @@
 import type { CompareContext } from '../../../actions/results/compare-scans.ts';
 import type { ReportOrder } from '../../../actions/results/export-report.ts';
 import type { LoadedConfig } from '../../../config/load.ts';
-import type { RateHistory, Scan, ScanRequest } from '../../../domain/scan.ts';
+import { defaultPriority, type RateHistory, type Scan, type ScanRequest } from '../../../domain/scan.ts';
 import type { ScanModules } from '../../../engine/lifecycle.ts';
 import { ScanAbort } from '../../../scan-run/finalize/failure.ts';
 import type { ScanOutcome } from '../../../scan-run/messages.ts';
@@ -266,6 +266,7 @@ export function logFor({ config, origins }: LoadedConfig, write: (line: string) 
 
 function scanOf(request: ScanRequest, outcome: ScanOutcome, startedAt: string): Scan {
   const { scan_id, targets, created_at, profile, vuln, name, tags, pool } = request;
-  const decided = { scan_id, targets, created_at, profile, vuln, name, tags, pool };
+  const { priority = defaultPriority } = request;
+  const decided = { scan_id, targets, created_at, profile, vuln, name, tags, pool, priority };
   return { ...decided, ...outcome, started_at: startedAt, notifications: [] };
 }

@@ -6,7 +6,7 @@ import { showJob } from '../../../actions/jobs/show-job.ts';
 import { submitJob } from '../../../actions/jobs/submit-job.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import { type Job, jobStatuses, jobTypes } from '../../../domain/job.ts';
-import { scanStatuses } from '../../../domain/scan.ts';
+import { maxPriority, scanStatuses } from '../../../domain/scan.ts';
 import { maxScheduleLength } from '../../../domain/time/cron.ts';
 import { maxNameLength } from '../../../scan-run/plan/submission.ts';
 import { originOf } from '../../access/request-id.ts';
@@ -33,6 +33,7 @@ export const jobBody = Type.Object(
       }),
     ),
     pool: Type.Optional(Type.String({ minLength: 1 })),
+    priority: submissionSchema.properties.priority,
     name: Type.Optional(Type.String({ maxLength: maxNameLength })),
   },
   { title: 'JobRequest' },
@@ -48,6 +49,7 @@ const jobSchema = Type.Unsafe<Job>(
       params: Type.Object({}, { additionalProperties: true, description: 'the scan request of its runs' }),
       schedule: nullableText,
       pool: Type.String(),
+      priority: Type.Integer({ minimum: 0, maximum: maxPriority, description: 'of its scans' }),
       name: nullableText,
       status: Type.Enum([...jobStatuses]),
       last_status: nullableText,

@@ -1,6 +1,12 @@
 import { Type } from 'typebox';
 import type { PacketRate } from '../../../domain/packet-rate.ts';
-import { discoveryProfiles, failureCodes, scanStatuses } from '../../../domain/scan.ts';
+import {
+  defaultPriority,
+  discoveryProfiles,
+  failureCodes,
+  maxPriority,
+  scanStatuses,
+} from '../../../domain/scan.ts';
 import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/submission.ts';
 import type { ListedScan } from '../../../store/scans/listed-scans.ts';
 
@@ -141,6 +147,7 @@ const scanMembers = Type.Object(
     name: nullableText,
     tags: Type.Array(Type.String()),
     pool: Type.String(),
+    priority: Type.Integer({ minimum: 0, maximum: maxPriority }),
     progress: progressSchema,
     severity_counts: severityCounts,
     error: Type.Union([Type.Null(), failureSchema]),
@@ -204,6 +211,14 @@ export const submissionSchema = Type.Object(
       Type.String({ minLength: 1, description: 'an installed graph instead of the profile' }),
     ),
     pool: Type.Optional(Type.String({ minLength: 1, description: 'worker pool' })),
+    priority: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: maxPriority,
+        default: defaultPriority,
+        description: 'of waiting scans the highest start first',
+      }),
+    ),
     options: Type.Optional(
       Type.Object({
         scan_type: Type.Optional(
