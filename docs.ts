@@ -318,6 +318,7 @@ function memberTexts(name: string, member: ConfigMember): string[] {
 
 const typeNames: Partial<Record<ConfigKey['type'] | ConfigMember['type'], string>> = {
   'string[]': 'list of texts',
+  'int{}': 'map of whole numbers',
   'cidr[]': 'list of addresses and networks',
   'target[]': 'list of targets',
   'resolver[]': 'list of `address[:port]`',
@@ -332,9 +333,10 @@ function typeText({ type, values }: ConfigKey): string {
   return values ? values.map(mono).join(', ') : (typeNames[type] ?? type);
 }
 
-function defaultText({ default: value }: ConfigKey): string {
+function defaultText({ type, default: value }: ConfigKey): string {
   if (value === null || value === '') return 'not set';
   if (Array.isArray(value)) return value.length === 0 ? 'empty' : value.map(mono).join(', ');
+  if (type === 'int{}') return 'empty';
   if (typeof value === 'object') return 'as `module show` says';
   return mono(String(value));
 }

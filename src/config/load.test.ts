@@ -199,6 +199,23 @@ describe('precedence', () => {
     expect(both).toEqual([`f:4:3 queue.max_jobs: duplicate key, already set at ${path}:2:21`]);
   });
 
+  it('reads the weights of tenants from files and from the environment', () => {
+    const path = folder.file('w.yaml', 'multi_tenant: { weights: { acme: 3, globex: 100 } }\n');
+    expect(folder.load({ file: path }).config.multi_tenant.weights).toEqual({ acme: 3, globex: 100 });
+    env['SERVICE_MULTI_TENANT__WEIGHTS'] = 'acme=2, globex=5';
+    expect(folder.load({ file: path }).config.multi_tenant.weights).toEqual({ acme: 2, globex: 5 });
+    for (const wrong of [
+      '{acme: 0}',
+      '{acme: 101}',
+      '{acme: 1.5}',
+      '{acme: many}',
+      '{"no name": 1}',
+      '[acme]',
+      '3',
+    ])
+      expect(folder.problemsOf(`multi_tenant: { weights: ${wrong} }\n`), wrong).toHaveLength(1);
+  });
+
   it('keeps the number of workers within its bounds, and raises the highest that is not set', () => {
     const workersOf = (text: string) => {
       const { config, warnings } = folder.load({ file: folder.file('w.yaml', text) });

@@ -75,6 +75,7 @@ describe('POST /api/v1/jobs', () => {
       params: { targets: ['127.0.0.1'] },
       schedule: '0 2 * * *',
       pool: 'default',
+      priority: 5,
       name: 'nightly',
       status: 'pending',
       last_status: null,
@@ -170,6 +171,12 @@ describe('POST /api/v1/jobs', () => {
       }),
     ).toEqual([400, ['schedule', 'params.profile']]);
     expect(await fieldsOf({ ...now, pool: 'Ä' })).toEqual([400, ['pool']]);
+    for (const priority of [-1, 10, 1.5, 'high'])
+      expect(await fieldsOf({ ...now, priority })).toEqual([400, ['priority']]);
+    expect(await fieldsOf({ ...now, priority: 1, params: { ...now.params, priority: 2 } })).toEqual([
+      400,
+      ['params.priority'],
+    ]);
     expect(await fieldsOf({ ...now, pool: 'a', params: { ...now.params, pool: 'b' } })).toEqual([
       400,
       ['params.pool'],
@@ -186,6 +193,15 @@ describe('POST /api/v1/jobs', () => {
       'unknown field: params.options.magic',
       'unknown field: shape',
     ]);
+  });
+
+  it('gives its priority to its scans, and takes that of its params', async () => {
+    const free = await start();
+    for (const body of [{ priority: 8 }, { params: { ...now.params, priority: 8 } }]) {
+      const { data } = await submit(free, { ...now, ...body });
+      expect(data.priority).toBe(8);
+      expect((await free.store.scans.get(data.scan_id ?? ''))?.priority).toBe(8);
+    }
   });
 
   it('knows the pools of workers.pools only, where they are listed', async () => {

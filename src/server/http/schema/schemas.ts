@@ -215,8 +215,7 @@ export const submissionSchema = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: maxPriority,
-        default: defaultPriority,
-        description: 'of waiting scans the highest start first',
+        description: `of waiting scans the highest start first; default ${defaultPriority}`,
       }),
     ),
     options: Type.Optional(

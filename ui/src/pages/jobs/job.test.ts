@@ -7,6 +7,7 @@ const job = (changes: Partial<Job> = {}): Job => ({
   params: { targets: ['10.0.0.1'] },
   schedule: null,
   pool: 'default',
+  priority: 5,
   name: null,
   status: 'pending',
   last_status: null,
