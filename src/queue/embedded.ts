@@ -2,9 +2,6 @@ import type { Store } from '../store/open.ts';
 import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
-/** Failed jobs count in the queue statistics for this long, milliseconds. */
-export const failureMemoryMs = 7 * 24 * 3600 * 1000;
-
 /** The queue of a single server: needs nothing but the store. */
 export class EmbeddedQueue implements JobQueue {
   readonly #store: Store;
@@ -50,10 +47,6 @@ export class EmbeddedQueue implements JobQueue {
 
   async isCanceled(scanId: string): Promise<boolean> {
     return await this.#store.scanQueue.isCancelRequested(scanId);
-  }
-
-  async counts(store: Store = this.#store): Promise<{ pending: number; running: number; failed: number }> {
-    return await store.scanQueue.counts(new Date(Date.now() - failureMemoryMs).toISOString());
   }
 
   async reclaimAll(): Promise<number> {

@@ -28,8 +28,6 @@ export interface JobQueue {
    */
   cancel(scanId: string): Promise<'waiting' | 'running' | 'unknown'>;
   isCanceled(scanId: string): Promise<boolean>;
-  /** @param store that of a transaction, if a decision depends on the counts */
-  counts(store?: Store): Promise<{ pending: number; running: number; failed: number }>;
   /** At server start: voids all earlier leases. @returns the number of jobs that wait again */
   reclaimAll(): Promise<number>;
   remove(scanId: string): Promise<boolean>;

@@ -110,7 +110,8 @@ export class ScanQueueTable {
       'waiting',
       'running',
     ]);
-    const shareOf = (tenant: string) => (running.get(tenant) ?? 0) / (weights[tenant] ?? 1);
+    const weightOf = (tenant: string) => (Object.hasOwn(weights, tenant) ? (weights[tenant] ?? 1) : 1);
+    const shareOf = (tenant: string) => (running.get(tenant) ?? 0) / weightOf(tenant);
     const byShare = Map.groupBy(tenants, shareOf);
     return [...byShare].sort(([a], [b]) => a - b).map(([, equal]) => equal);
   }

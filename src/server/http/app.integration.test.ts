@@ -436,7 +436,7 @@ describe('the description of the API', () => {
       ]);
       // Makes room for the later submission.
       if (method === 'DELETE' && path === scan)
-        await expect.poll(async () => (await working.queue.counts()).pending).toBe(0);
+        await expect.poll(async () => (await working.store.scanQueue.counts('2000')).pending).toBe(0);
     }
     // The only response that is not JSON.
     expect(document.paths['/metrics'].get.responses['200'].content).toHaveProperty('text/plain');

@@ -46,7 +46,7 @@ describe('Idempotency-Key', () => {
     const [data, ...others] = new Set(responses.map(({ data }) => JSON.stringify(data)));
     expect(others).toEqual([]);
     expect(await scans(first)).toBe(1);
-    expect(await first.queue.counts()).toMatchObject({ pending: 1 });
+    expect(await first.store.scanQueue.counts('2000')).toMatchObject({ pending: 1 });
     const folders = join(first.dir, 'ws', 'scans');
     expect(await readdir(folders)).toHaveLength(1);
 

@@ -33,7 +33,9 @@ describe('a scan', () => {
     expect(scan).toMatchObject({ status: 'completed', results: { live_hosts: 3 }, error: null });
     expect(scan.started_at).not.toBeNull();
     expect(await hostsOf(service, scanId)).toEqual(['127.0.0.1', '127.0.0.2', '127.0.0.3']);
-    await expect.poll(() => service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
+    await expect
+      .poll(() => service.store.scanQueue.counts('2000'))
+      .toEqual({ pending: 0, running: 0, failed: 0 });
     await expect.poll(async () => (await service.store.scans.totals()).size_bytes).toBeGreaterThan(0);
   });
 
@@ -177,7 +179,9 @@ describe('a process that dies', () => {
     const scan = await service.until(scanId, ({ status }) => isFinal(status));
     expect(scan).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
     expect(scan.progress.resumes).toBe(1);
-    await expect.poll(() => service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 1 });
+    await expect
+      .poll(() => service.store.scanQueue.counts('2000'))
+      .toEqual({ pending: 0, running: 0, failed: 1 });
   });
 
   it('is resumed as long as it finds something, and loses nothing', async () => {
@@ -211,7 +215,7 @@ describe('a lease', () => {
     const response = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
     expect(response.json().data).toMatchObject({ error: { code: 'canceled' }, progress: { resumes: 0 } });
     expect(await hostsOf(service, scanId)).toEqual(['127.0.0.1']);
-    expect(await service.queue.counts()).toEqual({ pending: 0, running: 0, failed: 0 });
+    expect(await service.store.scanQueue.counts('2000')).toEqual({ pending: 0, running: 0, failed: 0 });
   });
 
   it('that lapsed is not lost to a heartbeat that comes while it is taken up', async () => {

@@ -59,7 +59,7 @@ describe('a pool of workers', () => {
           idle: 0,
           total: 2,
         });
-      expect(await service.queue.counts()).toMatchObject({ pending: 1, running: 2 });
+      expect(await service.store.scanQueue.counts('2000')).toMatchObject({ pending: 1, running: 2 });
     } finally {
       await service.close();
     }

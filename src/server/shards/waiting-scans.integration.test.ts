@@ -124,7 +124,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     const scanId = await service.submit('rows 1', { pool: 'lab' });
     await laidOut(scanId);
     expect(await detail(scanId)).toMatchObject({ status: 'pending', started_at: null });
-    expect(await service.queue.counts()).toMatchObject({ pending: 1, running: 0 });
+    expect(await service.store.scanQueue.counts('2000')).toMatchObject({ pending: 1, running: 0 });
 
     const shard = await claim('lab');
     // Claimed by a worker that may return it, such as one of another major version.
@@ -134,7 +134,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await begin(await claim('lab'));
     const running = await service.until(scanId, ({ status }) => status === 'running');
     expect(Date.parse(running.started_at ?? '')).toBeGreaterThanOrEqual(before - 100);
-    expect(await service.queue.counts()).toMatchObject({ pending: 0, running: 1 });
+    expect(await service.store.scanQueue.counts('2000')).toMatchObject({ pending: 0, running: 1 });
     // The next worker, and the server after a restart, use the same start time.
     const earlier = new Date(Date.parse(running.started_at ?? '') - 2 * hour);
     await service.store.execute('update portolan.shard_plans set started_at = $1', [earlier.toISOString()]);

@@ -369,7 +369,7 @@ describe('POST /api/v1/jobs/{job_id}/cancel', () => {
     const { data } = await submit(service, now);
     expect((await request(service, 'POST', `/${data.job_id}/cancel`)).data.status).toBe('canceled');
     expect((await service.store.scans.get(data.scan_id ?? ''))?.error?.code).toBe('canceled');
-    expect(await service.queue.counts()).toMatchObject({ pending: 0, running: 0 });
+    expect(await service.store.scanQueue.counts('2000')).toMatchObject({ pending: 0, running: 0 });
   });
 
   it('is finished by the next server when this one dies in between', async () => {
