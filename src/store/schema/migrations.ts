@@ -5,6 +5,7 @@ import { listingOf } from '../scans/scan-listing.ts';
 import { createAlerts } from './alert-tables.ts';
 import { countQueue, createRowCounts } from './counting-triggers.ts';
 import { useFieldNames } from './field-names.ts';
+import { indexLists } from './list-indexes.ts';
 import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
 import { createPluginPackages } from './plugin-tables.ts';
@@ -34,6 +35,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0020-followed-changes': { up: addFollowedChanges },
   '0021-counted-queue': { up: countQueue },
   '0022-priorities': { up: addPriorities },
+  '0023-list-indexes': { up: indexLists },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
