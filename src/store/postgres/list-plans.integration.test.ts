@@ -102,7 +102,10 @@ describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL datab
     for (const [text, values] of statements) {
       if (typeof text !== 'string' || !/from "(scans|client_jobs)"/.test(text)) continue;
       const { rows } = await client.query(`explain (analyze, format json) ${text}`, values as unknown[]);
-      plans.push({ text, nodes: nodesOf((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan) });
+      plans.push({
+        text,
+        nodes: nodesOf((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan),
+      });
     }
     return plans;
   }
@@ -111,7 +114,10 @@ describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL datab
     const plans = await plansOf(work);
     expect(plans.length).toBeGreaterThan(0);
     for (const { text, nodes } of plans) {
-      expect(nodes.map((node) => node['Node Type']), text).not.toContain('Seq Scan');
+      expect(
+        nodes.map((node) => node['Node Type']),
+        text,
+      ).not.toContain('Seq Scan');
       const read = nodes.filter((node) => node['Relation Name'] !== undefined).map(rowsReadBy);
       // A count stops at a number of its own.
       const isCount = text.includes('count(*)');
@@ -175,7 +181,8 @@ describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL datab
     { type: 'scan' },
     { since: '2026-01-01T02:00:00Z' },
   ])('of jobs with $0 reads no table as a whole', async (query) => {
-    for (const view of views()) await expectNarrow(() => view.clientJobs.list({ limit: 50, offset: 0, ...query } as never));
+    for (const view of views())
+      await expectNarrow(() => view.clientJobs.list({ limit: 50, offset: 0, ...query } as never));
   });
 });
 

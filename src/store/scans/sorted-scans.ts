@@ -148,7 +148,12 @@ function encodePosition({ key, scan_id }: SortedPosition, sort: ScanSort): strin
 /** @throws PortolanError `invalid_request` */
 function decodePosition(cursor: string, sort: ScanSort): SortedPosition {
   const [text, key, scanId] = partsOf(cursor);
-  if (text !== sortText(sort) || !isKey(key, sort) || typeof scanId !== 'string' || !scanIdPattern.test(scanId)) {
+  if (
+    text !== sortText(sort) ||
+    !isKey(key, sort) ||
+    typeof scanId !== 'string' ||
+    !scanIdPattern.test(scanId)
+  ) {
     throw invalidRequest('The cursor is malformed.', [
       { field: 'cursor', reason: 'not a next_cursor of this list with this sort' },
     ]);

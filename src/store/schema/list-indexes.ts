@@ -16,14 +16,20 @@ export async function indexLists(db: Kysely<unknown>): Promise<void> {
       select coalesce(round(extract(epoch from (completed_at::timestamptz - started_at::timestamptz)) * 1000), -1)::double precision
     $duration$`.execute(db);
   await sql`create index scans_by_profile on scans (profile, created_at, scan_id)`.execute(db);
-  await sql`create index scans_by_name on scans ((lower(coalesce(name, '')) collate "C"), scan_id)`.execute(db);
+  await sql`create index scans_by_name on scans ((lower(coalesce(name, '')) collate "C"), scan_id)`.execute(
+    db,
+  );
   await sql`
     create index scans_by_rank on scans ((case status
       when 'pending' then 0 when 'running' then 1 when 'completed' then 2 when 'failed' then 3 else 4 end), scan_id)`.execute(
     db,
   );
-  await sql`create index scans_by_findings on scans ((vulnerabilities::double precision), scan_id)`.execute(db);
-  await sql`create index scans_by_duration on scans (scan_duration(started_at, completed_at), scan_id)`.execute(db);
+  await sql`create index scans_by_findings on scans ((vulnerabilities::double precision), scan_id)`.execute(
+    db,
+  );
+  await sql`create index scans_by_duration on scans (scan_duration(started_at, completed_at), scan_id)`.execute(
+    db,
+  );
   await sql`create index client_jobs_by_type on client_jobs (type, created_at, job_id)`.execute(db);
   await sql`create index client_jobs_by_pool on client_jobs (pool, created_at, job_id)`.execute(db);
 }
@@ -34,7 +40,9 @@ export async function indexLists(db: Kysely<unknown>): Promise<void> {
  * extension, a search reads every scan.
  */
 async function indexTexts(db: Kysely<unknown>): Promise<void> {
-  await sql`create index scans_with_long_text on scans (created_at, scan_id) where octet_length(searchable) > 16384`.execute(db);
+  await sql`create index scans_with_long_text on scans (created_at, scan_id) where octet_length(searchable) > 16384`.execute(
+    db,
+  );
   await sql`
     do $trigrams$ begin
       create extension if not exists pg_trgm;
@@ -47,5 +55,7 @@ async function indexTexts(db: Kysely<unknown>): Promise<void> {
   const [extension] = rows;
   if (extension === undefined) return;
   const operators = sql.raw(`${extension.place}.gin_trgm_ops`);
-  await sql`create index scans_by_text on scans using gin ((lower(left(searchable, 16384))) ${operators})`.execute(db);
+  await sql`create index scans_by_text on scans using gin ((lower(left(searchable, 16384))) ${operators})`.execute(
+    db,
+  );
 }
