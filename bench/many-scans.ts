@@ -96,7 +96,7 @@ async function fill(store: Store, engine: Engine): Promise<void> {
   const job = { job_id: 'job_ffffffffffff', type: 'scan', pool: 'default', priority: 5 } as const;
   await store.transaction(async (inside) => {
     await inside.scans.insert(model);
-    await inside.scanQueue.insert(model.scan_id, 'default', 0, homeOf(store));
+    await inside.scanQueue.insert({ scanId: model.scan_id, pool: 'default', owner: homeOf(store) }, 0);
     await inside.scans.update(model.scan_id, { status: 'completed' });
     await inside.scans.setSize(model.scan_id, 20_000);
     const params = { targets: model.targets };

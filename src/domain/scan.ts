@@ -15,6 +15,9 @@ export function isFinal(status: ScanStatus): boolean {
 export const maxPriority = 9;
 export const defaultPriority = 5;
 
+/** A scan of at most so many addresses is small: it does not wait for the end of larger ones. */
+export const maxSmallAddresses = 16;
+
 /** Why a scan ended as `failed`. */
 export const failureCodes = {
   canceled: 'Canceled.',

@@ -32,6 +32,18 @@ export class PoolCapacity {
     return this.#taken < (shards ? max_rate : Math.min(this.#scale.most, max_rate));
   }
 
+  /**
+   * Whether the worker that is left is for small scans: they would otherwise wait for the end of large ones, hours. With shards that
+   * is up to the workers.
+   */
+  get isForSmall(): boolean {
+    const { shards, slots } = this.#context;
+    const { most } = this.#scale;
+    if (shards || most === 1) return false;
+    const large = [...slots.values()].filter(({ isSmall }) => !isSmall);
+    return placesOf(large, most) >= most - 1;
+  }
+
   /** Called after each claim and each poll of the queue. */
   follow(): void {
     this.#scale.follow(this.#taken);

@@ -36,6 +36,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0021-counted-queue': { up: countQueue },
   '0022-priorities': { up: addPriorities },
   '0023-list-indexes': { up: indexLists },
+  '0024-small-scans': { up: addSmallScans },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -429,6 +430,20 @@ async function addPriorities(db: Kysely<unknown>): Promise<void> {
       .on('scan_queue')
       .columns([...columns, 'priority desc', 'position'])
       .execute();
+}
+
+/** Scans of earlier versions count as large. */
+async function addSmallScans(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('scan_queue')
+    .addColumn('small', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await db.schema
+    .createIndex('scan_queue_small_by_turn')
+    .on('scan_queue')
+    .columns(['state', 'priority desc', 'position'])
+    .where(sql.ref('small'), '=', sql.lit(1))
+    .execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };
