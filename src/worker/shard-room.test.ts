@@ -26,6 +26,12 @@ describe('the room of a worker', () => {
     });
   });
 
+  it('with two places is for every shard', () => {
+    expect(roomFor(runs(1, 0), 2)).toEqual({ all: true, small: true, begun: true });
+    expect(roomFor(runs(2, 0), 2)).toEqual({ all: false, small: false, begun: true });
+    expect(roomFor(runs(3, 0), 2)).toEqual({ all: false, small: false, begun: false });
+  });
+
   it('with a single place is for every shard', () => {
     expect(roomFor([], 1)).toEqual({ all: true, small: true, begun: true });
     expect(roomFor(runs(1, 0), 1)).toEqual({ all: false, small: false, begun: true });

@@ -1,3 +1,4 @@
+import { placesForLarge } from '../../domain/scan.ts';
 import type { PoolContext } from './pool-context.ts';
 import type { ScanSlot } from './scan-slot.ts';
 import { WorkerScale } from './worker-scale.ts';
@@ -39,9 +40,9 @@ export class PoolCapacity {
   get isForSmall(): boolean {
     const { shards, slots } = this.#context;
     const { most } = this.#scale;
-    if (shards || most === 1) return false;
+    if (shards) return false;
     const large = [...slots.values()].filter(({ isSmall }) => !isSmall);
-    return placesOf(large, most) >= most - 1;
+    return placesOf(large, most) >= placesForLarge(most);
   }
 
   /** Called after each claim and each poll of the queue. */
