@@ -398,7 +398,15 @@ async function measureStore(engine: Engine): Promise<void> {
     const runMs = await timed(() => applyRetention(full));
     row('retention, all scans looked at', `${(runMs / 1000).toFixed(1)} s`);
     row('worst /livez meanwhile', `${probe.takeWorst().toFixed(0)} ms`, '<= 100 ms');
-    for (const query of ['q=nowhere', `offset=${scans - 10}`]) {
+    for (const query of [
+      'q=nowhere',
+      'q=127',
+      'tag=nowhere',
+      'profile=nowhere',
+      'sort=-findings',
+      'sort=duration',
+      `offset=${scans - 10}`,
+    ]) {
       const ms = await timed(() => full.process.request(`/api/v1/scans?${query}`));
       row(`scans?${query}`, `${ms.toFixed(0)} ms`);
       row('worst /livez meanwhile', `${probe.takeWorst().toFixed(0)} ms`, '<= 100 ms');
