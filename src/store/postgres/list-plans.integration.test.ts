@@ -12,6 +12,8 @@ const jobs = isLongRun ? 10_000_000 : 60_000;
 const rare = scans / 30;
 /** Rows of the tables that a page may read. */
 const maxRead = 7000;
+/** Rows that a count may read. */
+const maxCounted = 100_001;
 const populateMs = 1_800_000;
 
 /** The part of a plan that is read here: https://www.postgresql.org/docs/15/using-explain.html */
@@ -114,14 +116,11 @@ describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL datab
     const plans = await plansOf(work);
     expect(plans.length).toBeGreaterThan(0);
     for (const { text, nodes } of plans) {
-      expect(
-        nodes.map((node) => node['Node Type']),
-        text,
-      ).not.toContain('Seq Scan');
       const read = nodes.filter((node) => node['Relation Name'] !== undefined).map(rowsReadBy);
-      // A count stops at a number of its own.
+      // A count stops at a number of its own; below it, reading the table is the fastest way.
       const isCount = text.includes('count(*)');
-      expect(Math.max(...read), text).toBeLessThanOrEqual(isCount ? Math.max(most, 100_001) : most);
+      expect(Math.max(...read), text).toBeLessThanOrEqual(isCount ? Math.max(most, maxCounted) : most);
+      if (!isCount) expect(kindsOf(nodes), text).not.toContain('Seq Scan');
     }
   }
 
@@ -163,11 +162,10 @@ describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL datab
 
   it('of scans skips positions without reading their rows', async () => {
     const plans = await plansOf(() => listScans(store, { offset: scans - 100 }));
-    for (const { text, nodes } of plans) {
-      const kinds = nodes.map((node) => node['Node Type']);
-      expect(kinds, text).toContain(text.includes('offset') ? 'Index Only Scan' : 'Index Scan');
-      expect(kinds, text).not.toContain('Seq Scan');
-    }
+    const skips = plans.filter(({ text }) => text.startsWith('select "created_at", "scan_id" from'));
+    expect(skips.length).toBe(Math.ceil((scans - 100) / 20_000));
+    for (const { text, nodes } of skips) expect(kindsOf(nodes), text).toContain('Index Only Scan');
+    for (const { text, nodes } of plans) expect(kindsOf(nodes), text).not.toContain('Seq Scan');
   });
 
   it.each([
@@ -185,6 +183,10 @@ describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL datab
       await expectNarrow(() => view.clientJobs.list({ limit: 50, offset: 0, ...query } as never));
   });
 });
+
+function kindsOf(nodes: readonly PlanNode[]): string[] {
+  return nodes.map((node) => node['Node Type']);
+}
 
 function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
