@@ -1,20 +1,17 @@
-import { placesForLarge } from '../domain/scan.ts';
 import type { ShardChoice } from '../queue/shard-queue.ts';
 
 /**
- * What a worker may claim beside its runs. A shard that another worker lost would wait for the end of a whole shard: for such a one
- * there is one place more.
+ * What a worker may claim beside its runs. There is one place more for a shard that another worker lost, which would wait for the end
+ * of a whole shard, and, where there are several places, for a small scan, which would wait as long.
  *
  * @param concurrency shards at a time
  */
 export function roomFor(runs: readonly { isSmall: boolean }[], concurrency: number): ShardChoice {
-  const small = runs.filter(({ isSmall }) => isSmall).length;
-  const large = runs.length - small;
-  const forLarge = placesForLarge(concurrency);
   const isFree = runs.length < concurrency;
+  const hasSmall = runs.some(({ isSmall }) => isSmall);
   return {
-    begun: runs.length <= concurrency && large <= forLarge,
-    small: isFree || (small === 0 && runs.length === concurrency && forLarge < concurrency),
-    all: isFree && large < forLarge,
+    begun: runs.length <= concurrency,
+    small: isFree || (runs.length === concurrency && concurrency > 1 && !hasSmall),
+    all: isFree,
   };
 }

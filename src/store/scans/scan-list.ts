@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { scanIdPattern } from '../../domain/scan.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
@@ -9,6 +9,7 @@ import { inView, type TenantView } from '../tenant-view.ts';
 import {
   type AgeRange,
   countInWindows,
+  newestAndRest,
   newestOfAll,
   rowsInWindows,
   type SearchedList,
@@ -24,6 +25,9 @@ export interface ScanPage extends ListCount {
   /** Null on the last page. */
   nextCursor: string | null;
 }
+
+/** Scans in which PostgreSQL looks for a text in order of age before it looks for it in all by their trigrams. */
+const newestSearched = 5000;
 
 /** Scans by page and filter, newest first by default. */
 export class ScanLister {
@@ -84,7 +88,7 @@ export class ScanLister {
       .selectFrom('scans')
       .select((e) => e.fn.countAll().as('scans'))
       .where(inView(this.#view))
-      .where(matching(filter, false))
+      .where(matching(filter, isPostgres(this.#db)))
       .where(isInRange(range))
       .executeTakeFirstOrThrow();
     return Number(row.scans);
@@ -98,6 +102,10 @@ export class ScanLister {
     const skip = cursor === undefined ? offset : 0;
     if (!isIndexed(filter) && !isPostgres(this.#db))
       return await rowsInWindows(this.#searched(filter), before, limit, skip);
+    if (filter.q !== undefined) {
+      const list = this.#searched(filter);
+      return await rowsInWindows(list, before, limit, skip, newestAndRest(list, before, newestSearched));
+    }
     // Skips positions and not rows: those would be read with their targets.
     const start = await stepBack(before, skip, (position, n) => this.#nthBefore(filter, position, n));
     return start === null ? [] : await this.#rows(filter, { before: start, from: null }, limit, 0);
@@ -132,10 +140,12 @@ export class ScanLister {
   }
 
   async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedRow[]> {
+    // PostgreSQL takes texts for more frequent than they are, and would look for them in every scan, from the newest on.
+    const isSearch = filter.q !== undefined && range.from === null && isPostgres(this.#db);
     return await selectListed(this.#db, this.#view)
       .where(matching(filter, isPostgres(this.#db)))
       .where(isInRange(range))
-      .orderBy('created_at', 'desc')
+      .orderBy(isSearch ? sql`created_at || ''` : sql.ref('created_at'), 'desc')
       .orderBy('scan_id', 'desc')
       .limit(limit)
       .offset(offset)

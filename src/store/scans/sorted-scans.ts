@@ -87,12 +87,17 @@ async function positionsIn(
     .where(inView(view))
     .where(matching(filter, isPostgres(db)))
     .where(isInRange(range))
-    .orderBy(key, direction)
+    .orderBy(isPostgres(db) && filter.q !== undefined ? unindexed(key, sort) : key, direction)
     .orderBy('scan_id', direction)
     .limit(count);
   if (after !== null) query = query.where(isAfter(key, sort, after));
   const rows = await query.execute();
   return rows.map((row) => ({ scan_id: row.scan_id, key: isText(sort) ? String(row.key) : Number(row.key) }));
+}
+
+/** For a search by text, whose rows PostgreSQL would look for one by one in the order of the index. */
+function unindexed(key: RawBuilder<string | number>, sort: ScanSort): RawBuilder<string | number> {
+  return isText(sort) ? sql`${key} || ''` : sql`${key} + 0`;
 }
 
 /** Compares the pair, as an index does. */
