@@ -96,7 +96,7 @@ async function fill(store: Store, engine: Engine): Promise<void> {
   const job = { job_id: 'job_ffffffffffff', type: 'scan', pool: 'default', priority: 5 } as const;
   await store.transaction(async (inside) => {
     await inside.scans.insert(model);
-    await inside.scanQueue.insert(model.scan_id, 'default', 0, homeOf(store));
+    await inside.scanQueue.insert({ scanId: model.scan_id, pool: 'default', owner: homeOf(store) }, 0);
     await inside.scans.update(model.scan_id, { status: 'completed' });
     await inside.scans.setSize(model.scan_id, 20_000);
     const params = { targets: model.targets };
@@ -398,7 +398,15 @@ async function measureStore(engine: Engine): Promise<void> {
     const runMs = await timed(() => applyRetention(full));
     row('retention, all scans looked at', `${(runMs / 1000).toFixed(1)} s`);
     row('worst /livez meanwhile', `${probe.takeWorst().toFixed(0)} ms`, '<= 100 ms');
-    for (const query of ['q=nowhere', `offset=${scans - 10}`]) {
+    for (const query of [
+      'q=nowhere',
+      'q=127',
+      'tag=nowhere',
+      'profile=nowhere',
+      'sort=-findings',
+      'sort=duration',
+      `offset=${scans - 10}`,
+    ]) {
       const ms = await timed(() => full.process.request(`/api/v1/scans?${query}`));
       row(`scans?${query}`, `${ms.toFixed(0)} ms`);
       row('worst /livez meanwhile', `${probe.takeWorst().toFixed(0)} ms`, '<= 100 ms');

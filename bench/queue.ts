@@ -83,7 +83,8 @@ async function plainRows(store: Store): Promise<void> {
 }
 
 async function dispatch({ store, queue }: Engine, ids: string[], atOnce: number): Promise<void> {
-  for (const id of ids) await store.transaction((inside) => queue.enqueue(inside, id, 'default'));
+  for (const id of ids)
+    await store.transaction((inside) => queue.enqueue(inside, { scanId: id, pool: 'default' }));
   const work = async (worker: string) => {
     for (;;) {
       const claim = await queue.claim(worker);
@@ -99,7 +100,7 @@ async function submitWhole({ store, queue }: Engine): Promise<void> {
     const request = requestOf(newScanId(new Date(), randomBytes));
     await store.transaction(async (inside) => {
       await inside.scans.insert(request);
-      await queue.enqueue(inside, request.scan_id, 'default');
+      await queue.enqueue(inside, { scanId: request.scan_id, pool: 'default' });
     });
   }
   for (let claim = await queue.claim('w'); claim; claim = await queue.claim('w'))

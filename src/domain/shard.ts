@@ -6,6 +6,9 @@ export interface ShardPlan {
   hostnames: Record<string, string[]>;
 }
 
+/** More shards of a scan would cost more than they gain: each gets more addresses instead. */
+export const mostShards = 4096;
+
 /**
  * Set if a scan process runs one shard instead of the whole scan: the owner of the scan writes the reports, and the
  * targets of the request are the addresses of the shard.

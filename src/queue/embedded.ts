@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
+import type { ClaimFilter, QueueClaim, QueuedScan } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
 /** The queue of a single server: needs nothing but the store. */
@@ -15,8 +15,8 @@ export class EmbeddedQueue implements JobQueue {
     this.#home = options.home;
   }
 
-  async enqueue(store: Store, scanId: string, pool: string): Promise<void> {
-    await store.scanQueue.insert(scanId, pool, Date.now(), this.#home);
+  async enqueue(store: Store, scan: Omit<QueuedScan, 'owner'>): Promise<void> {
+    await store.scanQueue.insert({ ...scan, owner: this.#home ?? null }, Date.now());
   }
 
   async claim(worker: string, filter: Omit<ClaimFilter, 'owner'> = {}): Promise<QueueClaim | null> {

@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
+import type { ClaimFilter, QueueClaim, QueuedScan } from '../store/scan-queue.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 
@@ -30,9 +30,9 @@ export class PgBossQueue extends EmbeddedQueue {
     this.#home = options.home;
   }
 
-  override async enqueue(store: Store, scanId: string, pool: string): Promise<void> {
-    await super.enqueue(store, scanId, pool);
-    await announceScans(this.#dispatcher, store, this.#home, [scanId]);
+  override async enqueue(store: Store, scan: Omit<QueuedScan, 'owner'>): Promise<void> {
+    await super.enqueue(store, scan);
+    await announceScans(this.#dispatcher, store, this.#home, [scan.scanId]);
   }
 
   override async claim(worker: string, filter: Omit<ClaimFilter, 'owner'> = {}): Promise<QueueClaim | null> {

@@ -159,7 +159,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
     vi.setSystemTime(Date.now() + ms);
   }
 
-  async function submit(scanId: string, pool = 'default', priority = 5): Promise<string> {
+  async function submit(scanId: string, pool = 'default', priority = 5, isSmall = false): Promise<string> {
     await store.transaction(async (inside) => {
       await inside.scans.insert(
         scanRequest({
@@ -172,7 +172,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
           priority,
         }),
       );
-      await queue.enqueue(inside, scanId, pool);
+      await queue.enqueue(inside, { scanId, pool, isSmall });
     });
     return scanId;
   }
@@ -193,6 +193,16 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
     pass(leaseMs + 1);
     for (const id of ['lost', 'high', 'next', 'usual', 'low'])
       expect(await queue.claim('w')).toMatchObject({ scanId: id });
+  });
+
+  it('gives small scans before the large ones that were there first, where only small ones are wanted', async () => {
+    await submit('large', 'default', 9);
+    await submit('first', 'default', 5, true);
+    await submit('second', 'default', 6, true);
+    for (const scanId of ['second', 'first'])
+      expect(await queue.claim('w', { onlySmall: true })).toMatchObject({ scanId, isSmall: true });
+    expect(await queue.claim('w', { onlySmall: true })).toBeNull();
+    expect(await queue.claim('w')).toMatchObject({ scanId: 'large', isSmall: false });
   });
 
   it('gives every job once', async () => {
@@ -216,7 +226,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   it('gives a server its own jobs only', async () => {
     const queueOf = (home: string) => new EmbeddedQueue(store, { leaseMs, home });
     await store.scans.insert(scanRequest({ scan_id: 'a' }));
-    await queueOf('one').enqueue(store, 'a', 'default');
+    await queueOf('one').enqueue(store, { scanId: 'a', pool: 'default' });
     expect(await queueOf('two').claim('w')).toBeNull();
     expect(await queueOf('one').claim('w')).toMatchObject({ scanId: 'a' });
     expect([await queueOf('two').reclaimAll(), await queueOf('one').reclaimAll()]).toEqual([0, 1]);

@@ -1,5 +1,5 @@
 import type { Store } from '../store/open.ts';
-import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
+import type { ClaimFilter, QueueClaim, QueuedScan } from '../store/scan-queue.ts';
 
 /**
  * The queue of scans that wait for a worker. A claim is a lease: it expires `leaseMs` after the last heartbeat, and
@@ -9,7 +9,7 @@ import type { ClaimFilter, QueueClaim } from '../store/scan-queue.ts';
  */
 export interface JobQueue {
   /** Appends a stored scan to the queue. `store` is that of the transaction that also stores the scan. */
-  enqueue(store: Store, scanId: string, pool: string): Promise<void>;
+  enqueue(store: Store, scan: Omit<QueuedScan, 'owner'>): Promise<void>;
   /**
    * Claims a job whose lease expired, or else the waiting one with the highest priority, of equal ones the oldest.
    * @param filter which ones; no tenant waits until another one's queue is empty

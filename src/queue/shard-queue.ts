@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ShardCommand, ShardPlan } from '../domain/shard.ts';
+import { defaultPriority, maxSmallAddresses, type ScanRequest } from '../domain/scan.ts';
+import { mostShards, type ShardCommand, type ShardPlan } from '../domain/shard.ts';
+import { anyInterface, countAddresses, parseTargets } from '../domain/targets/target.ts';
 import type { Store } from '../store/open.ts';
 import type {
   ExpiredShard,
@@ -15,6 +17,17 @@ import { type WakeUps, wakeEverybody } from './wake-ups.ts';
 /** A claimed shard with the key that authorizes it to the owner of the scan. */
 export interface QueuedShard extends ShardClaim {
   key: string;
+  /** The only shard of a scan of at most `maxSmallAddresses`. */
+  isSmall: boolean;
+}
+
+/** Which shards a worker has room for. */
+export interface ShardChoice {
+  /** Those that another worker has started and lost or given back; they come first. */
+  begun: boolean;
+  small: boolean;
+  /** Any that no worker has started. */
+  all: boolean;
 }
 
 interface ShardSlip {
@@ -59,14 +72,19 @@ export class ShardQueue {
   }
 
   /** Divides a scan into shards and sends a message for each, atomically. */
-  async layOut(scanId: string, pool: string, division: ShardPlan, of: number): Promise<void> {
+  async layOut(
+    { scan_id: scanId, pool, priority = defaultPriority }: Pick<ScanRequest, 'scan_id' | 'pool' | 'priority'>,
+    division: ShardPlan,
+    of: number,
+  ): Promise<void> {
     await this.#dispatcher.open(lineOf(pool));
+    await this.#dispatcher.open(smallLineOf(pool));
     await this.#store.transaction(async (store) => {
       await store.shards.insert(scanId, pool, division, of);
-      await this.#announce(
-        store,
-        Array.from({ length: of }, (_, shard) => ({ scanId, shard, pool })),
-      );
+      const shards = Array.from({ length: of }, (_, shard) => ({ scanId, shard, pool }));
+      await this.#announce(store, shards, { priority });
+      // In the other queue too: workers of earlier versions know only that one.
+      if (isSmall(division, of)) await this.#announce(store, shards, { priority, lineIn: smallLineOf });
       await wakeEverybody(store, scanId);
     }, 'read committed');
   }
@@ -114,23 +132,24 @@ export class ShardQueue {
       await this.#announce(
         store,
         lapsed.filter(({ failed }) => !failed),
-        urgentLineOf,
+        { lineIn: urgentLineOf },
       );
       if (lapsed.length > 0) await wakeEverybody(store, scanId);
       return lapsed;
     }, 'read committed');
   }
 
-  /**
-   * Claims the next shard of one of the pools; null if there is none.
-   * @param which `begun`: only shards that another worker has started and lost or given back
-   */
+  /** Claims the next shard of one of the pools; null if there is none. */
   async claim(
     worker: string,
     pools: readonly string[],
-    which: 'all' | 'begun' = 'all',
+    { begun, small, all }: ShardChoice = { begun: true, small: true, all: true },
   ): Promise<QueuedShard | null> {
-    const lines = [...pools.map(urgentLineOf), ...(which === 'all' ? pools.map(lineOf) : [])];
+    const lines = [
+      ...(begun ? pools.map(urgentLineOf) : []),
+      ...(small ? pools.map(smallLineOf) : []),
+      ...(all ? pools.map(lineOf) : []),
+    ];
     for (const line of lines) {
       for (;;) {
         const slip = await this.#dispatcher.take<ShardSlip>(line);
@@ -148,7 +167,7 @@ export class ShardQueue {
         await this.#dispatcher.done(line, slip);
         if (!claim) continue;
         await wakeEverybody(this.#store, scanId);
-        return { ...claim, key };
+        return { ...claim, key, isSmall: isSmall(claim.plan, claim.of) };
       }
     }
     return null;
@@ -187,22 +206,26 @@ export class ShardQueue {
     await this.#dispatcher.open(urgentLineOf(pool));
     return await this.#store.transaction(async (store) => {
       if (!(await store.shards.release(held))) return false;
-      await this.#announce(store, [{ ...held, pool }], urgentLineOf);
+      await this.#announce(store, [{ ...held, pool }], { lineIn: urgentLineOf });
       await wakeEverybody(store, held.scanId);
       return true;
     }, 'read committed');
   }
 
-  /** Early shards of all scans go first, so that a small scan does not wait for the end of a large one. */
+  /**
+   * Of scans of one priority the early shards go first, so that a small scan does not wait for the end of a large one.
+   * @param options.priority of the scan
+   */
   async #announce(
     store: Store,
     shards: readonly { scanId: string; shard: number; pool: string }[],
-    lineIn: (pool: string) => string = lineOf,
+    { priority = defaultPriority, lineIn = lineOf }: { priority?: number; lineIn?: (pool: string) => string },
   ): Promise<void> {
     for (const [pool, ofPool] of Map.groupBy(shards, ({ pool: name }) => name)) {
       const slips = ofPool.map(({ scanId, shard }) => ({
         data: { scan_id: scanId, shard } satisfies ShardSlip,
-        priority: -shard,
+        // Servers of earlier versions send that of the default.
+        priority: (priority - defaultPriority) * mostShards - shard,
       }));
       await this.#dispatcher.send(store, lineIn(pool), slips);
     }
@@ -216,6 +239,16 @@ export function keyDigestOf(key: string): string {
 
 function lineOf(pool: string): string {
   return `shards.${pool}`;
+}
+
+/** Queue of small scans; their shards are in the queue of their pool, too. */
+function smallLineOf(pool: string): string {
+  return `small.${pool}`;
+}
+
+function isSmall({ addresses }: ShardPlan, of: number): boolean {
+  if (of > 1 || addresses.length > maxSmallAddresses) return false;
+  return countAddresses(parseTargets(addresses, anyInterface)) <= BigInt(maxSmallAddresses);
 }
 
 /** Queue of started shards: they go first. */

@@ -24,7 +24,7 @@ function timeOf(number: number): string {
 async function insertMany(store: Store, tenant: string | null): Promise<void> {
   const own = store.forTenant(tenant);
   await own.scans.insert(scanRequest({ scan_id: idOf(0), created_at: timeOf(0) }));
-  await own.scanQueue.insert(idOf(0), 'default', start);
+  await own.scanQueue.insert({ scanId: idOf(0), pool: 'default' }, start);
   for (const [table, status] of [
     ['scans', ['completed', 'failed']],
     ['scan_queue', ['done', 'failed']],

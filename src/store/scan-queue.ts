@@ -3,7 +3,7 @@ import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
 import { RowCounts } from './row-counts.ts';
 import { continuePositions, positionSequence } from './schema/counting-triggers.ts';
-import type { ScanQueueTableRow, Tables } from './schema/tables.ts';
+import { flag, type ScanQueueTableRow, type Tables } from './schema/tables.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** Advisory lock of PostgreSQL for inserts close to the limit of the queue; an arbitrary number. */
@@ -16,6 +16,8 @@ export interface QueueClaim {
   /** Tenant of the scan. */
   tenant: string | null;
   pool: string;
+  /** Of at most `maxSmallAddresses`. */
+  isSmall: boolean;
 }
 
 /** Which scans a worker claims. */
@@ -28,8 +30,20 @@ export interface ClaimFilter {
   weights?: Readonly<Record<string, number>> | undefined;
   /** Pools to claim no further scans of. */
   fullPools?: readonly string[] | undefined;
+  /** Claim only small scans. */
+  onlySmall?: boolean | undefined;
   /** Claim only scans of this server. */
   owner?: string | undefined;
+}
+
+/** A scan for the queue. */
+export interface QueuedScan {
+  scanId: string;
+  pool: string;
+  /** Of at most `maxSmallAddresses`. */
+  isSmall?: boolean;
+  /** The only server that may claim it; null with a single server. */
+  owner?: string | null;
 }
 
 /** What clients request of a running scan. */
@@ -53,8 +67,8 @@ export class ScanQueueTable {
     this.#view = view;
   }
 
-  /** @param owner the only server that may claim it; null with a single server */
-  async insert(scanId: string, pool: string, now: number, owner: string | null = null): Promise<void> {
+  /** @param now epoch milliseconds */
+  async insert({ scanId, pool, isSmall = false, owner = null }: QueuedScan, now: number): Promise<void> {
     await this.#db
       .insertInto('scan_queue')
       .values({
@@ -65,6 +79,7 @@ export class ScanQueueTable {
         position: isPostgres(this.#db)
           ? sql<number>`nextval(${positionSequence})`
           : sql<number>`(select coalesce(max(position), 0) + 1 from scan_queue)`,
+        small: flag.toRow(isSmall),
         attempt: 0,
         lease_until: null,
         worker: null,
@@ -121,7 +136,7 @@ export class ScanQueueTable {
     worker: string,
     now: number,
     leaseUntil: number,
-    { pools, fullPools = [], owner }: ClaimFilter,
+    { pools, fullPools = [], onlySmall = false, owner }: ClaimFilter,
   ): Promise<QueueClaim | null> {
     const next = (e: ExpressionBuilder<Tables, 'scan_queue'>, state: 'running' | 'waiting') =>
       e
@@ -135,6 +150,8 @@ export class ScanQueueTable {
         .where('blackout_since', 'is', null)
         .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
         .$if(pools !== undefined, (query) => query.where('pool', 'in', pools ?? []))
+        // As a literal: a parameter would not lead to the index of small scans.
+        .$if(onlySmall, (query) => query.where('small', '=', sql.lit(1)))
         .$if(fullPools.length > 0, (query) => query.where('pool', 'not in', fullPools))
         .orderBy('priority', 'desc')
         .orderBy('position')
@@ -153,9 +170,11 @@ export class ScanQueueTable {
       .where('scan_id', '=', (e) => e.fn.coalesce(next(e, 'running'), next(e, 'waiting')))
       // It may have been canceled while this statement waited for the row lock.
       .where('cancel_requested', '=', 0)
-      .returning(['scan_id', 'attempt', 'tenant', 'pool'])
+      .returning(['scan_id', 'attempt', 'tenant', 'pool', 'small'])
       .executeTakeFirst();
-    return row ? { scanId: row.scan_id, attempt: row.attempt, tenant: row.tenant, pool: row.pool } : null;
+    if (!row) return null;
+    const { scan_id: scanId, small, ...claim } = row;
+    return { scanId, ...claim, isSmall: flag.fromRow(small) };
   }
 
   /** Ends canceled scans whose worker died: no worker may run them again. */

@@ -75,7 +75,7 @@ describe.each(storeEngines())('in $name', (engine) => {
 
     it('are deleted with tags and job', async () => {
       await store.scans.insert(numberedScanRequest(1, { tags: ['a'] }));
-      await store.scanQueue.insert(numberedScanId(1), 'default', 0);
+      await store.scanQueue.insert({ scanId: numberedScanId(1), pool: 'default' }, 0);
       expect(await store.scans.delete(numberedScanId(1))).toBe(true);
       expect(await store.scans.delete(numberedScanId(1))).toBe(false);
       expect(await listedScans(store, { tag: 'a' })).toEqual([]);
@@ -119,7 +119,7 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(await oldest()).toBeNull();
       for (const number of [1, 2, 3]) {
         await store.scans.insert(numberedScanRequest(number));
-        await store.scanQueue.insert(numberedScanId(number), 'default', number * 1000);
+        await store.scanQueue.insert({ scanId: numberedScanId(number), pool: 'default' }, number * 1000);
       }
       expect(await oldest()).toBe(1000);
       await store.scanPauses.pause(numberedScanId(1), 5000);
@@ -138,12 +138,12 @@ describe.each(storeEngines())('in $name', (engine) => {
       for (const [number, state] of (['done', 'failed', 'done', 'failed'] as const).entries()) {
         const scanId = numberedScanId(number);
         await scans.insert(numberedScanRequest(number));
-        await scanQueue.insert(scanId, 'default', 1000);
+        await scanQueue.insert({ scanId, pool: 'default' }, 1000);
         const claim = await scanQueue.claim('worker', 1000, 9000);
         await scanQueue.finish({ scanId, attempt: claim?.attempt ?? 0 }, state, 2000 + number);
       }
       await scans.insert(numberedScanRequest(9));
-      await scanQueue.insert(numberedScanId(9), 'default', 1000);
+      await scanQueue.insert({ scanId: numberedScanId(9), pool: 'default' }, 1000);
       const ended = async (time: number) => {
         const since = new Date(time).toISOString();
         const [done, failed] = [await scanQueue.endedSince('done', since), await scanQueue.counts(since)];
@@ -328,7 +328,7 @@ describe.each(storeEngines())('in $name', (engine) => {
     it('roll back wholly', async () => {
       const failing = store.transaction(async (inside) => {
         await inside.scans.insert(numberedScanRequest(1, { tags: ['a'] }));
-        await inside.scanQueue.insert(numberedScanId(1), 'default', 0);
+        await inside.scanQueue.insert({ scanId: numberedScanId(1), pool: 'default' }, 0);
         throw new Error('stop');
       });
       await expect(failing).rejects.toThrow('stop');

@@ -34,7 +34,7 @@ function request(number: number): ScanRequest {
 async function submit(to: Store, number: number): Promise<string> {
   await to.transaction(async (inside) => {
     await inside.scans.insert(request(number));
-    await inside.scanQueue.insert(idOf(number), 'default', Date.now());
+    await inside.scanQueue.insert({ scanId: idOf(number), pool: 'default' }, Date.now());
   });
   return idOf(number);
 }

@@ -103,6 +103,10 @@ export class ShardRun {
     return this.#input.shard.scanId;
   }
 
+  get isSmall(): boolean {
+    return this.#input.shard.isSmall;
+  }
+
   /** Packets per second that the owner assigns. */
   get granted(): number {
     return this.#process?.outcome ? 0 : this.#assignedRate;

@@ -19,6 +19,7 @@ import { type Fetch, HomeClient } from './home-client.ts';
 import { logReason } from './log-reason.ts';
 import { rateShares } from './rate-shares.ts';
 import type { ShardHome } from './shard-home.ts';
+import { roomFor } from './shard-room.ts';
 import { type ShardEnd, ShardRun } from './shard-run.ts';
 import { requireSameMajor } from './worker-version.ts';
 
@@ -143,10 +144,11 @@ export class ShardWorker {
 
   async #claimAll(): Promise<void> {
     const { line, pools, concurrency } = this.#input;
-    // One slot more for a shard that another worker lost: it would otherwise wait for the end of a whole shard.
-    while (this.#runs.size <= concurrency && !this.#stopping.signal.aborted) {
+    while (!this.#stopping.signal.aborted) {
+      const room = roomFor([...this.#runs.values()], concurrency);
+      if (!room.begun && !room.small && !room.all) return;
       const asked = machineNow();
-      const shard = await line.claim(this.id, pools, this.#runs.size < concurrency ? 'all' : 'begun');
+      const shard = await line.claim(this.id, pools, room);
       if (shard === null) return;
       await this.#begin(shard, asked);
     }

@@ -17,6 +17,7 @@ export interface JobQuery extends PageQuery {
 
 export interface JobList extends ListPage {
   jobs: Job[];
+  total_is_minimum: boolean;
 }
 
 /** Items of each list in `params` shown for a listed job; `<list>_total` has their number. */
@@ -27,9 +28,9 @@ export async function listJobs(view: JobView, query: JobQuery): Promise<JobList>
   const filter = readFilter(query);
   await finalizeBeforeReading(view.store);
   const { limit, offset } = filter;
-  const { jobs, total, nextCursor } =
+  const { jobs, total, totalIsMinimum, nextCursor } =
     limit > itemsPerTurn ? await oneByOne(() => readInParts(view, filter)) : await readPart(view, filter);
-  return { jobs, total, limit, offset, next_cursor: nextCursor };
+  return { jobs, total, limit, offset, next_cursor: nextCursor, total_is_minimum: totalIsMinimum };
 }
 
 type ShownPage = Omit<JobPage, 'jobs'> & { jobs: Job[] };
@@ -37,7 +38,7 @@ type ShownPage = Omit<JobPage, 'jobs'> & { jobs: Job[] };
 /** A long page: reading a thousand jobs at once would block all other requests. */
 async function readInParts(view: JobView, filter: JobFilter): Promise<ShownPage> {
   const { limit } = filter;
-  const { jobs, total, nextCursor } = await readPart(view, partOf(filter, limit));
+  const { jobs, nextCursor, ...count } = await readPart(view, partOf(filter, limit));
   let cursor = nextCursor;
   while (cursor !== null && jobs.length < limit) {
     await nextTurn();
@@ -46,7 +47,7 @@ async function readInParts(view: JobView, filter: JobFilter): Promise<ShownPage>
     jobs.push(...(await shown(view, part.jobs)));
     cursor = part.nextCursor;
   }
-  return { jobs, total, nextCursor: cursor };
+  return { jobs, ...count, nextCursor: cursor };
 }
 
 async function readPart(view: JobView, filter: JobFilter): Promise<ShownPage> {

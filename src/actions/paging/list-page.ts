@@ -11,6 +11,8 @@ export interface PageQuery {
 /** Position of the items of a response in the whole list. */
 export interface ListPage {
   total: number;
+  /** There are more than `total`: the count has stopped. */
+  total_is_minimum?: boolean;
   limit: number;
   offset: number;
   /** Null on the last page. */

@@ -22,21 +22,22 @@ export interface ListQuery extends PageQuery {
 
 export interface ScanList extends ListPage {
   scans: ListedScan[];
+  total_is_minimum: boolean;
 }
 
 /** Scans, newest first by default. @throws PortolanError `invalid_request` with every bad parameter */
 export async function listScans(store: Store, query: ListQuery): Promise<ScanList> {
   const filter = readFilter(query);
   const { limit, offset } = filter;
-  const { scans, total, nextCursor } =
+  const { scans, total, totalIsMinimum, nextCursor } =
     limit > itemsPerTurn ? await oneByOne(() => readInParts(store, filter)) : await store.scans.list(filter);
-  return { scans, total, limit, offset, next_cursor: nextCursor };
+  return { scans, total, limit, offset, next_cursor: nextCursor, total_is_minimum: totalIsMinimum };
 }
 
 /** A long page: reading a thousand scans at once would block all other requests. */
 async function readInParts(store: Store, filter: ScanFilter): Promise<ScanPage> {
   const { limit } = filter;
-  const { scans, total, nextCursor } = await store.scans.list(partOf(filter, limit));
+  const { scans, nextCursor, ...count } = await store.scans.list(partOf(filter, limit));
   let cursor = nextCursor;
   while (cursor !== null && scans.length < limit) {
     await nextTurn();
@@ -44,7 +45,7 @@ async function readInParts(store: Store, filter: ScanFilter): Promise<ScanPage> 
     scans.push(...part.scans);
     cursor = part.nextCursor;
   }
-  return { scans, total, nextCursor: cursor };
+  return { scans, ...count, nextCursor: cursor };
 }
 
 function partOf(filter: ScanFilter, wanted: number): ScanFilter {

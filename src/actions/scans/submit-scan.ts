@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import { newScanId, type ScanRequest } from '../../domain/scan.ts';
+import { maxSmallAddresses, newScanId, type ScanRequest } from '../../domain/scan.ts';
 import type { ScanOrigin } from '../../domain/scan-origin.ts';
+import { countAddresses } from '../../domain/targets/target.ts';
 import type { JobQueue } from '../../queue/queue.ts';
 import type { ShardQueue } from '../../queue/shard-queue.ts';
 import { checkEgress } from '../../scan-run/egress-choice.ts';
-import { decideRequest, type ScanChoices } from '../../scan-run/plan/decide-request.ts';
+import { type DecidedRequest, decideRequest, type ScanChoices } from '../../scan-run/plan/decide-request.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import type { Submission } from '../../scan-run/plan/submission.ts';
 import type { KeyRecord } from '../../store/idempotency.ts';
@@ -79,10 +80,10 @@ export async function submitScan(
   const earlier = key && (await findKey(store, key));
   // First of all: the response to the first submission stays valid, even if it would be rejected now.
   if (earlier && earlier.digest === key?.digest) return replay(earlier);
-  const request = await checkSubmission(context, submission, user);
+  const decided = await checkSubmission(context, submission, user);
   const known = await store.transaction((inside) => admit(context, inside, key), 'read committed');
   if (known) return replay(known);
-  return await storeRequest(context, request, key);
+  return await storeRequest(context, decided, key);
 }
 
 /** Validates a submission. @throws PortolanError `invalid_request`, `not_implemented`, `license_required` */
@@ -90,10 +91,10 @@ export async function checkSubmission(
   context: SubmitContext,
   submission: Submission,
   user: string | null,
-): Promise<ScanRequest> {
-  const request = decide(context, submission, user);
-  await checkLicense(context, request);
-  return request;
+): Promise<DecidedRequest> {
+  const decided = decide(context, submission, user);
+  await checkLicense(context, decided.request);
+  return decided;
 }
 
 /** The plan shows which modules a scan runs. @throws PortolanError `license_required` */
@@ -145,15 +146,15 @@ function decide(
   { config, choices }: SubmitContext,
   submission: Submission,
   user: string | null,
-): ScanRequest {
+): DecidedRequest {
   const createdAt = new Date();
-  const { request } = decideRequest(submission, config, choices, {
+  const decided = decideRequest(submission, config, choices, {
     scanId: newScanId(createdAt, randomBytes),
     createdAt,
     user,
   });
-  checkEgress(request, config);
-  return request;
+  checkEgress(decided.request, config);
+  return decided;
 }
 
 async function checkRoom({ config, companion }: SubmitContext, store: Store): Promise<void> {
@@ -176,10 +177,11 @@ async function checkRoom({ config, companion }: SubmitContext, store: Store): Pr
 
 async function storeRequest(
   context: SubmitContext,
-  first: ScanRequest,
+  { request: first, targets }: DecidedRequest,
   key: RepeatKey | null,
 ): Promise<Submitted> {
   const request = await createFolder(context, first);
+  const isSmall = countAddresses(targets) <= BigInt(maxSmallAddresses);
   const { scan_id, created_at, pool } = request;
   const { store, workspace, queue } = context;
   const folder = workspace.scan(scan_id);
@@ -189,7 +191,7 @@ async function storeRequest(
       const known = await admit(context, inside, key);
       if (known) return known;
       await inside.scans.insert(request, undefined, context.origin);
-      await queue.enqueue(inside, scan_id, pool);
+      await queue.enqueue(inside, { scanId: scan_id, pool, isSmall });
       await context.companion?.store(inside, scan_id);
       if (key) await inside.idempotency.insert({ ...key, scan_id, created_at }, Date.now());
       return null;

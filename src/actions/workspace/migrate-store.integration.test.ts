@@ -39,7 +39,7 @@ async function fill(store: Store): Promise<void> {
       number === 3 ? 'cli:42' : 'server',
     );
     await own.scans.setSize(idOf(number), Number.MAX_SAFE_INTEGER - number);
-    await own.scanQueue.insert(idOf(number), number === 1 ? 'dmz' : 'default', now);
+    await own.scanQueue.insert({ scanId: idOf(number), pool: number === 1 ? 'dmz' : 'default' }, now);
     const key = { owner: 'abc123', key: `${strange}${number}`, digest: 'd', scan_id: idOf(number) };
     await own.idempotency.insert({ ...key, created_at: new Date(now).toISOString() }, now);
     await own.clientJobs.insert({

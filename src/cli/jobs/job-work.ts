@@ -126,9 +126,11 @@ export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags):
   else if (list.jobs.length === 0) note('no jobs');
   else {
     print(jobTable(list.jobs, await newFindings(client), styleOf(process.stdout, global), Date.now()));
-    const { jobs, total, offset: from } = list;
+    const { jobs, total, total_is_minimum, offset: from } = list;
     if (total > jobs.length)
-      note(`${amountText(jobs.length)} of ${countText(total, 'job')}, from number ${amountText(from + 1)}`);
+      note(
+        `${amountText(jobs.length)} of ${total_is_minimum ? 'at least ' : ''}${countText(total, 'job')}, from number ${amountText(from + 1)}`,
+      );
   }
   return 0;
 }

@@ -11,7 +11,7 @@ function listing(...ids: string[]) {
     const from = Number(query.cursor ?? 0);
     const scans = ids.slice(from, from + 2).map((scan_id) => ({ scan_id }) as ListedScan);
     const next_cursor = from + 2 < ids.length ? String(from + 2) : null;
-    return { scans, total: ids.length, limit: 2, offset: 0, next_cursor };
+    return { scans, total: ids.length, limit: 2, offset: 0, next_cursor, total_is_minimum: false };
   };
   return { list, asked };
 }
@@ -80,6 +80,7 @@ describe('scanBefore', () => {
       limit: 100,
       offset: 0,
       next_cursor: null,
+      total_is_minimum: false,
     });
 
   it('is the newest of the same targets', async () => {

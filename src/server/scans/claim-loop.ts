@@ -94,6 +94,7 @@ export class ClaimLoop {
       running: this.#capacity.runningByTenant(),
       weights: this.#context.config.multi_tenant.weights,
       fullPools: this.#capacity.fullPools(),
+      onlySmall: this.#capacity.isForSmall,
     });
     this.#lastClaim = claim.catch(() => null);
     return claim;

@@ -1,3 +1,4 @@
+import { placesForLarge } from '../../domain/scan.ts';
 import type { PoolContext } from './pool-context.ts';
 import type { ScanSlot } from './scan-slot.ts';
 import { WorkerScale } from './worker-scale.ts';
@@ -30,6 +31,18 @@ export class PoolCapacity {
     const { max_rate } = config.scanner;
     // Sharded scans are limited per pool.
     return this.#taken < (shards ? max_rate : Math.min(this.#scale.most, max_rate));
+  }
+
+  /**
+   * Whether the worker that is left is for small scans: they would otherwise wait for the end of large ones, hours. With shards that
+   * is up to the workers.
+   */
+  get isForSmall(): boolean {
+    const { shards, slots } = this.#context;
+    const { most } = this.#scale;
+    if (shards) return false;
+    const large = [...slots.values()].filter(({ isSmall }) => !isSmall);
+    return placesOf(large, most) >= placesForLarge(most);
   }
 
   /** Called after each claim and each poll of the queue. */

@@ -51,6 +51,32 @@ describe('a scan', () => {
   });
 });
 
+describe('a small scan', () => {
+  const large = { targets: ['127.0.0.0/27'] };
+
+  it('starts while large ones wait', async () => {
+    const service = await start({ 'server.workers': 3 });
+    const [first, second, third] = [
+      await service.submit('hang', large),
+      await service.submit('hang', large),
+      await service.submit('hang', { ...large, priority: 9 }),
+    ];
+    const small = await service.submit('rows 1', { targets: ['127.0.0.0/28'] });
+    expect((await service.until(small, ({ status }) => isFinal(status))).status).toBe('completed');
+    const statuses = [first, second, third].map(async (id) => (await service.store.scans.get(id))?.status);
+    expect((await Promise.all(statuses)).sort()).toEqual(['pending', 'running', 'running']);
+    expect(service.workers.counts()).toEqual({ active: 2, idle: 1, total: 3 });
+  });
+
+  it('leaves the places of others to large ones', async () => {
+    const service = await start({ 'server.workers': 3 });
+    await service.submit('hang');
+    const ids = [await service.submit('hang', large), await service.submit('hang', large)];
+    for (const id of ids) await service.until(id, ({ status }) => status === 'running');
+    expect(service.workers.counts()).toEqual({ active: 3, idle: 0, total: 3 });
+  });
+});
+
 describe('cancel', () => {
   it('reaches a scan that a worker is just claiming', async () => {
     const service = await start();

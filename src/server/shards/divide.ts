@@ -1,9 +1,6 @@
-import type { ShardPlan } from '../../domain/shard.ts';
+import { mostShards, type ShardPlan } from '../../domain/shard.ts';
 import { formatAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
-
-/** More shards would cost more than they gain: each gets more addresses instead. */
-const mostShards = 4096;
 
 /** Pairs of address and port per shard; an address with more is a shard by itself. */
 const maxShardPairs = 4_194_304;

@@ -107,7 +107,7 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
       const one = { ...request, scan_id: scanId } as ScanRequest;
       await service.workspace.scan(scanId).create(one);
       await service.store.scans.insert(one);
-      await service.queue.enqueue(service.store, scanId, 'slow');
+      await service.queue.enqueue(service.store, { scanId, pool: 'slow' });
     }
     await see('lab');
     const other = await service.submit('rows 1', { pool: 'lab' });

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { JobStatus } from '../../domain/job.ts';
 import { deleteInSteps } from '../delete-in-steps.ts';
+import type { ListCount } from '../list-count.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, searchedInView, type TenantView } from '../tenant-view.ts';
 import { type JobFilter, JobLister, type JobPage } from './job-list.ts';
@@ -95,7 +96,7 @@ export class ClientJobTable {
   }
 
   /** Page without the total: a caller that reads many pages needs the total only once. */
-  async listPart(filter: JobFilter): Promise<Omit<JobPage, 'total'>> {
+  async listPart(filter: JobFilter): Promise<Omit<JobPage, keyof ListCount>> {
     return await new JobLister(this.#db, this.#view).listPart(filter);
   }
 

@@ -2,6 +2,7 @@ import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql
 import { type JobStatus, type JobType, jobIdPattern } from '../../domain/job.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
+import { countedRows, countOf, exactly, type ListCount } from '../list-count.ts';
 import { RowCounts } from '../row-counts.ts';
 import {
   type AgeRange,
@@ -30,9 +31,8 @@ export interface JobFilter {
 
 type Filters = Pick<JobFilter, 'status' | 'since' | 'pool' | 'type'>;
 
-export interface JobPage {
+export interface JobPage extends ListCount {
   jobs: StoredJob[];
-  total: number;
   nextCursor: string | null;
 }
 
@@ -52,12 +52,12 @@ export class JobLister {
 
   /** Newest first. @throws PortolanError `invalid_request` for a malformed `cursor` */
   async list(filter: JobFilter): Promise<JobPage> {
-    const total = await this.#count(filter);
-    return { ...(await this.listPart(filter)), total };
+    const count = await this.#count(filter);
+    return { ...(await this.listPart(filter)), ...count };
   }
 
   /** Page without the total: a caller that reads many pages needs the total only once. */
-  async listPart(filter: JobFilter): Promise<Omit<JobPage, 'total'>> {
+  async listPart(filter: JobFilter): Promise<Omit<JobPage, keyof ListCount>> {
     const rows = await this.#page(filter);
     const jobs = rows.slice(0, filter.limit).map(storedJob);
     const last = jobs.at(-1);
@@ -65,13 +65,23 @@ export class JobLister {
     return { jobs, nextCursor: next && encodeCursor(next) };
   }
 
-  async #count(filter: JobFilter): Promise<number> {
+  async #count(filter: JobFilter): Promise<ListCount> {
     if (isIndexed(filter) && filter.since === undefined)
-      return (await new RowCounts(this.#db, this.#view).of('client_jobs', filter.status)).total;
-    // PostgreSQL searches without blocking the event loop.
-    if (isIndexed(filter) || isLive(filter) || isPostgres(this.#db))
-      return await this.#countIn(filter, { before: newestOfAll, from: null });
-    return await countInWindows(this.#searched(filter));
+      return exactly((await new RowCounts(this.#db, this.#view).of('client_jobs', filter.status)).total);
+    if (isLive(filter)) return exactly(await this.#countIn(filter, { before: newestOfAll, from: null }));
+    if (isPostgres(this.#db)) return await this.#countNewest(filter);
+    if (isIndexed(filter)) return exactly(await this.#countIn(filter, { before: newestOfAll, from: null }));
+    return exactly(await countInWindows(this.#searched(filter)));
+  }
+
+  /** PostgreSQL searches without blocking the event loop. */
+  async #countNewest(filter: Filters): Promise<ListCount> {
+    const newest = this.#matches(filter, newestOfAll).limit(countedRows);
+    const row = await this.#db
+      .selectFrom(newest.as('newest'))
+      .select((e) => e.fn.countAll().as('jobs'))
+      .executeTakeFirstOrThrow();
+    return countOf(Number(row.jobs));
   }
 
   async #countIn(filter: Filters, range: AgeRange): Promise<number> {
@@ -91,9 +101,10 @@ export class JobLister {
     const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, jobIdPattern);
     const limit = filter.limit + 1;
     const skip = cursor === undefined ? offset : 0;
-    if (isLive(filter) || isPostgres(this.#db))
-      return await this.#rows(filter, { before, from: null }, limit, skip);
-    if (!isIndexed(filter)) return await rowsInWindows(this.#searched(filter), before, limit, skip);
+    if (isLive(filter)) return await this.#rows(filter, { before, from: null }, limit, skip);
+    if (!isIndexed(filter) && !isPostgres(this.#db))
+      return await rowsInWindows(this.#searched(filter), before, limit, skip);
+    // Skips positions and not rows: those would be read with their parameters.
     const start = await stepBack(before, skip, (position, n) => this.#nthBefore(filter, position, n));
     return start === null ? [] : await this.#rows(filter, { before: start, from: null }, limit, 0);
   }
@@ -107,18 +118,23 @@ export class JobLister {
   }
 
   async #nthBefore(filter: Filters, position: CursorPosition, n: number): Promise<CursorPosition | null> {
-    const row = await this.#db
-      .selectFrom('client_jobs')
-      .select(['created_at', 'job_id'])
-      .where(inView(this.#view))
-      .where(matching(filter))
-      .where(isInRange({ before: position, from: null }))
-      .orderBy('created_at', 'desc')
-      .orderBy('job_id', 'desc')
+    const row = await this.#matches(filter, position)
       .limit(1)
       .offset(n - 1)
       .executeTakeFirst();
     return row ? { createdAt: row.created_at, id: row.job_id } : null;
+  }
+
+  /** Positions, newest first. */
+  #matches(filter: Filters, before: CursorPosition) {
+    return this.#db
+      .selectFrom('client_jobs')
+      .select(['created_at', 'job_id'])
+      .where(inView(this.#view))
+      .where(matching(filter))
+      .where(isInRange({ before, from: null }))
+      .orderBy('created_at', 'desc')
+      .orderBy('job_id', 'desc');
   }
 
   async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedJobRow[]> {

@@ -120,7 +120,7 @@ describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () =
         await inside.scanQueue.serializeInserts();
         if ((await inside.scanQueue.pending()) >= limit) return;
         await inside.scans.insert(numberedScanRequest(number));
-        await inside.scanQueue.insert(numberedScanId(number), 'default', Date.now());
+        await inside.scanQueue.insert({ scanId: numberedScanId(number), pool: 'default' }, Date.now());
       }, 'read committed');
     await Promise.all(Array.from({ length: 16 }, (_, at) => submit(at % 2 ? first : second, at + 1)));
     expect(await second.scanQueue.pending()).toBe(limit);
@@ -132,7 +132,7 @@ describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () =
       numbers.map(async (number) => {
         const store = number % 2 ? first : second;
         await store.scans.insert(numberedScanRequest(number));
-        await store.scanQueue.insert(numberedScanId(number), 'default', Date.now());
+        await store.scanQueue.insert({ scanId: numberedScanId(number), pool: 'default' }, Date.now());
       }),
     );
     const claims = await Promise.all(

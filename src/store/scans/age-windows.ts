@@ -36,22 +36,37 @@ export async function* windows(
   }
 }
 
+/** The newest rows, then all others. */
+export async function* newestAndRest(
+  list: Pick<SearchedList<unknown>, 'nthBefore'>,
+  start: CursorPosition,
+  newest: number,
+): AsyncGenerator<AgeRange> {
+  const from = await list.nthBefore(start, newest);
+  yield { before: start, from };
+  if (from !== null) yield { before: from, from: null };
+}
+
 export async function countInWindows(list: SearchedList<unknown>): Promise<number> {
   let sum = 0;
   for await (const range of windows(list, newestOfAll)) sum += await list.count(range);
   return sum;
 }
 
-/** @returns up to `limit` rows before a position, after skipping some */
+/**
+ * @param ranges in which the rows are looked for, newest first
+ * @returns up to `limit` rows before a position, after skipping some
+ */
 export async function rowsInWindows<Row>(
   list: SearchedList<Row>,
   start: CursorPosition,
   limit: number,
   offset: number,
+  ranges: AsyncIterable<AgeRange> = windows(list, start),
 ): Promise<Row[]> {
   const found: Row[] = [];
   let skip = offset;
-  for await (const range of windows(list, start)) {
+  for await (const range of ranges) {
     const skipped = skip === 0 ? 0 : Math.min(skip, await list.count(range));
     found.push(...(await list.rows(range, limit - found.length, skipped)));
     skip -= skipped;

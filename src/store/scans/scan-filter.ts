@@ -48,8 +48,11 @@ export function isInRange({ before, from }: AgeRange) {
   };
 }
 
-/** @throws PortolanError `invalid_request` for a malformed time */
-export function matching(filter: Filters) {
+/**
+ * @param onPostgres texts are found by an index
+ * @throws PortolanError `invalid_request` for a malformed time
+ */
+export function matching(filter: Filters, onPostgres: boolean) {
   const since = filter.since === undefined ? null : isoTime(filter.since, 'since');
   const until = filter.until === undefined ? null : isoTime(filter.until, 'until');
   return (e: ExpressionBuilder<Tables, 'scans'>): Expression<SqlBool> => {
@@ -69,11 +72,18 @@ export function matching(filter: Filters) {
         ),
       );
     }
-    if (filter.q !== undefined) {
-      conditions.push(sql<SqlBool>`lower(searchable) like lower(${likePattern(filter.q)}) escape '\\'`);
-    }
+    if (filter.q !== undefined) conditions.push(contains(filter.q, onPostgres));
     return e.and(conditions);
   };
+}
+
+/** In PostgreSQL in the form of the indexes, which keep long texts apart; see `list-indexes.ts`. */
+function contains(q: string, onPostgres: boolean): Expression<SqlBool> {
+  const found = (text: Expression<string>) =>
+    sql<SqlBool>`lower(${text}) like lower(${likePattern(q)}) escape '\\'`;
+  const anywhere = found(sql`searchable`);
+  if (!onPostgres) return anywhere;
+  return sql`(${found(sql`left(searchable, 16384)`)} or (octet_length(searchable) > 16384 and ${anywhere}))`;
 }
 
 function likePattern(substring: string): string {

@@ -8,6 +8,7 @@ import {
   unknownOrigin,
 } from '../../domain/scan-origin.ts';
 import type { CursorPosition } from '../cursor.ts';
+import type { ListCount } from '../list-count.ts';
 import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { Tables } from '../schema/tables.ts';
@@ -218,7 +219,7 @@ export class ScanTable {
   }
 
   /** Page without the total: a caller that reads many pages needs the total only once. */
-  async listPart(filter: ScanFilter): Promise<Omit<ScanPage, 'total'>> {
+  async listPart(filter: ScanFilter): Promise<Omit<ScanPage, keyof ListCount>> {
     return await new ScanLister(this.#db, this.#view).listPart(filter);
   }
 

@@ -85,9 +85,9 @@ async function positionsIn(
     .selectFrom('scans')
     .select(['scan_id', key.as('key')])
     .where(inView(view))
-    .where(matching(filter))
+    .where(matching(filter, isPostgres(db)))
     .where(isInRange(range))
-    .orderBy(key, direction)
+    .orderBy(isPostgres(db) && filter.q !== undefined ? unindexed(key, sort) : key, direction)
     .orderBy('scan_id', direction)
     .limit(count);
   if (after !== null) query = query.where(isAfter(key, sort, after));
@@ -95,14 +95,21 @@ async function positionsIn(
   return rows.map((row) => ({ scan_id: row.scan_id, key: isText(sort) ? String(row.key) : Number(row.key) }));
 }
 
-function isAfter(key: RawBuilder<string | number>, { descending }: ScanSort, after: SortedPosition) {
-  const [keySide, idSide] = [sql`${key}`, sql.ref('scan_id')];
-  return descending
-    ? sql<SqlBool>`(${keySide} < ${after.key} or (${keySide} = ${after.key} and ${idSide} < ${after.scan_id}))`
-    : sql<SqlBool>`(${keySide} > ${after.key} or (${keySide} = ${after.key} and ${idSide} > ${after.scan_id}))`;
+/** For a search by text, whose rows PostgreSQL would look for one by one in the order of the index. */
+function unindexed(key: RawBuilder<string | number>, sort: ScanSort): RawBuilder<string | number> {
+  return isText(sort) ? sql`${key} || ''` : sql`${key} + 0`;
 }
 
-/** What a list is sorted by; never null. Text is compared by bytes in both databases. */
+/** Compares the pair, as an index does. */
+function isAfter(key: RawBuilder<string | number>, { descending }: ScanSort, after: SortedPosition) {
+  const order = sql.raw(descending ? '<' : '>');
+  return sql<SqlBool>`(${key}, scan_id) ${order} (${after.key}, ${after.scan_id})`;
+}
+
+/**
+ * What a list is sorted by; never null. Text is compared by bytes in both databases. PostgreSQL has an index for each: see
+ * `list-indexes.ts`.
+ */
 function keyOf(db: Kysely<Tables>, { by }: ScanSort): RawBuilder<string | number> {
   const postgres = isPostgres(db);
   switch (by) {
@@ -118,7 +125,7 @@ function keyOf(db: Kysely<Tables>, { by }: ScanSort): RawBuilder<string | number
     case 'duration':
       // Of a scan that has not ended: before all others.
       return postgres
-        ? sql`coalesce(round(extract(epoch from (completed_at::timestamptz - started_at::timestamptz)) * 1000), -1)::double precision`
+        ? sql`scan_duration(started_at, completed_at)`
         : sql`coalesce(round((julianday(completed_at) - julianday(started_at)) * 86400000), -1.0)`;
     case 'findings':
       return postgres ? sql`vulnerabilities::double precision` : sql`vulnerabilities`;
@@ -146,13 +153,24 @@ function encodePosition({ key, scan_id }: SortedPosition, sort: ScanSort): strin
 /** @throws PortolanError `invalid_request` */
 function decodePosition(cursor: string, sort: ScanSort): SortedPosition {
   const [text, key, scanId] = partsOf(cursor);
-  const isKey = typeof key === (isText(sort) ? 'string' : 'number');
-  if (text !== sortText(sort) || !isKey || typeof scanId !== 'string' || !scanIdPattern.test(scanId)) {
+  if (
+    text !== sortText(sort) ||
+    !isKey(key, sort) ||
+    typeof scanId !== 'string' ||
+    !scanIdPattern.test(scanId)
+  ) {
     throw invalidRequest('The cursor is malformed.', [
       { field: 'cursor', reason: 'not a next_cursor of this list with this sort' },
     ]);
   }
   return { key: key as string | number, scan_id: scanId };
+}
+
+/** Whether the database can compare it: PostgreSQL rejects texts with NUL, and numbers beyond a column's type. */
+function isKey(key: unknown, sort: ScanSort): boolean {
+  if (isText(sort)) return typeof key === 'string' && !key.includes('\0');
+  const most = sort.by === 'status' ? scanStatuses.length : Number.MAX_SAFE_INTEGER;
+  return Number.isSafeInteger(key) && (key as number) >= -1 && (key as number) <= most;
 }
 
 function partsOf(cursor: string): unknown[] {

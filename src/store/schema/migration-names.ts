@@ -21,6 +21,8 @@ export const migrationNames = [
   '0020-followed-changes',
   '0021-counted-queue',
   '0022-priorities',
+  '0023-list-indexes',
+  '0024-small-scans',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -5,6 +5,7 @@ import { listingOf } from '../scans/scan-listing.ts';
 import { createAlerts } from './alert-tables.ts';
 import { countQueue, createRowCounts } from './counting-triggers.ts';
 import { useFieldNames } from './field-names.ts';
+import { indexLists } from './list-indexes.ts';
 import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
 import { createPluginPackages } from './plugin-tables.ts';
@@ -34,6 +35,8 @@ const migrations: Record<MigrationName, Migration> = {
   '0020-followed-changes': { up: addFollowedChanges },
   '0021-counted-queue': { up: countQueue },
   '0022-priorities': { up: addPriorities },
+  '0023-list-indexes': { up: indexLists },
+  '0024-small-scans': { up: addSmallScans },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -427,6 +430,20 @@ async function addPriorities(db: Kysely<unknown>): Promise<void> {
       .on('scan_queue')
       .columns([...columns, 'priority desc', 'position'])
       .execute();
+}
+
+/** Scans of earlier versions count as large. */
+async function addSmallScans(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('scan_queue')
+    .addColumn('small', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await db.schema
+    .createIndex('scan_queue_small_by_turn')
+    .on('scan_queue')
+    .columns(['state', 'priority desc', 'position'])
+    .where(sql.ref('small'), '=', sql.lit(1))
+    .execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

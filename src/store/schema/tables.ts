@@ -92,6 +92,8 @@ export interface ScanQueueTableRow {
   state: 'waiting' | 'running' | 'done' | 'failed';
   /** As that of the scan. */
   priority: number;
+  /** Whether it has at most `maxSmallAddresses`; 0 or 1. */
+  small: number;
   /** Among equal priorities, the lowest waiting one is claimed first. */
   position: number;
   /** Raised by every claim; a write with an older one is rejected. */

@@ -14,7 +14,7 @@ import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { linkHeader, pageMembers, pageQuery, sinceQuery } from '../schema/list-page.ts';
+import { linkHeader, pageMembers, pageQuery, sinceQuery, totalIsMinimum } from '../schema/list-page.ts';
 import { countSchema, nullableText, submissionSchema, warningSchema } from '../schema/schemas.ts';
 import { submissionHeaders } from './scans.ts';
 
@@ -93,6 +93,7 @@ export const jobListQuery = Type.Object({
 const listSchema = Type.Object({
   jobs: Type.Array(jobSchema),
   ...pageMembers,
+  total_is_minimum: totalIsMinimum,
 });
 
 export function jobRoutes(app: App, context: RouteContext): void {

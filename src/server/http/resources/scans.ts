@@ -19,7 +19,7 @@ import { traceScan } from '../../scans/trace-scan.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped, sendData } from '../schema/envelope.ts';
-import { linkHeader, pageMembers, pageQuery, sinceQuery } from '../schema/list-page.ts';
+import { linkHeader, pageMembers, pageQuery, sinceQuery, totalIsMinimum } from '../schema/list-page.ts';
 import { resultFiles } from '../schema/result-schema.ts';
 import { scanIdParams, scanSchema, submissionSchema } from '../schema/schemas.ts';
 import { formatOf, resultQuery, sendScanFile } from './results.ts';
@@ -55,6 +55,7 @@ export const submissionHeaders = Type.Object({
 const listSchema = Type.Object({
   scans: Type.Array(scanSchema),
   ...pageMembers,
+  total_is_minimum: totalIsMinimum,
 });
 
 const acceptedSchema = Type.Object(

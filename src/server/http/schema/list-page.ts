@@ -33,8 +33,13 @@ export const pageMembers = {
   next_cursor: nullableText,
 };
 
+/** Of lists that stop counting. */
+export const totalIsMinimum = Type.Boolean({
+  description: 'there are more items than `total`: the count has stopped',
+});
+
 /**
- * The `Link` header (RFC 8288) of a list: first, prev, next and last, if they exist.
+ * The `Link` header (RFC 8288) of a list: first, prev, next and last, if they exist and are known.
  * @param address of the list: its path, or a URL
  */
 export function linkHeader(address: string, query: Record<string, unknown>, page: ListPage): string {
@@ -58,6 +63,7 @@ export function linkHeader(address: string, query: Record<string, unknown>, page
   if (page.next_cursor !== null) {
     links.push(link('next', byCursor ? { cursor: page.next_cursor } : { offset: page.offset + page.limit }));
   }
-  links.push(link('last', { offset: Math.max(0, Math.ceil(page.total / page.limit) - 1) * page.limit }));
+  if (!page.total_is_minimum)
+    links.push(link('last', { offset: Math.max(0, Math.ceil(page.total / page.limit) - 1) * page.limit }));
   return links.join(', ');
 }

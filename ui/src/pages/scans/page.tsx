@@ -86,7 +86,7 @@ export default function ScansPage() {
             isPending={scans.isPending}
             empty={<NoScans isFiltered={isFiltered} />}
           />
-          <Foot total={scans.total} />
+          <Foot total={scans.total} isMinimum={scans.isMinimum} />
         </>
       )}
       {selected.size > 0 && (
@@ -175,7 +175,7 @@ function NoScans({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-function Foot({ total }: { total: number }) {
+function Foot({ total, isMinimum }: { total: number; isMinimum: boolean }) {
   const { data } = useGet('/api/v1/workspace/info', {});
   const mayReadWorkspace = useCan('workspace:read', 'scan:read');
   return (
@@ -183,7 +183,7 @@ function Foot({ total }: { total: number }) {
       <span>
         {data === undefined || data.scan_count === total
           ? plural(total, 'scan')
-          : `${count(total)} of ${plural(data.scan_count, 'scan')}`}
+          : `${isMinimum ? 'At least ' : ''}${count(total)} of ${plural(data.scan_count, 'scan')}`}
       </span>
       {data && (
         <span>

@@ -40,6 +40,8 @@ export function useScanRows(filter: Filter) {
     rowAt,
     loaded: lists.flatMap(({ data }) => (data as List | undefined)?.scans ?? []),
     total: (first?.data as List | undefined)?.total ?? 0,
+    /** More scans match than are counted. */
+    isMinimum: (first?.data as List | undefined)?.total_is_minimum ?? false,
     isPending: first?.isPending ?? true,
     error: (first?.error ?? null) as ApiError | null,
     retry: () => void first?.refetch(),

@@ -1,0 +1,21 @@
+/** Number of rows that match a filter. */
+export interface ListCount {
+  total: number;
+  /** There are more: the count has stopped. */
+  totalIsMinimum: boolean;
+}
+
+/** Rows that a count in PostgreSQL reads at most where no table keeps it. */
+const maxCounted = 100_000;
+
+/** Rows that show whether there are more than a count tells. */
+export const countedRows = maxCounted + 1;
+
+/** @param found of `countedRows` */
+export function countOf(found: number): ListCount {
+  return { total: Math.min(found, maxCounted), totalIsMinimum: found > maxCounted };
+}
+
+export function exactly(total: number): ListCount {
+  return { total, totalIsMinimum: false };
+}
