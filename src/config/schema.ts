@@ -256,7 +256,7 @@ export const configKeys = [
     min: 1,
     max: 1024,
     description:
-      'Number of concurrent scans, within workers.min and workers.max; of three or more the last is for scans of at most 16 addresses. A map here is read as workers.*.',
+      'Number of concurrent scans, within workers.min and workers.max; a map here is read as workers.*.',
   },
   { path: 'server.api.enabled', type: 'bool', default: true, description: 'Serve the REST API.' },
   {

@@ -18,11 +18,6 @@ export const defaultPriority = 5;
 /** A scan of at most so many addresses is small: it does not wait for the end of larger ones. */
 export const maxSmallAddresses = 16;
 
-/** Places of a server, of `places`, that large scans may take: one of at least three is for small scans. */
-export function placesForLarge(places: number): number {
-  return places >= 3 ? places - 1 : places;
-}
-
 /** Why a scan ended as `failed`. */
 export const failureCodes = {
   canceled: 'Canceled.',

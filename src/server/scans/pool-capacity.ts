@@ -1,4 +1,3 @@
-import { placesForLarge } from '../../domain/scan.ts';
 import type { PoolContext } from './pool-context.ts';
 import type { ScanSlot } from './scan-slot.ts';
 import { WorkerScale } from './worker-scale.ts';
@@ -25,24 +24,23 @@ export class PoolCapacity {
     return { active, idle: Math.max(0, total - active), total };
   }
 
-  /** At most one scan per worker, and never so many that a share would be less than one packet per second. */
+  /** At most one scan per worker, one more for a small scan, and never so many that a share would be less than one packet per second. */
   get hasRoom(): boolean {
     const { shards, config } = this.#context;
     const { max_rate } = config.scanner;
     // Sharded scans are limited per pool.
-    return this.#taken < (shards ? max_rate : Math.min(this.#scale.most, max_rate));
+    return this.#taken < (shards ? max_rate : Math.min(this.#scale.most, max_rate)) || this.isForSmall;
   }
 
   /**
-   * Whether the worker that is left is for small scans: they would otherwise wait for the end of large ones, hours. With shards that
-   * is up to the workers.
+   * Whether there is room for a small scan only. It would otherwise wait for the end of large ones, hours: while all of several workers
+   * run such, there is one more, within `workers.max`. With shards that is up to their workers.
    */
   get isForSmall(): boolean {
-    const { shards, slots } = this.#context;
+    const { shards, slots, config } = this.#context;
     const { most } = this.#scale;
-    if (shards) return false;
-    const large = [...slots.values()].filter(({ isSmall }) => !isSmall);
-    return placesOf(large, most) >= placesForLarge(most);
+    if (shards || most === 1 || most >= config.workers.max || most >= config.scanner.max_rate) return false;
+    return this.#taken === most && [...slots.values()].every(({ isSmall }) => !isSmall);
   }
 
   /** Called after each claim and each poll of the queue. */

@@ -54,26 +54,29 @@ describe('a scan', () => {
 describe('a small scan', () => {
   const large = { targets: ['127.0.0.0/27'] };
 
-  it('starts while large ones wait', async () => {
-    const service = await start({ 'server.workers': 3 });
-    const [first, second, third] = [
-      await service.submit('hang', large),
-      await service.submit('hang', large),
-      await service.submit('hang', { ...large, priority: 9 }),
-    ];
-    const small = await service.submit('rows 1', { targets: ['127.0.0.0/28'] });
-    expect((await service.until(small, ({ status }) => isFinal(status))).status).toBe('completed');
-    const statuses = [first, second, third].map(async (id) => (await service.store.scans.get(id))?.status);
-    expect((await Promise.all(statuses)).sort()).toEqual(['pending', 'running', 'running']);
-    expect(service.workers.counts()).toEqual({ active: 2, idle: 1, total: 3 });
-  });
-
-  it('leaves the places of others to large ones', async () => {
-    const service = await start({ 'server.workers': 3 });
-    await service.submit('hang');
+  it('starts while large ones run and wait', async () => {
+    const service = await start({ 'server.workers': 2 });
     const ids = [await service.submit('hang', large), await service.submit('hang', large)];
     for (const id of ids) await service.until(id, ({ status }) => status === 'running');
-    expect(service.workers.counts()).toEqual({ active: 3, idle: 0, total: 3 });
+    const waiting = await service.submit('hang', { ...large, priority: 9 });
+    const small = await service.submit('rows 1', { targets: ['127.0.0.0/28'] });
+    expect((await service.until(small, ({ status }) => isFinal(status))).status).toBe('completed');
+    expect((await service.store.scans.get(waiting))?.status).toBe('pending');
+    await expect.poll(() => service.workers.counts()).toEqual({ active: 2, idle: 0, total: 2 });
+  });
+
+  it('waits while another one runs, or workers.max leaves no room', async () => {
+    for (const flags of [{}, { 'workers.max': 2 }]) {
+      const service = await start({ 'server.workers': 2, ...flags });
+      const first = await service.submit('hang', 'workers.max' in flags ? large : {});
+      const second = await service.submit('hang', large);
+      for (const id of [first, second]) await service.until(id, ({ status }) => status === 'running');
+      const small = await service.submit('rows 1');
+      await service.app.inject({ method: 'POST', url: `/api/v1/scans/${second}/cancel` });
+      const { started_at } = await service.until(small, ({ status }) => isFinal(status));
+      const { completed_at } = await service.until(second, ({ status }) => isFinal(status));
+      expect(Date.parse(started_at ?? '')).toBeGreaterThanOrEqual(Date.parse(completed_at ?? ''));
+    }
   });
 });
 
