@@ -5,10 +5,10 @@ export interface ListCount {
   totalIsMinimum: boolean;
 }
 
-/** Rows that a count in PostgreSQL reads at most where no table keeps it. */
+/** Highest count in PostgreSQL where no table keeps it. */
 const maxCounted = 100_000;
 
-/** Rows that show whether there are more than a count tells. */
+/** Rows to read for a count: one more shows that it is a minimum. */
 export const countedRows = maxCounted + 1;
 
 /** @param found of `countedRows` */

@@ -255,7 +255,7 @@ export class ShardedScan implements RunningScan {
     };
     // Leftovers of an outdated shard plan.
     await removeShards(this.#input.folder);
-    if (count > 0) await this.#input.line.layOut({ ...request, scan_id: this.#scanId }, division, count);
+    if (count > 0) await this.#input.line.layOut(request, division, count);
     // Shards start with this command, and another server may have sent a different one by now.
     if (this.#command === 'run') this.#command = null;
     await this.#look();

@@ -68,9 +68,10 @@ export class JobLister {
   async #count(filter: JobFilter): Promise<ListCount> {
     if (isIndexed(filter) && filter.since === undefined)
       return exactly((await new RowCounts(this.#db, this.#view).of('client_jobs', filter.status)).total);
-    if (isLive(filter)) return exactly(await this.#countIn(filter, { before: newestOfAll, from: null }));
-    if (isPostgres(this.#db)) return await this.#countNewest(filter);
-    if (isIndexed(filter)) return exactly(await this.#countIn(filter, { before: newestOfAll, from: null }));
+    const onPostgres = isPostgres(this.#db);
+    if (isLive(filter) || (isIndexed(filter) && !onPostgres))
+      return exactly(await this.#countIn(filter, { before: newestOfAll, from: null }));
+    if (onPostgres) return await this.#countNewest(filter);
     return exactly(await countInWindows(this.#searched(filter)));
   }
 

@@ -77,13 +77,17 @@ export function matching(filter: Filters, onPostgres: boolean) {
   };
 }
 
-/** In PostgreSQL in the form of the indexes, which keep long texts apart; see `list-indexes.ts`. */
+/** Characters of a text in the index of its trigrams; the octets of longer ones are more. As a literal, as in `list-indexes.ts`. */
+const indexedLength = sql.lit(16_384);
+
+/** In PostgreSQL in the form of the indexes, which keep long texts apart. */
 function contains(q: string, onPostgres: boolean): Expression<SqlBool> {
   const found = (text: Expression<string>) =>
     sql<SqlBool>`lower(${text}) like lower(${likePattern(q)}) escape '\\'`;
   const anywhere = found(sql`searchable`);
   if (!onPostgres) return anywhere;
-  return sql`(${found(sql`left(searchable, 16384)`)} or (octet_length(searchable) > 16384 and ${anywhere}))`;
+  const atStart = found(sql`left(searchable, ${indexedLength})`);
+  return sql`(${atStart} or (octet_length(searchable) > ${indexedLength} and ${anywhere}))`;
 }
 
 function likePattern(substring: string): string {

@@ -34,6 +34,9 @@ const keys: Record<string, (scan: ListedScan) => number | string> = {
   findings: ({ results }) => results.vulnerabilities,
 };
 
+/** A cursor that no list has given. */
+const forged = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+
 describe.each(storeEngines())('a sorted list of scans in $name', (engine) => {
   if (engine.skip !== null) return void it.skip(engine.skip, () => {});
 
@@ -43,6 +46,18 @@ describe.each(storeEngines())('a sorted list of scans in $name', (engine) => {
     for (let index = 0; index < 25; index++) await add(index);
   });
   afterAll(() => engine.end());
+
+  it.each([
+    ['name', 'a\0b'],
+    ['status', 1.5],
+    ['status', 2 ** 40],
+    ['duration', 1e300],
+    ['findings', 0.5],
+    ['findings', 'many'],
+  ])('by %s rejects a forged cursor (%j)', async (sort, key) => {
+    const cursor = forged(sort, key, idOf(0));
+    await expect(listScans(store, { sort, cursor })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
 
   it.each(Object.keys(keys).flatMap((sort) => [sort, `-${sort}`]))(
     'by %s is complete, by offset and by cursor',
