@@ -117,6 +117,31 @@ describe.runIf(canRun('scan'))('a scan', () => {
       await ui.expectClean();
     });
 
+    it('and counts the values of a filter when its rows are there', async () => {
+      const ui = await visit('/services');
+      await shows(ui, null, services);
+      const rowsMayCome = Promise.withResolvers<void>();
+      await ui.page.route(/\/records\?/, async (route) => {
+        await rowsMayCome.promise;
+        await route.continue();
+      });
+      const counts: string[] = [];
+      ui.page.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        if (pathname.endsWith('/facets')) counts.push(searchParams.get('q') ?? '');
+      });
+      await facet(ui, 'OpenSSH').click();
+      await ui.page.locator('[role=grid][aria-busy]').waitFor();
+      await ui.page.evaluate(
+        'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
+      );
+      expect(counts).toEqual([]);
+      rowsMayCome.resolve();
+      await shows(ui, 'product:OpenSSH', 1);
+      await expect.poll(() => counts).toEqual(['product:OpenSSH']);
+      await ui.expectClean();
+    });
+
     it('of cells: the menu of each value in the tree of hosts, by keys', async () => {
       const ui = await visit('/hosts');
       ui.keyboardOnly();

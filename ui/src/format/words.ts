@@ -4,6 +4,10 @@
 export const severities = ['critical', 'high', 'medium', 'low', 'info'] as const;
 export type Severity = (typeof severities)[number];
 
+/** From the surest to the least sure. */
+export const findingClasses = ['certain', 'likely', 'possible'] as const;
+export type FindingClass = (typeof findingClasses)[number];
+
 /** States of scans, jobs, stages and workers as they are shown. */
 export const states = [
   'pending',

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { serverNow } from '../../api/server-clock.ts';
 import { Icon } from '../../components/icons/icon.tsx';
+import { count } from '../../format/numbers.ts';
 import { clockTime } from '../../format/times.ts';
 import { pauseLive, useLive } from '../../live/live.ts';
 import type { LiveState } from '../../live/live-state.ts';
@@ -99,7 +100,7 @@ function noticeText(live: LiveState, now: number): string {
   if (draining !== null)
     return `The server is shutting down. ${draining.saved} ${draining.saved === 1 ? 'scan is saved and goes' : 'scans are saved and go'} on at the next start.`;
   if (state === 'live' && missed > 0 && now - since < shownMs)
-    return `Connected again. ${missed.toLocaleString('en-US')} events were missed and are in now.`;
+    return `Connected again. ${missed === 1 ? '1 event was missed and is' : `${count(missed)} events were missed and are`} in now.`;
   return '';
 }
 

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-
-export type FindingClass = 'certain' | 'likely' | 'possible';
+import type { FindingClass } from '../../format/words.ts';
 
 export interface ClassMarkProps {
   /** How sure a finding is; another text of the server is shown as it is. */

@@ -1,6 +1,6 @@
 import { type MouseEvent, type ReactNode, useState } from 'react';
 import { count, shortCount } from '../../format/numbers.ts';
-import { isSeverity, severities } from '../../format/words.ts';
+import { findingClasses, isSeverity, severities } from '../../format/words.ts';
 import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import { SeverityMark } from '../marks/severity-mark.tsx';
@@ -37,8 +37,23 @@ export function Facets(props: FacetsProps): ReactNode {
   );
 }
 
-function FacetList({ scanId, q, onChange, fields = usualFields, revision }: FacetsProps): ReactNode {
-  const { facets, error } = useFacets(scanId, q, { fields, limit: fewValues, revision });
+function FacetList({
+  scanId,
+  q,
+  onChange,
+  fields = usualFields,
+  isPending,
+  revision,
+}: FacetsProps): ReactNode {
+  const [counted, setCounted] = useState<string | null>(null);
+  if (isPending !== true && counted !== q) setCounted(q);
+  // The server computes one response after the other: that of the rows first.
+  const { facets, error } = useFacets(scanId, q, {
+    fields,
+    limit: fewValues,
+    revision,
+    enabled: counted === q,
+  });
   if (error !== null) {
     return <p className="text-size-12 text-text-2">The values cannot be counted now: {error.message}</p>;
   }
@@ -77,13 +92,12 @@ function FacetView({
   q,
   onChange,
   revision,
-}: Omit<FacetsProps, 'fields'> & { facet: Facet }): ReactNode {
+}: Omit<FacetsProps, 'fields' | 'isPending'> & { facet: Facet }): ReactNode {
   const [isLong, setLong] = useState(false);
   const long = useFacets(scanId, q, { fields: [facet.field], limit: manyValues, revision, enabled: isLong });
   const { values: counted, more } =
     (isLong ? long.facets?.find(({ field }) => field === facet.field) : undefined) ?? facet;
-  // The worst first, whatever their counts: readers know this order.
-  const values = facet.field === 'severity' ? [...counted].sort(bySeverity) : counted;
+  const values = inKnownOrder(facet.field, counted);
   const most = Math.max(1, ...values.map((each) => each.count));
   return (
     <section>
@@ -110,14 +124,21 @@ function FacetView({
   );
 }
 
-function bySeverity(a: FacetValue, b: FacetValue): number {
-  return severityRank(a.value) - severityRank(b.value);
-}
+/** The worst and the surest first, whatever their counts: readers know these orders. */
+const knownOrders: Partial<Record<string, readonly string[]>> = {
+  severity: severities,
+  class: findingClasses,
+};
 
-/** Rows without a severity come last. */
-function severityRank(value: FacetValue['value']): number {
-  const rank = severities.findIndex((severity) => severity === value);
-  return rank < 0 ? severities.length : rank;
+/** Values by their count, or in the order that readers know; rows without a value come last in it. */
+function inKnownOrder(field: string, values: readonly FacetValue[]): readonly FacetValue[] {
+  const order = knownOrders[field];
+  if (order === undefined) return values;
+  const rank = ({ value }: FacetValue) => {
+    const place = order.indexOf(String(value));
+    return place < 0 ? order.length : place;
+  };
+  return values.toSorted((a, b) => rank(a) - rank(b));
 }
 
 interface ValueProps extends FacetValue {

@@ -28,6 +28,8 @@ export interface FacetsProps {
   onChange(q: string): void;
   /** Fields in this order; absent = severity, port, product, kev, os, device. */
   fields?: readonly string[];
+  /** The rows of a new query are on their way: its values are counted when they are there. */
+  isPending?: boolean;
   /** Changes when the counts are outdated. */
   revision?: number | string;
 }

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { ApiError } from '../../api/api-error.ts';
 import { fetchGet } from '../../api/use-get.ts';
 import { type LoadedPage, pageSize, RecordPages } from './record-pages.ts';
@@ -48,7 +48,10 @@ interface ListFacts {
 export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuery): RecordRows<Row> {
   const pages = useMemo(() => new RecordPages<Row, ListFacts>(neverLoads), [scanId, type]);
   const [waiting, setWaiting] = useState<number | null>(null);
+  const parameters = JSON.stringify([scanId, type, q, sort]);
+  const requested = useRef('');
   useEffect(() => {
+    requested.current = parameters;
     setWaiting(null);
     const load = async (offset: number, signal: AbortSignal): Promise<LoadedPage<Row, ListFacts>> => {
       const query = { ...without({ type, q, sort }), limit: pageSize, offset };
@@ -62,12 +65,14 @@ export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuer
     };
     pages.reload(load);
     return () => pages.close();
-  }, [pages, scanId, type, q, sort]);
+  }, [pages, parameters, scanId, type, q, sort]);
 
-  const { total, extra, isPending, error } = useSyncExternalStore(
+  const { total, extra, error, ...state } = useSyncExternalStore(
     (listener) => pages.subscribe(listener),
     () => pages.state(),
   );
+  // Before the effect has run, the state is that of the parameters before.
+  const isPending = state.isPending || requested.current !== parameters;
   const early = extra?.indexShare ?? null;
   const earlyList = early === null ? null : extra;
   useEffect(() => {

@@ -46,6 +46,7 @@ export default function FindingsTab() {
     <TableFrame
       scan={scan}
       of="findings"
+      isPending={findings.isPending}
       matches={findings.matches}
       problem={findings.error?.reasonOf('q') ?? null}
       waiting={waiting}

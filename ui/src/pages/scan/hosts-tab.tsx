@@ -56,6 +56,7 @@ export default function HostsTab() {
     <TableFrame
       scan={scan}
       of="hosts"
+      isPending={hosts.isPending}
       matches={hosts.matches}
       problem={hosts.error?.reasonOf('q') ?? null}
       waiting={waiting}

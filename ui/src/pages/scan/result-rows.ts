@@ -1,5 +1,5 @@
-export type Severity = 'critical' | 'high' | 'medium' | 'low' | 'info';
-export type FindingClass = 'certain' | 'likely' | 'possible';
+import { type FindingClass, findingClasses, type Severity, severities } from '../../format/words.ts';
+
 export type SeverityCounts = Record<Severity, number>;
 
 /** Records as the API sends them, see docs/api.md: only what pages show. Every text is the target's. */
@@ -101,15 +101,12 @@ export function findingKey(
 /** Sort of findings: severity, then exploited ones, certain ones, and those with the highest score. */
 export const worstFirst = '-severity,-kev,-class,-cvss';
 
-const severityOrder = ['critical', 'high', 'medium', 'low', 'info'];
-const classOrder = ['certain', 'likely', 'possible'];
-
 /** The same order for findings that are here. */
 export function byWorst(one: FindingDetail, other: FindingDetail): number {
   return (
-    severityOrder.indexOf(one.severity) - severityOrder.indexOf(other.severity) ||
+    severities.indexOf(one.severity) - severities.indexOf(other.severity) ||
     Number(other.kev === true) - Number(one.kev === true) ||
-    classOrder.indexOf(one.class ?? 'possible') - classOrder.indexOf(other.class ?? 'possible') ||
+    findingClasses.indexOf(one.class ?? 'possible') - findingClasses.indexOf(other.class ?? 'possible') ||
     (other.cvss?.score ?? 0) - (one.cvss?.score ?? 0)
   );
 }

@@ -43,6 +43,7 @@ export default function ServicesTab() {
     <TableFrame
       scan={scan}
       of="services"
+      isPending={ports.isPending}
       matches={ports.matches}
       problem={ports.error?.reasonOf('q') ?? null}
       waiting={waiting}

@@ -15,6 +15,8 @@ interface TableFrameProps {
   scan: Scan;
   /** What the table lists. */
   of: 'hosts' | 'services' | 'findings';
+  /** The rows are not those of the filter yet. */
+  isPending: boolean;
   matches: Matches | undefined;
   problem: string | null;
   /** New rows wait behind a button. */
@@ -30,6 +32,7 @@ interface TableFrameProps {
 export function TableFrame({
   scan,
   of,
+  isPending,
   matches,
   problem,
   waiting,
@@ -70,6 +73,7 @@ export function TableFrame({
             q={q}
             onChange={(text) => setQ(text)}
             fields={facets}
+            isPending={isPending}
             revision={scan.status}
           />
         </div>

@@ -1,5 +1,6 @@
 import { TargetText } from '../../../components/text/target-text.tsx';
-import type { FindingDetail, Severity } from '../result-rows.ts';
+import type { Severity } from '../../../format/words.ts';
+import type { FindingDetail } from '../result-rows.ts';
 
 interface VersionLineProps {
   /** First affected version; null for all before the fixed one. */
