@@ -69,7 +69,7 @@ import {
   keyExchangeRequest,
   readGroupBits,
   readHostKey,
-} from '../../src/knowledge/ssh/ssh-key-exchange.ts';
+} from '../../src/knowledge/ssh/host-key-request.ts';
 import { sshWeaknesses } from '../../src/knowledge/ssh/ssh-weaknesses.ts';
 import { readExtensions } from '../../src/knowledge/tls/certificate-extensions.ts';
 import { acceptedCipherChange } from '../../src/knowledge/tls/early-cipher-change.ts';
@@ -511,7 +511,7 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'ssh key exchange',
-    covers: ['knowledge/ssh/ssh-key-exchange.ts'],
+    covers: ['knowledge/ssh/host-key-request.ts'],
     share: 20,
     seeds: [recorded.keyExchangeReply, recorded.groupReply],
     read: (bytes) => [readHostKey(bytes), readGroupBits(bytes)],
@@ -796,7 +796,7 @@ export const parsers: readonly FuzzedParser[] = [
     name: 'second questions',
     covers: [
       'knowledge/requests/http-request.ts',
-      'knowledge/ssh/ssh-key-exchange.ts',
+      'knowledge/ssh/host-key-request.ts',
       'knowledge/probes/web.ts',
     ],
     share: 5,

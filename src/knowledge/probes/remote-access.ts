@@ -1,4 +1,4 @@
-import { groupSizeRequest, keyExchangeRequest, offeredExchange } from '../ssh/ssh-key-exchange.ts';
+import { groupSizeRequest, keyExchangeRequest, offeredExchange } from '../ssh/host-key-request.ts';
 import type { Probe } from './probe.ts';
 
 /** Probes of services for remote logins and screens. */

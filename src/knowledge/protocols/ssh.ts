@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readGroupBits, readHostKey, type SshHostKey } from '../ssh/ssh-key-exchange.ts';
+import { readGroupBits, readHostKey, type SshHostKey } from '../ssh/host-key-request.ts';
 
 /** Maximum number of lines before the identification line (RFC 4253, 4.2). */
 const preambleLineLimit = 64;

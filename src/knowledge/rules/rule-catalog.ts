@@ -18,7 +18,6 @@ import { protocolSignatures } from '../signatures/protocol.ts';
 import { remoteAccessSignatures } from '../signatures/remote-access.ts';
 import { generalSignatures } from '../signatures/self-named.ts';
 import type { Signature } from '../signatures/signature.ts';
-import { webSignatures } from '../signatures/web.ts';
 import { webApplianceSignatures } from '../signatures/web-appliance.ts';
 import { webApplicationSignatures } from '../signatures/web-application.ts';
 import { webPartSignatures } from '../signatures/web-part.ts';
@@ -193,7 +192,6 @@ function indexOf(signatures: Signature[]): SourceIndex {
 const builtinGroups: Record<string, readonly Signature[]> = {
   'remote-access': remoteAccessSignatures,
   web: [
-    ...webSignatures,
     ...webServerSignatures,
     ...webApplicationSignatures,
     ...webApplianceSignatures,

@@ -18,13 +18,10 @@ import {
   type AuditPosition,
   auditFileOf,
   auditFiles,
-  chained,
   countLines,
   dayFiles,
   endOfDays,
   fileIdentity,
-  firstHash,
-  hashOfLine,
   lastHash,
   openGuard,
   readRange,
@@ -33,6 +30,7 @@ import {
   writeAll,
 } from './audit-files.ts';
 import { gapBehind, gapsOf, joinEnded, knownHead, nameOf, newHead, positionOfHead } from './audit-gaps.ts';
+import { chained, firstHash, hashOfLine } from './audit-hash.ts';
 import { type AuditHead, AuditHeadFile, type HeadReading, type WaitingRecords } from './audit-head.ts';
 import { type AuditGap, gapRecord, maxAuditLine } from './audit-record.ts';
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { textLinesOf } from '../text-lines.ts';
-import { firstHash, hashOfLine } from './audit-files.ts';
+import { firstHash, hashOfLine } from './audit-hash.ts';
 import { gapOf, gapText, maxAuditLine } from './audit-record.ts';
 import type { VerifiableLog } from './verifiable-log.ts';
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -13,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
+import { hashOfLine } from './audit-hash.ts';
 import { maxAuditLine } from './audit-record.ts';
 
 /** Location of the audit log of a workspace. */
@@ -22,11 +22,6 @@ export interface AuditPosition {
   /** One file instead of a file per day; null for daily files. */
   file: string | null;
 }
-
-/** `prev_hash` of the very first record. */
-export const firstHash = '0'.repeat(64);
-
-const hashEnd = /,"hash":"([0-9a-f]{64})"\}$/;
 
 const dayFile = /^\d{4}-\d{2}-\d{2}\.jsonl$/;
 
@@ -44,25 +39,6 @@ export function auditFileOf({ folder, file }: AuditPosition, now: Date): string 
 export function auditFiles({ folder, file }: AuditPosition): string[] {
   if (file !== null) return fileIdentity(file) === '' ? [] : [file];
   return dayFiles(folder);
-}
-
-/** A line of the log and its hash, computed without its member `hash`. */
-export function chained(record: string, previous: string): { line: string; hash: string } {
-  const body = `${record.slice(0, -1)},"prev_hash":"${previous}"`;
-  const hash = sha256(`${body}}`);
-  return { line: `${body},"hash":"${hash}"}\n`, hash };
-}
-
-/** The hash of a line if it is correct, else null. */
-export function hashOfLine(line: string): string | null {
-  const named = hashEnd.exec(line)?.[1];
-  if (named === undefined) return null;
-  const body = Buffer.from(`${line.replace(hashEnd, '')}}`, 'latin1');
-  return createHash('sha256').update(body).digest('hex') === named ? named : null;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
 export function openGuard(folder: string, waitMs = 0): DatabaseSync {

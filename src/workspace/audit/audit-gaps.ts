@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isRunning } from '../process-identity.ts';
-import { type AuditPosition, countLines, exists, firstHash, lastHash, sizeOf } from './audit-files.ts';
+import { type AuditPosition, countLines, exists, lastHash, sizeOf } from './audit-files.ts';
+import { firstHash } from './audit-hash.ts';
 import type { AuditHead, HeadReading, WaitingRecords } from './audit-head.ts';
 import type { AuditGap } from './audit-record.ts';
 

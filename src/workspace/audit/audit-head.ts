@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -14,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
+import { auditHash } from './audit-hash.ts';
 
 /** End of the log at its last record. A log that ends earlier was truncated. */
 export interface AuditHead {
@@ -74,7 +74,7 @@ export class AuditHeadFile {
   /** @throws system errors */
   write(head: AuditHead): void {
     const json = JSON.stringify(head);
-    const text = `${json}\t${sha256(json)}`;
+    const text = `${json}\t${auditHash(json)}`;
     writeSync(this.#open(constants.O_RDWR | constants.O_CREAT) as number, `${text}\n`, 0);
     this.#text = text;
     this.#head = head;
@@ -122,10 +122,6 @@ function headPath(folder: string): string {
 function parseHead(text: string): HeadReading {
   if (/^[0-9a-f]{64}$/.test(text)) return { hash: text, file: null };
   const [json = '', seal] = text.split('\t');
-  if (seal === undefined || sha256(json) !== seal) return 'damaged';
+  if (seal === undefined || auditHash(json) !== seal) return 'damaged';
   return JSON.parse(json) as AuditHead;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
 }

@@ -2,7 +2,8 @@ import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { isMissing } from '../atomic-file.ts';
 import { linesBackward } from '../lines-backward.ts';
-import { type AuditPosition, auditFiles, hashOfLine } from './audit-files.ts';
+import { type AuditPosition, auditFiles } from './audit-files.ts';
+import { hashOfLine } from './audit-hash.ts';
 import { type AuditEvent, maxAuditLine } from './audit-record.ts';
 
 /** A record as stored in the log. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { parseSsh } from '../protocols/ssh.ts';
-import { groupSizeRequest, keyExchangeRequest, readGroupBits, readHostKey } from './ssh-key-exchange.ts';
+import { groupSizeRequest, keyExchangeRequest, readGroupBits, readHostKey } from './host-key-request.ts';
 
 function sshString(bytes: Buffer): Buffer {
   const length = Buffer.alloc(4);
