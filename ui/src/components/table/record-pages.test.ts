@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type LoadedPage, RecordPages } from './record-pages.ts';
+import { type LoadedPage, pageSize, RecordPages } from './record-pages.ts';
 
 const total = 1_000_000;
 
@@ -16,7 +16,11 @@ class Source {
       this.#waiting.set(offset, (fail) => {
         if (fail !== undefined) reject(fail);
         else
-          resolve({ rows: Array.from({ length: 200 }, (_, k) => `row ${offset + k}`), total, extra: null });
+          resolve({
+            rows: Array.from({ length: pageSize }, (_, k) => `row ${offset + k}`),
+            total,
+            extra: null,
+          });
       });
     });
   };
@@ -55,8 +59,8 @@ describe('pages of records', () => {
 
   it('are loaded for the rows in view', async () => {
     expect((await draw(pages, 500_190))[0]).toBeUndefined();
-    expect(source.requested).toEqual([0, 500_000, 500_200]);
-    await source.respond(500_000);
+    expect(source.requested).toEqual([0, 500_100, 500_200]);
+    await source.respond(500_100);
     await source.respond(500_200);
     expect((await draw(pages, 500_190)).at(-1)).toBe('row 500229');
   });
@@ -77,14 +81,14 @@ describe('pages of records', () => {
   });
 
   it('stay in memory up to a bound, the last used ones', async () => {
-    for (let page = 1; page <= 60; page++) {
-      await draw(pages, page * 200, 1);
-      await source.respond(page * 200);
+    for (let page = 1; page <= 110; page++) {
+      await draw(pages, page * pageSize, 1);
+      await source.respond(page * pageSize);
     }
     const before = source.requested.length;
-    await draw(pages, 60 * 200, 1);
+    await draw(pages, 110 * pageSize, 1);
     expect(source.requested.length).toBe(before);
-    await draw(pages, 200, 1);
+    await draw(pages, pageSize, 1);
     expect(source.requested.length).toBe(before + 1);
   });
 

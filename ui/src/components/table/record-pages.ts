@@ -1,7 +1,7 @@
 /** Rows per request. */
-export const pageSize = 200;
+export const pageSize = 100;
 /** Pages in memory: 10,000 rows of some 1 kB. The least recently used go first. */
-const maxPages = 50;
+const maxPages = 100;
 /** Requests at the same time, so that scrolling does not take all six connections of the browser. */
 const maxRequests = 2;
 /** What is scrolled past within this time is not requested, milliseconds. */
