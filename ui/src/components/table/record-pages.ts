@@ -1,4 +1,4 @@
-/** Rows per request. */
+/** Rows per request: two screens, as the server takes most of its time for the rows themselves. */
 export const pageSize = 100;
 /** Pages in memory: 10,000 rows of some 1 kB. The least recently used go first. */
 const maxPages = 100;

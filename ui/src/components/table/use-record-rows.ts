@@ -42,7 +42,7 @@ interface ListFacts {
 }
 
 /**
- * The records of a scan of which a table shows a part: pages of 100, the least recently used dropped, requests of
+ * The records of a scan of which a table shows a part: its pages, the least recently used dropped, requests of
  * what is not in view any more aborted.
  */
 export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuery): RecordRows<Row> {
