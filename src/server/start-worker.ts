@@ -13,6 +13,7 @@ import { openStore, type Store } from '../store/open.ts';
 import { isPostgresUrl, shownUrl } from '../store/postgres/postgres-url.ts';
 import { logReason } from '../worker/log-reason.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
+import { WarmProcesses } from '../worker/warm-processes.ts';
 import { requireSameMajor } from '../worker/worker-version.ts';
 import { readLicense } from '../workspace/license/read-license.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
@@ -69,22 +70,31 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
       const line = new ShardQueue(store, dispatcher, { leaseMs: config.workers.lease, wakeUps });
       await demandSameServers(store, line, input.version);
       const places = { store, config, license: await readLicense(config), folder: plugins };
+      const { entryFile, ...settings } = input;
+      const processes = new WarmProcesses({
+        settings: () => ({
+          entryFile,
+          env: { ...process.env, ...logEnvironment(config.logging) },
+          onLogLine: output.lineTaker(),
+        }),
+        onReplace: (reason, pid) => log.debug({ pid, reason }, 'scan process replaced'),
+      });
       const worker = new ShardWorker({
-        ...input,
+        ...settings,
         store,
         placePlugins: (request) => placePlugins(request, places),
         line,
         workspaceDir: workspace.dir,
         idPrefix: '',
         scale: null,
-        env: { ...process.env, ...logEnvironment(config.logging) },
+        processes,
         listeners: [],
         ownHome: () => null,
-        onLogLine: output.lineTaker(),
         traces,
         log,
       });
       await worker.start();
+      processes.prepare();
       const { pools, tags, concurrency, version } = input;
       log.info(
         { worker: worker.id, queue: shownUrl(url), pools, tags, concurrency, version },
@@ -92,7 +102,9 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
       );
       await aborted(signal);
       log.info('shutting down');
+      const processesGone = processes.close();
       await worker.stop(Math.max(closingMs, config.server.shutdown_timeout - closingMs));
+      await processesGone;
     } finally {
       await wakeUps.close();
       await dispatcher.close();

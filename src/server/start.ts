@@ -117,7 +117,7 @@ async function start(input: StartInput, components: Components): Promise<Running
 function scanComponents(
   context: ServerContext,
   listeners: ApiListeners,
-  { version, entryFile }: StartInput,
+  { version }: StartInput,
 ): Component[] {
   const { workers, shards } = context;
   const presence = {
@@ -126,7 +126,7 @@ function scanComponents(
       await shards?.announce(listeners.remoteUrl, version);
     },
   };
-  const localWorker = shards ? [new LocalWorker(context, shards, entryFile)] : [];
+  const localWorker = shards ? [new LocalWorker(context, shards)] : [];
   return [presence, scanComponent(context), ...localWorker];
 }
 

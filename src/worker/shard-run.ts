@@ -17,10 +17,12 @@ import type { EndedShard } from '../telemetry/scan-spans.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { writeEarlierRows } from './earlier-rows.ts';
-import { ScanProcess } from './scan-process.ts';
+import { ScanProcess, type ScanProcessInput } from './scan-process.ts';
+import type { ServingProcess } from './serving-process.ts';
 import type { ShardHome } from './shard-home.ts';
 import type { ShardOutcome, ShardReport } from './shard-report.ts';
 import { ShardUpload } from './shard-upload.ts';
+import type { WarmProcesses } from './warm-processes.ts';
 
 /** Longest time between two heartbeats, which also fetch commands, milliseconds. */
 const heartbeatMs = 500;
@@ -40,6 +42,8 @@ const maxLeaseMarginMs = 1000;
 export interface ShardRunInput {
   shard: QueuedShard;
   request: ScanRequest;
+  /** Null without tenants. */
+  tenant: string | null;
   /** Of the submission. */
   origin: ScanOrigin;
   /** When the scan started, ISO 8601 UTC by the clock of this machine. */
@@ -52,11 +56,10 @@ export interface ShardRunInput {
   home: ShardHome;
   /** Folder of this run only; removed at the end. */
   dir: string;
-  entryFile: string;
-  env: NodeJS.ProcessEnv;
+  /** One of them runs the shard. */
+  processes: WarmProcesses;
   /** Listeners of this server. */
   listeners: readonly Listener[];
-  onLogLine: ((line: string) => void) | null;
   /** Called when the owner assigns another rate. */
   onGrant: () => void;
   onWarning: (error: unknown, message: string) => void;
@@ -70,6 +73,8 @@ export class ShardRun {
   readonly finished: Promise<ShardEnd>;
   readonly #input: ShardRunInput;
   #process: ScanProcess | null = null;
+  /** Runs the shard and other scans before and after; null = the shard has a process of its own. */
+  #shared: ServingProcess | null = null;
   #upload: ShardUpload | null = null;
   #applied: ShardCommand;
   /** Packets per second that the owner assigns. */
@@ -167,6 +172,7 @@ export class ShardRun {
     } finally {
       this.#ended.abort();
       this.#process?.kill();
+      this.#input.processes.giveBack(this.#shared);
       await heartbeats;
       await rm(this.#input.dir, { recursive: true, force: true });
     }
@@ -176,6 +182,9 @@ export class ShardRun {
     const { home, onWarning } = this.#input;
     const prepared = await this.#prepare();
     if (prepared === null) return await this.#release();
+    const { processes, tenant, request } = this.#input;
+    this.#shared = await processes.takeFor(tenant, request);
+    if (this.#lost) return 'lost';
     const process = this.#launch(prepared.rows);
     this.#process = process;
     const trouble = (error: unknown) => onWarning(error, 'uploading shard results failed');
@@ -255,10 +264,9 @@ export class ShardRun {
   }
 
   #launch(rows: number): ScanProcess {
-    const { shard, config, dir, entryFile, env, listeners, onLogLine, onWarning, pausedMs, plugins } =
-      this.#input;
-    const process = new ScanProcess({
-      entryFile,
+    const { shard, config, dir, processes, listeners, onWarning, pausedMs, plugins } = this.#input;
+    const input: ScanProcessInput = {
+      ...processes.settings,
       start: {
         type: 'start',
         request: this.#request(),
@@ -276,15 +284,14 @@ export class ShardRun {
         names: {},
         evaluated: null,
       },
-      env,
       graceMs: cancelGraceMs,
       onNews: () => undefined,
       onTraffic: (traffic) => {
         this.#traffic = addTraffic(this.#traffic, traffic);
       },
       onFault: (message) => onWarning(new Error(message), 'scan process reported a fault'),
-      onLogLine,
-    });
+    };
+    const process = new ScanProcess(input, this.#shared);
     process.renewLease(this.#leaseUntil);
     void process.setRate(this.#rate);
     if (this.#applied === 'pause') void process.pause();

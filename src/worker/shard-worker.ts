@@ -21,6 +21,7 @@ import { rateShares } from './rate-shares.ts';
 import type { ShardHome } from './shard-home.ts';
 import { roomFor } from './shard-room.ts';
 import { type ShardEnd, ShardRun } from './shard-run.ts';
+import type { WarmProcesses } from './warm-processes.ts';
 import { requireSameMajor } from './worker-version.ts';
 
 /** Poll interval of the queues in case a NOTIFY is lost, milliseconds. */
@@ -48,9 +49,8 @@ export interface ShardWorkerInput {
   /** Reported capacity when that scales with the load; null = `concurrency`. */
   scale: { size: number; follow(busy: number): void } | null;
   version: string;
-  /** Entry file of scan processes. */
-  entryFile: string;
-  env: NodeJS.ProcessEnv;
+  /** They run the shards; closed by whoever opened them. */
+  processes: WarmProcesses;
   /** Listeners of this process, which no scan may probe. */
   listeners: readonly Listener[];
   /** URL of owner servers, overrides the one that they advertise. */
@@ -60,7 +60,6 @@ export interface ShardWorkerInput {
   fetch?: Fetch;
   /** Where this machine has the plugins of a scan. */
   placePlugins: (request: ScanRequest) => Promise<PlacedPlugin[]>;
-  onLogLine: ((line: string) => void) | null;
   /** Null = no traces. */
   traces: Pick<Tracer, 'shardEnded'> | null;
   log: {
@@ -155,7 +154,7 @@ export class ShardWorker {
   }
 
   async #begin(shard: QueuedShard, claimedAt: number): Promise<void> {
-    const { store, line, config, entryFile, env, listeners, onLogLine, log } = this.#input;
+    const { store, line, config, processes, listeners, log } = this.#input;
     let place = shardFields(shard, unknownOrigin);
     try {
       const origin = await store.scans.originOf(shard.scanId);
@@ -171,6 +170,7 @@ export class ShardWorker {
       const input = {
         shard,
         request,
+        tenant: await store.scans.tenantOf(shard.scanId),
         origin,
         startedAt,
         pausedMs,
@@ -179,10 +179,8 @@ export class ShardWorker {
         line,
         home,
         dir: join(this.#dir, id),
-        entryFile,
-        env,
+        processes,
         listeners,
-        onLogLine,
         onGrant: () => this.#shareRate(),
         onWarning: (err: unknown, message: string) => log.warn({ ...logReason(err), ...place }, message),
       };

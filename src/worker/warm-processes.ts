@@ -1,3 +1,5 @@
+import type { ScanRequest } from '../domain/scan.ts';
+import { plannedPlugins } from '../scan-run/plan/plan-plugins.ts';
 import { ServingProcess, type ServingProcessInput } from './serving-process.ts';
 
 /** Maximum number of scans of a process; then another one follows. */
@@ -58,6 +60,11 @@ export class WarmProcesses {
     return this.#idle.map(({ process }) => process.pid);
   }
 
+  /** What a process that starts now is started with. */
+  get settings(): ServingProcessInput {
+    return this.#input.settings();
+  }
+
   /** Starts a process for the next scan, unless there is one. */
   prepare(): void {
     if (this.#closed || [...this.#all.values()].some(({ ending }) => !ending)) return;
@@ -72,8 +79,17 @@ export class WarmProcesses {
     return taken.process;
   }
 
-  /** The scan in it has ended, or none was started. */
-  giveBack(process: ServingProcess): void {
+  /** A process for a scan; null for one that runs plugins: it has a process of its own, which ends with it. */
+  async takeFor(
+    tenant: string | null,
+    request: Pick<ScanRequest, 'plugins'>,
+  ): Promise<ServingProcess | null> {
+    return plannedPlugins(request).length > 0 ? null : await this.take(tenant);
+  }
+
+  /** The scan in it has ended, or none was started. @param process null = the scan had one of its own */
+  giveBack(process: ServingProcess | null): void {
+    if (process === null) return;
     const warm = this.#all.get(process);
     // It died with its scan.
     if (!warm) return this.prepare();
@@ -87,7 +103,7 @@ export class WarmProcesses {
     this.#leaving.set(warm, clean);
   }
 
-  /** Ends all processes without a scan; those with one end when they are given back. Resolves when all have exited. */
+  /** No process is kept from now on: those without a scan end, the others when they are given back. Resolves when all have exited. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#surplus) clearTimeout(this.#surplus);

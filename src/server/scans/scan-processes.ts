@@ -3,10 +3,10 @@ import { WarmProcesses } from '../../worker/warm-processes.ts';
 import { logEnvironment } from '../logging/log.ts';
 import type { PoolContext } from './pool-context.ts';
 
-type ProcessContext = Pick<PoolContext, 'config' | 'entryFile' | 'logOutput' | 'log' | 'shards'>;
+type ProcessContext = Pick<PoolContext, 'config' | 'entryFile' | 'logOutput' | 'log'>;
 
 /** What a scan process starts with now; a reload may change it. */
-export function processSettings({ config, entryFile, logOutput }: ProcessContext): ServingProcessInput {
+function processSettings({ config, entryFile, logOutput }: ProcessContext): ServingProcessInput {
   return {
     entryFile,
     env: { ...process.env, ...logEnvironment(config.logging) },
@@ -14,9 +14,8 @@ export function processSettings({ config, entryFile, logOutput }: ProcessContext
   };
 }
 
-/** The processes of this server that run scans one after another; null where scans run in shards. */
-export function processesOf(context: ProcessContext): WarmProcesses | null {
-  if (context.shards !== null) return null;
+/** The processes of this server that run scans, shards and last steps one after another. */
+export function processesOf(context: ProcessContext): WarmProcesses {
   return new WarmProcesses({
     settings: () => processSettings(context),
     onReplace: (reason, pid) => context.log.debug({ pid, reason }, 'scan process replaced'),

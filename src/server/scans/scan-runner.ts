@@ -4,7 +4,6 @@ import { isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import { notSending } from '../../domain/scan-progress.ts';
 import { Slots } from '../../net/gate/slots.ts';
 import { canceledFailure } from '../../scan-run/finalize/interrupt-scan.ts';
-import { plannedPlugins } from '../../scan-run/plan/plan-plugins.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
 import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';
@@ -20,7 +19,7 @@ import { folderOf, type PoolContext } from './pool-context.ts';
 import type { RateSharing } from './rate-sharing.ts';
 import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
 import type { ScanEnds } from './scan-end.ts';
-import { processesOf, processSettings } from './scan-processes.ts';
+import { processesOf } from './scan-processes.ts';
 import { pauseProgress, type ScanSlot, slotFields } from './scan-slot.ts';
 
 /** Grace period between cancel and SIGKILL, milliseconds. */
@@ -46,28 +45,17 @@ export class ScanRunner {
   readonly #ends: ScanEnds;
   readonly #blackout: Blackout;
   readonly #rates: RateSharing;
-  /** Null where scans run in shards. */
-  readonly #processes: WarmProcesses | null;
+  readonly processes: WarmProcesses;
   /** A sharded scan ends in a process of this server. */
   readonly #lastSteps: Slots;
 
   constructor(context: PoolContext, ends: ScanEnds, blackout: Blackout, rates: RateSharing) {
     this.#context = context;
-    this.#processes = processesOf(context);
+    this.processes = processesOf(context);
     this.#ends = ends;
     this.#blackout = blackout;
     this.#rates = rates;
     this.#lastSteps = new Slots(context.config.server.workers);
-  }
-
-  /** Starts a process for the first scan. */
-  prepare(): void {
-    this.#processes?.prepare();
-  }
-
-  /** Called after the last scan has ended. Resolves when no process runs any more. */
-  async close(): Promise<void> {
-    await this.#processes?.close();
   }
 
   async run(slot: ScanSlot): Promise<void> {
@@ -139,13 +127,12 @@ export class ScanRunner {
       if (!waits) this.#reportBegin(run);
       await slot.process.gone;
     }
-    if (shared) this.#processes?.giveBack(shared);
+    this.processes.giveBack(shared);
   }
 
-  /** A process that runs other scans too; null for a scan that has one of its own, with what it loads of plugins. */
+  /** Null where the scan itself takes one for its last step, too. */
   async #takeProcess({ slot, request }: Run): Promise<ServingProcess | null> {
-    if (this.#processes === null || plannedPlugins(request).length > 0) return null;
-    return await this.#processes.take(slot.tenant);
+    return this.#context.shards === null ? await this.processes.takeFor(slot.tenant, request) : null;
   }
 
   /** @returns false if the scan has ended or was deleted */
@@ -174,7 +161,7 @@ export class ScanRunner {
   ): Promise<ScanProcessInput> {
     const { config, workspace, listeners, log, metrics, news, plugins, store } = this.#context;
     return {
-      ...processSettings(this.#context),
+      ...this.processes.settings,
       start: {
         type: 'start',
         request,
@@ -221,6 +208,7 @@ export class ScanRunner {
       folder: folderOf(this.#context, slot),
       lastSteps: this.#lastSteps,
       process,
+      processes: this.processes,
       paused,
       ...begin,
       catalogue: installed.of(slot.tenant),

@@ -8,6 +8,7 @@ import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import { logReason } from '../../worker/log-reason.ts';
+import type { WarmProcesses } from '../../worker/warm-processes.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import { Blackout } from './blackout.ts';
 import { ClaimLoop } from './claim-loop.ts';
@@ -72,21 +73,27 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     shards?.presence.onServed(() => this.wake());
     this.#claims.start();
     // The start of the server comes first.
-    this.#timers.push(setTimeout(() => this.#runner.prepare(), prepareMs));
+    this.#timers.push(setTimeout(() => this.processes.prepare(), prepareMs));
   }
 
   /** Stops all scans at their checkpoint; the next start resumes them. Kills processes that do not exit in time. */
   async close(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
+    const processesGone = this.processes.close();
     await this.#claims.close();
     const slots = [...this.#context.slots.values()];
     for (const slot of slots) slot.process?.detach();
     const late = setTimeout(() => slots.forEach((slot) => slot.process?.kill()), timeoutMs);
     await Promise.all(slots.map((slot) => slot.ended));
     clearTimeout(late);
-    await this.#runner.close();
+    await processesGone;
     for (const timer of this.#timers) clearInterval(timer);
     await this.#commands.close();
+  }
+
+  /** The processes of this server that run scans. */
+  get processes(): WarmProcesses {
+    return this.#runner.processes;
   }
 
   /** False if no scan would be started. */

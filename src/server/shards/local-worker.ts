@@ -1,7 +1,6 @@
 import { ShardWorker, type ShardWorkerInput } from '../../worker/shard-worker.ts';
 import type { Component } from '../components.ts';
 import type { ServerContext } from '../context.ts';
-import { logEnvironment } from '../logging/log.ts';
 import { WorkerScale } from '../scans/worker-scale.ts';
 import type { ShutdownDeadline } from '../shutdown-deadline.ts';
 import type { Distribution } from './distribution.ts';
@@ -11,13 +10,11 @@ import { ownPools } from './presence.ts';
 export class LocalWorker implements Component {
   readonly #context: ServerContext;
   readonly #shards: Distribution;
-  readonly #entryFile: string;
   #worker: ShardWorker | null = null;
 
-  constructor(context: ServerContext, shards: Distribution, entryFile: string) {
+  constructor(context: ServerContext, shards: Distribution) {
     this.#context = context;
     this.#shards = shards;
-    this.#entryFile = entryFile;
   }
 
   async start(): Promise<void> {
@@ -29,11 +26,13 @@ export class LocalWorker implements Component {
   }
 
   async drain({ scansMs }: ShutdownDeadline): Promise<void> {
+    // No process is kept for another shard.
+    void this.#context.workers.processes.close();
     await this.#worker?.stop(scansMs);
   }
 
   #settings(idPrefix: string): ShardWorkerInput {
-    const { config, store, workspace, workers, version, logOutput, traces, plugins, log } = this.#context;
+    const { config, store, workspace, workers, version, traces, plugins, log } = this.#context;
     return {
       store,
       line: this.#shards.line,
@@ -43,16 +42,14 @@ export class LocalWorker implements Component {
       pools: [...ownPools],
       tags: [],
       concurrency: config.workers.auto_scale ? config.workers.max : config.server.workers,
-      // A process only exists while it runs a shard; the capacity in the health response scales with the load too.
+      // Processes are started as shards need them; the capacity in the health response scales with the load too.
       scale: config.workers.auto_scale ? new WorkerScale(config) : null,
       version: version.version,
-      entryFile: this.#entryFile,
-      env: { ...process.env, ...logEnvironment(config.logging) },
+      processes: workers.processes,
       listeners: workers.listeners,
       homeUrl: null,
       ownHome: this.#shards.ownHome,
       placePlugins: (request) => plugins.place(request, store),
-      onLogLine: logOutput.lineTaker(),
       traces,
       log,
     };

@@ -16,6 +16,7 @@ import type { Store } from '../../store/open.ts';
 import type { ShardState } from '../../store/shards.ts';
 import type { RunningScan } from '../../worker/running-scan.ts';
 import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';
+import type { WarmProcesses } from '../../worker/warm-processes.ts';
 import { writeCheckpoint } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
@@ -57,6 +58,8 @@ export interface ShardedScanInput {
   lastSteps: Slots;
   /** Start of the process that completes the scan. */
   process: ScanProcessInput;
+  /** One of them runs that process. */
+  processes: WarmProcesses;
   /** Starts paused. */
   paused: boolean;
   /** Installation that the scan is planned with. */
@@ -424,15 +427,16 @@ export class ShardedScan implements RunningScan {
 
   /** Profiles, evaluation, reports and the summary concern the whole scan. */
   async #runLastStep(): Promise<void> {
-    const { process, folder } = this.#input;
+    const { process, processes, folder } = this.#input;
     const reports = this.#reports.of(this.#shards);
     const states = completedNodes(stagesOf(reports), (module) => this.#sends(module));
     // Without shards nothing was left to scan; the process detects and reports that.
     const time = this.#time?.save(process.start.pausedMs);
     if (this.#shards.length > 0) await writeCheckpoint(folder, states, time);
     const division = await this.#store.shards.plan(this.#scanId);
-    if (this.#left) return;
-    const last = new ScanProcess({
+    const shared = await processes.takeFor(process.start.tenant, process.start.request);
+    if (this.#left) return processes.giveBack(shared);
+    const input = {
       ...process,
       start: {
         ...process.start,
@@ -440,12 +444,14 @@ export class ShardedScan implements RunningScan {
         names: addressesByName(division?.hostnames ?? {}),
         evaluated: evaluationOf(this.#reports.outcomes(this.#shards), this.#shards.length),
       },
-    });
+    };
+    const last = new ScanProcess(input, shared);
     this.#last = last;
     void last.setRate(this.#rate);
     if (this.#paused) void last.pause();
     if (this.#canceledAt !== null) last.cancel();
     await last.gone;
+    processes.giveBack(shared);
     if (!last.outcome) return;
     this.ownStages = lastStepStages(last.outcome, reports);
     const warnings = [...this.#ofNames, ...this.#lostShards()];
