@@ -55,9 +55,10 @@ const fileReaders = [
 ];
 /** Who reads them from outside, and why. */
 const readersOfFiles: Record<string, string> = {
-  'server/shards/shard-ingest.ts': 'writes the parts of a record that workers send, and sends them back',
-  'worker/earlier-rows.ts': 'writes the part of a record that the server sends back',
-  'worker/shard-upload.ts': 'sends the part of a record that this worker writes, block by block',
+  'server/shards/gathered-rows.ts': 'writes the parts of a record that workers have stored',
+  'worker/earlier-rows.ts': 'writes the part of a record that earlier attempts have stored',
+  'worker/shard-results.ts': 'counts the rows of a part of a record',
+  'worker/shard-upload.ts': 'stores the part of a record that this worker writes, block by block',
   'workspace/render/archive.ts': 'copies every file of a scan; asks how much of a growing one is valid',
 };
 /** Who knows that the record of a scan lies in a folder of this machine, and why; all others get it from those. */

@@ -19,7 +19,7 @@ const longestScanMs = 240_000;
 export class ServerProcess {
   readonly workspace: string;
   readonly #args: string[];
-  readonly #program: string;
+  #program: string;
   #env: NodeJS.ProcessEnv;
   #child: ChildProcess | null = null;
   #log = '';
@@ -36,6 +36,11 @@ export class ServerProcess {
   /** The environment of the next start, in place of the one before. */
   set env(env: NodeJS.ProcessEnv) {
     this.#env = env;
+  }
+
+  /** Path of the program of the next start. */
+  set program(program: string) {
+    this.#program = program;
   }
 
   get pid(): number {

@@ -25,8 +25,6 @@ export interface WorkerOptions extends Pick<LoadedConfig, 'config' | 'warnings'>
   tags: string[];
   /** Maximum number of concurrent shards. */
   concurrency: number;
-  /** URL of the servers, overrides the one that they advertise; null = advertised URL. */
-  homeUrl: string | null;
 }
 
 export interface ServerSettings extends Pick<LoadedConfig, 'config' | 'warnings' | 'origins' | 'alertFiles'> {

@@ -6,6 +6,14 @@ export interface ShardPlan {
   hostnames: Record<string, string[]>;
 }
 
+/** Identifies the claim of a worker on a shard; raised by each claim, `attempt` tells its writes from earlier ones. */
+export interface LeasedShard {
+  scanId: string;
+  /** 0-based. */
+  shard: number;
+  attempt: number;
+}
+
 /** More shards of a scan would cost more than they gain: each gets more addresses instead. */
 export const mostShards = 4096;
 

@@ -1,22 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { defaultPriority, maxSmallAddresses, type ScanRequest } from '../domain/scan.ts';
-import { mostShards, type ShardCommand, type ShardPlan } from '../domain/shard.ts';
+import { type LeasedShard, mostShards, type ShardCommand, type ShardPlan } from '../domain/shard.ts';
 import { anyInterface, countAddresses, parseTargets } from '../domain/targets/target.ts';
 import type { Store } from '../store/open.ts';
-import type {
-  ExpiredShard,
-  LeasedShard,
-  ShardClaim,
-  ShardCommands,
-  ShardHeartbeat,
-} from '../store/shards.ts';
+import type { ExpiredShard, ShardClaim, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { type WakeUps, wakeEverybody } from './wake-ups.ts';
 
-/** A claimed shard with the key that authorizes it to the owner of the scan. */
+/** A claimed shard. */
 export interface QueuedShard extends ShardClaim {
-  key: string;
   /** The only shard of a scan of at most `maxSmallAddresses`. */
   isSmall: boolean;
 }
@@ -83,7 +75,7 @@ export class ShardQueue {
       await store.shards.insert(scanId, pool, division, of);
       const shards = Array.from({ length: of }, (_, shard) => ({ scanId, shard, pool }));
       await this.#announce(store, shards, { priority });
-      // In the other queue too: workers of earlier versions know only that one.
+      // In the other queue too, for workers without a place for small scans.
       if (isSmall(division, of)) await this.#announce(store, shards, { priority, lineIn: smallLineOf });
       await wakeEverybody(store, scanId);
     }, 'read committed');
@@ -139,6 +131,17 @@ export class ShardQueue {
     }, 'read committed');
   }
 
+  /** Sends a message for each shard of a scan that waits: those before were for workers of an earlier version. */
+  async announceAgain(scanId: string): Promise<void> {
+    const shards = await this.#store.shards.waitingOf(scanId);
+    for (const pool of new Set(shards.map((shard) => shard.pool)))
+      await this.#dispatcher.open(urgentLineOf(pool));
+    await this.#store.transaction(async (store) => {
+      await this.#announce(store, shards, { lineIn: urgentLineOf });
+      await wakeEverybody(store, scanId);
+    }, 'read committed');
+  }
+
   /** Claims the next shard of one of the pools; null if there is none. */
   async claim(
     worker: string,
@@ -154,20 +157,14 @@ export class ShardQueue {
       for (;;) {
         const slip = await this.#dispatcher.take<ShardSlip>(line);
         if (slip === null) break;
-        const key = randomBytes(32).toString('base64url');
         const now = await this.now();
         const { scan_id: scanId, shard } = slip.data;
         const place = { scanId, shard };
-        const claim = await this.#store.shards.claim(
-          place,
-          { id: worker, keyDigest: keyDigestOf(key) },
-          now,
-          now + this.leaseMs,
-        );
+        const claim = await this.#store.shards.claim(place, worker, now, now + this.leaseMs);
         await this.#dispatcher.done(line, slip);
         if (!claim) continue;
         await wakeEverybody(this.#store, scanId);
-        return { ...claim, key, isSmall: isSmall(claim.plan, claim.of) };
+        return { ...claim, isSmall: isSmall(claim.plan, claim.of) };
       }
     }
     return null;
@@ -232,18 +229,14 @@ export class ShardQueue {
   }
 }
 
-/** Digest of a worker's key, as stored. */
-export function keyDigestOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
-}
-
+/** Workers of earlier versions, which send rows to the owner of a scan, take shards from other queues. */
 function lineOf(pool: string): string {
-  return `shards.${pool}`;
+  return `stored.${pool}`;
 }
 
 /** Queue of small scans; their shards are in the queue of their pool, too. */
 function smallLineOf(pool: string): string {
-  return `small.${pool}`;
+  return `stored-small.${pool}`;
 }
 
 function isSmall({ addresses }: ShardPlan, of: number): boolean {
@@ -253,5 +246,5 @@ function isSmall({ addresses }: ShardPlan, of: number): boolean {
 
 /** Queue of started shards: they go first. */
 function urgentLineOf(pool: string): string {
-  return `begun.${pool}`;
+  return `stored-begun.${pool}`;
 }

@@ -62,7 +62,6 @@ export async function openResources(input: OpenInput, components: Components): P
   const serviceManager = openServiceNotifier(process.env, (message) => log.warn(message));
   await workspace.makeTenants(config.multi_tenant.enabled ? config.multi_tenant.tenants : []);
   await audit.check();
-  const results = await openResultStore(config);
   const { store, shards } = await openStores(input, workspace, log);
   components.add({
     close: async () => {
@@ -70,6 +69,7 @@ export async function openResources(input: OpenInput, components: Components): P
       await store.close();
     },
   });
+  const results = await openResultStore(config, store);
   await finishCutOffDeletions(store, workspace, log);
   return { workspace, setUrl, logOutput, log, audit, serviceManager, traces, results, store, shards };
 }
@@ -125,7 +125,7 @@ async function openStores({ config, tls, stopping }: OpenInput, workspace: Works
 
 /** @throws PortolanError `unavailable` while a remote database cannot be reached; `configuration` */
 async function tryOpenStores(
-  { queue: { url }, workers, workspace: { result_store } }: Config,
+  { queue: { url }, workers }: Config,
   workspace: Workspace,
   log: ServerLog,
 ): Promise<Pick<Resources, 'store' | 'shards'>> {
@@ -139,7 +139,6 @@ async function tryOpenStores(
       workspaceDir: workspace.dir,
       leaseMs: workers.lease,
       freeBytes: () => workspace.freeBytes(),
-      storesResults: result_store.url !== null,
       log,
     });
     return { store, shards };

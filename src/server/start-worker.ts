@@ -35,8 +35,6 @@ export interface WorkerSettings {
   tags: string[];
   /** Maximum concurrent shards. */
   concurrency: number;
-  /** URL of servers, overrides the one that they advertise; null = as advertised. */
-  homeUrl: string | null;
 }
 
 export interface WorkerInput extends WorkerSettings {
@@ -89,7 +87,6 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
         scale: null,
         processes,
         listeners: [],
-        ownHome: () => null,
         traces,
         log,
       });

@@ -10,22 +10,25 @@ import { LeaseTable } from './leases.ts';
 import { OutboxTable } from './outbox.ts';
 import { PluginPackageTable } from './plugin-packages.ts';
 import { isPostgresUrl } from './postgres/postgres-url.ts';
+import { ResultObjectTable } from './result-objects.ts';
 import { RowCounts } from './row-counts.ts';
 import { ScanPauseTable } from './scan-pauses.ts';
 import { ScanQueueTable } from './scan-queue.ts';
+import { ScanTakeoverTable } from './scan-takeovers.ts';
 import { ScanAges } from './scans/scan-ages.ts';
 import { ScanRemovalTable } from './scans/scan-removals.ts';
 import { ScanTable } from './scans/scans.ts';
 import { migrate, type StoreVersion, storeVersion } from './schema/migrations.ts';
 import { TableRows } from './schema/table-rows.ts';
 import type { Tables } from './schema/tables.ts';
+import { ShardResultTable } from './shard-results.ts';
 import { ShardTable } from './shards.ts';
 import { backUpStore } from './sqlite/backup.ts';
 import { openDatabase } from './sqlite/sqlite-dialect.ts';
 import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
 
-/** The service's database. Results are files, never rows. */
+/** The service's database. Results are files; what servers share of them is stored as bytes that no query looks into. */
 export interface Store {
   readonly scans: ScanTable;
   readonly scanAges: ScanAges;
@@ -34,6 +37,7 @@ export interface Store {
   readonly tokens: TokenTable;
   readonly scanQueue: ScanQueueTable;
   readonly scanPauses: ScanPauseTable;
+  readonly scanTakeovers: ScanTakeoverTable;
   readonly clientJobs: ClientJobTable;
   readonly jobRuns: JobRunTable;
   readonly jobSchedules: JobScheduleTable;
@@ -41,6 +45,8 @@ export interface Store {
   readonly outbox: OutboxTable;
   /** Parts of scans that workers on many hosts share; never shown to clients. */
   readonly shards: ShardTable;
+  readonly shardResults: ShardResultTable;
+  readonly resultObjects: ResultObjectTable;
   readonly hosts: HostTable;
   /** Global to the service, as are leases and plugins. */
   readonly alertStates: AlertStateTable;
@@ -166,12 +172,15 @@ class KyselyStore implements Store {
   readonly tokens: TokenTable;
   readonly scanQueue: ScanQueueTable;
   readonly scanPauses: ScanPauseTable;
+  readonly scanTakeovers: ScanTakeoverTable;
   readonly clientJobs: ClientJobTable;
   readonly jobRuns: JobRunTable;
   readonly jobSchedules: JobScheduleTable;
   readonly idempotency: IdempotencyTable;
   readonly outbox: OutboxTable;
   readonly shards: ShardTable;
+  readonly shardResults: ShardResultTable;
+  readonly resultObjects: ResultObjectTable;
   readonly hosts: HostTable;
   readonly alertStates: AlertStateTable;
   readonly leases: LeaseTable;
@@ -194,12 +203,15 @@ class KyselyStore implements Store {
     this.tokens = new TokenTable(db, view);
     this.scanQueue = new ScanQueueTable(db, view);
     this.scanPauses = new ScanPauseTable(db, view);
+    this.scanTakeovers = new ScanTakeoverTable(db);
     this.clientJobs = new ClientJobTable(db, view);
     this.jobRuns = new JobRunTable(db, view);
     this.jobSchedules = new JobScheduleTable(db, view);
     this.idempotency = new IdempotencyTable(db, view);
     this.outbox = new OutboxTable(db, view);
     this.shards = new ShardTable(db);
+    this.shardResults = new ShardResultTable(db);
+    this.resultObjects = new ResultObjectTable(db);
     this.hosts = new HostTable(db);
     this.alertStates = new AlertStateTable(db);
     this.leases = new LeaseTable(db);

@@ -107,7 +107,7 @@ export class ScanQueueTable {
     leaseUntil: number,
     filter: ClaimFilter = {},
   ): Promise<QueueClaim | null> {
-    await this.#endCanceledOfDeadWorkers(now);
+    await this.#endCanceledOfDeadWorkers(now, filter);
     for (const tenants of await this.#tenantsInTurn(filter)) {
       const claim = await this.#claimOf(tenants, worker, now, leaseUntil, filter);
       if (claim !== null) return claim;
@@ -178,13 +178,15 @@ export class ScanQueueTable {
   }
 
   /** Ends canceled scans whose worker died: no worker may run them again. */
-  async #endCanceledOfDeadWorkers(now: number): Promise<void> {
+  async #endCanceledOfDeadWorkers(now: number, { owner }: ClaimFilter): Promise<void> {
     await this.#db
       .updateTable('scan_queue')
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
       .where('state', '=', 'running')
       .where('cancel_requested', '=', 1)
       .where('lease_until', '<', now)
+      // Whoever takes over a server ends its scans, with what their workers have found.
+      .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
       .execute();
   }
 

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, Kysely } from 'kysely';
-import type { ShardCommand, ShardPlan } from '../domain/shard.ts';
+import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
+import { ShardResultTable } from './shard-results.ts';
 
 /** A claimed shard. `attempt` identifies the claim: writes with an older one are rejected. */
 export interface ShardClaim {
@@ -10,13 +11,10 @@ export interface ShardClaim {
   attempt: number;
   pool: string;
   plan: ShardPlan;
-  /** Rows of earlier attempts that the owner of the scan has. */
+  /** Rows of earlier attempts that are stored. */
   rows: number;
   command: ShardCommand;
 }
-
-/** Identifies the claim of a worker on a shard. */
-export type LeasedShard = Pick<ShardClaim, 'scanId' | 'shard' | 'attempt'>;
 
 /** Content of a worker's heartbeat. */
 export interface ShardHeartbeat {
@@ -82,6 +80,7 @@ export class ShardTable {
         started: flag.toRow(false),
         addresses: JSON.stringify(addresses),
         hostnames: JSON.stringify(hostnames),
+        blocks: 0,
       })
       .execute();
     const rows = Array.from({ length: of }, (_, shard) => ({
@@ -115,11 +114,10 @@ export class ShardTable {
 
   /**
    * Claims a shard that waits or whose lease expired; null if another worker has it or it has ended.
-   * @param keyDigest SHA-256 of the worker's key, hex
    */
   async claim(
     { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
-    worker: { id: string; keyDigest: string },
+    worker: string,
     now: number,
     leaseUntil: number,
   ): Promise<ShardClaim | null> {
@@ -128,8 +126,7 @@ export class ShardTable {
       .set((e) => ({
         state: 'running',
         attempt: e('attempt', '+', 1),
-        worker: worker.id,
-        key_digest: worker.keyDigest,
+        worker,
         lease_until: leaseUntil,
         applied_command: null,
         rate: 0,
@@ -200,6 +197,17 @@ export class ShardTable {
     return result.numUpdatedRows > 0n;
   }
 
+  /** Shards of a scan that no worker has. */
+  async waitingOf(scanId: string): Promise<{ scanId: string; shard: number; pool: string }[]> {
+    return await this.#db
+      .selectFrom('shards')
+      .select(['scan_id as scanId', 'shard', 'pool'])
+      .where('scan_id', '=', scanId)
+      .where('state', '=', 'waiting')
+      .orderBy('shard')
+      .execute();
+  }
+
   /** Which worker runs a shard of which scan. */
   async running(): Promise<{ scanId: string; worker: string | null }[]> {
     return await this.#db
@@ -222,7 +230,7 @@ export class ShardTable {
   /** Returns the shard to the queue, for another worker to continue; does not count as an attempt. */
   async release(held: LeasedShard): Promise<boolean> {
     const result = await this.#leased(held)
-      .set({ state: 'waiting', lease_until: null, worker: null, key_digest: null })
+      .set({ state: 'waiting', lease_until: null, worker: null })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
@@ -234,26 +242,6 @@ export class ShardTable {
       .where('shard', '=', shard)
       .where('attempt', '=', attempt)
       .where('state', '=', 'running');
-  }
-
-  /** Claim of a shard, which authorizes uploads of its rows, and their number. */
-  async holder(
-    scanId: string,
-    shard: number,
-  ): Promise<Pick<ShardTableRow, 'of' | 'attempt' | 'state' | 'key_digest' | 'rows'> | null> {
-    const row = await this.#db
-      .selectFrom('shards')
-      .select(['of', 'attempt', 'state', 'key_digest', 'rows'])
-      .where('scan_id', '=', scanId)
-      .where('shard', '=', shard)
-      .executeTakeFirst();
-    return row ? { ...row, rows: Number(row.rows) } : null;
-  }
-
-  /** Stores how many rows the owner of the scan has. @returns false if the sender has lost the shard */
-  async setRows(held: LeasedShard, rows: number): Promise<boolean> {
-    const result = await this.#leased(held).set({ rows }).executeTakeFirst();
-    return result.numUpdatedRows > 0n;
   }
 
   /** In order. @param without ended shards to leave out: they no longer change */
@@ -332,7 +320,6 @@ export class ShardTable {
         expired_leases: e('expired_leases', '+', 1),
         lease_until: null,
         worker: null,
-        key_digest: null,
       }))
       .where('scan_id', '=', scanId)
       .where('state', '=', 'running')
@@ -365,8 +352,9 @@ export class ShardTable {
   }
 
   async deleteOf(scanId: string): Promise<void> {
-    // Shards last: after a crash they show what is left to delete.
+    // The plan first: without it no worker stores rows. Shards last: after a crash they show what is left to delete.
     await this.#db.deleteFrom('shard_plans').where('scan_id', '=', scanId).execute();
+    await new ShardResultTable(this.#db).deleteOf(scanId);
     await this.#db.deleteFrom('shards').where('scan_id', '=', scanId).execute();
   }
 }

@@ -284,7 +284,7 @@ describe.each(storeEngines())('in $name', (engine) => {
     };
     const claim = async (shard: number) => {
       const place = { scanId: numberedScanId(1), shard };
-      return await store.shards.claim(place, { id: 'w', keyDigest: 'k' }, 1000, 2000);
+      return await store.shards.claim(place, 'w', 1000, 2000);
     };
 
     beforeEach(async () => {

@@ -4,46 +4,39 @@ import { linesOf } from '../workspace/record/record-files.ts';
 import { openRecord } from '../workspace/record/record-writer.ts';
 import { parseRow } from '../workspace/record/row-line.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import type { ShardHome } from './shard-home.ts';
+import type { ShardResults } from './shard-results.ts';
 
 /**
  * Writes the rows of earlier attempts at a shard into the folder of a new one, which then resumes like an interrupted
  * scan.
  *
  * @param folder without a record
- * @returns number of rows written, which is what the owner has
- * @throws PortolanError
+ * @param rows of earlier attempts, as the claim says
+ * @returns number of rows written, which is how many are stored
+ * @throws PortolanError `unavailable` while fewer rows are stored than `rows`
  */
-export async function writeEarlierRows(folder: ScanFolder, home: ShardHome): Promise<number> {
+export async function writeEarlierRows(
+  folder: ScanFolder,
+  results: ShardResults,
+  rows: number,
+): Promise<number> {
   // The checkpoint first: rows newer than the checkpoint do no harm, missing ones would.
-  const checkpoint = await home.checkpoint();
+  const checkpoint = await results.checkpoint();
   const record = await openRecord(folder);
   try {
-    for await (const line of wholeLines(await home.rows())) {
-      const row = parseRow(line);
-      if (row === null || row.type === 'summary')
-        throw new PortolanError('network', 'the owner server of the scan sent an invalid row');
-      await record.append(row);
-    }
+    for await (const piece of results.lines())
+      for (const { start, end } of linesOf(piece)) {
+        const row = parseRow(piece.toString('utf8', start, end));
+        if (row === null || row.type === 'summary')
+          throw new PortolanError('internal_error', 'The store has an invalid row of the shard.');
+        await record.append(row);
+      }
+    if (record.rows < rows)
+      throw new PortolanError('unavailable', 'The rows of earlier attempts are not in the store yet.');
     if (record.rows > 0) await record.seal();
     if (checkpoint) await writeCheckpointBytes(folder, checkpoint);
     return record.rows;
   } finally {
     await record.close();
   }
-}
-
-async function* wholeLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    const bytes = Buffer.concat([rest, piece]);
-    let end = 0;
-    for (const line of linesOf(bytes)) {
-      yield bytes.toString('utf8', line.start, line.end);
-      end = line.end + 1;
-    }
-    rest = bytes.subarray(end);
-  }
-  if (rest.length > 0)
-    throw new PortolanError('network', 'the rows of the owner server end in the middle of one');
 }

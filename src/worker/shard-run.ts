@@ -19,8 +19,8 @@ import { openWorkspace } from '../workspace/workspace.ts';
 import { writeEarlierRows } from './earlier-rows.ts';
 import { ScanProcess, type ScanProcessInput } from './scan-process.ts';
 import type { ServingProcess } from './serving-process.ts';
-import type { ShardHome } from './shard-home.ts';
 import type { ShardOutcome, ShardReport } from './shard-report.ts';
+import type { ShardResults } from './shard-results.ts';
 import { ShardUpload } from './shard-upload.ts';
 import type { WarmProcesses } from './warm-processes.ts';
 
@@ -30,7 +30,7 @@ const heartbeatMs = 500;
 const minHeartbeatMs = 50;
 /** Timeout of a heartbeat; the next one uses another connection, milliseconds. */
 const heartbeatTimeoutMs = 5000;
-/** An owner that is just starting accepts rows a moment later: warn only after this many attempts. */
+/** The database may just be restarting: warn only after this many attempts. */
 const warnAfterAttempts = 4;
 /** Grace period between cancel and SIGKILL, milliseconds. */
 const cancelGraceMs = 5000;
@@ -53,7 +53,7 @@ export interface ShardRunInput {
   plugins: PlacedPlugin[];
   config: Config;
   line: ShardQueue;
-  home: ShardHome;
+  results: ShardResults;
   /** Folder of this run only; removed at the end. */
   dir: string;
   /** One of them runs the shard. */
@@ -68,7 +68,7 @@ export interface ShardRunInput {
 /** How a run of a shard ended: done, returned to the queue, abandoned, or lease lost. */
 export type ShardEnd = 'done' | 'released' | 'abandoned' | 'lost';
 
-/** Runs one shard: a scan process like any other, whose record and checkpoint are uploaded to the owner of the scan. */
+/** Runs one shard: a scan process like any other, whose record and checkpoint are stored for the server that completes it. */
 export class ShardRun {
   readonly finished: Promise<ShardEnd>;
   readonly #input: ShardRunInput;
@@ -179,7 +179,7 @@ export class ShardRun {
   }
 
   async #work(): Promise<ShardEnd> {
-    const { home, onWarning } = this.#input;
+    const { results, onWarning } = this.#input;
     const prepared = await this.#prepare();
     if (prepared === null) return await this.#release();
     const { processes, tenant, request } = this.#input;
@@ -187,14 +187,14 @@ export class ShardRun {
     if (this.#lost) return 'lost';
     const process = this.#launch(prepared.rows);
     this.#process = process;
-    const trouble = (error: unknown) => onWarning(error, 'uploading shard results failed');
-    this.#upload = new ShardUpload(prepared.folder, home, prepared.rows, trouble);
+    const trouble = (error: unknown) => onWarning(error, 'storing shard results failed');
+    this.#upload = new ShardUpload(prepared.folder, results, prepared.rows, trouble);
     if (this.#releasing) process.detach();
     await process.gone;
     this.#rate = 0;
     this.#input.onGrant();
     const everything = await this.#upload.finish(this.#ended.signal);
-    if (this.#lost || this.#upload.ended === 'lost') return 'lost';
+    if (this.#lost || this.#upload.lost) return 'lost';
     if (!everything) return await this.#abandon();
     return await this.#finish(process);
   }
@@ -239,20 +239,19 @@ export class ShardRun {
 
   /** Creates the folder of the scan with the rows of earlier attempts. @returns null if the shard must not run */
   async #prepare(): Promise<{ folder: ScanFolder; rows: number } | null> {
-    const { shard, dir, home, onWarning } = this.#input;
+    const { shard, dir, results, onWarning } = this.#input;
     for (let tries = 1; !this.#lost && !this.#releasing; tries++) {
       try {
         await rm(dir, { recursive: true, force: true });
         const folder = (await openWorkspace(dir)).scan(shard.scanId);
         await folder.create(this.#request());
-        return { folder, rows: await writeEarlierRows(folder, home) };
+        return { folder, rows: await writeEarlierRows(folder, results, shard.rows) };
       } catch (error) {
         const code = error instanceof PortolanError ? error.code : null;
-        if (code === 'conflict' || code === 'not_found' || code === 'unauthorized') this.#lost = true;
-        else if (code === 'network' || code === 'unavailable') {
-          if (tries === warnAfterAttempts) onWarning(error, 'owner server unreachable, retrying');
-          await sleep(heartbeatMs, undefined, { signal: this.#ended.signal }).catch(() => undefined);
-        } else throw error;
+        if (code !== 'unavailable') throw error;
+        if (tries === warnAfterAttempts)
+          onWarning(error, 'earlier results of the shard unreachable, retrying');
+        await sleep(heartbeatMs, undefined, { signal: this.#ended.signal }).catch(() => undefined);
       }
     }
     return null;

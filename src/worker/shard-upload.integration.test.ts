@@ -1,18 +1,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PortolanError } from '../domain/errors.ts';
 import type { PortRow } from '../domain/result.ts';
-import type { QueuedShard } from '../queue/shard-queue.ts';
+import type { LeasedShard } from '../domain/shard.ts';
+import { openStore, type Store } from '../store/open.ts';
 import { openRecord, type RecordWriter } from '../workspace/record/record-writer.ts';
 import { ScanFolder } from '../workspace/scan-folder.ts';
 import { writeEarlierRows } from './earlier-rows.ts';
-import { HomeClient } from './home-client.ts';
+import { ShardResults } from './shard-results.ts';
 import { ShardUpload } from './shard-upload.ts';
 
-const shard = { scanId: '20261006-143022-a1b2c3', shard: 3, attempt: 2, key: 'secret' } as QueuedShard;
+const scanId = '20261006-143022-a1b2c3';
+const leaseMs = 30_000;
 const row = (port: number): PortRow => ({
   type: 'port',
   timestamp: '2026-10-06T14:30:23.000Z',
@@ -23,152 +24,164 @@ const row = (port: number): PortRow => ({
   reason: '\u2028',
 });
 
-/** An owner that stores uploads in order of arrival. */
-class Home {
-  readonly seen: string[] = [];
-  rows: string[] = [];
-  checkpoint: string | null = null;
-  /** Status and body to respond with instead. */
-  refusal: [status: number, body: object] | null = null;
-  url = '';
-  #server: Server | null = null;
+/** A store that fails, before or after it has written, as often as `failures` says. */
+class Troubled {
+  readonly failures: ('before' | 'after')[] = [];
+  readonly #store: Store;
 
-  async listen(port = 0): Promise<void> {
-    const server = createServer((request, response) => void this.#answer(request, response));
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    this.#server = server;
+  constructor(store: Store) {
+    this.#store = store;
   }
 
-  async close(): Promise<void> {
-    this.#server?.closeAllConnections();
-    await new Promise((resolve) => this.#server?.close(resolve));
+  get shardResults(): Store['shardResults'] {
+    return this.#store.shardResults;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
-    const path = String(request.url).replace('/internal/shards/20261006-143022-a1b2c3/3', '');
-    const proof = `${request.headers.authorization} ${request.headers['x-shard-attempt']}`;
-    if (proof !== 'Bearer secret 2') return void response.writeHead(401).end();
-    if (this.refusal) return void response.writeHead(this.refusal[0]).end(JSON.stringify(this.refusal[1]));
-    this.seen.push(`${request.method} ${path}`);
-    if (request.method === 'GET') {
-      const text = path === '/rows' ? this.rows.map((line) => `${line}\n`).join('') : this.checkpoint;
-      return void response.writeHead(text === null ? 204 : 200).end(text ?? undefined);
-    }
-    if (path === '/checkpoint') this.checkpoint = body;
-    else this.rows = [...this.rows.slice(0, Number(path.split('/').at(-1))), ...body.trim().split('\n')];
-    response.writeHead(200).end(JSON.stringify({ rows: this.rows.length }));
-  }
+  transaction: Store['transaction'] = async (work, isolation) => {
+    const failure = this.failures.shift();
+    if (failure === 'before') throw new PortolanError('unavailable', 'away');
+    const result = await this.#store.transaction(work, isolation);
+    if (failure === 'after') throw new PortolanError('unavailable', 'away');
+    return result;
+  };
 }
 
 let dir: string;
-let home: Home;
+let store: Store;
+let troubled: Troubled;
+let held: LeasedShard;
 let folder: ScanFolder;
 let record: RecordWriter;
 let troubles: unknown[];
-const client = () => new HomeClient(async () => home.url, shard);
-const mirror = (sent = 0) => new ShardUpload(folder, client(), sent, (error) => troubles.push(error));
-const ports = () => home.rows.map((line) => (JSON.parse(line) as PortRow).port);
+const upload = (sent = 0, shard = held) =>
+  new ShardUpload(folder, new ShardResults(troubled, shard), sent, (error) => troubles.push(error));
+const claim = async (now = 0): Promise<LeasedShard> => {
+  const claimed = await store.shards.claim({ scanId, shard: 0 }, 'w', now, now + leaseMs);
+  if (claimed === null) throw new Error('the shard was not free');
+  return claimed;
+};
+const stored = async (shard = held) =>
+  Buffer.concat(await Array.fromAsync(new ShardResults(store, shard).lines()))
+    .toString()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => (JSON.parse(line) as PortRow).port);
+const checkpoint = async () => (await store.shardResults.checkpoint(scanId, 0))?.toString() ?? null;
 const find = async (...found: number[]) => {
   for (const port of found) await record.append(row(port));
   await record.seal();
 };
+const whole = new AbortController().signal;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'portolan-mirror-'));
-  folder = new ScanFolder(dir);
+  dir = await mkdtemp(join(tmpdir(), 'portolan-upload-'));
+  store = await openStore(join(dir, 'service.db'));
+  await store.execute('pragma foreign_keys = off', []);
+  await store.shards.insert(scanId, 'lab', { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} }, 1);
+  troubled = new Troubled(store);
+  held = await claim();
+  folder = new ScanFolder(await mkdtemp(join(dir, 'run-')));
   record = await openRecord(folder);
-  home = new Home();
   troubles = [];
-  await home.listen();
 });
 afterEach(async () => {
   await record.close();
-  await home.close();
+  await store.close();
   await rm(dir, { recursive: true });
 });
 
-describe('the mirror of a shard', () => {
-  it('sends rows in their order as they come, and a checkpoint after those it builds on', async () => {
-    const running = mirror();
+describe('the upload of a shard', () => {
+  it('stores rows in their order as they come, and a checkpoint after those it builds on', async () => {
+    const running = upload();
     await find(1, 2);
-    await writeFile(join(dir, 'checkpoint.json'), '{"a":1}');
-    await expect.poll(() => home.checkpoint).toBe('{"a":1}');
+    await writeFile(join(folder.path, 'checkpoint.json'), '{"a":1}');
+    await expect.poll(checkpoint).toBe('{"a":1}');
+    expect(await stored()).toEqual([1, 2]);
     await find(3);
-    expect(await running.finish(new AbortController().signal)).toBe(true);
-    expect(ports()).toEqual([1, 2, 3]);
-    expect(home.seen.filter((request) => request.includes('checkpoint'))).toHaveLength(1);
-    expect(home.seen.indexOf('PUT /checkpoint')).toBeGreaterThan(home.seen.indexOf('PUT /rows/0'));
+    expect(await running.finish(whole)).toBe(true);
+    expect(await stored()).toEqual([1, 2, 3]);
+    expect(await store.shardResults.rowsOf(held)).toBe(3);
+    expect(troubles).toEqual([]);
   });
 
-  it('goes on after 2 s without a home, which may come back elsewhere', async () => {
-    const running = mirror();
+  it('goes on after an outage, and reports it once', async () => {
+    troubled.failures.push('before', 'before', 'before');
+    const running = upload();
     await find(1);
-    await expect.poll(ports).toEqual([1]);
-    await home.close();
-    await find(2);
-    await new Promise((resolve) => setTimeout(resolve, 2000));
-    await find(3);
-    await home.listen();
-    expect(await running.finish(new AbortController().signal)).toBe(true);
-    expect(ports()).toEqual([1, 2, 3]);
+    expect(await running.finish(whole)).toBe(true);
+    expect(await stored()).toEqual([1]);
     expect(troubles).toHaveLength(1);
   });
 
-  it('sends again what the home has lost', async () => {
-    const running = mirror();
-    await find(1);
-    await expect.poll(ports).toEqual([1]);
-    home.rows = [];
-    home.refusal = [409, { error: { message: 'Rows are missing.', details: { rows: 0 } } }];
-    await find(2);
+  it('stores no row twice when the acknowledgement of the first was lost', async () => {
+    troubled.failures.push('after');
+    await find(1, 2);
+    const running = upload();
     await expect.poll(() => troubles.length).toBe(1);
-    home.refusal = null;
-    expect(await running.finish(new AbortController().signal)).toBe(true);
-    expect(ports()).toEqual([1, 2]);
+    await find(3);
+    expect(await running.finish(whole)).toBe(true);
+    expect(await stored()).toEqual([1, 2, 3]);
   });
 
-  it.each([
-    [409, 'lost'],
-    [401, 'lost'],
-    [404, 'lost'],
-    [400, 'refused'],
-  ])('ends at once when the home answers %i', async (status, end) => {
-    home.refusal = [status, { error: { message: 'no' } }];
-    const running = mirror();
+  it('ends at once when another worker has the shard, and leaves nothing there', async () => {
+    const next = await claim(leaseMs + 1);
+    const running = upload();
     await find(1);
-    await expect.poll(() => running.ended).toBe(end);
-    expect(await running.finish(new AbortController().signal)).toBe(false);
+    await expect.poll(() => running.lost).toBe(true);
+    expect(await running.finish(whole)).toBe(false);
+    await expect(new ShardResults(store, held).putCheckpoint(Buffer.from('{}'))).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    expect([await stored(next), await checkpoint(), troubles]).toEqual([[], null, []]);
+  });
+
+  it('ends when the shard is over', async () => {
+    await store.shards.finish(held, '{}', 0);
+    const running = upload();
+    await find(1);
+    expect(await running.finish(whole)).toBe(false);
+    expect(running.lost).toBe(true);
   });
 
   it('gives up when it is told to', async () => {
-    home.refusal = [503, {}];
-    const running = mirror();
+    troubled.failures.push(...Array<'before'>(100).fill('before'));
+    const running = upload();
     await find(1);
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 500);
     expect(await running.finish(stop.signal)).toBe(false);
-    expect(running.ended).toBeNull();
+    expect(running.lost).toBe(false);
   });
 
-  it('of the next attempt begins with what the home has', async () => {
+  it('waits while a server of an earlier version has the rows of the scan', async () => {
+    await store.execute('update shard_plans set blocks = null', []);
+    const running = upload();
+    await find(1);
+    await expect.poll(() => troubles.length).toBe(1);
+    expect(await store.shardResults.rowsOf(held)).toBe(0);
+    await store.shardResults.keep(scanId, 0);
+    expect(await running.finish(whole)).toBe(true);
+    expect(await stored()).toEqual([1]);
+  });
+
+  it('of the next attempt begins with what is stored', async () => {
     await find(1, 2);
-    await mirror().finish(new AbortController().signal);
-    home.checkpoint = '{"nodes":{}}';
+    await upload().finish(whole);
+    await new ShardResults(store, held).putCheckpoint(Buffer.from('{"nodes":{}}'));
     await record.close();
-    await rm(dir, { recursive: true });
-    folder = new ScanFolder(await mkdtemp(dir));
-    dir = folder.path;
-    const rows = await writeEarlierRows(folder, client());
+    const next = await claim(leaseMs + 1);
+    folder = new ScanFolder(await mkdtemp(join(dir, 'run-')));
+    const results = new ShardResults(store, next);
+    await expect(writeEarlierRows(folder, results, 3)).rejects.toMatchObject({ code: 'unavailable' });
+    await rm(folder.path, { recursive: true });
+    folder = new ScanFolder(await mkdtemp(join(dir, 'run-')));
+    const rows = await writeEarlierRows(folder, results, 2);
     record = await openRecord(folder);
     expect([rows, record.rows]).toEqual([2, 2]);
-    home.seen.length = 0;
-    const running = mirror(rows);
+    const running = upload(rows, next);
     await find(3);
-    expect(await running.finish(new AbortController().signal)).toBe(true);
-    expect(ports()).toEqual([1, 2, 3]);
-    expect(home.seen.filter((request) => request.startsWith('PUT /rows'))).toEqual(['PUT /rows/2']);
+    expect(await running.finish(whole)).toBe(true);
+    expect(await stored(next)).toEqual([1, 2, 3]);
+    expect((await store.shardResults.blocks(scanId, 0, 9)).map(({ rows: count }) => count)).toEqual([2, 1]);
   });
 });

@@ -10,49 +10,46 @@ import {
   recordFiles,
 } from '../workspace/record/record-files.ts';
 import type { ScanFolder } from '../workspace/scan-folder.ts';
-import type { ShardHome } from './shard-home.ts';
+import type { ShardResults } from './shard-results.ts';
 
 /** Upload interval, milliseconds. */
 const uploadMs = 200;
-/** Backoff while the owner is unreachable, milliseconds; doubled up to the longest. */
+/** Backoff while the store is unreachable, milliseconds; doubled up to the longest. */
 const firstRetryMs = 250;
 /** Longest delay between two tries, milliseconds. */
 const longestRetryMs = 2000;
-/** Maximum bytes of blocks per request; a single block may exceed it by one row. */
+/** Maximum bytes of blocks stored at once; a single block may exceed it by one row. */
 const maxBatchBytes = 1024 * 1024;
 
-/** Why an upload ended early: the lease is lost, or the owner rejects the rows for good. */
-export type UploadEnd = 'lost' | 'refused';
-
 /**
- * Uploads the record and the checkpoint of a shard to the owner of the scan: rows in order, a checkpoint only after
- * the rows that it builds on.
+ * Stores the record and the checkpoint of a shard for the server that completes the scan: rows in order, a checkpoint
+ * only after the rows that it builds on.
  */
 export class ShardUpload {
   readonly #folder: ScanFolder;
-  readonly #home: ShardHome;
+  readonly #results: ShardResults;
   readonly #stop = new AbortController();
   readonly #onTrouble: (error: unknown) => void;
-  /** Rows that the owner has. */
+  /** Rows that are stored. */
   #sent: number;
   #checkpoint: Buffer | null = null;
   readonly #running: Promise<void>;
-  /** Set when the upload ended early. */
-  ended: UploadEnd | null = null;
+  /** Whether the upload ended early: another worker has the shard. */
+  lost = false;
 
   /**
-   * @param sent rows that the owner already has: the first ones of the record
-   * @param onTrouble called once per outage of the owner, and when the owner rejects the upload for good
+   * @param sent rows that are stored already: the first ones of the record
+   * @param onTrouble called once per outage of the store
    */
-  constructor(folder: ScanFolder, home: ShardHome, sent: number, onTrouble: (error: unknown) => void) {
+  constructor(folder: ScanFolder, results: ShardResults, sent: number, onTrouble: (error: unknown) => void) {
     this.#folder = folder;
-    this.#home = home;
+    this.#results = results;
     this.#sent = sent;
     this.#onTrouble = onTrouble;
     this.#running = this.#follow();
   }
 
-  /** Uploads the rest of a complete record, however long it takes. @returns whether the owner has all of it */
+  /** Uploads the rest of a complete record, however long it takes. @returns whether all of it is stored */
   async finish(signal: AbortSignal): Promise<boolean> {
     await this.stop();
     return await this.#persist(signal);
@@ -65,41 +62,38 @@ export class ShardUpload {
   }
 
   async #follow(): Promise<void> {
-    while (!this.#stop.signal.aborted && this.ended === null) {
+    while (!this.#stop.signal.aborted && !this.lost) {
       await this.#persist(this.#stop.signal);
       await sleep(uploadMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
   }
 
-  /** Retries until the owner has everything recorded so far. @returns false when it ended early */
+  /** Retries until everything recorded so far is stored. @returns false when it ended early */
   async #persist(signal: AbortSignal): Promise<boolean> {
     let troubled = false;
-    for (let wait = firstRetryMs; this.ended === null; wait = Math.min(wait * 2, longestRetryMs)) {
+    for (let wait = firstRetryMs; !this.lost; wait = Math.min(wait * 2, longestRetryMs)) {
       try {
         await this.#sendNew();
         return true;
       } catch (error) {
-        this.ended = this.#endOf(error);
-        if (!troubled && this.ended !== 'lost') this.#onTrouble(error);
+        this.lost = this.#isLoss(error);
+        if (!troubled && !this.lost) this.#onTrouble(error);
         troubled = true;
         if (signal.aborted) return false;
-        if (this.ended === null) await sleep(wait, undefined, { signal }).catch(() => undefined);
+        if (!this.lost) await sleep(wait, undefined, { signal }).catch(() => undefined);
       }
     }
     return false;
   }
 
-  /** Null: worth a retry. */
-  #endOf(error: unknown): UploadEnd | null {
-    if (!(error instanceof PortolanError)) return null;
-    const { code, details } = error;
-    if (code === 'invalid_request') return 'refused';
-    if (code !== 'conflict' && code !== 'not_found' && code !== 'unauthorized') return null;
-    const ownerRows = details['rows'];
-    if (typeof ownerRows !== 'number' || ownerRows >= this.#sent) return 'lost';
-    // The owner lost rows: a disk failure, or a restored backup.
-    this.#sent = ownerRows;
-    return null;
+  /** Everything else is worth a retry. */
+  #isLoss(error: unknown): boolean {
+    if (!(error instanceof PortolanError) || error.code !== 'conflict') return false;
+    const storedRows = error.details['rows'];
+    if (typeof storedRows !== 'number' || storedRows >= this.#sent) return true;
+    // The database lost rows: a restored backup.
+    this.#sent = storedRows;
+    return false;
   }
 
   async #sendNew(): Promise<void> {
@@ -108,7 +102,7 @@ export class ShardUpload {
     const blocks = (await readIndex(files.index)).filter((block) => blockLastRow(block) > this.#sent);
     if (blocks.length > 0) await this.#sendBlocks(files.data, blocks);
     if (checkpoint === null || this.#checkpoint?.equals(checkpoint)) return;
-    await this.#home.putCheckpoint(checkpoint);
+    await this.#results.putCheckpoint(checkpoint);
     this.#checkpoint = checkpoint;
   }
 
@@ -119,7 +113,7 @@ export class ShardUpload {
         const parts: Buffer[] = [];
         for (const block of batch) parts.push((await readBlock(data, block)).bytes);
         const first = (batch[0]?.first_row ?? 1) - 1;
-        this.#sent = await this.#home.putRows(first, Buffer.concat(parts));
+        this.#sent = await this.#results.putRows(first, Buffer.concat(parts));
       }
     } finally {
       await data.close();

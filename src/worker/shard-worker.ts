@@ -12,13 +12,11 @@ import { machineNow } from '../net/machine-clock.ts';
 import type { PlacedPlugin } from '../plugins/plugin.ts';
 import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
 import type { Store } from '../store/open.ts';
-import type { ServerTableRow } from '../store/schema/tables.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import { isAlive } from '../workspace/process-identity.ts';
-import { type Fetch, HomeClient } from './home-client.ts';
 import { logReason } from './log-reason.ts';
 import { rateShares } from './rate-shares.ts';
-import type { ShardHome } from './shard-home.ts';
+import { ShardResults } from './shard-results.ts';
 import { roomFor } from './shard-room.ts';
 import { type ShardEnd, ShardRun } from './shard-run.ts';
 import type { WarmProcesses } from './warm-processes.ts';
@@ -36,7 +34,7 @@ const folderName = 'worker';
 export interface ShardWorkerInput {
   store: Store;
   line: ShardQueue;
-  /** The worker's own settings: its scope and block list apply in addition to those of the owner. */
+  /** The worker's own settings: its scope and block list apply in addition to those of the server. */
   config: Config;
   /** Contains the folder `worker/`. */
   workspaceDir: string;
@@ -53,11 +51,6 @@ export interface ShardWorkerInput {
   processes: WarmProcesses;
   /** Listeners of this process, which no scan may probe. */
   listeners: readonly Listener[];
-  /** URL of owner servers, overrides the one that they advertise. */
-  homeUrl: string | null;
-  /** The owner if it is this very process, else null. */
-  ownHome: (homeId: string, shard: QueuedShard) => ShardHome | null;
-  fetch?: Fetch;
   /** Where this machine has the plugins of a scan. */
   placePlugins: (request: ScanRequest) => Promise<PlacedPlugin[]>;
   /** Null = no traces. */
@@ -161,7 +154,7 @@ export class ShardWorker {
       place = shardFields(shard, origin);
       const request = await store.scans.request(shard.scanId);
       if (request === null) throw new PortolanError('not_found', 'the scan no longer exists');
-      const home = await this.#homeOf(shard, origin);
+      await this.#requireSameMajor(shard.scanId);
       const startedAt = await line.begin(shard.scanId);
       if (startedAt === null) throw new PortolanError('not_found', 'the scan no longer exists');
       const { pausedMs } = await store.scanPauses.pauseOf(shard.scanId, Date.now());
@@ -177,7 +170,7 @@ export class ShardWorker {
         plugins,
         config,
         line,
-        home,
+        results: new ShardResults(store, shard),
         dir: join(this.#dir, id),
         processes,
         listeners,
@@ -224,21 +217,12 @@ export class ShardWorker {
     if (this.#stopping.signal.aborted) run.release();
   }
 
-  /** @throws PortolanError `unavailable` when the owner is unknown, `configuration` for another major version */
-  async #homeOf(shard: QueuedShard, { requestId }: ScanOrigin): Promise<ShardHome> {
-    const { store, version, ownHome, fetch: send } = this.#input;
-    const home = await store.scans.ownerOf(shard.scanId);
-    const own = home === null ? null : ownHome(home, shard);
-    if (own) return own;
-    const server = home === null ? null : await store.hosts.server(home);
-    if (server === null) throw new PortolanError('unavailable', 'the owner server of the scan is unknown');
-    requireSameMajor(server, version);
-    return new HomeClient(() => this.#urlOf(server), shard, requestId, send);
-  }
-
-  async #urlOf({ server_id, url }: ServerTableRow): Promise<string> {
-    const { store, homeUrl } = this.#input;
-    return homeUrl ?? (await store.hosts.server(server_id))?.url ?? url;
+  /** @throws PortolanError `configuration` when the server of the scan is of another major version */
+  async #requireSameMajor(scanId: string): Promise<void> {
+    const { store, version } = this.#input;
+    const owner = await store.scans.ownerOf(scanId);
+    const server = owner === null ? null : await store.hosts.server(owner);
+    if (server !== null) requireSameMajor(server, version);
   }
 
   /**
@@ -291,7 +275,7 @@ function shardFields(
   return { ...scanLogFields(scanId, requestId), shard };
 }
 
-/** Removes folders of killed workers: the owners have their results. */
+/** Removes folders of killed workers: their results are stored. */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(/^(\d+)-/.exec(name)?.[1] ?? 0);

@@ -94,7 +94,11 @@ describe.skipIf(postgresObstacle() !== null)('the command line beside a database
       { args: ['--pool', 'My Pool'], code: 2, says: /--pool: invalid pool name "My Pool"/ },
       { args: ['--tags', 'a,b c'], code: 2, says: /--tags: "b c" is not a label/ },
       { args: ['--concurrency', '0'], code: 2, says: /whole number from 1 to 1024/ },
-      { args: ['--server', 'ftp://x'], code: 2, says: /not a server URL/ },
+      {
+        args: ['--queue', 'service.db', '--server', 'http://a'],
+        code: 3,
+        says: /--server and --ca-file have no effect/,
+      },
     ];
     const starts = refused.map(async ({ args, code, says }) => {
       const ended = await run(dir, ['worker', 'start', ...args]);

@@ -11,12 +11,15 @@ const maxTries = 1200;
 /** A worker of this program in a process of its own. */
 export class WorkerProcess {
   readonly workspace = mkdtempSync(join(tmpdir(), 'portolan-worker-'));
+  readonly #program: string;
   readonly #args: string[];
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | null = null;
   #log = '';
 
-  constructor(args: string[], env: NodeJS.ProcessEnv = {}) {
+  /** @param program path of another one than that of this checkout */
+  constructor(args: string[], env: NodeJS.ProcessEnv = {}, program = join(root, 'bin/portolan')) {
+    this.#program = program;
     this.#args = args;
     this.#env = env;
   }
@@ -35,7 +38,7 @@ export class WorkerProcess {
     return this.#child.pid;
   }
 
-  /** Processes that run its shards. */
+  /** Processes that run its shards, and those that wait for one. */
   shards(): number[] {
     return childrenOf(this.pid);
   }
@@ -43,7 +46,7 @@ export class WorkerProcess {
   /** Resolves when it is ready to take shards. */
   async start(): Promise<this> {
     const args = ['worker', 'start', '--workspace-dir', this.workspace, ...this.#args];
-    const child = spawn(join(root, 'bin/portolan'), args, {
+    const child = spawn(this.#program, args, {
       env: { ...process.env, ...loopbackOnly, XDG_CONFIG_HOME: this.workspace, ...this.#env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

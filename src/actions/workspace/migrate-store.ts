@@ -106,7 +106,7 @@ async function moveRows(move: StoreMove, { source, target }: Stores): Promise<Mo
   const isToPostgres = isPostgresUrl(move.target);
   await demandNobody(isToPostgres ? target : source);
   const home = await serverId(workspace.dir);
-  const places = new JobPlaces(home, isToPostgres);
+  const places = new JobPlaces(workspace, home, isToPostgres);
   const dispatcher = isToPostgres ? await Dispatcher.start(move.target, () => undefined) : null;
   try {
     if (dispatcher) await openShardQueue(dispatcher, home);
@@ -209,13 +209,15 @@ class Fingerprint {
 
 /** Owner of jobs: the server of this workspace if there may be several, nobody if there is one. */
 class JobPlaces {
+  readonly #workspace: Workspace;
   readonly #home: string;
   readonly #isToPostgres: boolean;
   /** Scans that wait for a worker. */
   readonly waiting: string[] = [];
   ofOtherServers = 0;
 
-  constructor(home: string, isToPostgres: boolean) {
+  constructor(workspace: Workspace, home: string, isToPostgres: boolean) {
+    this.#workspace = workspace;
     this.#home = home;
     this.#isToPostgres = isToPostgres;
   }
@@ -223,7 +225,8 @@ class JobPlaces {
   /** The row for the target. @throws PortolanError `conflict` for work it could not continue */
   moved(table: ContentTable, row: TableRow): TableRow {
     if (table === 'shards') demandOver(row);
-    if (table === 'scans') return { ...row, executor: this.#executor(row['executor']) };
+    if (table === 'shard_plans') demandGathered(row);
+    if (table === 'scans') return this.#movedScan(row);
     if (table === 'outbox') return { ...row, owner: this.#executor(row['owner']) };
     if (table !== 'scan_queue') return row;
     if (this.#isToPostgres) {
@@ -235,6 +238,14 @@ class JobPlaces {
       this.ofOtherServers += 1;
     }
     return { ...row, owner_server: null };
+  }
+
+  /** Its copy in the database is left behind: where it is in this workspace, its server stores it again. */
+  #movedScan(row: TableRow): TableRow {
+    const space = this.#workspace.forTenant(row['tenant'] === null ? null : String(row['tenant']));
+    const isHere = existsSync(space.scan(String(row['scan_id'])).path);
+    const stored_at = isHere ? null : (row['stored_at'] ?? null);
+    return { ...row, stored_at, executor: this.#executor(row['executor']) };
   }
 
   /** A scan of a command line stays one, in the same workspace. */
@@ -250,6 +261,11 @@ function demandOver({ state, scan_id }: TableRow): void {
   if (state !== 'waiting' && state !== 'running') return;
   const message = `The scan ${scan_id} is divided among workers. Wait until it ends, or cancel it, before moving the store.`;
   throw new PortolanError('conflict', message);
+}
+
+/** What its workers have found is not moved. */
+function demandGathered({ blocks, scan_id }: TableRow): void {
+  if (blocks !== null && Number(blocks) > 0) demandOver({ state: 'running', scan_id: scan_id ?? null });
 }
 
 function demandEnded({ state, scan_id }: TableRow): void {

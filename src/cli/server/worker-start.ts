@@ -1,7 +1,5 @@
 import { type Config, poolForm, poolPattern } from '../../config/schema.ts';
 import { defaultPool } from '../../scan-run/plan/decide-request.ts';
-import { checkServerUrl } from '../session/client.ts';
-import { trustAuthorities } from '../session/local-certificate.ts';
 import { readConfigQuietly } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -29,15 +27,17 @@ export async function startWorker(
 ): Promise<number> {
   const pools = poolsOf(flags.pool);
   const tags = tagsOf(flags.tags);
-  const homeUrl = flags.server === undefined ? null : checkServerUrl(flags.server);
-  if (flags.caFile !== undefined) await trustAuthorities(flags.caFile);
+  if (flags.server !== undefined || flags.caFile !== undefined)
+    process.stderr.write(
+      'portolan: --server and --ca-file have no effect: a worker needs the database only\n',
+    );
   const { config, warnings } = await readConfigQuietly(global, { 'queue.url': flags.queue });
   checkPools(pools, config);
   const stopping = new AbortController();
   const release = onInterrupt(() => stopping.abort(), 1, ['SIGINT', 'SIGTERM']);
   try {
     const concurrency = flags.concurrency ?? config.server.workers;
-    await wiring.runWorker({ config, warnings, pools, tags, concurrency, homeUrl }, stopping.signal);
+    await wiring.runWorker({ config, warnings, pools, tags, concurrency }, stopping.signal);
     return 0;
   } finally {
     release();

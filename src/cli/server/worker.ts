@@ -16,8 +16,9 @@ export function addWorkerCommand(program: Command, wiring: CliWiring): void {
       new Option('--pool <names>', 'worker pools, comma-separated').default('default').argParser(String),
     )
     .option('--queue <url>', 'PostgreSQL database of the servers (environment: SERVICE_QUEUE__URL)')
-    .option('--server <url>', 'URL of the servers, overrides the one that they advertise')
-    .option('--ca-file <file>', 'additional trusted CA certificates (PEM)')
+    // Workers of earlier versions sent rows to the servers.
+    .addOption(new Option('--server <url>').hideHelp())
+    .addOption(new Option('--ca-file <file>').hideHelp())
     .addOption(
       new Option('--concurrency <n>', 'number of concurrent shards (default: server.workers)').argParser(
         (text) => wholeNumber(text, 1, 1024),

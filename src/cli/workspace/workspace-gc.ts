@@ -55,7 +55,7 @@ async function collectorOf(flags: GarbageFlags, global: GlobalFlags): Promise<Co
         requireLocalStore(config);
         const { openResultStore } = await import('../../workspace/result-store/open-result-store.ts');
         const { retention } = config.workspace;
-        const results = await openResultStore(config);
+        const results = await openResultStore(config, store);
         const { report } = await collectGarbage({ store, workspace, retention, results }, request);
         return report;
       });

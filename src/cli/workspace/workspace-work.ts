@@ -253,6 +253,6 @@ async function removeHere({ scan_id }: Scan, { store, workspace, config }: Sessi
   const home = workspace.forTenant(await store.scans.tenantOf(scan_id));
   const workers = { stop: async () => undefined };
   const { openResultStore } = await import('../../workspace/result-store/open-result-store.ts');
-  const results = await openResultStore(config);
+  const results = await openResultStore(config, store);
   await deleteScan({ store, workspace: home, queue, workers, results }, scan_id);
 }

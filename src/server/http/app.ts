@@ -46,7 +46,6 @@ import { scanRoutes } from './resources/scans.ts';
 import { scheduleRoutes } from './resources/schedules.ts';
 import { serviceEventRoutes } from './resources/service-events.ts';
 import { sessionRoutes } from './resources/session.ts';
-import { shardRowRoutes } from './resources/shard-rows.ts';
 import { tokenRoutes } from './resources/tokens.ts';
 import { uiRoutes } from './resources/ui.ts';
 import { versionRoutes } from './resources/version.ts';
@@ -197,7 +196,6 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   workerRoutes(app, context);
   scheduleRoutes(app, context);
   dashboardRoutes(app, context);
-  shardRowRoutes(app, context);
 }
 
 function acceptJsonOnly(app: App): void {
@@ -276,8 +274,7 @@ function rejectionOf(error: BrokenRequest): PortolanError {
 
 /** The path without its query, which may contain secrets. */
 function logResponse({ log }: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
-  const quiet =
-    request.method === 'GET' || request.method === 'HEAD' || pathOf(request).startsWith('/internal/');
+  const quiet = request.method === 'GET' || request.method === 'HEAD';
   const level = quiet ? 'debug' : 'info';
   if (!log.isLevelEnabled(level)) return;
   log[level](

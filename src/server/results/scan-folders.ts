@@ -1,3 +1,4 @@
+import { serverOf } from '../../domain/executor.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
@@ -58,8 +59,10 @@ export class ScanFolders {
     const { workspace, store, fetched } = this.#input;
     const folder = workspace.forTenant(tenant).scan(scan_id);
     const here = { record: recordIn(folder), release: () => undefined };
-    if (!fetched || !isFinal(status) || (await folder.exists())) return here;
-    if ((await store.scans.storedAt(scan_id)) === null) return here;
+    if (!fetched || !isFinal(status)) return here;
+    // A scan that another server has taken over may have left a part of its record here.
+    const isOwn = (await store.scans.ownerOf(scan_id)) === serverOf(store.executor);
+    if ((isOwn && (await folder.exists())) || (await store.scans.storedAt(scan_id)) === null) return here;
     const { folder: copy, release } = await fetched.hold({ scanId: scan_id, tenant }, part);
     return { record: recordIn(copy), release };
   }

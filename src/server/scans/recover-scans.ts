@@ -1,11 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { commandLineOf } from '../../domain/executor.ts';
 import { isFinal } from '../../domain/scan.ts';
 import { notSending } from '../../domain/scan-progress.ts';
 import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
 import { canceledFailure, isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
+import type { TakenScan } from '../../store/scan-takeovers.ts';
+import { gatherRows, takeOverScans } from '../shards/take-over-scans.ts';
 import type { PoolContext } from './pool-context.ts';
 import type { ScanEnds } from './scan-end.ts';
 import { pauseProgress } from './scan-slot.ts';
+
+/** Pause before a scan that could not be ended is tried again, milliseconds. */
+const againMs = 1000;
 
 const deadCommandLine: ScanFailure = {
   code: 'interrupted',
@@ -31,10 +37,38 @@ export async function recoverScans(context: PoolContext, ends: ScanEnds): Promis
     await ends.removeShards({ scanId, tenant: await store.scans.tenantOf(scanId) });
 }
 
+/** Takes over the scans of servers that are gone. */
+export async function takeOverAbandoned(context: PoolContext, ends: ScanEnds): Promise<number> {
+  if (context.shards === null) return 0;
+  const taken = await takeOverScans(context, context.shards);
+  for (const scan of taken) {
+    if (scan.isCanceled) await endCanceled(context, ends, scan);
+    context.news.emit(scan.scanId);
+  }
+  return taken.length;
+}
+
+async function endCanceled(context: PoolContext, ends: ScanEnds, scan: TakenScan): Promise<void> {
+  const { scanId, attempt } = scan;
+  for (let tries = 1; !context.stopping.aborted; tries++) {
+    try {
+      await context.shards?.line.command(scanId, 'cancel');
+      await endAbandoned(context, ends, scanId);
+      // Only now: whoever waits for the end of the scan sees all of it.
+      await context.queue.complete(scanId, attempt);
+      return await ends.removeShards(scan);
+    } catch (err) {
+      if (tries === 1) context.log.warn({ err, scan_id: scanId }, 'cannot end a canceled scan, retrying');
+      await sleep(againMs);
+    }
+  }
+}
+
 async function endAbandoned(context: PoolContext, ends: ScanEnds, scanId: string): Promise<void> {
   const tenant = await context.store.scans.tenantOf(scanId);
   const error = await whyAbandoned(context, scanId);
   if (error === null) return;
+  if (context.shards !== null) await gatherRows(context, { scanId, tenant });
   await ends.finalize({ scanId, tenant }, error);
   await ends.report({ scanId, tenant });
 }

@@ -8,7 +8,7 @@ import type { ScanOutcome } from '../../scan-run/messages.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
 import { scanCompleted } from '../logging/audit.ts';
-import { removeShards } from '../shards/shard-ingest.ts';
+import { removeShards } from '../shards/gathered-rows.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import { removeResumeMark } from './resume-mark.ts';
 import { type ScanSlot, slotFields } from './scan-slot.ts';
@@ -37,10 +37,13 @@ export class ScanEnds {
     const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
     const write = () =>
       store.transaction(async (tx) => {
-        if (!(await tx.scanQueue.finish(slot, jobState, Date.now()))) return;
+        // Another server has taken the scan over.
+        slot.leaseLost = !(await tx.scanQueue.finish(slot, jobState, Date.now()));
+        if (slot.leaseLost) return;
         await tx.scans.update(scanId, outcome);
       }, 'read committed');
     await this.#untilStored(slot, write);
+    if (slot.leaseLost) return;
     await removeResumeMark(folder);
     await this.#untilStored(slot, async () => {
       await store.scans.setSize(scanId, await folder.sizeBytes());

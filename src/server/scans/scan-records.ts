@@ -38,7 +38,13 @@ export class ScanRecords implements RecordReader {
     const { scan_id } = scan;
     if (!(await this.#context.shards?.homes.isElsewhere(scan_id))) return await this.hold(scan);
     const read = async (url: string) => {
-      const response = await callOwner(this.#context, { head: this.#head, signal }, scan_id, 'GET', url);
+      const response = await callOwner(
+        this.#context,
+        { head: this.#head, signal, stays: true },
+        scan_id,
+        'GET',
+        url,
+      );
       if (response) return response;
       throw new PortolanError('unavailable', 'The record of the scan has moved to this server meanwhile.');
     };

@@ -13,6 +13,7 @@ import { checkpointProgress } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { scanStarted } from '../logging/audit.ts';
 import { ShardedScan, type ShardedScanInput } from '../shards/sharded-scan.ts';
+import { prepareFolder } from '../shards/take-over-scans.ts';
 import type { Blackout } from './blackout.ts';
 import { storeProgress } from './live-progress.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
@@ -70,6 +71,7 @@ export class ScanRunner {
       await queue.complete(slot.scanId, slot.attempt);
       return;
     }
+    if (this.#context.shards !== null) await prepareFolder(this.#context, slot);
     const stalled = scan.started_at === null ? 0 : await this.#prepareResume(slot, scan);
     if (stalled === null) return;
     const resumes = scan.started_at === null ? 0 : scan.progress.resumes + 1;
@@ -204,7 +206,6 @@ export class ScanRunner {
     return new ShardedScan({
       store,
       line: shards.line,
-      intakes: shards.intakes,
       folder: folderOf(this.#context, slot),
       lastSteps: this.#lastSteps,
       process,

@@ -17,7 +17,7 @@ import { storeProgress, withLiveProgress } from './live-progress.ts';
 import { PoolCapacity } from './pool-capacity.ts';
 import type { PoolContext, WorkerPoolInput } from './pool-context.ts';
 import { RateSharing } from './rate-sharing.ts';
-import { recoverScans } from './recover-scans.ts';
+import { recoverScans, takeOverAbandoned } from './recover-scans.ts';
 import { ScanEnds } from './scan-end.ts';
 import { ScanRunner } from './scan-runner.ts';
 import { cancelSlot, openSlot, type ScanSlot, slotFields } from './scan-slot.ts';
@@ -27,6 +27,8 @@ import type { WindowedPool } from './scan-windows.ts';
 const storeMs = 1000;
 /** A process for the first scan starts this long after the pool, milliseconds. */
 const prepareMs = 300;
+/** Interval at which scans of absent servers are looked for, milliseconds. */
+const takeOverMs = 5000;
 /** Interval at which commands of other servers for the scans here are read, milliseconds. */
 const commandsMs = 1000;
 
@@ -47,6 +49,10 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   readonly #commands = new PeriodicTasks(() => this.#followCommands(), {
     firstMs: commandsMs,
     betweenMs: commandsMs,
+  });
+  readonly #takeovers = new PeriodicTasks(() => this.#takeOver(), {
+    firstMs: takeOverMs,
+    betweenMs: takeOverMs,
   });
 
   constructor(input: WorkerPoolInput) {
@@ -69,7 +75,10 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     const renew = () => void renewLeases(this.#context, this.#claims);
     this.#timers.push(setInterval(renew, config.workers.heartbeat));
     this.#timers.push(setInterval(() => void this.#storeProgress(), storeMs));
-    if (shards) this.#commands.start();
+    if (shards) {
+      this.#commands.start();
+      this.#takeovers.start();
+    }
     shards?.presence.onServed(() => this.wake());
     this.#claims.start();
     // The start of the server comes first.
@@ -79,6 +88,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   /** Stops all scans at their checkpoint; the next start resumes them. Kills processes that do not exit in time. */
   async close(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
+    await this.#takeovers.close();
     const processesGone = this.processes.close();
     await this.#claims.close();
     const slots = [...this.#context.slots.values()];
@@ -217,6 +227,15 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
    */
   narrowScope({ scope: { allow, deny }, blocklist }: Pick<Config['scanner'], 'scope' | 'blocklist'>): void {
     for (const { process } of this.#context.slots.values()) process?.narrow({ allow, deny, blocklist });
+  }
+
+  /** Takes over scans of servers that are gone. */
+  async #takeOver(): Promise<void> {
+    try {
+      if ((await takeOverAbandoned(this.#context, this.#ends)) > 0) this.wake();
+    } catch (err) {
+      this.#context.log.debug(logReason(err), 'cannot look for scans of absent servers, retrying');
+    }
   }
 
   /** Applies requests of clients of other servers to the scans here. */

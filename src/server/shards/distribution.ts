@@ -1,18 +1,15 @@
 import { Dispatcher } from '../../queue/dispatcher.ts';
 import { PgBossQueue } from '../../queue/pg-boss.ts';
-import { type QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
+import { ShardQueue } from '../../queue/shard-queue.ts';
 import { WakeUps } from '../../queue/wake-ups.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
-import type { ShardHome } from '../../worker/shard-home.ts';
 import { serverId } from '../../workspace/server-id.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
 import { HomeServers } from './home-servers.ts';
-import { LocalHome } from './local-home.ts';
 import { Presence } from './presence.ts';
 import { RemoteScans } from './remote-scans.ts';
-import type { ShardIngest } from './shard-ingest.ts';
 import { StoreWatch } from './store-watch.ts';
 
 /** Heartbeat interval of the server, milliseconds. */
@@ -23,17 +20,13 @@ export interface Distribution {
   readonly home: string;
   readonly queue: PgBossQueue;
   readonly line: ShardQueue;
-  /** Ingest of each sharded scan in progress, for rows received over the network. */
-  readonly intakes: Map<string, ShardIngest>;
   readonly elsewhere: RemoteScans;
   readonly homes: HomeServers;
   /** Which workers and servers are present. */
   readonly presence: Presence;
   /** Whether the database responds. */
   readonly reachable: boolean;
-  /** Direct access to this server for its local workers; null for a remote scan. */
-  ownHome(homeId: string, shard: QueuedShard): ShardHome | null;
-  /** Announces the address of this server to workers. */
+  /** Announces this server to other servers and workers. */
   announce(url: string, version: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,8 +39,6 @@ export interface DistributionInput {
   leaseMs: number;
   /** On the disk of the workspace. */
   freeBytes: () => Promise<number>;
-  /** Whether there is a result store. */
-  storesResults: boolean;
   log: ServerLog;
 }
 
@@ -61,7 +52,6 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
   const wakeUps = new WakeUps(url);
   const line = new ShardQueue(store, dispatcher, { leaseMs, wakeUps });
-  const intakes = new Map<string, ShardIngest>();
   const presence = new Presence(store, () => line.now(), home, log);
   const elsewhere = new RemoteScans(store, line, home, presence);
   const freeBytes = () => input.freeBytes().catch(() => null);
@@ -71,14 +61,12 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     home,
     queue,
     line,
-    intakes,
     elsewhere,
-    homes: new HomeServers(store, elsewhere, input.storesResults),
+    homes: new HomeServers(store, elsewhere),
     presence,
     get reachable() {
       return watch.reachable;
     },
-    ownHome: (homeId, shard) => (homeId === home ? new LocalHome(intakes, shard) : null),
     async announce(ownUrl, version) {
       await presence.sign(ownUrl, version, await freeBytes());
       const sign = async () => {

@@ -15,28 +15,25 @@ export interface ForwardedRequest {
   headers: Record<string, string>;
   /** Aborted when the client no longer waits for the response. */
   signal: AbortSignal;
+  /** Also when this server can read the scan. */
+  stays?: boolean;
 }
 
 /** Forwards requests to the owner of a scan, if that is another server. */
 export class HomeServers {
   readonly #store: Store;
   readonly #elsewhere: RemoteScans;
-  readonly #storesResults: boolean;
 
-  /**
-   * @param store of all tenants
-   * @param storesResults whether there is a result store: its scans are read without their owner
-   */
-  constructor(store: Store, elsewhere: RemoteScans, storesResults: boolean) {
+  /** @param store of all tenants */
+  constructor(store: Store, elsewhere: RemoteScans) {
     this.#store = store;
     this.#elsewhere = elsewhere;
-    this.#storesResults = storesResults;
   }
 
   /** Id of the other server, if only that has the files of a scan. */
   async #onlyPlaceOf(scanId: string): Promise<string | null> {
     const home = await this.#elsewhere.homeOf(scanId);
-    if (home === null || !this.#storesResults) return home;
+    if (home === null) return null;
     return (await this.#store.scans.storedAt(scanId)) === null ? home : null;
   }
 
@@ -66,9 +63,12 @@ export class HomeServers {
    * @returns null if the scan is on this server, or can be read here
    * @throws PortolanError `unavailable` if its owner cannot be reached
    */
-  async ask(scanId: string, { method, url, headers, signal }: ForwardedRequest): Promise<Response | null> {
+  async ask(
+    scanId: string,
+    { method, url, headers, signal, stays = false }: ForwardedRequest,
+  ): Promise<Response | null> {
     const reads = method === 'GET' || method === 'HEAD';
-    const home = await (reads ? this.#onlyPlaceOf(scanId) : this.#elsewhere.homeOf(scanId));
+    const home = await (reads && !stays ? this.#onlyPlaceOf(scanId) : this.#elsewhere.homeOf(scanId));
     if (home === null) return null;
     const server = await this.#store.hosts.server(home);
     if (server === null) {

@@ -47,8 +47,6 @@ export class LocalWorker implements Component {
       version: version.version,
       processes: workers.processes,
       listeners: workers.listeners,
-      homeUrl: null,
-      ownHome: this.#shards.ownHome,
       placePlugins: (request) => plugins.place(request, store),
       traces,
       log,

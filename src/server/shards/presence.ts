@@ -137,6 +137,12 @@ export class Presence {
     ];
   }
 
+  /** Owners of unfinished scans, as of the last `lookForScans`, that have been absent for a while. */
+  async goneOwners(absentMs: number): Promise<string[]> {
+    const since = (await this.#now()) - Math.max(absentMs, presentMs);
+    return this.#away.flatMap(({ server_id, last_seen }) => ((last_seen ?? 0) < since ? server_id : []));
+  }
+
   /** Whether the owner of a scan is another server that has been absent for more than a minute. */
   async isAbandoned(scanId: string): Promise<boolean> {
     const owner = await this.#store.scans.ownerOf(scanId);
@@ -171,7 +177,7 @@ export class Presence {
 
 function awayText(lastSeen: number | null): string {
   const since = lastSeen === null ? 'for a day' : `since ${timeOf(lastSeen)}`;
-  return `The server that runs the scan has not been seen ${since}; the scan continues when it is back.`;
+  return `The server that runs the scan has not been seen ${since}; its workers continue, and another server takes over.`;
 }
 
 function timeOf(lastSeen: number | null): string | null {

@@ -21,8 +21,8 @@ import { writeCheckpoint } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { addressesByName, asTargets, shardCount } from './divide.ts';
+import { GatheredRows, importShards } from './gathered-rows.ts';
 import { SampledRates } from './sampled-rates.ts';
-import { removeShards, ShardIngest } from './shard-ingest.ts';
 import { nextGrants } from './shard-rates.ts';
 import { ShardReports, ShardTraffic } from './shard-reports.ts';
 import {
@@ -51,8 +51,6 @@ const cancelMs = 4000;
 export interface ShardedScanInput {
   store: Store;
   line: ShardQueue;
-  /** Ingest of each sharded scan in progress, for rows received over the network. */
-  intakes: Map<string, ShardIngest>;
   folder: ScanFolder;
   /** Limits concurrent processes of last steps. */
   lastSteps: Slots;
@@ -74,7 +72,7 @@ export interface ShardedScanInput {
 }
 
 /**
- * A scan whose addresses are divided among workers, on this and other hosts. Ingests their results; when all are
+ * A scan whose addresses are divided among workers, on this and other hosts. Gathers what they have stored; when all are
  * done, runs the scan process over the record, as after an interruption with nothing left to send.
  */
 export class ShardedScan implements RunningScan {
@@ -181,7 +179,7 @@ export class ShardedScan implements RunningScan {
     void this.#tellOrWarn();
   }
 
-  /** Workers continue by themselves; the server that resumes the scan ingests their results. */
+  /** Workers continue by themselves; the server that resumes the scan gathers their results. */
   detach(): void {
     this.#letGo.abort();
     this.#nap.abort();
@@ -211,20 +209,23 @@ export class ShardedScan implements RunningScan {
   }
 
   async #run(): Promise<void> {
-    const begun = await this.#layOut();
-    const { folder, intakes, line } = this.#input;
+    const { folder, line, onWarning } = this.#input;
+    const imported = await importShards(this.#input, this.#scanId);
+    await this.#layOut();
     const record = await openRecord(folder, { onSealed: () => this.#input.process.onNews() });
-    const intake = new ShardIngest(this.#store, this.#scanId, folder, (row) => record.append(row));
+    const rows = new GatheredRows({
+      store: this.#store,
+      scanId: this.#scanId,
+      sink: (row) => record.append(row),
+      // An earlier version had another order: all rows come again, and each counts once at the end.
+      skip: imported ? 0 : record.rows,
+      onInvalid: (message) => onWarning(new Error(message), 'rows of a worker left out'),
+    });
     const forgetNews = line.onNews((scanId) => scanId === this.#scanId && this.#nap.abort());
     try {
-      // Rows received shortly before a crash may exist only in the records of the shards.
-      if (begun) await intake.replay(this.#shards.length);
-      intakes.set(this.#scanId, intake);
-      await this.#gather(intake);
+      await this.#gather(rows);
     } finally {
       forgetNews();
-      intakes.delete(this.#scanId);
-      await intake.close();
       await record.close();
     }
     if (this.#left) return;
@@ -234,14 +235,14 @@ export class ShardedScan implements RunningScan {
     if (this.failure === null) await this.#conclude();
   }
 
-  /** Divides the addresses, unless that was done before. @returns whether it was done before */
-  async #layOut(): Promise<boolean> {
+  /** Divides the addresses, unless that was done before. */
+  async #layOut(): Promise<void> {
     await this.#look();
     const { request, config } = this.#input.process.start;
     if (this.#shards.length > 0) {
       // The configuration may have changed since the scan was divided.
       this.#rules ??= rulesOf(config);
-      return true;
+      return;
     }
     const { servers, timeout } = config.scanner.dns;
     const resolver = new NameResolver({ servers, timeoutMs: timeout });
@@ -256,13 +257,10 @@ export class ShardedScan implements RunningScan {
       addresses: asTargets(addresses),
       hostnames: Object.fromEntries([...hostnames].filter(([ip]) => addresses.has(ip))),
     };
-    // Leftovers of an outdated shard plan.
-    await removeShards(this.#input.folder);
     if (count > 0) await this.#input.line.layOut(request, division, count);
     // Shards start with this command, and another server may have sent a different one by now.
     if (this.#command === 'run') this.#command = null;
     await this.#look();
-    return false;
   }
 
   /** Workers report the error if the scan can no longer be planned. */
@@ -279,13 +277,14 @@ export class ShardedScan implements RunningScan {
   }
 
   /** Polls until no shard waits or runs. */
-  async #gather(intake: ShardIngest): Promise<void> {
+  async #gather(rows: GatheredRows): Promise<void> {
     let warned = false;
     while (!this.#left) {
       this.#nap = new AbortController();
       try {
         await this.#lookAfter();
-        await intake.release(this.#shards.filter(isOver).map(({ shard }) => shard));
+        // After the look: a shard that it saw as over has stored all its rows.
+        await rows.take(this.#shards.length);
         warned = false;
       } catch (error) {
         const message = 'cannot read the shards of a scan; workers continue';

@@ -196,11 +196,16 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     expect(await presence().isAbandoned(scanId)).toBe(false);
   });
 
-  it('ends at a cancel without a process, whether a worker has a shard or none', async () => {
+  it('ends at a cancel without work for a process, whether a worker has a shard or none', async () => {
     await service.close();
     const entryFile = join(dir, 'mark.mjs');
     const mark = join(dir, 'started');
-    await writeFile(entryFile, `import { writeFileSync } from 'node:fs'; writeFileSync('${mark}', '');`);
+    await writeFile(
+      entryFile,
+      `import { writeFileSync } from 'node:fs';
+       process.on('disconnect', () => process.exit(0));
+       process.on('message', ({ type }) => (type === 'end' ? process.exit(0) : writeFileSync('${mark}', type)));`,
+    );
     service = await openService({}, { working: true, database, entryFile });
     line = shardsOf(service).line;
     await see('lab');

@@ -23,6 +23,8 @@ export const migrationNames = [
   '0022-priorities',
   '0023-list-indexes',
   '0024-small-scans',
+  '0025-shard-results',
+  '0026-result-objects',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -10,6 +10,7 @@ import type { MigrationName } from './migration-names.ts';
 import { addNotices } from './outbox-notices.ts';
 import { createPluginPackages } from './plugin-tables.ts';
 import { addFollowedChanges } from './removal-log.ts';
+import { createResultObjects, createShardResults } from './result-tables.ts';
 import type { Tables } from './tables.ts';
 
 /** Never change a published one. */
@@ -37,6 +38,8 @@ const migrations: Record<MigrationName, Migration> = {
   '0022-priorities': { up: addPriorities },
   '0023-list-indexes': { up: indexLists },
   '0024-small-scans': { up: addSmallScans },
+  '0025-shard-results': { up: createShardResults },
+  '0026-result-objects': { up: createResultObjects },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {

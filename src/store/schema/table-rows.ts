@@ -4,7 +4,7 @@ import type { Tables } from './tables.ts';
 
 /**
  * Tables with the content of the store, and their keys. Without `servers`, `workers` and `leases`, which are live
- * state, `row_counts` and `scan_removals`, which triggers fill, and `plugin_packages`, which servers fill when they start.
+ * state, `result_blocks` and `shard_checkpoints`, which only unfinished scans have, `result_objects`, copies of the files of finished ones, `row_counts` and `scan_removals`, which triggers fill, and `plugin_packages`, which servers fill when they start.
  */
 const keys = {
   scans: ['scan_id'],
@@ -22,7 +22,15 @@ const keys = {
 } as const satisfies {
   [T in Exclude<
     keyof Tables,
-    'servers' | 'workers' | 'leases' | 'row_counts' | 'scan_removals' | 'plugin_packages'
+    | 'servers'
+    | 'workers'
+    | 'leases'
+    | 'row_counts'
+    | 'scan_removals'
+    | 'plugin_packages'
+    | 'result_blocks'
+    | 'shard_checkpoints'
+    | 'result_objects'
   >]: (keyof Tables[T])[];
 };
 

@@ -16,6 +16,9 @@ export interface Tables {
   outbox: OutboxTableRow;
   shard_plans: ShardPlanTableRow;
   shards: ShardTableRow;
+  result_blocks: ResultBlockTableRow;
+  shard_checkpoints: ShardCheckpointTableRow;
+  result_objects: ResultObjectTableRow;
   row_counts: RowCountTableRow;
   scan_removals: ScanRemovalTableRow;
   alert_states: AlertStateTableRow;
@@ -210,6 +213,40 @@ export interface ShardPlanTableRow {
   addresses: string;
   /** JSON. */
   hostnames: string;
+  /**
+   * Number of blocks of the scan; null when an earlier version divided it, whose rows are on the disk of its owner.
+   */
+  blocks: number | null;
+}
+
+/** Rows of a shard of an unfinished scan. */
+export interface ResultBlockTableRow {
+  scan_id: string;
+  /** 1-based, in the order in which the blocks of the scan were stored, without gaps. */
+  number: number;
+  shard: number;
+  /** Number of rows. */
+  rows: number;
+  /** JSON Lines, compressed, see `block-bytes.ts`. */
+  bytes: Buffer;
+}
+
+/** Part of a file of a finished scan, where the database is the result store. */
+interface ResultObjectTableRow {
+  /** Path in the result store. */
+  name: string;
+  /** 0-based. */
+  part: number;
+  /** Number of parts of the file, as of the row of part 0. */
+  parts: number;
+  bytes: Buffer;
+}
+
+/** The newest checkpoint of a shard, as the scan process wrote it. */
+interface ShardCheckpointTableRow {
+  scan_id: string;
+  shard: number;
+  bytes: Buffer;
 }
 
 /** Part of a scan that one worker runs; only with workers on other hosts. */
@@ -228,9 +265,9 @@ export interface ShardTableRow {
   /** Epoch milliseconds. */
   lease_until: number | null;
   worker: string | null;
-  /** SHA-256 of the key that authenticates the worker to the server, hex. */
+  /** Of workers of earlier versions, which sent rows to the owner of the scan. */
   key_digest: string | null;
-  /** Rows that the owner server has. */
+  /** Rows that are stored. */
   rows: number;
   /** Command of the owner server to the worker. */
   command: 'run' | 'pause' | 'cancel';

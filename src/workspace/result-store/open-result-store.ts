@@ -1,16 +1,23 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../../config/schema.ts';
+import type { Store } from '../../store/open.ts';
+import { DatabaseObjects } from './database-objects.ts';
 import { DirectoryStore } from './directory-store.ts';
 import { ResultStore } from './result-store.ts';
 
 /**
- * The result store of `workspace.result_store`; null if there is none. A directory is checked now; a service on first
+ * The result store of `workspace.result_store`; without one that of the shared database, if there is one. A directory is checked now; a service on first
  * use.
  * @throws PortolanError `configuration` for a directory that is missing or not writable
  */
-export async function openResultStore({ workspace }: Pick<Config, 'workspace'>): Promise<ResultStore | null> {
+export async function openResultStore(
+  { workspace, queue }: Pick<Config, 'workspace' | 'queue'>,
+  store: Pick<Store, 'resultObjects'>,
+): Promise<ResultStore | null> {
   const { url, s3 } = workspace.result_store;
-  if (url === null) return null;
+  // Without a workspace nothing is kept.
+  const inDatabase = queue.url !== null && workspace.enabled;
+  if (url === null) return inDatabase ? new ResultStore(new DatabaseObjects(store)) : null;
   if (url.startsWith('file:')) {
     const directory = new DirectoryStore(fileURLToPath(url));
     await directory.check();

@@ -1,0 +1,174 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ResultRow } from '../../domain/result.ts';
+import { parseAddress } from '../../domain/targets/address.ts';
+import type { AddressSet } from '../../domain/targets/address-set.ts';
+import { anyInterface, parseTargets } from '../../domain/targets/target.ts';
+import type { ShardQueue } from '../../queue/shard-queue.ts';
+import type { Store } from '../../store/open.ts';
+import type { ImportedShard, ResultBlock } from '../../store/shard-results.ts';
+import { blockBytes, blockLines } from '../../worker/block-bytes.ts';
+import { readCheckpointBytes } from '../../workspace/record/checkpoint.ts';
+import { openRecordFile, recordPieces } from '../../workspace/record/open-record.ts';
+import { linesOf, recordFiles } from '../../workspace/record/record-files.ts';
+import { parseRow } from '../../workspace/record/row-line.ts';
+import { ScanFolder } from '../../workspace/scan-folder.ts';
+
+/** Kinds of rows that only a whole scan produces. */
+const ofWholeScans = new Set<string>(['summary', 'compliance']);
+
+/** Blocks read at once. */
+const blocksAtOnce = 8;
+
+/** Subfolder of a scan where earlier versions kept a folder per shard. */
+const folderName = 'shards';
+
+/** Receives the rows of a whole scan. */
+export type RowSink = (row: ResultRow) => void | Promise<void>;
+
+export interface GatheredRowsInput {
+  store: Store;
+  scanId: string;
+  sink: RowSink;
+  /** Rows that the sink has from an earlier time; they come first again, in the same order. */
+  skip: number;
+  /** Called for rows that are no rows of their shard; they are left out. */
+  onInvalid: (message: string) => void;
+}
+
+/**
+ * The rows of all shards of a scan, in the order in which the database has stored them: the same for every server that
+ * reads them, now or later.
+ */
+export class GatheredRows {
+  readonly #input: GatheredRowsInput;
+  #skip: number;
+  /** Number of the last block. */
+  #block = 0;
+  /** Addresses of all shards of the scan, and of each. */
+  #divided: AddressSet | null = null;
+  readonly #addresses = new Map<number, AddressSet>();
+  #told = false;
+
+  constructor(input: GatheredRowsInput) {
+    this.#input = input;
+    this.#skip = input.skip;
+  }
+
+  /** Sends all rows that were stored since the last call to the sink. @param of number of shards of the scan */
+  async take(of: number): Promise<void> {
+    const { store, scanId } = this.#input;
+    for (;;) {
+      const blocks = await store.shardResults.blocks(scanId, this.#block, blocksAtOnce);
+      for (const block of blocks) {
+        await this.#sinkBlock(block, of);
+        this.#block = block.number;
+      }
+      if (blocks.length < blocksAtOnce) return;
+    }
+  }
+
+  async #sinkBlock({ shard, bytes }: ResultBlock, of: number): Promise<void> {
+    const addresses = await this.#addressesOf(shard, of);
+    const lines = await blockLines(bytes).catch(() => null);
+    if (lines === null) return this.#tellInvalid(shard);
+    for (const { start, end } of linesOf(lines)) {
+      const row = shardRow(lines.toString('utf8', start, end), addresses);
+      if (row === null) this.#tellInvalid(shard);
+      else if (ofWholeScans.has(row.type)) continue;
+      else if (this.#skip > 0) this.#skip -= 1;
+      else await this.#input.sink(row);
+    }
+  }
+
+  #tellInvalid(shard: number): void {
+    if (!this.#told) this.#input.onInvalid(`Shard ${shard} has rows of other hosts, or invalid ones.`);
+    this.#told = true;
+  }
+
+  async #addressesOf(shard: number, of: number): Promise<AddressSet> {
+    this.#divided ??= await this.#division();
+    const known = this.#addresses.get(shard) ?? this.#divided.everyNth(BigInt(of), BigInt(shard));
+    this.#addresses.set(shard, known);
+    return known;
+  }
+
+  async #division(): Promise<AddressSet> {
+    const { store, scanId } = this.#input;
+    const division = await store.shards.plan(scanId);
+    return parseTargets(division?.addresses ?? [], anyInterface).addresses;
+  }
+}
+
+/** Null for an invalid row, or a row about a host outside the shard. */
+function shardRow(line: string, addresses: AddressSet): ResultRow | null {
+  const row = parseRow(line) as (ResultRow & { host?: unknown }) | null;
+  if (row === null || typeof row !== 'object' || !kinds.has(row.type) || typeof row.timestamp !== 'string')
+    return null;
+  const { host } = row;
+  if (host === null || host === undefined) return row;
+  const address = typeof host === 'string' ? parseAddress(host) : null;
+  return address !== null && addresses.hasAddress(address) ? row : null;
+}
+
+const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error', 'summary']);
+
+/**
+ * Stores what a server of an earlier version has on disk of the shards of a scan, unless that was done. Until then workers
+ * that take one of them wait.
+ * @returns whether it was such a scan: its record has another order
+ */
+export async function importShards({ store, line, folder }: ImportInput, scanId: string): Promise<boolean> {
+  if ((await store.shardResults.isKept(scanId)) === false) {
+    await line.announceAgain(scanId);
+    await importFolders(store, scanId, folder);
+  }
+  return (await stat(join(folder.path, folderName)).catch(() => null)) !== null;
+}
+
+interface ImportInput {
+  store: Store;
+  line: Pick<ShardQueue, 'announceAgain'>;
+  /** Of the scan. */
+  folder: ScanFolder;
+}
+
+async function importFolders(store: Store, scanId: string, folder: ScanFolder): Promise<void> {
+  const place = join(folder.path, folderName);
+  const names = (await readdir(place).catch(() => [])).filter((name) => /^\d{1,6}$/.test(name));
+  let blocks = 0;
+  await store.transaction(async ({ shardResults }) => {
+    blocks = 0;
+    await shardResults.deleteOf(scanId);
+    for (const name of names) {
+      const shard = await readShard(new ScanFolder(join(place, name)));
+      await shardResults.importShard(scanId, Number(name), shard, blocks + 1);
+      blocks += shard.blocks.length;
+    }
+    await shardResults.keep(scanId, blocks);
+  }, 'read committed');
+}
+
+async function readShard(folder: ScanFolder): Promise<ImportedShard> {
+  const shard: ImportedShard = { rows: 0, blocks: [], checkpoint: await readCheckpointBytes(folder) };
+  const record = await openRecordFile(recordFiles(folder.path));
+  if (record === null) return shard;
+  try {
+    for await (const piece of recordPieces(record)) {
+      const rows = [...linesOf(piece)].length;
+      shard.rows += rows;
+      shard.blocks.push({ rows, bytes: await blockBytes(piece) });
+    }
+  } finally {
+    await record.file.close();
+  }
+  return shard;
+}
+
+/** Deletes what an earlier version kept of the shards. @returns whether there was something */
+export async function removeShards(folder: ScanFolder): Promise<boolean> {
+  const place = join(folder.path, folderName);
+  const found = await stat(place).catch(() => null);
+  if (found) await rm(place, { recursive: true, force: true });
+  return found !== null;
+}

@@ -1,0 +1,62 @@
+import type { TakenScan } from '../../store/scan-takeovers.ts';
+import { openRecord } from '../../workspace/record/record-writer.ts';
+import { folderOf, type PoolContext } from '../scans/pool-context.ts';
+import type { Distribution } from './distribution.ts';
+import { GatheredRows } from './gathered-rows.ts';
+
+/**
+ * Takes over the unfinished scans of servers without a heartbeat for as long as a lease. What their workers have found is
+ * in the database; scans that an earlier version has divided stay, their rows are on the disk of their server.
+ */
+export async function takeOverScans(context: PoolContext, shards: Distribution): Promise<TakenScan[]> {
+  const { store, log } = context;
+  const own = { id: shards.home, executor: store.executor };
+  const adopted: TakenScan[] = [];
+  for (const owner of await shards.presence.goneOwners(shards.line.leaseMs)) {
+    const scans = await store.transaction(
+      (inside) => inside.scanTakeovers.take(owner, own),
+      'read committed',
+    );
+    if (scans.length > 0)
+      log.warn({ server_id: owner, scans: scans.length }, 'scans of an absent server taken over');
+    adopted.push(...scans);
+  }
+  return adopted;
+}
+
+/** Creates the folder of a scan that was submitted to another server. */
+export async function prepareFolder(
+  context: Pick<PoolContext, 'store' | 'workspace'>,
+  scan: Pick<TakenScan, 'scanId' | 'tenant'>,
+): Promise<void> {
+  const folder = folderOf(context, scan);
+  if (await folder.exists()) return;
+  const request = await context.store.scans.request(scan.scanId);
+  if (request !== null) await folder.create(request);
+}
+
+/** Writes what workers have found into the record of a scan that ends without a process. */
+export async function gatherRows(
+  context: Pick<PoolContext, 'store' | 'workspace' | 'log'>,
+  scan: Pick<TakenScan, 'scanId' | 'tenant'>,
+): Promise<void> {
+  const { store, log } = context;
+  const { scanId } = scan;
+  await prepareFolder(context, scan);
+  const folder = folderOf(context, scan);
+  if (!(await folder.exists()) || !(await store.shardResults.isKept(scanId))) return;
+  const record = await openRecord(folder);
+  try {
+    if (record.finished) return;
+    const rows = new GatheredRows({
+      store,
+      scanId,
+      sink: (row) => record.append(row),
+      skip: record.rows,
+      onInvalid: (message) => log.warn({ scan_id: scanId }, message),
+    });
+    await rows.take((await store.shards.ofScan(scanId)).length);
+  } finally {
+    await record.close();
+  }
+}

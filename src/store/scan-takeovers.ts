@@ -1,0 +1,69 @@
+import type { Kysely } from 'kysely';
+import type { Tables } from './schema/tables.ts';
+
+/** A scan that another server has now. */
+export interface TakenScan {
+  scanId: string;
+  tenant: string | null;
+  attempt: number;
+  /** Its cancel was requested: it only has to be ended, and then finished in the queue. */
+  isCanceled: boolean;
+}
+
+/** Scans of servers that are gone. */
+export class ScanTakeoverTable {
+  readonly #db: Kysely<Tables>;
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  /**
+   * Gives the unfinished scans of a server to another one, where they wait; canceled ones count as
+   * running until they are ended. Those whose rows are on the disk of their server stay. Call it in a transaction.
+   *
+   * @param to id and executor of the other server
+   */
+  async take(from: string, to: { id: string; executor: string }): Promise<TakenScan[]> {
+    const rows = await this.#db
+      .updateTable('scan_queue')
+      .set((e) => ({
+        owner_server: to.id,
+        state: e
+          .case()
+          .when('cancel_requested', '=', 1)
+          .then('running' as const)
+          .else('waiting' as const)
+          .end(),
+        lease_until: null,
+        worker: null,
+      }))
+      .where('owner_server', '=', from)
+      .where('state', 'in', ['waiting', 'running'])
+      .where((e) =>
+        e.not(
+          e.exists(
+            e
+              .selectFrom('shard_plans')
+              .select('shard_plans.scan_id')
+              .whereRef('shard_plans.scan_id', '=', 'scan_queue.scan_id')
+              .where('shard_plans.blocks', 'is', null),
+          ),
+        ),
+      )
+      .returning(['scan_id', 'tenant', 'attempt', 'cancel_requested'])
+      .execute();
+    for (const { scan_id } of rows)
+      await this.#db
+        .updateTable('scans')
+        .set({ executor: to.executor })
+        .where('scan_id', '=', scan_id)
+        .execute();
+    return rows.map(({ scan_id, tenant, attempt, cancel_requested }) => ({
+      scanId: scan_id,
+      tenant,
+      attempt,
+      isCanceled: cancel_requested === 1,
+    }));
+  }
+}

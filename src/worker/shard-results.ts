@@ -1,0 +1,100 @@
+import { PortolanError } from '../domain/errors.ts';
+import type { LeasedShard } from '../domain/shard.ts';
+import type { Store } from '../store/open.ts';
+import type { BlockRejection } from '../store/shard-results.ts';
+import { linesOf } from '../workspace/record/record-files.ts';
+import { blockBytes, blockLines } from './block-bytes.ts';
+
+/** Blocks read at once. */
+const blocksAtOnce = 8;
+
+/**
+ * The stored results of a shard, for the worker that holds it. Throws a PortolanError: `conflict` when the lease is lost
+ * or the shard has ended; everything else is worth a retry.
+ */
+export class ShardResults {
+  readonly #store: Pick<Store, 'shardResults' | 'transaction'>;
+  readonly #held: LeasedShard;
+
+  constructor(store: Pick<Store, 'shardResults' | 'transaction'>, held: LeasedShard) {
+    this.#store = store;
+    this.#held = held;
+  }
+
+  /** All rows of earlier attempts, as JSON Lines. */
+  async *lines(): AsyncGenerator<Buffer> {
+    const { scanId, shard } = this.#held;
+    for (let after = 0; ; ) {
+      const blocks = await this.#store.shardResults.blocks(scanId, after, blocksAtOnce, shard);
+      for (const { bytes } of blocks) yield await blockLines(bytes);
+      if (blocks.length < blocksAtOnce) return;
+      after = blocks.at(-1)?.number ?? after;
+    }
+  }
+
+  /** Of earlier attempts; null when none was saved. */
+  async checkpoint(): Promise<Buffer | null> {
+    return await this.#store.shardResults.checkpoint(this.#held.scanId, this.#held.shard);
+  }
+
+  /**
+   * Stores new rows.
+   * @param first number of rows before them
+   * @returns the number of rows that are stored
+   * @throws PortolanError `conflict` with `details.rows` when rows before them are missing
+   */
+  async putRows(first: number, lines: Buffer): Promise<number> {
+    const rows = [...linesOf(lines)].length;
+    const rejection = await this.#append(first, rows, lines);
+    if (rejection === null) return first + rows;
+    if (rejection === 'lost') throw lost();
+    if (rejection === 'undivided')
+      throw new PortolanError('unavailable', 'The server of the scan is of an earlier version.');
+    const stored = await this.#store.shardResults.rowsOf(this.#held);
+    if (stored === null) throw lost();
+    if (stored < first)
+      throw new PortolanError('conflict', `Missing rows: ${stored} of ${first} are stored.`, {
+        rows: stored,
+      });
+    // The database stored them, but its acknowledgement was lost.
+    return stored >= first + rows ? stored : await this.putRows(stored, withoutLines(lines, stored - first));
+  }
+
+  async #append(first: number, rows: number, lines: Buffer): Promise<BlockRejection | null> {
+    const block = { rows, bytes: await blockBytes(lines) };
+    try {
+      await this.#store.transaction(async ({ shardResults }) => {
+        const rejection = await shardResults.append(this.#held, first, block);
+        if (rejection !== null) throw new Rejected(rejection);
+      }, 'read committed');
+      return null;
+    } catch (error) {
+      if (error instanceof Rejected) return error.rejection;
+      throw error;
+    }
+  }
+
+  async putCheckpoint(bytes: Buffer): Promise<void> {
+    const put = (store: Pick<Store, 'shardResults'>) => store.shardResults.putCheckpoint(this.#held, bytes);
+    if (!(await this.#store.transaction(put, 'read committed'))) throw lost();
+  }
+}
+
+/** Rolls back what `append` has written. */
+class Rejected extends Error {
+  readonly rejection: BlockRejection;
+
+  constructor(rejection: BlockRejection) {
+    super(rejection);
+    this.rejection = rejection;
+  }
+}
+
+function withoutLines(lines: Buffer, count: number): Buffer {
+  const { end } = [...linesOf(lines)][count - 1] ?? { end: -1 };
+  return lines.subarray(end + 1);
+}
+
+function lost(): PortolanError {
+  return new PortolanError('conflict', 'Shard lease lost: results rejected.');
+}

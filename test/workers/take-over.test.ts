@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, runStatements } from '../postgres.ts';
+import type { ServerProcess } from '../program.ts';
+import { Lab, rowsOf, sweep, until } from './cluster.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+const address = '127.86.20.1';
+const portCount = 300;
+
+/** Reads the events of a scan, from behind an id, until `enough` says so or the scan has ended. @returns ids of ports */
+async function portIds(
+  server: ServerProcess,
+  scanId: string,
+  behind: number,
+  enough: (ids: number[]) => boolean,
+): Promise<number[]> {
+  const leaving = new AbortController();
+  const response = await fetch(`${server.url}/api/v1/scans/${scanId}/events`, {
+    headers: { 'last-event-id': String(behind) },
+    signal: leaving.signal,
+  });
+  let text = '';
+  const ids = () =>
+    [...text.matchAll(/^event: port\nid: (\d+)$|^id: (\d+)\nevent: port$/gm)].map((found) =>
+      Number(found[1] ?? found[2]),
+    );
+  try {
+    for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece;
+      if (enough(ids()) || /^event: end$/m.test(text)) break;
+    }
+  } finally {
+    leaving.abort();
+  }
+  return ids();
+}
+
+describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
+  let lab: Lab;
+  let url: string;
+  let home: ServerProcess;
+  let other: ServerProcess;
+  let worker: WorkerProcess;
+
+  beforeEach(async () => {
+    lab = await Lab.open([address], portCount);
+    url = await lab.postgres.database();
+    const env = { SERVICE_QUEUE__URL: url, SERVICE_WORKERS__LEASE: '5s', SERVICE_WORKERS__HEARTBEAT: '1s' };
+    home = await lab.server(env);
+    other = await lab.server(env);
+    worker = await new WorkerProcess(['--pool', 'lab', '--queue', url], env).start();
+  });
+  afterEach(async () => {
+    await worker?.dispose();
+    await lab?.dispose();
+  });
+
+  /** Its last heartbeat ages at once, so that the test need not wait until it has. */
+  const kill = async () => {
+    await home.stop('SIGKILL');
+    await runStatements(url, [
+      `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
+    ]);
+  };
+  const begun = (from: number, count: number) =>
+    until(`${count} connections`, () => lab.count(from, address) > count);
+
+  it('loses its scan to another one, which has every row once, and its events go on there', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25);
+    await begun(from, 60);
+    const before = await portIds(home, scanId, 0, (ids) => ids.length >= 30);
+    expect(before.length).toBeGreaterThanOrEqual(30);
+    await kill();
+    const moment = performance.now();
+    // The worker goes on meanwhile.
+    await begun(moment, 20);
+    await until('the other server has it', () => /taken over/.test(other.log));
+    const after = await portIds(other, scanId, before.at(-1) ?? 0, () => false);
+    expect(await other.waitForEnd(scanId)).toMatchObject({ status: 'completed', warnings: [] });
+    // The first row is that of the host.
+    expect([...before, ...after]).toEqual(Array.from({ length: portCount }, (_, at) => at + 2));
+    const rows = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
+    expect(rows.map(({ host, port }) => `${host}:${port}`).sort()).toEqual(lab.pairs([address]));
+    expect(lab.probedAgain(from, [address], Number.POSITIVE_INFINITY, 0)).toEqual([]);
+  });
+
+  it('loses its shard and its scan when its own worker ran them', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25, { pool: 'default' });
+    await begun(from, 60);
+    await kill();
+    const detail = await other.waitForEnd(scanId);
+    expect(detail).toMatchObject({ status: 'completed', warnings: [] });
+    const rows = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
+    expect(rows).toHaveLength(portCount);
+  });
+
+  it('leaves a scan that was canceled meanwhile: it ends with what its workers have found', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25);
+    await begun(from, 60);
+    await home.stop('SIGKILL');
+    const canceled = other.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
+    await lab.silence([address]);
+    await kill();
+    await canceled;
+    const detail = await other.waitForEnd(scanId);
+    expect(detail).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    const rows = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
+    expect(rows.length).toBeGreaterThan(40);
+  });
+
+  it('that only stood still writes nothing into a scan that another one has', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25);
+    await begun(from, 30);
+    process.kill(home.pid, 'SIGSTOP');
+    try {
+      await runStatements(url, [
+        `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
+      ]);
+      await until('the other server has it', () => /taken over/.test(other.log));
+    } finally {
+      process.kill(home.pid, 'SIGCONT');
+    }
+    expect(await other.waitForEnd(scanId)).toMatchObject({ status: 'completed', warnings: [] });
+    const rows = (await rowsOf(home, scanId)).filter(({ type }) => type === 'port');
+    expect(rows).toHaveLength(portCount);
+    expect(home.log).toMatch(/lease of a scan lost/);
+  });
+});
