@@ -26,7 +26,7 @@ export class ShardResultTable {
     { rows, bytes }: Pick<ResultBlock, 'rows' | 'bytes'>,
   ): Promise<BlockRejection | null> {
     const { scanId, shard } = held;
-    const kept = await this.#leased(held)
+    const kept = await leasedShard(this.#db, held)
       .set({ rows: first + rows })
       .where('rows', '=', first)
       .executeTakeFirst();
@@ -69,7 +69,7 @@ export class ShardResultTable {
   async putCheckpoint(held: LeasedShard, bytes: Buffer): Promise<boolean> {
     const { scanId: scan_id, shard } = held;
     // Locks the shard: nobody claims it before the checkpoint is stored.
-    const leased = await this.#leased(held)
+    const leased = await leasedShard(this.#db, held)
       .set((e) => ({ rows: e.ref('rows') }))
       .executeTakeFirst();
     if (leased.numUpdatedRows === 0n) return false;
@@ -150,15 +150,16 @@ export class ShardResultTable {
     await this.#db.deleteFrom('result_blocks').where('scan_id', '=', scanId).execute();
     await this.#db.deleteFrom('shard_checkpoints').where('scan_id', '=', scanId).execute();
   }
+}
 
-  #leased({ scanId, shard, attempt }: LeasedShard) {
-    return this.#db
-      .updateTable('shards')
-      .where('scan_id', '=', scanId)
-      .where('shard', '=', shard)
-      .where('attempt', '=', attempt)
-      .where('state', '=', 'running');
-  }
+/** An update of a shard that takes place while its worker holds it only. */
+export function leasedShard(db: Kysely<Tables>, { scanId, shard, attempt }: LeasedShard) {
+  return db
+    .updateTable('shards')
+    .where('scan_id', '=', scanId)
+    .where('shard', '=', shard)
+    .where('attempt', '=', attempt)
+    .where('state', '=', 'running');
 }
 
 /** What a server of an earlier version has of a shard. */

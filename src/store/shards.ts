@@ -1,7 +1,7 @@
 import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
-import { ShardResultTable } from './shard-results.ts';
+import { leasedShard, ShardResultTable } from './shard-results.ts';
 
 /** A claimed shard. `attempt` identifies the claim: writes with an older one are rejected. */
 export interface ShardClaim {
@@ -169,7 +169,7 @@ export class ShardTable {
     held: LeasedShard,
     { leaseUntil, live, appliedCommand, appliedRate }: ShardHeartbeat,
   ): Promise<ShardCommands | null> {
-    const row = await this.#leased(held)
+    const row = await leasedShard(this.#db, held)
       .set({
         lease_until: leaseUntil,
         applied_command: appliedCommand,
@@ -185,7 +185,7 @@ export class ShardTable {
 
   /** @returns false if the shard belongs to another worker or has ended */
   async finish(held: LeasedShard, outcome: string, now: number): Promise<boolean> {
-    const result = await this.#leased(held)
+    const result = await leasedShard(this.#db, held)
       .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
@@ -193,7 +193,7 @@ export class ShardTable {
 
   /** Ends the lease at once: the owner of the scan decides what happens next. */
   async abandon(held: LeasedShard): Promise<boolean> {
-    const result = await this.#leased(held).set({ lease_until: 0 }).executeTakeFirst();
+    const result = await leasedShard(this.#db, held).set({ lease_until: 0 }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
@@ -229,19 +229,10 @@ export class ShardTable {
 
   /** Returns the shard to the queue, for another worker to continue; does not count as an attempt. */
   async release(held: LeasedShard): Promise<boolean> {
-    const result = await this.#leased(held)
+    const result = await leasedShard(this.#db, held)
       .set({ state: 'waiting', lease_until: null, worker: null })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
-  }
-
-  #leased({ scanId, shard, attempt }: LeasedShard) {
-    return this.#db
-      .updateTable('shards')
-      .where('scan_id', '=', scanId)
-      .where('shard', '=', shard)
-      .where('attempt', '=', attempt)
-      .where('state', '=', 'running');
   }
 
   /** In order. @param without ended shards to leave out: they no longer change */
