@@ -178,6 +178,16 @@ export class ShardQueue {
     });
   }
 
+  /** The first heartbeat of a worker: until the server of the scan has seen it, the shard has no rate. */
+  async firstBeat(
+    held: LeasedShard,
+    beat: Omit<ShardHeartbeat, 'leaseUntil'>,
+  ): Promise<ShardCommands | null> {
+    const commands = await this.beat(held, beat);
+    if (commands !== null) await wakeEverybody(this.#store, held.scanId);
+    return commands;
+  }
+
   async finish(held: LeasedShard, outcome: string): Promise<boolean> {
     const finished = await this.#store.shards.finish(held, outcome, await this.now());
     if (finished) await wakeEverybody(this.#store, held.scanId);

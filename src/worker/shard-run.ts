@@ -90,6 +90,8 @@ export class ShardRun {
   /** When the process must stop sending unless another heartbeat succeeds, see machineNow. */
   #leaseUntil: number;
   #lost = false;
+  /** Whether a heartbeat was acknowledged. */
+  #isSeen = false;
   #releasing = false;
   /** Commands to the process, applied one after another. */
   #commands: Promise<void> = Promise.resolve();
@@ -309,6 +311,7 @@ export class ShardRun {
     while (!this.#ended.signal.aborted) {
       this.#nap = new AbortController();
       const nap = this.#nap.signal;
+      const sentAt = performance.now();
       try {
         await this.#sendHeartbeat();
         warned = false;
@@ -322,7 +325,7 @@ export class ShardRun {
       const signal = AbortSignal.any([nap, this.#ended.signal]);
       await sleep(heartbeatMs, undefined, { signal }).catch(() => undefined);
       // Limits the load on the store, however often this is woken.
-      if (nap.aborted) await sleep(minHeartbeatMs);
+      if (nap.aborted) await sleep(Math.max(0, minHeartbeatMs - (performance.now() - sentAt)));
     }
   }
 
@@ -331,14 +334,16 @@ export class ShardRun {
     const asked = machineNow();
     const live = this.#process?.live ?? null;
     const report = live !== null && live !== this.#storedReport ? this.#reportOf(live) : undefined;
-    const beat = line.beat(shard, {
+    const beat = {
       live: report && JSON.stringify(report),
       appliedCommand: this.#applied,
       appliedRate: Math.ceil(this.#rate),
-    });
-    const orders = await inTime(beat, heartbeatTimeoutMs);
+    };
+    const beats = this.#isSeen ? line.beat(shard, beat) : line.firstBeat(shard, beat);
+    const orders = await inTime(beats, heartbeatTimeoutMs);
     if (this.#ended.signal.aborted) return;
     if (orders === null) return this.kill();
+    this.#isSeen = true;
     if (report) this.#storedReport = live;
     this.#leaseUntil = this.#leaseFrom(asked);
     this.#process?.renewLease(this.#leaseUntil);
