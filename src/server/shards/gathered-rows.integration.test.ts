@@ -92,8 +92,8 @@ describe('the gathered rows of a scan', () => {
     await put(held, 0, port(second, 1), port('10.0.0.11', 2), port('example.net', 3));
     await put(held, 3, '{}', '[]', 'null', '"x"', 'no row', port(first, 4));
     await store.execute(
-      "insert into result_blocks (scan_id, number, shard, rows, bytes) values ($1, 3, 0, 1, x'00ff')",
-      [scanId],
+      `insert into result_blocks (scan_id, number, shard, rows, bytes) values ('${scanId}', 3, 0, 1, x'00ff')`,
+      [],
     );
     await gather().take(2);
     expect(ports()).toEqual([4]);
