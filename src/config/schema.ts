@@ -484,7 +484,11 @@ export const configKeys = [
     form: poolForm,
     members: {
       max: { type: 'int', min: 1, max: 1024, description: 'maximum number of concurrent scans of the pool' },
-      tags: { type: 'string[]', default: [], description: 'labels of the pool, without effect' },
+      tags: {
+        type: 'string[]',
+        default: [],
+        description: 'tags that a worker needs to take shards of the pool',
+      },
     },
     default: null,
     description: 'Worker pools beside default; when not set, a pool exists as soon as it is named.',

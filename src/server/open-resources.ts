@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finishDeletions } from '../actions/workspace/finish-deletions.ts';
 import type { Config } from '../config/schema.ts';
+import type { PoolTags } from '../domain/pool-tags.ts';
 import { openStore, type Store } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
@@ -138,6 +139,7 @@ async function tryOpenStores(
       url,
       workspaceDir: workspace.dir,
       leaseMs: workers.lease,
+      poolTags: poolTagsOf(workers),
       freeBytes: () => workspace.freeBytes(),
       log,
     });
@@ -146,6 +148,10 @@ async function tryOpenStores(
     await store.close();
     throw error;
   }
+}
+
+function poolTagsOf({ pools }: Config['workers']): PoolTags {
+  return Object.fromEntries(Object.entries(pools ?? {}).map(([name, { tags }]) => [name, tags]));
 }
 
 /** Before clients can list a scan whose folder is gone. */

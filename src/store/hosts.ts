@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { allTags, type PoolTags } from '../domain/pool-tags.ts';
 import type { ServerTableRow, Tables, WorkerTableRow } from './schema/tables.ts';
 
 /** A worker with its JSON columns parsed. */
@@ -8,7 +9,8 @@ export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {
 }
 
 /** A server's own heartbeat. */
-type SeenServer = Omit<ServerTableRow, 'free_bytes'> & Partial<Pick<ServerTableRow, 'free_bytes'>>;
+type SeenServer = Omit<ServerTableRow, 'free_bytes' | 'pool_tags'> &
+  Partial<Pick<ServerTableRow, 'free_bytes' | 'pool_tags'>>;
 
 /** Servers and workers that share the store, each with its last heartbeat. */
 export class HostTable {
@@ -19,7 +21,7 @@ export class HostTable {
   }
 
   async saveServer(server: SeenServer): Promise<void> {
-    const row = { free_bytes: null, ...server };
+    const row = { free_bytes: null, pool_tags: null, ...server };
     const { server_id: _id, ...rest } = row;
     await this.#db
       .insertInto('servers')
@@ -46,6 +48,12 @@ export class HostTable {
       .orderBy('server_id')
       .execute();
     return rows.map(serverOf);
+  }
+
+  /** Tags that the pools of these servers ask for. @param since epoch milliseconds, inclusive */
+  async poolTags(since: number): Promise<PoolTags> {
+    const servers = await this.servers(since);
+    return allTags(servers.map(({ pool_tags }) => JSON.parse(pool_tags ?? '{}') as PoolTags));
   }
 
   async saveWorker(worker: WorkerRecord): Promise<void> {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import { servedPools } from '../domain/pool-tags.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { type ScanLogFields, type ScanOrigin, scanLogFields, unknownOrigin } from '../domain/scan-origin.ts';
 import type { Listener } from '../net/local-listeners.ts';
@@ -23,7 +24,9 @@ import type { WarmProcesses } from './warm-processes.ts';
 import { requireSameMajor } from './worker-version.ts';
 
 /** Poll interval of the queues in case a NOTIFY is lost, milliseconds. */
-const pollMs = 300;
+const pollMs = 1000;
+/** Servers seen within this time say which tags their pools ask for, milliseconds. */
+const presentMs = 15_000;
 /** Interval of worker heartbeats, milliseconds. */
 const heartbeatMs = 5000;
 /** Pause after a shard that cannot run here, so that others can claim it, milliseconds. */
@@ -74,12 +77,15 @@ export class ShardWorker {
   #heartbeatOk = true;
   /** Updates of the rate shares, one after another. */
   #sharing: Promise<void> = Promise.resolve();
+  /** Pools whose tags it has. */
+  #served: readonly string[];
   /** Reasons for rejecting shards that were logged. */
   readonly #loggedRejections = new Set<string>();
   #unsubscribe: () => void = () => undefined;
 
   constructor(input: ShardWorkerInput) {
     this.#input = input;
+    this.#served = input.pools;
     this.id = `${input.idPrefix}${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
   }
 
@@ -135,12 +141,12 @@ export class ShardWorker {
   }
 
   async #claimAll(): Promise<void> {
-    const { line, pools, concurrency } = this.#input;
+    const { line, concurrency } = this.#input;
     while (!this.#stopping.signal.aborted) {
       const room = roomFor([...this.#runs.values()], concurrency);
       if (!room.begun && !room.small && !room.all) return;
       const asked = machineNow();
-      const shard = await line.claim(this.id, pools, room);
+      const shard = await line.claim(this.id, this.#served, room);
       if (shard === null) return;
       await this.#begin(shard, asked);
     }
@@ -245,6 +251,17 @@ export class ShardWorker {
     await Promise.all(runs.filter(([id, run]) => shareOf(id) > run.rate).map(keep));
   }
 
+  /** Which of its pools servers want workers with other tags for. */
+  async #lookForTags(): Promise<void> {
+    const { store, line, pools, tags, log } = this.#input;
+    const served = servedPools({ pools, tags }, await store.hosts.poolTags((await line.now()) - presentMs));
+    const [before, now] = [this.#served.join(), served.join()];
+    this.#served = served;
+    const left = pools.filter((pool) => !served.includes(pool));
+    if (before !== now && left.length > 0)
+      log.warn({ pools: left, tags }, 'pools need workers with other tags');
+  }
+
   async #heartbeat(): Promise<void> {
     const { store, line, pools, tags, version, concurrency, scale, log } = this.#input;
     try {
@@ -259,6 +276,7 @@ export class ShardWorker {
         started_at: this.#startedAt,
         last_seen: await line.now(),
       });
+      await this.#lookForTags();
       this.#heartbeatOk = true;
     } catch (err) {
       if (this.#heartbeatOk) log.warn(logReason(err), 'heartbeat failed, retrying');

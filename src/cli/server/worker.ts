@@ -24,7 +24,7 @@ export function addWorkerCommand(program: Command, wiring: CliWiring): void {
         (text) => wholeNumber(text, 1, 1024),
       ),
     )
-    .option('--tags <list>', 'labels shown by worker list, comma-separated')
+    .option('--tags <list>', 'tags of the worker, for pools that ask for some, comma-separated')
     .action(
       guarded(async (flags: WorkerFlags, command: Command) => {
         const { startWorker } = await import('./worker-start.ts');

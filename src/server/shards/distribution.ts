@@ -1,3 +1,4 @@
+import type { PoolTags } from '../../domain/pool-tags.ts';
 import { Dispatcher } from '../../queue/dispatcher.ts';
 import { PgBossQueue } from '../../queue/pg-boss.ts';
 import { ShardQueue } from '../../queue/shard-queue.ts';
@@ -37,6 +38,7 @@ export interface DistributionInput {
   url: string;
   workspaceDir: string;
   leaseMs: number;
+  poolTags: PoolTags;
   /** On the disk of the workspace. */
   freeBytes: () => Promise<number>;
   log: ServerLog;
@@ -52,7 +54,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
   const wakeUps = new WakeUps(url);
   const line = new ShardQueue(store, dispatcher, { leaseMs, wakeUps });
-  const presence = new Presence(store, () => line.now(), home, log);
+  const presence = new Presence(store, () => line.now(), { id: home, poolTags: input.poolTags }, log);
   const elsewhere = new RemoteScans(store, line, home, presence);
   const freeBytes = () => input.freeBytes().catch(() => null);
   let signs: PeriodicTasks | null = null;

@@ -1,4 +1,5 @@
 import { ownerAway, poolWithoutWorkers } from '../../actions/scans/window-warning.ts';
+import { allTags, type PoolTags, servedPools } from '../../domain/pool-tags.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -44,17 +45,24 @@ export class Presence {
   readonly #store: Store;
   readonly #now: () => Promise<number>;
   readonly #own: string;
+  readonly #poolTags: PoolTags;
   readonly #log: Pick<ServerLog, 'info' | 'warn'>;
 
   /**
    * @param store of all tenants
    * @param now database clock
-   * @param own id of this server
+   * @param own id of this server, and the tags of its pools
    */
-  constructor(store: Store, now: () => Promise<number>, own: string, log: Pick<ServerLog, 'info' | 'warn'>) {
+  constructor(
+    store: Store,
+    now: () => Promise<number>,
+    own: { id: string; poolTags: PoolTags },
+    log: Pick<ServerLog, 'info' | 'warn'>,
+  ) {
     this.#store = store;
     this.#now = now;
-    this.#own = own;
+    this.#own = own.id;
+    this.#poolTags = own.poolTags;
     this.#log = log;
   }
 
@@ -76,11 +84,14 @@ export class Presence {
   }
 
   async lookForWorkers(): Promise<void> {
-    const present = await this.#store.hosts.workers((await this.#now()) - presentMs);
+    const since = (await this.#now()) - presentMs;
+    const present = await this.#store.hosts.workers(since);
+    const required = allTags([this.#poolTags, await this.#store.hosts.poolTags(since)]);
     const sum = (of: 'active' | 'capacity') => present.reduce((total, worker) => total + worker[of], 0);
     this.workers.active = sum('active');
     this.workers.total = Math.max(sum('capacity'), this.workers.active);
-    const served = new Set([...ownPools, ...present.flatMap(({ pools }) => pools)]);
+    const own = { pools: [...ownPools], tags: [] };
+    const served = new Set([own, ...present].flatMap((worker) => servedPools(worker, required)));
     const more = [...served].some((pool) => !this.#servedPools.has(pool));
     this.#servedPools = served;
     this.#known = true;
@@ -170,7 +181,14 @@ export class Presence {
   /** Writes the heartbeat of this server and deletes servers and workers without one for a day. */
   async sign(url: string, version: string, free_bytes: number | null): Promise<void> {
     const now = await this.#now();
-    await this.#store.hosts.saveServer({ server_id: this.#own, url, version, last_seen: now, free_bytes });
+    await this.#store.hosts.saveServer({
+      server_id: this.#own,
+      url,
+      version,
+      last_seen: now,
+      free_bytes,
+      pool_tags: JSON.stringify(this.#poolTags),
+    });
     await this.#store.hosts.deleteSilentBefore(now - forgottenMs);
   }
 }

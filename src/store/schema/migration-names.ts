@@ -25,6 +25,7 @@ export const migrationNames = [
   '0024-small-scans',
   '0025-shard-results',
   '0026-result-objects',
+  '0027-pool-tags',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

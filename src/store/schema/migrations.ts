@@ -40,6 +40,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0024-small-scans': { up: addSmallScans },
   '0025-shard-results': { up: createShardResults },
   '0026-result-objects': { up: createResultObjects },
+  '0027-pool-tags': { up: addPoolTags },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -447,6 +448,11 @@ async function addSmallScans(db: Kysely<unknown>): Promise<void> {
     .columns(['state', 'priority desc', 'position'])
     .where(sql.ref('small'), '=', sql.lit(1))
     .execute();
+}
+
+/** Servers of earlier versions ask for none. */
+async function addPoolTags(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('servers').addColumn('pool_tags', 'text').execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

@@ -352,6 +352,8 @@ export interface ServerTableRow {
   last_seen: number;
   /** On the disk of its workspace; null if unknown. */
   free_bytes: number | null;
+  /** JSON of the tags of its pools; null for none. */
+  pool_tags: string | null;
 }
 
 /** A process that runs shards. */
