@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
@@ -128,5 +130,7 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
     const rows = (await rowsOf(home, scanId)).filter(({ type }) => type === 'port');
     expect(rows).toHaveLength(portCount);
     expect(home.log).toMatch(/lease of a scan lost/);
+    // What it had of the scan is gone.
+    await until('no folder', () => !existsSync(join(home.workspace, 'scans', scanId)));
   });
 });

@@ -220,11 +220,18 @@ export class ScanRunner {
   /** Called after the process has exited. @param stalled resumes in a row without progress */
   async #end(slot: ScanSlot, stalled: number): Promise<void> {
     const outcome = slot.process?.outcome;
-    if (slot.leaseLost) return;
+    if (slot.leaseLost) return await this.#leaveToOwner(slot);
     if (outcome) return await this.#ends.store(slot, outcome);
     if (slot.canceled) return await this.#ends.interrupt(slot, canceledFailure);
     if (slot.process?.failure) return await this.#ends.interrupt(slot, slot.process.failure);
     await this.#requeue(slot, stalled);
+  }
+
+  /** Another server may have taken the scan over: what is here is a part of it. */
+  async #leaveToOwner(slot: ScanSlot): Promise<void> {
+    const { shards, store } = this.#context;
+    const owner = shards && (await store.scans.ownerOf(slot.scanId));
+    if (owner !== null && owner !== shards?.home) await folderOf(this.#context, slot).remove();
   }
 
   /** The server stops, or the process died: the scan later resumes from its checkpoint. */
