@@ -6,6 +6,8 @@ import type { ServerLog } from '../logging/log.ts';
 
 /** A server or worker is present if its last heartbeat is younger than this, milliseconds. */
 const presentMs = 15_000;
+/** With a longer pause between two of its own heartbeats, a server does not know which others were absent meanwhile, milliseconds. */
+const maxGapMs = 12_000;
 /** Servers and workers are deleted this long after their last heartbeat, milliseconds. */
 const forgottenMs = 24 * 3_600_000;
 /** A job continues without its last run once that run's owner has been absent for this long, milliseconds. */
@@ -42,6 +44,10 @@ export class Presence {
   /** Before the first poll nothing counts as absent. */
   #known = false;
   #onServed: () => void = () => undefined;
+  /** Since when this server gives heartbeats without a gap, and its last one, by the monotonic clock. */
+  #steadySince: number | null = null;
+  #signedAt = Number.NEGATIVE_INFINITY;
+  readonly #clock: () => number;
   readonly #store: Store;
   readonly #now: () => Promise<number>;
   readonly #own: string;
@@ -52,13 +58,16 @@ export class Presence {
    * @param store of all tenants
    * @param now database clock
    * @param own id of this server, and the tags of its pools
+   * @param clock monotonic milliseconds
    */
   constructor(
     store: Store,
     now: () => Promise<number>,
     own: { id: string; poolTags: PoolTags },
     log: Pick<ServerLog, 'info' | 'warn'>,
+    clock: () => number = () => performance.now(),
   ) {
+    this.#clock = clock;
     this.#store = store;
     this.#now = now;
     this.#own = own.id;
@@ -148,9 +157,14 @@ export class Presence {
     ];
   }
 
-  /** Owners of unfinished scans, as of the last `lookForScans`, that have been absent for a while. */
+  /**
+   * Owners of unfinished scans, as of the last `lookForScans`, that have been absent for a while. None before this server has
+   * given heartbeats for as long: after an outage of the database all others look absent.
+   */
   async goneOwners(absentMs: number): Promise<string[]> {
-    const since = (await this.#now()) - Math.max(absentMs, presentMs);
+    const mostMs = Math.max(absentMs, presentMs);
+    if (this.#steadySince === null || this.#clock() - this.#steadySince < mostMs) return [];
+    const since = (await this.#now()) - mostMs;
     return this.#away.flatMap(({ server_id, last_seen }) => ((last_seen ?? 0) < since ? server_id : []));
   }
 
@@ -190,6 +204,9 @@ export class Presence {
       pool_tags: JSON.stringify(this.#poolTags),
     });
     await this.#store.hosts.deleteSilentBefore(now - forgottenMs);
+    const signedAt = this.#clock();
+    if (this.#steadySince === null || signedAt - this.#signedAt > maxGapMs) this.#steadySince = signedAt;
+    this.#signedAt = signedAt;
   }
 }
 
