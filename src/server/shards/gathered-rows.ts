@@ -7,6 +7,7 @@ import { anyInterface, parseTargets } from '../../domain/targets/target.ts';
 import type { ShardQueue } from '../../queue/shard-queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { ImportedShard, ResultBlock } from '../../store/shard-results.ts';
+import type { ShardState } from '../../store/shards.ts';
 import { blockBytes, blockLines } from '../../worker/block-bytes.ts';
 import { readCheckpointBytes } from '../../workspace/record/checkpoint.ts';
 import { openRecordFile, recordPieces } from '../../workspace/record/open-record.ts';
@@ -49,23 +50,29 @@ export class GatheredRows {
   #divided: AddressSet | null = null;
   readonly #addresses = new Map<number, AddressSet>();
   #told = false;
+  /** Rows of all shards at the last call. */
+  #stored = -1;
 
   constructor(input: GatheredRowsInput) {
     this.#input = input;
     this.#skip = input.skip;
   }
 
-  /** Sends all rows that were stored since the last call to the sink. @param of number of shards of the scan */
-  async take(of: number): Promise<void> {
+  /** Sends all rows that were stored since the last call to the sink. @param shards all of the scan, read before */
+  async take(shards: readonly Pick<ShardState, 'rows'>[]): Promise<void> {
     const { store, scanId } = this.#input;
+    const of = shards.length;
+    const stored = shards.reduce((sum, { rows }) => sum + rows, 0);
+    if (stored === this.#stored) return;
     for (;;) {
       const blocks = await store.shardResults.blocks(scanId, this.#block, blocksAtOnce);
       for (const block of blocks) {
         await this.#sinkBlock(block, of);
         this.#block = block.number;
       }
-      if (blocks.length < blocksAtOnce) return;
+      if (blocks.length < blocksAtOnce) break;
     }
+    this.#stored = stored;
   }
 
   async #sinkBlock({ shard, bytes }: ResultBlock, of: number): Promise<void> {

@@ -284,7 +284,7 @@ export class ShardedScan implements RunningScan {
       try {
         await this.#lookAfter();
         // After the look: a shard that it saw as over has stored all its rows.
-        await rows.take(this.#shards.length);
+        await rows.take(this.#shards);
         warned = false;
       } catch (error) {
         const message = 'cannot read the shards of a scan; workers continue';

@@ -55,7 +55,7 @@ export async function gatherRows(
       skip: record.rows,
       onInvalid: (message) => log.warn({ scan_id: scanId }, message),
     });
-    await rows.take((await store.shards.ofScan(scanId)).length);
+    await rows.take(await store.shards.ofScan(scanId));
   } finally {
     await record.close();
   }
