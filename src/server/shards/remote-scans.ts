@@ -64,7 +64,7 @@ export class RemoteScans {
     while (performance.now() < deadline && (await this.#presence.isPresent(owner)))
       if (await inTime(isOver, presenceMs)) return;
     const message =
-      'The server that runs the scan does not respond. Its workers were asked to stop; it ends the scan when it is back.';
+      'The server that runs the scan does not respond. Its workers were asked to stop; it ends the scan when it is back, or the server that takes over does.';
     throw new PortolanError('unavailable', message);
   }
 
