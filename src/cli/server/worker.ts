@@ -17,8 +17,8 @@ export function addWorkerCommand(program: Command, wiring: CliWiring): void {
     )
     .option('--queue <url>', 'PostgreSQL database of the servers (environment: SERVICE_QUEUE__URL)')
     // Workers of earlier versions sent rows to the servers.
-    .addOption(new Option('--server <url>').hideHelp())
-    .addOption(new Option('--ca-file <file>').hideHelp())
+    .addOption(new Option('--server <url>', 'no effect: a worker needs the database only').hideHelp())
+    .addOption(new Option('--ca-file <file>', 'no effect: a worker needs the database only').hideHelp())
     .addOption(
       new Option('--concurrency <n>', 'number of concurrent shards (default: server.workers)').argParser(
         (text) => wholeNumber(text, 1, 1024),
