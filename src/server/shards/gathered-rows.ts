@@ -130,6 +130,11 @@ export async function importShards({ store, line, folder }: ImportInput, scanId:
     await line.announceAgain(scanId);
     await importFolders(store, scanId, folder);
   }
+  return await isOfEarlierVersion(folder);
+}
+
+/** Whether an earlier version has divided the scan: the rows of its record are in another order. */
+export async function isOfEarlierVersion(folder: ScanFolder): Promise<boolean> {
   return (await stat(join(folder.path, folderName)).catch(() => null)) !== null;
 }
 
@@ -174,8 +179,7 @@ async function readShard(folder: ScanFolder): Promise<ImportedShard> {
 
 /** Deletes what an earlier version kept of the shards. @returns whether there was something */
 export async function removeShards(folder: ScanFolder): Promise<boolean> {
-  const place = join(folder.path, folderName);
-  const found = await stat(place).catch(() => null);
-  if (found) await rm(place, { recursive: true, force: true });
-  return found !== null;
+  const found = await isOfEarlierVersion(folder);
+  if (found) await rm(join(folder.path, folderName), { recursive: true, force: true });
+  return found;
 }

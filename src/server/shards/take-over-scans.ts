@@ -2,7 +2,7 @@ import type { TakenScan } from '../../store/scan-takeovers.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { folderOf, type PoolContext } from '../scans/pool-context.ts';
 import type { Distribution } from './distribution.ts';
-import { GatheredRows } from './gathered-rows.ts';
+import { GatheredRows, isOfEarlierVersion } from './gathered-rows.ts';
 
 /**
  * Takes over the unfinished scans of servers without a heartbeat for as long as a lease. What their workers have found is
@@ -11,7 +11,7 @@ import { GatheredRows } from './gathered-rows.ts';
 export async function takeOverScans(context: PoolContext, shards: Distribution): Promise<TakenScan[]> {
   const { store, log } = context;
   const own = { id: shards.home, executor: store.executor };
-  const adopted: TakenScan[] = [];
+  const taken: TakenScan[] = [];
   for (const owner of await shards.presence.goneOwners(shards.line.leaseMs)) {
     const scans = await store.transaction(
       (inside) => inside.scanTakeovers.take(owner, own),
@@ -19,9 +19,9 @@ export async function takeOverScans(context: PoolContext, shards: Distribution):
     );
     if (scans.length > 0)
       log.warn({ server_id: owner, scans: scans.length }, 'scans of an absent server taken over');
-    adopted.push(...scans);
+    taken.push(...scans);
   }
-  return adopted;
+  return taken;
 }
 
 /** Creates the folder of a scan that was submitted to another server. */
@@ -52,7 +52,7 @@ export async function gatherRows(
       store,
       scanId,
       sink: (row) => record.append(row),
-      skip: record.rows,
+      skip: (await isOfEarlierVersion(folder)) ? 0 : record.rows,
       onInvalid: (message) => log.warn({ scan_id: scanId }, message),
     });
     await rows.take(await store.shards.ofScan(scanId));
