@@ -6,7 +6,7 @@ export interface ShardPlan {
   hostnames: Record<string, string[]>;
 }
 
-/** Identifies the claim of a worker on a shard; raised by each claim, `attempt` tells its writes from earlier ones. */
+/** Identifies the claim of a worker on a shard. `attempt` grows with each claim; writes with an older one are rejected. */
 export interface LeasedShard {
   scanId: string;
   /** 0-based. */

@@ -179,7 +179,7 @@ export class ShardQueue {
   }
 
   /** The first heartbeat of a worker: until the server of the scan has seen it, the shard has no rate. */
-  async firstBeat(
+  async firstHeartbeat(
     held: LeasedShard,
     beat: Omit<ShardHeartbeat, 'leaseUntil'>,
   ): Promise<ShardCommands | null> {

@@ -13,12 +13,12 @@ import { openStore, type Store } from '../store/open.ts';
 import { isPostgresUrl, shownUrl } from '../store/postgres/postgres-url.ts';
 import { logReason } from '../worker/log-reason.ts';
 import { ShardWorker } from '../worker/shard-worker.ts';
-import { WarmProcesses } from '../worker/warm-processes.ts';
 import { requireSameMajor } from '../worker/worker-version.ts';
 import { readLicense } from '../workspace/license/read-license.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
-import { createServerLog, logEnvironment, openLogOutput, type ServerLog } from './logging/log.ts';
+import { createServerLog, openLogOutput, type ServerLog } from './logging/log.ts';
 import { openTraces } from './logging/open-traces.ts';
+import { processesOf } from './scans/scan-processes.ts';
 
 /** Retry delay for an unreachable database, milliseconds. */
 const retryMs = 1000;
@@ -69,14 +69,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
       await demandSameServers(store, line, input.version);
       const places = { store, config, license: await readLicense(config), folder: plugins };
       const { entryFile, ...settings } = input;
-      const processes = new WarmProcesses({
-        settings: () => ({
-          entryFile,
-          env: { ...process.env, ...logEnvironment(config.logging) },
-          onLogLine: output.lineTaker(),
-        }),
-        onReplace: (reason, pid) => log.debug({ pid, reason }, 'scan process replaced'),
-      });
+      const processes = processesOf({ config, entryFile, logOutput: output, log });
       const worker = new ShardWorker({
         ...settings,
         store,

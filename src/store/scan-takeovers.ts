@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Tables } from './schema/tables.ts';
 
+/** PostgreSQL limits a statement to 65,535 parameters. */
+const idsAtOnce = 5000;
+
 /** A scan that another server has now. */
 export interface TakenScan {
   scanId: string;
@@ -53,11 +56,12 @@ export class ScanTakeoverTable {
       )
       .returning(['scan_id', 'tenant', 'attempt', 'cancel_requested'])
       .execute();
-    for (const { scan_id } of rows)
+    const ids = rows.map(({ scan_id }) => scan_id);
+    for (let at = 0; at < ids.length; at += idsAtOnce)
       await this.#db
         .updateTable('scans')
         .set({ executor: to.executor })
-        .where('scan_id', '=', scan_id)
+        .where('scan_id', 'in', ids.slice(at, at + idsAtOnce))
         .execute();
     return rows.map(({ scan_id, tenant, attempt, cancel_requested }) => ({
       scanId: scan_id,

@@ -5,8 +5,8 @@ import type { ResultBlockTableRow, Tables } from './schema/tables.ts';
 /** Rows of one shard, in the order in which the blocks of its scan were stored. */
 export type ResultBlock = Omit<ResultBlockTableRow, 'scan_id'>;
 
-/** Why rows were not stored. `undivided`: the scan keeps its results elsewhere, or no longer exists. */
-export type BlockRejection = 'lost' | 'gap' | 'undivided';
+/** Why rows were not stored. `no_plan`: the rows of the scan are on the disk of its server, or it no longer exists. */
+export type BlockRejection = 'lost' | 'gap' | 'no_plan';
 
 /**
  * Rows and checkpoints of the shards of unfinished scans. A write is accepted from the worker that holds the shard only;
@@ -32,7 +32,7 @@ export class ShardResultTable {
       .executeTakeFirst();
     if (kept.numUpdatedRows === 0n) return (await this.rowsOf(held)) === null ? 'lost' : 'gap';
     const number = await this.#nextNumber(scanId);
-    if (number === null) return 'undivided';
+    if (number === null) return 'no_plan';
     await this.#db
       .insertInto('result_blocks')
       .values({ scan_id: scanId, number, shard, rows, bytes })
@@ -106,7 +106,7 @@ export class ShardResultTable {
   }
 
   /** Whether the scan has its results here; null for one that is not divided. */
-  async isKept(scanId: string): Promise<boolean | null> {
+  async hasBlocks(scanId: string): Promise<boolean | null> {
     const plan = await this.#db
       .selectFrom('shard_plans')
       .select('blocks')
@@ -142,7 +142,7 @@ export class ShardResultTable {
   }
 
   /** From now on the scan has its results here. @param blocks number of those that it has */
-  async keep(scanId: string, blocks: number): Promise<void> {
+  async setBlocks(scanId: string, blocks: number): Promise<void> {
     await this.#db.updateTable('shard_plans').set({ blocks }).where('scan_id', '=', scanId).execute();
   }
 

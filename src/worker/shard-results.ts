@@ -48,7 +48,7 @@ export class ShardResults {
     const rejection = await this.#append(first, rows, lines);
     if (rejection === null) return first + rows;
     if (rejection === 'lost') throw lost();
-    if (rejection === 'undivided')
+    if (rejection === 'no_plan')
       throw new PortolanError('unavailable', 'The server of the scan is of an earlier version.');
     const stored = await this.#store.shardResults.rowsOf(this.#held);
     if (stored === null) throw lost();

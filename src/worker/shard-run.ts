@@ -339,8 +339,8 @@ export class ShardRun {
       appliedCommand: this.#applied,
       appliedRate: Math.ceil(this.#rate),
     };
-    const beats = this.#isSeen ? line.beat(shard, beat) : line.firstBeat(shard, beat);
-    const orders = await inTime(beats, heartbeatTimeoutMs);
+    const response = this.#isSeen ? line.beat(shard, beat) : line.firstHeartbeat(shard, beat);
+    const orders = await inTime(response, heartbeatTimeoutMs);
     if (this.#ended.signal.aborted) return;
     if (orders === null) return this.kill();
     this.#isSeen = true;

@@ -159,7 +159,7 @@ describe('the upload of a shard', () => {
     await find(1);
     await expect.poll(() => troubles.length).toBe(1);
     expect(await store.shardResults.rowsOf(held)).toBe(0);
-    await store.shardResults.keep(scanId, 0);
+    await store.shardResults.setBlocks(scanId, 0);
     expect(await running.finish(whole)).toBe(true);
     expect(await stored()).toEqual([1]);
   });

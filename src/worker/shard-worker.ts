@@ -252,7 +252,7 @@ export class ShardWorker {
   }
 
   /** Which of its pools servers want workers with other tags for. */
-  async #lookForTags(): Promise<void> {
+  async #readPoolTags(): Promise<void> {
     const { store, line, pools, tags, log } = this.#input;
     const served = servedPools({ pools, tags }, await store.hosts.poolTags((await line.now()) - presentMs));
     const [before, now] = [this.#served.join(), served.join()];
@@ -276,7 +276,7 @@ export class ShardWorker {
         started_at: this.#startedAt,
         last_seen: await line.now(),
       });
-      await this.#lookForTags();
+      await this.#readPoolTags();
       this.#heartbeatOk = true;
     } catch (err) {
       if (this.#heartbeatOk) log.warn(logReason(err), 'heartbeat failed, retrying');

@@ -61,7 +61,8 @@ export class ScanFolders {
     const here = { record: recordIn(folder), release: () => undefined };
     if (!fetched || !isFinal(status)) return here;
     // A scan that another server has taken over may have left a part of its record here.
-    const isOwn = (await store.scans.ownerOf(scan_id)) === serverOf(store.executor);
+    const own = serverOf(store.executor);
+    const isOwn = own === null || (await store.scans.ownerOf(scan_id)) === own;
     if ((isOwn && (await folder.exists())) || (await store.scans.storedAt(scan_id)) === null) return here;
     const { folder: copy, release } = await fetched.hold({ scanId: scan_id, tenant }, part);
     return { record: recordIn(copy), release };

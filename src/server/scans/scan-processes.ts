@@ -14,7 +14,7 @@ function processSettings({ config, entryFile, logOutput }: ProcessContext): Serv
   };
 }
 
-/** The processes of this server that run scans, shards and last steps one after another. */
+/** The processes of a server or worker that run scans, shards and last steps one after another. */
 export function processesOf(context: ProcessContext): WarmProcesses {
   return new WarmProcesses({
     settings: () => processSettings(context),

@@ -88,7 +88,7 @@ describe('the gathered rows of a scan', () => {
     expect(ports()).toEqual(Array.from({ length: 13 }, (_, at) => at + 7));
   });
 
-  it('leave out rows of hosts that the shard does not have, and what is no row', async () => {
+  it('leave out rows of hosts that the shard does not have, and lines that are not rows', async () => {
     const held = await claim(0);
     await put(held, 0, port(second, 1), port('10.0.0.11', 2), port('example.net', 3));
     await put(held, 3, '{}', '[]', 'null', '"x"', 'no row', port(first, 4));
@@ -127,14 +127,14 @@ describe('the gathered rows of a scan', () => {
     for (const number of [1, 2, 3]) await record.append(port(second, number) as ResultRow);
     await record.close();
     await writeCheckpointBytes(shard, Buffer.from('{"nodes":{}}'));
-    expect(await store.shardResults.isKept(scanId)).toBe(false);
+    expect(await store.shardResults.hasBlocks(scanId)).toBe(false);
     const announced: string[] = [];
     const line = { announceAgain: async (id: string) => void announced.push(id) };
     expect(await importShards({ store, line, folder }, scanId)).toBe(true);
     // Later it is known as such, too, and not imported again.
     expect(await importShards({ store, line, folder }, scanId)).toBe(true);
     expect(announced).toEqual([scanId]);
-    expect(await store.shardResults.isKept(scanId)).toBe(true);
+    expect(await store.shardResults.hasBlocks(scanId)).toBe(true);
     await gather().take(await shards());
     expect(ports()).toEqual([1, 2, 3]);
     const held = await claim(1);

@@ -18,6 +18,9 @@ import { ScanFolder } from '../../workspace/scan-folder.ts';
 /** Kinds of rows that only a whole scan produces. */
 const ofWholeScans = new Set<string>(['summary', 'compliance']);
 
+/** Address sets of shards in memory: those that run store rows in turns. */
+const maxAddressSets = 64;
+
 /** Blocks read at once. */
 const blocksAtOnce = 8;
 
@@ -49,7 +52,7 @@ export class GatheredRows {
   /** Addresses of all shards of the scan, and of each. */
   #divided: AddressSet | null = null;
   readonly #addresses = new Map<number, AddressSet>();
-  #told = false;
+  #reported = false;
   /** Rows of all shards at the last call. */
   #stored = -1;
 
@@ -78,24 +81,25 @@ export class GatheredRows {
   async #sinkBlock({ shard, bytes }: ResultBlock, of: number): Promise<void> {
     const addresses = await this.#addressesOf(shard, of);
     const lines = await blockLines(bytes).catch(() => null);
-    if (lines === null) return this.#tellInvalid(shard);
+    if (lines === null) return this.#reportInvalid(shard);
     for (const { start, end } of linesOf(lines)) {
       const row = shardRow(lines.toString('utf8', start, end), addresses);
-      if (row === null) this.#tellInvalid(shard);
+      if (row === null) this.#reportInvalid(shard);
       else if (ofWholeScans.has(row.type)) continue;
       else if (this.#skip > 0) this.#skip -= 1;
       else await this.#input.sink(row);
     }
   }
 
-  #tellInvalid(shard: number): void {
-    if (!this.#told) this.#input.onInvalid(`Shard ${shard} has rows of other hosts, or invalid ones.`);
-    this.#told = true;
+  #reportInvalid(shard: number): void {
+    if (!this.#reported) this.#input.onInvalid(`Shard ${shard} has rows of other hosts, or invalid ones.`);
+    this.#reported = true;
   }
 
   async #addressesOf(shard: number, of: number): Promise<AddressSet> {
     this.#divided ??= await this.#division();
     const known = this.#addresses.get(shard) ?? this.#divided.everyNth(BigInt(of), BigInt(shard));
+    if (this.#addresses.size >= maxAddressSets) this.#addresses.clear();
     this.#addresses.set(shard, known);
     return known;
   }
@@ -126,7 +130,7 @@ const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'e
  * @returns whether it was such a scan: its record has another order
  */
 export async function importShards({ store, line, folder }: ImportInput, scanId: string): Promise<boolean> {
-  if ((await store.shardResults.isKept(scanId)) === false) {
+  if ((await store.shardResults.hasBlocks(scanId)) === false) {
     await line.announceAgain(scanId);
     await importFolders(store, scanId, folder);
   }
@@ -157,7 +161,7 @@ async function importFolders(store: Store, scanId: string, folder: ScanFolder): 
       await shardResults.importShard(scanId, Number(name), shard, blocks + 1);
       blocks += shard.blocks.length;
     }
-    await shardResults.keep(scanId, blocks);
+    await shardResults.setBlocks(scanId, blocks);
   }, 'read committed');
 }
 

@@ -43,7 +43,7 @@ describe('owners that are gone', () => {
       await presence.lookForScans();
     }
   };
-  const gone = () => presence.goneOwners(30_000);
+  const gone = () => presence.absentOwners(30_000);
 
   it('are those without a heartbeat for as long as a lease', async () => {
     await otherSigns();

@@ -161,7 +161,7 @@ export class Presence {
    * Owners of unfinished scans, as of the last `lookForScans`, that have been absent for a while. None before this server has
    * given heartbeats for as long: after an outage of the database all others look absent.
    */
-  async goneOwners(absentMs: number): Promise<string[]> {
+  async absentOwners(absentMs: number): Promise<string[]> {
     const mostMs = Math.max(absentMs, presentMs);
     if (this.#steadySince === null || this.#clock() - this.#steadySince < mostMs) return [];
     const since = (await this.#now()) - mostMs;

@@ -60,7 +60,7 @@ describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : '
     expect(pids('cleanup')).toEqual(pids('initialize'));
   });
 
-  it('are replaced when one dies in a shard, and the shard is tried again', async () => {
+  it('are replaced when one dies in a shard, and the shard is retried', async () => {
     await scan('plain');
     expect(await scan('crash')).toMatchObject({ status: 'failed', error: { code: 'worker_lost' } });
     expect((await scan('plain')).status).toBe('completed');

@@ -12,7 +12,7 @@ export async function takeOverScans(context: PoolContext, shards: Distribution):
   const { store, log } = context;
   const own = { id: shards.home, executor: store.executor };
   const taken: TakenScan[] = [];
-  for (const owner of await shards.presence.goneOwners(shards.line.leaseMs)) {
+  for (const owner of await shards.presence.absentOwners(shards.line.leaseMs)) {
     const scans = await store.transaction(
       (inside) => inside.scanTakeovers.take(owner, own),
       'read committed',
@@ -44,7 +44,7 @@ export async function gatherRows(
   const { scanId } = scan;
   await prepareFolder(context, scan);
   const folder = folderOf(context, scan);
-  if (!(await folder.exists()) || !(await store.shardResults.isKept(scanId))) return;
+  if (!(await folder.exists()) || !(await store.shardResults.hasBlocks(scanId))) return;
   const record = await openRecord(folder);
   try {
     if (record.finished) return;
