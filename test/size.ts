@@ -1,15 +1,16 @@
 /**
  * Measures what Portolan takes on a disk, `npm run size`: node_modules of a checkout, and the program as it is installed
- * from the tarball. Exit code 1 when one is larger than its limit. MB are 10^6 bytes of files, without what a file system
- * adds.
+ * from the tarball. Exit code 1 when one is larger than its limit. What is installed is counted as `du -m` does, in blocks
+ * of the disk and MB of 2^20 bytes: a package of many small files takes more than their bytes.
  */
 import { execFileSync } from 'node:child_process';
-import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './program.ts';
 
 interface Part {
   name: string;
+  /** On the disk; of a file in the tarball, its length. */
   bytes: number;
 }
 
@@ -25,6 +26,8 @@ const checkoutMb = 590;
 /** The bundled program with the Web UI, and two packages: koffi has native parts, and yaml is read in the sandbox of plugins. */
 const programMb = 30;
 const shownParts = 8;
+/** Bytes, of `stat`. */
+const diskBlock = 512;
 /** Packages of Node.js itself. */
 const isNode = /^node_modules\/node-linux-/;
 
@@ -90,17 +93,20 @@ function entriesOf(folder: string): Dirent[] {
 
 /** @param without a folder that is left out, by its name: the packages inside a package are parts of their own */
 function bytesBelow(folder: string, without?: string): number {
-  return sum(
-    entriesOf(folder).map((entry) => {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) return entry.name === without ? 0 : bytesBelow(path, without);
-      return entry.isFile() ? statSync(join(root, path)).size : 0;
-    }),
-  );
+  const inside = entriesOf(folder).map((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === without ? 0 : bytesBelow(path, without);
+    return bytesOf(path);
+  });
+  return bytesOf(folder) + sum(inside);
+}
+
+function bytesOf(path: string): number {
+  return lstatSync(join(root, path)).blocks * diskBlock;
 }
 
 function megabytes(parts: readonly Part[]): number {
-  return sum(parts.map(({ bytes }) => bytes)) / 1_000_000;
+  return sum(parts.map(({ bytes }) => bytes)) / 2 ** 20;
 }
 
 function sum(numbers: readonly number[]): number {

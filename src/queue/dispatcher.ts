@@ -54,25 +54,19 @@ export class Dispatcher {
   }
 
   /**
-   * @param place URL of the database, or a connection owned by the caller
+   * @param url of the database
    * @param onError called for background failures
    */
-  static async start(
-    place: string | { db: Db; backend: 'pglite' },
-    onError: (error: unknown) => void,
-  ): Promise<Dispatcher> {
-    const where =
-      typeof place === 'string'
-        ? {
-            connectionString: place,
-            max: maxConnections,
-            application_name: 'portolan queue',
-            // Gives up a connection that was cut without notice.
-            query_timeout: answerMs,
-          }
-        : place;
+  static async start(url: string, onError: (error: unknown) => void): Promise<Dispatcher> {
+    const connection = {
+      connectionString: url,
+      max: maxConnections,
+      application_name: 'portolan queue',
+      // Gives up a connection that was cut without notice.
+      query_timeout: answerMs,
+    };
     const boss = new PgBoss({
-      ...where,
+      ...connection,
       clock: steadyClock,
       schema,
       schedule: false,

@@ -1,15 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
-import { Kysely, PGliteDialect } from 'kysely';
-import { fromPglite } from 'pg-boss';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
-import { openStore, type Store, storeOn } from '../store/open.ts';
+import { openStore, type Store } from '../store/open.ts';
 import { contentTables } from '../store/schema/table-rows.ts';
-import type { Tables } from '../store/schema/tables.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { EmbeddedQueue } from './embedded.ts';
 import { PgBossQueue } from './pg-boss.ts';
@@ -93,37 +89,6 @@ function onPostgres(): Engine {
   };
 }
 
-function onPglite(): Engine {
-  let pglite: PGlite;
-  let dispatcher: Dispatcher;
-  let bench: Bench;
-  return {
-    name: 'pg-boss on PGlite',
-    skip: null,
-    begin: async () => {
-      pglite = await PGlite.create();
-      await pglite.exec('create schema portolan; set search_path to portolan');
-      const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
-      const store = await storeOn({
-        db,
-        executor: 'server',
-        version: () => '',
-        transaction: (work) => db.transaction().execute(work),
-        releasePages: async () => {},
-        emptyLog: async () => {},
-      });
-      dispatcher = await Dispatcher.start({ db: fromPglite(pglite), backend: 'pglite' }, fail);
-      const other = () => PgBossQueue.open(store, dispatcher, { leaseMs, home: 'here' });
-      bench = { store, queue: await other(), other, remove: () => pglite.exec(leftovers) };
-    },
-    make: async () => bench,
-    end: async () => {
-      await dispatcher.close();
-      await pglite.close();
-    },
-  };
-}
-
 const inSqlite: Engine = {
   name: 'embedded in SQLite',
   skip: null,
@@ -132,7 +97,7 @@ const inSqlite: Engine = {
   end: async () => {},
 };
 
-const engines = [inSqlite, onPglite(), onPostgres()];
+const engines = [inSqlite, onPostgres()];
 
 describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   if (skip !== null) return void it.skip(skip, () => {});
@@ -146,7 +111,6 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   beforeEach(async () => {
     bench = await make();
     ({ store, queue } = bench);
-    // Starts at the current time: PGlite spins when its clock is set back by weeks.
     vi.useFakeTimers({ toFake: ['Date'] });
   });
 

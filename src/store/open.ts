@@ -123,9 +123,9 @@ export async function openStore(
 }
 
 /** The store in an open PostgreSQL database; closing it closes both. @param admit called before anything changes */
-export async function storeOn(
+async function storeOn(
   database: Database<Tables>,
-  admit: (db: Kysely<Tables>) => Promise<void> = async () => undefined,
+  admit: (db: Kysely<Tables>) => Promise<void>,
 ): Promise<Store> {
   return await prepared(database, async ({ db }) => {
     await admit(db);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { bufEnv, installedBuf } from '../../../test/buf.ts';
+import { installedBuf } from '../../../test/buf.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const folder = fileURLToPath(new URL('.', import.meta.url));
@@ -23,8 +23,8 @@ describe.runIf(buf)('the protocol of gRPC plugins', () => {
         [sdk, '--path', join(sdk, 'module.proto')],
         [server, '--path', join(server, 'grpc/health')],
       ]) {
-        await promisify(execFile)(buf as string, ['generate', ...input, ...template], {
-          env: bufEnv,
+        await promisify(execFile)(buf?.path as string, ['generate', ...input, ...template], {
+          env: buf?.env,
           timeout: 60_000,
         });
       }

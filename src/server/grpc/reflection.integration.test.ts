@@ -120,9 +120,13 @@ describe.runIf(buf)('buf curl', () => {
   const curl = async (method: string, data: string, ...more: string[]) => {
     const bearer = `authorization: Bearer ${token}`;
     const flags = ['--protocol', 'grpc', '--http2-prior-knowledge', '-H', bearer, '-d', data, ...more];
-    const { stdout } = await run(buf as string, ['curl', ...flags, `http://${grpc.address}/${method}`], {
-      timeout: 120_000,
-    });
+    const { stdout } = await run(
+      buf?.path as string,
+      ['curl', ...flags, `http://${grpc.address}/${method}`],
+      {
+        timeout: 120_000,
+      },
+    );
     return stdout
       .trim()
       .split(/\n(?=\{)/)

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { DescMessage } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { bufEnv, installedBuf } from '../../../test/buf.ts';
+import { installedBuf } from '../../../test/buf.ts';
 import { withoutReferences } from '../fixtures/api-document.ts';
 import { openService } from '../fixtures/service.ts';
 import {
@@ -42,7 +42,7 @@ describe.runIf(buf)('generated code', () => {
     try {
       const template = join(folder, 'buf.gen.yaml');
       const args = ['generate', folder, '--template', template, '-o', target];
-      await promisify(execFile)(buf as string, args, { env: bufEnv, timeout: 120_000 });
+      await promisify(execFile)(buf?.path as string, args, { env: buf?.env, timeout: 120_000 });
       expect(filesIn(join(target, 'gen'))).toEqual(filesIn(join(folder, 'gen')));
     } finally {
       rmSync(target, { recursive: true, force: true });

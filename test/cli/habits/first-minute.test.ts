@@ -32,8 +32,10 @@ describe('npm ci', () => {
     expect(stdout).toContain('added ');
   });
 
-  it('installs no buf, which only `npm run proto` uses', () => {
-    expect(Object.keys(lock.packages).filter((path) => /@bufbuild\/buf\b/.test(path))).toEqual([]);
+  it('installs neither buf nor its plugin, which only `npm run proto` uses', () => {
+    expect(
+      Object.keys(lock.packages).filter((path) => /@bufbuild\/(buf|protoc-gen-es)\b/.test(path)),
+    ).toEqual([]);
   });
 });
 
