@@ -9,12 +9,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PgBoss } from 'pg-boss';
 import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
 import { newScanId } from '../src/domain/scan.ts';
 import { Dispatcher } from '../src/queue/dispatcher.ts';
-import { EmbeddedQueue } from '../src/queue/embedded.ts';
-import { PgBossQueue } from '../src/queue/pg-boss.ts';
 import type { JobQueue } from '../src/queue/queue.ts';
+import { ScanQueue } from '../src/queue/scan-queue.ts';
+import { ShardQueue } from '../src/queue/shard-queue.ts';
 import { openStore, type Store } from '../src/store/open.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { ServerProcess } from '../test/program.ts';
@@ -137,6 +138,60 @@ async function throughput(engine: Engine): Promise<void> {
   row(`${name}: the same with the rows of the scan`, told(rates.whole));
 }
 
+/**
+ * Shards that are laid out, claimed and finished, beside as many jobs of bare pg-boss that are sent, fetched and completed in the
+ * same database, in turns.
+ */
+async function shardsBesidePgBoss(store: Store, url: string): Promise<void> {
+  const failed = (error: unknown) => console.error(String(error));
+  const boss = new PgBoss({ connectionString: url, schema: 'portolan_queue', supervise: false });
+  boss.on('error', failed);
+  await boss.start();
+  await boss.createQueue('bare');
+  const dispatcher = await Dispatcher.start(url, failed);
+  const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: 3 });
+  const bare = async (atOnce: number) => {
+    for (let i = 0; i < jobsOfRound; i++) await boss.send('bare', { number: i });
+    const work = async () => {
+      for (let [job] = await boss.fetch('bare'); job; [job] = await boss.fetch('bare'))
+        await boss.complete('bare', job.id);
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  };
+  const shards = async (ids: string[], atOnce: number) => {
+    const plan = { addresses: ['10.0.0.0/24'], hostnames: {} };
+    for (const scan_id of ids) await line.layOut({ scan_id, pool: 'default', priority: 5 }, plan, 1);
+    const work = async (worker: string) => {
+      for (
+        let shard = await line.claim(worker, ['default']);
+        shard;
+        shard = await line.claim(worker, ['default'])
+      )
+        if (!(await line.finish(shard, '{}'))) throw new Error('the claim was lost');
+    };
+    await Promise.all(Array.from({ length: atOnce }, (_, number) => work(`w${number}`)));
+  };
+  for (const atOnce of [1, workers]) {
+    const rates = { bare: [] as number[], shards: [] as number[] };
+    for (let round = 0; round <= rounds; round++) {
+      const ids = await insertScans(store);
+      const ofBare = await rateOf(jobsOfRound, () => bare(atOnce));
+      const ofShards = await rateOf(jobsOfRound, () => shards(ids, atOnce));
+      if (round === 0) continue;
+      rates.bare.push(ofBare);
+      rates.shards.push(ofShards);
+    }
+    const [ofBare, ofShards] = [median(rates.bare), median(rates.shards)];
+    row(`PostgreSQL: bare pg-boss, ${atOnce} at once`, `${Math.round(ofBare)}/s`);
+    row(
+      `PostgreSQL: shards, ${atOnce} at once`,
+      `${Math.round(ofShards)}/s  ratio ${(ofShards / ofBare).toFixed(2)}  (bar 0.6)`,
+    );
+  }
+  await dispatcher.close();
+  await boss.stop({ graceful: false });
+}
+
 /** Milliseconds of each answer. */
 async function timed(times: number, ask: (index: number) => Promise<{ status: number }>): Promise<number[]> {
   const taken: number[] = [];
@@ -221,15 +276,14 @@ const dir = await mkdtemp(join(tmpdir(), 'portolan-bench-queue-'));
 const postgres = await startPostgres();
 try {
   const file = await openStore(join(dir, 'service.db'));
-  await throughput({ name: 'SQLite', store: file, queue: new EmbeddedQueue(file, { leaseMs }), bar: 500 });
+  await throughput({ name: 'SQLite', store: file, queue: new ScanQueue(file, { leaseMs }), bar: 500 });
   await file.close();
 
   const url = await postgres.database();
   const database = await openStore(url);
-  const dispatcher = await Dispatcher.start(url, (error) => console.error(String(error)));
-  const queue = await PgBossQueue.open(database, dispatcher, { leaseMs, home: 'bench' });
+  const queue = new ScanQueue(database, { leaseMs, home: 'bench' });
   await throughput({ name: 'PostgreSQL', store: database, queue, bar: 200 });
-  await queue.close();
+  await shardsBesidePgBoss(database, url);
   await database.close();
 
   await answers('SQLite', {});

@@ -1,4 +1,11 @@
-import { type Clock, type Db, PgBoss, systemClock } from 'pg-boss';
+import {
+  type Clock,
+  type CommandResponse,
+  type Db,
+  type JobWithMetadata,
+  PgBoss,
+  systemClock,
+} from 'pg-boss';
 import type { Store } from '../store/open.ts';
 
 /** Schema of the pg-boss tables. */
@@ -7,25 +14,25 @@ const schema = 'portolan_queue';
 const maxConnections = 2;
 /** Query timeout, milliseconds. */
 const answerMs = 20_000;
-/** A message that was fetched but not completed is redelivered after this time, seconds: its consumer is gone. */
-const expireSeconds = 30;
-/** Interval of the check for such messages, seconds. */
-const superviseSeconds = 10;
-/** Redeliveries of a message whose consumer died. */
-const mostReturns = 1000;
-const slipsAtOnce = 100;
-/** Retention of unfetched and completed messages, seconds. */
+/** Interval of maintenance, milliseconds: claims of dead workers, jobs to delete. */
+const superviseMs = 10_000;
+/** pg-boss allows no shorter ones, seconds. */
+const shortestHeartbeatSeconds = 10;
+/** Nor a longer claim than a day, however many heartbeats it has; seconds. */
+export const longestClaimSeconds = 24 * 3600;
+/** Retention of unclaimed jobs, seconds. */
 const keepSeconds = 30 * 24 * 3600;
+/** Retention of jobs that failed, seconds. */
 const sweepSeconds = 3600;
-/**
- * Background failures are reported at most once per this interval, milliseconds: an unreachable database fails often.
- */
+/** Background failures are reported at most once per this interval, milliseconds: an unreachable database fails often. */
 const tellMs = 60_000;
 /** Characters that are not valid in pg-boss queue names. */
 const strange = /[^A-Za-z0-9_.-]/g;
-
-/** Messages have lower priorities. */
+/** Jobs that were claimed before: below it are all others. */
+const begunPriority = 2 ** 30;
+/** Jobs have lower priorities. */
 const highestPriority = 2 ** 31 - 1;
+const deadAtOnce = 100;
 
 /**
  * Starts at the wall clock and never jumps. After a jump back by weeks, pg-boss would set a timer longer than Node.js
@@ -33,21 +40,45 @@ const highestPriority = 2 ** 31 - 1;
  */
 const steadyClock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() };
 
-/** A message fetched from a queue. */
-export interface ShardMessage<T> {
+/** A claim on a job. Writes with an older `retry` are rejected. */
+export interface JobClaim {
+  line: string;
   id: string;
-  data: T;
+  /** Claims before this one that were lost or failed. */
+  retry: number;
 }
 
+export interface ClaimedJob<T> extends JobClaim {
+  data: T;
+  /** The claim ends without a heartbeat for this time, milliseconds. */
+  leaseMs: number;
+}
+
+export interface NewJob {
+  id: string;
+  data: object;
+  /** Between -2^30 and 2^30 - 1. */
+  priority: number;
+}
+
+/** Which jobs of a queue: those that were claimed before, others, or both. */
+export type JobBand = 'begun' | 'new' | 'any';
+
 /**
- * Distributes messages over PostgreSQL by pg-boss: each to one consumer, across any number of hosts. A message only
- * says that there is work; the tables of the store say what it is and who owns it.
+ * Jobs that workers on any number of hosts claim from queues in PostgreSQL, by pg-boss. A claim lasts until its worker
+ * completes or fails it, or gives no heartbeat; then the job waits again, ahead of all others, or is a dead letter. Calls with
+ * a store are part of its transaction.
  */
 export class Dispatcher {
   readonly #boss: PgBoss;
   /** Existing queues. */
   readonly #lines = new Set<string>();
   #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** When maintenance last went well, performance.now(). */
+  #supervisedAt = Number.NEGATIVE_INFINITY;
+  /** Until then no claim is taken away, performance.now(): workers could not reach the database either. */
+  #sparedUntil = 0;
 
   private constructor(boss: PgBoss) {
     this.#boss = boss;
@@ -65,85 +96,168 @@ export class Dispatcher {
       // Gives up a connection that was cut without notice.
       query_timeout: answerMs,
     };
-    const boss = new PgBoss({
-      ...connection,
-      clock: steadyClock,
-      schema,
-      schedule: false,
-      superviseIntervalSeconds: superviseSeconds,
-    });
+    const boss = new PgBoss({ ...connection, clock: steadyClock, schema, schedule: false, supervise: false });
     let toldAt = Number.NEGATIVE_INFINITY;
     const dispatcher = new Dispatcher(boss);
-    boss.on('error', (error) => {
+    const tell = (error: unknown) => {
       // The pool ends before its connections do: the database may go away in between.
       if (dispatcher.#closed || performance.now() - toldAt < tellMs) return;
       toldAt = performance.now();
       onError(error);
-    });
+    };
+    boss.on('error', tell);
     await boss.start();
+    dispatcher.#timer = setInterval(() => void dispatcher.#supervise().catch(tell), superviseMs);
     return dispatcher;
   }
 
-  /** Creates a queue if missing. Call it before a transaction that sends to it. */
-  async open(line: string): Promise<void> {
+  /**
+   * Creates a queue if missing. Call it before a transaction that uses it.
+   * @param dead queue of its dead letters
+   */
+  async open(line: string, dead?: string): Promise<void> {
     const name = nameOf(line);
     if (this.#lines.has(name)) return;
+    if (dead !== undefined) await this.open(dead);
     await this.#boss.createQueue(name, {
-      expireInSeconds: expireSeconds,
+      expireInSeconds: longestClaimSeconds,
       retentionSeconds: keepSeconds,
       deleteAfterSeconds: sweepSeconds,
-      retryLimit: mostReturns,
+      ...(dead === undefined ? {} : { deadLetter: nameOf(dead) }),
     });
     // pg-boss reads queue metadata at first use, on its own connection: not possible within a transaction.
     await this.#boss.fetch(name, { minPriority: highestPriority });
     this.#lines.add(name);
   }
 
-  /** Sends messages to a queue as part of a transaction of the store: they exist once it is committed. */
+  /**
+   * @param options.retries of a job whose worker dies or fails it
+   * @param options.leaseMs time without a heartbeat after which its worker counts as dead, at least 10 s
+   */
   async send(
     store: Store,
     line: string,
-    slips: readonly { data: object; priority?: number }[],
+    jobs: readonly NewJob[],
+    { retries, leaseMs }: { retries: number; leaseMs: number },
   ): Promise<void> {
-    const db: Db = { executeSql: (text, values) => store.execute(text, values ?? []) };
-    await this.#boss.insert(
-      nameOf(line),
-      slips.map(({ data, priority = 0 }) => ({ data, priority })),
-      { db },
-    );
+    const heartbeatSeconds = Math.max(shortestHeartbeatSeconds, Math.ceil(leaseMs / 1000));
+    const inserted = jobs.map((job) => ({ ...job, retryLimit: retries, heartbeatSeconds }));
+    await this.#boss.insert(nameOf(line), inserted, within(store));
   }
 
-  /** Fetches and discards the oldest messages, up to a hundred. @returns their number */
-  async takeAll(line: string): Promise<number> {
-    const name = nameOf(line);
-    const slips = await this.#boss.fetch(name, { batchSize: slipsAtOnce });
-    if (slips.length > 0)
-      await this.#boss.deleteJob(
-        name,
-        slips.map(({ id }) => id),
-      );
-    return slips.length;
+  /** Claims the job with the highest priority, of equal ones the oldest; null if there is none. */
+  async claim<T extends object>(
+    store: Store,
+    line: string,
+    band: JobBand = 'any',
+  ): Promise<ClaimedJob<T> | null> {
+    const [job] = await this.#boss.fetch<T>(nameOf(line), {
+      ...(band === 'begun' && { minPriority: begunPriority }),
+      ...(band === 'new' && { maxPriority: begunPriority - 1 }),
+      ...within(store),
+    });
+    if (!job) return null;
+    const { id, retryCount: retry, data, heartbeatSeconds, expireInSeconds } = job;
+    return { line, id, retry, data, leaseMs: (heartbeatSeconds ?? expireInSeconds) * 1000 };
   }
 
-  /** Fetches the message with the highest priority, oldest first. */
-  async take<T extends object>(line: string): Promise<ShardMessage<T> | null> {
-    await this.open(line);
-    const [job] = await this.#boss.fetch<T>(nameOf(line), { batchSize: 1 });
-    return job ? { id: job.id, data: job.data } : null;
+  /** Heartbeat of a claim. @returns whether it still holds */
+  async renew(store: Store, { line, ...claim }: JobClaim): Promise<boolean> {
+    return isDone(await this.#boss.touch(nameOf(line), attemptOf(claim), within(store)));
+  }
+
+  /** Ends a job that is done, without a trace: rows that are kept slow down later claims. @returns whether the claim still held */
+  async complete(store: Store, { line, ...claim }: JobClaim): Promise<boolean> {
+    return isDone(await this.#boss.deleteJob(nameOf(line), attemptOf(claim), within(store)));
   }
 
   /**
-   * The work of a message is done, or tracked elsewhere. Deletes the message: keeping it would slow down later
-   * fetches.
+   * Ends a claim that failed, unless it is over.
+   * @returns whether the job is claimed by somebody else, waits for another claim, or has none left
    */
-  async done(line: string, { id }: ShardMessage<unknown>): Promise<void> {
-    await this.#boss.deleteJob(nameOf(line), id);
+  async fail(store: Store, { line, ...claim }: JobClaim): Promise<'claimed' | 'waits' | 'dead'> {
+    const name = nameOf(line);
+    await this.#boss.fail(name, attemptOf(claim), null, within(store));
+    const job = await this.#job(store, line, claim.id);
+    if (job?.state === 'active') return 'claimed';
+    if (job?.state !== 'retry') return 'dead';
+    await this.#boss.update(name, undefined, { id: claim.id, priority: begunPriority, ...within(store) });
+    return 'waits';
+  }
+
+  /**
+   * Gives back a job for somebody else to claim, ahead of all others; does not count as a retry. pg-boss knows no such thing,
+   * so there is another job afterwards.
+   * @returns its id; null if the claim was over
+   */
+  async giveBack(store: Store, claim: JobClaim, id: string): Promise<string | null> {
+    const job = await this.#job(store, claim.line, claim.id);
+    if (job === null || !(await this.complete(store, claim))) return null;
+    const { data, retryLimit, retryCount, heartbeatSeconds } = job;
+    const again = {
+      id,
+      data,
+      priority: begunPriority,
+      retryLimit: retryLimit - retryCount,
+      ...(heartbeatSeconds !== null && { heartbeatSeconds }),
+    };
+    await this.#boss.insert(nameOf(claim.line), [again], within(store));
+    return id;
+  }
+
+  /** Deletes jobs that nobody shall claim. */
+  async drop(store: Store, line: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#boss.deleteJob(nameOf(line), [...ids], within(store));
+  }
+
+  /** Takes dead letters out of their queue, up to a hundred. */
+  async takeDead<T extends object>(store: Store, line: string): Promise<T[]> {
+    const name = nameOf(line);
+    const jobs = await this.#boss.fetch<T>(name, { batchSize: deadAtOnce, ...within(store) });
+    if (jobs.length > 0)
+      await this.#boss.deleteJob(
+        name,
+        jobs.map(({ id }) => id),
+        within(store),
+      );
+    return jobs.map(({ data }) => data);
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#timer);
     await this.#boss.stop({ graceful: false, close: true });
     this.#closed = true;
   }
+
+  async #job(store: Store, line: string, id: string): Promise<JobWithMetadata | null> {
+    const [job] = await this.#boss.findJobs<object>(nameOf(line), { id, ...within(store) });
+    return job ?? null;
+  }
+
+  /**
+   * Takes jobs from workers without a heartbeat. Not before everybody had the time for one: after an outage of the
+   * database, or when this process stood still, all look dead.
+   */
+  async #supervise(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#supervisedAt > 2 * superviseMs) this.#sparedUntil = now + 2 * superviseMs;
+    if (now >= this.#sparedUntil) await this.#boss.supervise();
+    else await this.#boss.schemaVersion();
+    this.#supervisedAt = performance.now();
+  }
+}
+
+function within(store: Store): { db: Db } {
+  return { db: { executeSql: (text, values) => store.execute(text, values ?? []) } };
+}
+
+/** Whether a call has changed its job: pg-boss says so, and its type does not. */
+function isDone(response: CommandResponse): boolean {
+  return (response as { affected: number }).affected > 0;
+}
+
+function attemptOf({ id, retry }: Pick<JobClaim, 'id' | 'retry'>): { id: string; retryCount: number } {
+  return { id, retryCount: retry };
 }
 
 function nameOf(line: string): string {

@@ -6,10 +6,8 @@ import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/p
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { contentTables } from '../store/schema/table-rows.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { EmbeddedQueue } from './embedded.ts';
-import { PgBossQueue } from './pg-boss.ts';
 import type { JobQueue } from './queue.ts';
+import { ScanQueue } from './scan-queue.ts';
 
 const leaseMs = 1000;
 const weekAgo = () => new Date(Date.now() - 7 * 24 * 3600 * 1000).toISOString();
@@ -37,11 +35,11 @@ async function embedded(): Promise<Bench> {
   const stores = [await openStore(join(dir, 'service.db'))];
   return {
     store: stores[0] as Store,
-    queue: new EmbeddedQueue(stores[0] as Store, { leaseMs }),
+    queue: new ScanQueue(stores[0] as Store, { leaseMs }),
     async other() {
       const store = await openStore(join(dir, 'service.db'));
       stores.push(store);
-      return new EmbeddedQueue(store, { leaseMs });
+      return new ScanQueue(store, { leaseMs });
     },
     async remove() {
       for (const store of stores) await store.close();
@@ -50,31 +48,26 @@ async function embedded(): Promise<Bench> {
   };
 }
 
-function fail(error: unknown): void {
-  throw error;
-}
-
 /** Empties all tables: a new database per test would take half a second. */
-const leftovers = `truncate ${contentTables.map((table) => `portolan.${table}`).join(', ')}; delete from portolan_queue.job`;
+const leftovers = `truncate ${contentTables.map((table) => `portolan.${table}`).join(', ')}`;
 
 function onPostgres(): Engine {
   let postgres: TestPostgres;
   let first: Bench;
-  let second: PgBossQueue | null = null;
+  let second: ScanQueue | null = null;
   let url = '';
   const open: { close(): Promise<void> }[] = [];
   const make = async () => {
     const store = await openStore(url);
-    const dispatcher = await Dispatcher.start(url, fail);
-    open.push(dispatcher, store);
-    return { store, queue: await PgBossQueue.open(store, dispatcher, { leaseMs, home: 'here' }) };
+    open.push(store);
+    return { store, queue: new ScanQueue(store, { leaseMs, home: 'here' }) };
   };
   const other = async () => {
     second ??= (await make()).queue;
     return second;
   };
   return {
-    name: 'pg-boss on PostgreSQL',
+    name: 'in PostgreSQL',
     skip: postgresObstacle(),
     begin: async () => {
       postgres = await startPostgres({ fsync: 'off' });
@@ -90,7 +83,7 @@ function onPostgres(): Engine {
 }
 
 const inSqlite: Engine = {
-  name: 'embedded in SQLite',
+  name: 'in SQLite',
   skip: null,
   begin: async () => {},
   make: embedded,
@@ -188,7 +181,7 @@ describe.each(engines)('a queue $name', ({ skip, begin, end, make }) => {
   });
 
   it('gives a server its own jobs only', async () => {
-    const queueOf = (home: string) => new EmbeddedQueue(store, { leaseMs, home });
+    const queueOf = (home: string) => new ScanQueue(store, { leaseMs, home });
     await store.scans.insert(scanRequest({ scan_id: 'a' }));
     await queueOf('one').enqueue(store, { scanId: 'a', pool: 'default' });
     expect(await queueOf('two').claim('w')).toBeNull();

@@ -1,14 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { defaultPriority, maxSmallAddresses, type ScanRequest } from '../domain/scan.ts';
 import { type LeasedShard, mostShards, type ShardCommand, type ShardPlan } from '../domain/shard.ts';
 import { anyInterface, countAddresses, parseTargets } from '../domain/targets/target.ts';
 import type { Store } from '../store/open.ts';
-import type { ExpiredShard, ShardClaim, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
+import type { HeldShard, ShardClaim, ShardCommands, ShardHeartbeat, ShardJob } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import { type WakeUps, wakeEverybody } from './wake-ups.ts';
+import { type Dispatcher, type JobBand, longestClaimSeconds } from './dispatcher.ts';
+import { type WakeUps, wakeEverybody, wakeWorkers } from './wake-ups.ts';
 
 /** A claimed shard. */
 export interface QueuedShard extends ShardClaim {
+  job: ShardJob;
+  /** Milliseconds after the last renewal. */
+  leaseMs: number;
   /** The only shard of a scan of at most `maxSmallAddresses`. */
   isSmall: boolean;
 }
@@ -22,35 +26,54 @@ export interface ShardChoice {
   all: boolean;
 }
 
-interface ShardSlip {
+/** Content of the job of a shard. */
+interface ShardPlace {
   scan_id: string;
   shard: number;
 }
 
+export interface ShardQueueOptions {
+  /** Lease of a shard after the last heartbeat, milliseconds. */
+  leaseMs: number;
+  /** Attempts of a shard; workers need none. */
+  maxAttempts?: number;
+  /** Notifications; without them everybody polls. */
+  wakeUps?: WakeUps;
+}
+
 /** The database clock is read again after this time, milliseconds. */
 const clockMs = 60_000;
+/** Queue of the shards whose attempts have all failed. */
+const deadLine = 'shards-dead';
+/** A worker gives a shard back after this time, milliseconds: the queue keeps no claim for longer. */
+export const longestTurnMs = longestClaimSeconds * 1000 - 3_600_000;
 
-/** The queues of shards, one per pool. */
+/** The queues of shards, two per pool. The claim of a job is that of its shard; both change in one transaction. */
 export class ShardQueue {
   readonly #store: Store;
   readonly #dispatcher: Dispatcher;
   readonly #wakeUps: WakeUps | null;
-  /** Lease of a shard after the last heartbeat, milliseconds. */
+  readonly #maxAttempts: number;
   readonly leaseMs: number;
   /** Database time at a given uptime of this machine, milliseconds. */
   #clock: { said: number; at: number } | null = null;
 
-  /** @param options.wakeUps notifications; without them everybody polls */
-  constructor(store: Store, dispatcher: Dispatcher, options: { leaseMs: number; wakeUps?: WakeUps }) {
+  constructor(store: Store, dispatcher: Dispatcher, options: ShardQueueOptions) {
     this.#store = store;
     this.#dispatcher = dispatcher;
     this.leaseMs = options.leaseMs;
+    this.#maxAttempts = options.maxAttempts ?? 1;
     this.#wakeUps = options.wakeUps ?? null;
   }
 
   /** Calls `wake` when the shards of a scan change. @returns unsubscribe */
   onNews(wake: (scanId: string) => void): () => void {
-    return this.#wakeUps?.on(wake) ?? (() => undefined);
+    return this.#wakeUps?.on('shards', wake) ?? (() => undefined);
+  }
+
+  /** Calls `wake` when there are shards to claim. @returns unsubscribe */
+  onWork(wake: () => void): () => void {
+    return this.#wakeUps?.on('work', wake) ?? (() => undefined);
   }
 
   /** Time base of leases, epoch milliseconds: that of the database, independent of the clocks of hosts. */
@@ -63,22 +86,21 @@ export class ShardQueue {
     return Math.round(this.#clock.said + performance.now() - this.#clock.at);
   }
 
-  /** Divides a scan into shards and sends a message for each, atomically. */
+  /** Divides a scan into shards with a job each. */
   async layOut(
     { scan_id: scanId, pool, priority = defaultPriority }: Pick<ScanRequest, 'scan_id' | 'pool' | 'priority'>,
     division: ShardPlan,
     of: number,
   ): Promise<void> {
-    await this.#dispatcher.open(lineOf(pool));
-    await this.#dispatcher.open(smallLineOf(pool));
-    await this.#store.transaction(async (store) => {
-      await store.shards.insert(scanId, pool, division, of);
-      const shards = Array.from({ length: of }, (_, shard) => ({ scanId, shard, pool }));
-      await this.#announce(store, shards, { priority });
-      // In the other queue too, for workers without a place for small scans.
-      if (isSmall(division, of)) await this.#announce(store, shards, { priority, lineIn: smallLineOf });
-      await wakeEverybody(store, scanId);
-    }, 'read committed');
+    const line = isSmall(division, of) ? smallLineOf(pool) : lineOf(pool);
+    await this.#open(line);
+    const ids = Array.from({ length: of }, () => randomUUID());
+    await this.#change(scanId, async (store) => {
+      await store.shards.insert(scanId, pool, division, { line, ids });
+      const shards = ids.map((id, shard) => ({ id, shard }));
+      await this.#send(store, line, { scanId, priority }, shards);
+      return true;
+    });
   }
 
   /**
@@ -103,6 +125,17 @@ export class ShardQueue {
     await wakeEverybody(this.#store, scanId);
   }
 
+  /** Ends the shards of a canceled scan that no worker has. */
+  async endWaiting(scanId: string): Promise<void> {
+    const jobs = await this.#store.shards.endWaiting(scanId, Date.now());
+    // A job that somebody claims at this moment has no shard any more.
+    for (const [line, ofLine] of Map.groupBy(jobs, (job) => job.line)) {
+      await this.#open(line);
+      const ids = ofLine.map(({ id }) => id);
+      await this.#dispatcher.drop(this.#store, line, ids);
+    }
+  }
+
   /** Sends changed scope rules, as JSON text, to all shards of a scan. */
   async setRules(scanId: string, rules: string): Promise<void> {
     await this.#store.shards.setRules(scanId, rules);
@@ -115,31 +148,50 @@ export class ShardQueue {
     if (grants.length > 0) await wakeEverybody(this.#store, scanId);
   }
 
-  /** Expires leases of dead workers. @returns the shards that expired */
-  async lapse(scanId: string, pool: string, maxAttempts: number): Promise<ExpiredShard[]> {
-    await this.#dispatcher.open(urgentLineOf(pool));
-    const now = await this.now();
-    return await this.#store.transaction(async (store) => {
-      const lapsed = await store.shards.expireLeases(scanId, now, maxAttempts);
-      await this.#announce(
-        store,
-        lapsed.filter(({ failed }) => !failed),
-        { lineIn: urgentLineOf },
-      );
-      if (lapsed.length > 0) await wakeEverybody(store, scanId);
-      return lapsed;
-    }, 'read committed');
+  /** Ends the claims of workers of a scan that are dead or gave up: their shards wait again, or fail for good. */
+  async lapse(scanId: string): Promise<void> {
+    for (const held of await this.#store.shards.silent(scanId, await this.now())) {
+      await this.#open(held.job?.line ?? lineOf(held.pool));
+      await this.#change(scanId, (store) => this.#takeAway(store, held));
+    }
   }
 
-  /** Sends a message for each shard of a scan that waits: those before were for workers of an earlier version. */
+  async #takeAway(store: Store, held: HeldShard): Promise<boolean> {
+    const state = held.job === null ? 'none' : await this.#dispatcher.fail(store, held.job);
+    if (state === 'claimed') return false;
+    if (state === 'dead') {
+      await this.#buryDead(store);
+      // Its letter may be gone: nobody claims a shard without a job.
+      return await store.shards.fail(held, await this.now());
+    }
+    if (!(await store.shards.wait(held))) return false;
+    if (state === 'none') await this.#giveJob(store, held);
+    else await wakeWorkers(store);
+    return true;
+  }
+
+  async #buryDead(store: Store): Promise<void> {
+    const now = await this.now();
+    for (const { scan_id: scanId, shard } of await this.#dispatcher.takeDead<ShardPlace>(store, deadLine)) {
+      await store.shards.fail({ scanId, shard }, now);
+      await wakeEverybody(store, scanId);
+    }
+  }
+
+  /** Gives each shard of a scan that waits a job: it has none, or one for workers of an earlier version. */
   async announceAgain(scanId: string): Promise<void> {
     const shards = await this.#store.shards.waitingOf(scanId);
-    for (const pool of new Set(shards.map((shard) => shard.pool)))
-      await this.#dispatcher.open(urgentLineOf(pool));
-    await this.#store.transaction(async (store) => {
-      await this.#announce(store, shards, { lineIn: urgentLineOf });
-      await wakeEverybody(store, scanId);
-    }, 'read committed');
+    for (const pool of new Set(shards.map((shard) => shard.pool))) await this.#open(lineOf(pool));
+    await this.#change(scanId, async (store) => {
+      for (const shard of shards) await this.#giveJob(store, shard);
+      return true;
+    });
+  }
+
+  async #giveJob(store: Store, { scanId, shard, pool }: Pick<HeldShard, 'scanId' | 'shard' | 'pool'>) {
+    const job = { line: lineOf(pool), id: randomUUID(), retry: 0 };
+    await store.shards.setJob({ scanId, shard }, job);
+    await this.#send(store, job.line, { scanId, priority: defaultPriority }, [{ id: job.id, shard }]);
   }
 
   /** Claims the next shard of one of the pools; null if there is none. */
@@ -148,34 +200,55 @@ export class ShardQueue {
     pools: readonly string[],
     { begun, small, all }: ShardChoice = { begun: true, small: true, all: true },
   ): Promise<QueuedShard | null> {
-    const lines = [
-      ...(begun ? pools.map(urgentLineOf) : []),
-      ...(small ? pools.map(smallLineOf) : []),
-      ...(all ? pools.map(lineOf) : []),
+    const places = [
+      ...pools.map((pool) => ({ line: smallLineOf(pool), band: bandOf(begun, small) })),
+      ...pools.map((pool) => ({ line: lineOf(pool), band: bandOf(begun, all) })),
     ];
-    for (const line of lines) {
+    for (const { line, band } of places) {
+      if (band === null) continue;
+      await this.#open(line);
       for (;;) {
-        const slip = await this.#dispatcher.take<ShardSlip>(line);
-        if (slip === null) break;
-        const now = await this.now();
-        const { scan_id: scanId, shard } = slip.data;
-        const place = { scanId, shard };
-        const claim = await this.#store.shards.claim(place, worker, now, now + this.leaseMs);
-        await this.#dispatcher.done(line, slip);
-        if (!claim) continue;
-        await wakeEverybody(this.#store, scanId);
-        return { ...claim, isSmall: isSmall(claim.plan, claim.of) };
+        const claim = await this.#claimFrom(line, band, worker);
+        if (claim === null) break;
+        if (claim !== 'ended') return claim;
       }
     }
     return null;
   }
 
-  /** Renews the lease. Null: the shard belongs to another worker or has ended; nothing of it may be sent any more. */
-  async beat(held: LeasedShard, beat: Omit<ShardHeartbeat, 'leaseUntil'>): Promise<ShardCommands | null> {
-    return await this.#store.shards.heartbeat(held, {
-      ...beat,
-      leaseUntil: (await this.now()) + this.leaseMs,
-    });
+  /** @returns `ended` for a job whose shard has ended meanwhile; null if the queue has none */
+  async #claimFrom(line: string, band: JobBand, worker: string): Promise<QueuedShard | 'ended' | null> {
+    const now = await this.now();
+    return await this.#store.transaction(async (store) => {
+      const job = await this.#dispatcher.claim<ShardPlace>(store, line, band);
+      if (job === null) return null;
+      const { scan_id: scanId, shard } = job.data;
+      const leaseMs = Math.min(this.leaseMs, job.leaseMs);
+      const claim = await store.shards.claim({ scanId, shard }, job, worker, now + leaseMs);
+      if (claim === null) {
+        await this.#dispatcher.complete(store, job);
+        return 'ended';
+      }
+      await wakeEverybody(store, scanId);
+      return { ...claim, job, leaseMs, isSmall: isSmall(claim.plan, claim.of) };
+    }, 'read committed');
+  }
+
+  /**
+   * Stores a report. @param isRenewed whether the lease is renewed, too
+   * @returns null if the shard belongs to another worker or has ended; nothing of it may be sent any more
+   */
+  async beat(
+    held: Pick<QueuedShard, 'scanId' | 'shard' | 'attempt' | 'job' | 'leaseMs'>,
+    beat: Omit<ShardHeartbeat, 'leaseUntil'>,
+    isRenewed = true,
+  ): Promise<ShardCommands | null> {
+    if (!isRenewed) return await this.#store.shards.heartbeat(held, beat);
+    const leaseUntil = (await this.now()) + held.leaseMs;
+    return await this.#store.transaction(async (store) => {
+      if (!(await this.#dispatcher.renew(store, held.job))) return null;
+      return await store.shards.heartbeat(held, { ...beat, leaseUntil });
+    }, 'read committed');
   }
 
   /** The first heartbeat of a worker: until the server of the scan has seen it, the shard has no rate. */
@@ -183,15 +256,17 @@ export class ShardQueue {
     held: LeasedShard,
     beat: Omit<ShardHeartbeat, 'leaseUntil'>,
   ): Promise<ShardCommands | null> {
-    const commands = await this.beat(held, beat);
+    const commands = await this.#store.shards.heartbeat(held, beat);
     if (commands !== null) await wakeEverybody(this.#store, held.scanId);
     return commands;
   }
 
-  async finish(held: LeasedShard, outcome: string): Promise<boolean> {
-    const finished = await this.#store.shards.finish(held, outcome, await this.now());
-    if (finished) await wakeEverybody(this.#store, held.scanId);
-    return finished;
+  async finish(held: LeasedShard & { job: ShardJob }, outcome: string): Promise<boolean> {
+    const now = await this.now();
+    return await this.#change(held.scanId, async (store) => {
+      if (!(await this.#dispatcher.complete(store, held.job))) return false;
+      return await store.shards.finish(held, outcome, now);
+    });
   }
 
   /** Ends the lease of a shard that this worker cannot continue; counts as an attempt. */
@@ -204,57 +279,74 @@ export class ShardQueue {
   /** Releases the shards of workers known to be gone; does not count as an attempt. @param prefix of their IDs */
   async releaseOf(prefix: string): Promise<number> {
     const held = await this.#store.shards.heldBy(prefix);
-    for (const shard of held) await this.release(shard, shard.pool);
+    for (const shard of held) await this.release(shard);
     return held.length;
   }
 
   /** Gives a shard back for another worker to continue. */
-  async release(held: LeasedShard, pool: string): Promise<boolean> {
-    await this.#dispatcher.open(urgentLineOf(pool));
-    return await this.#store.transaction(async (store) => {
-      if (!(await store.shards.release(held))) return false;
-      await this.#announce(store, [{ ...held, pool }], { lineIn: urgentLineOf });
-      await wakeEverybody(store, held.scanId);
+  async release({ job, ...held }: LeasedShard & { pool: string; job: ShardJob | null }): Promise<boolean> {
+    await this.#open(job?.line ?? lineOf(held.pool));
+    return await this.#change(held.scanId, async (store) => {
+      const id = job && (await this.#dispatcher.giveBack(store, job, randomUUID()));
+      if (job && id === null) return false;
+      if (!(await store.shards.wait(held))) return false;
+      if (job === null || id === null) await this.#giveJob(store, held);
+      else await store.shards.setJob(held, { line: job.line, id, retry: 0 });
+      await wakeWorkers(store);
       return true;
+    });
+  }
+
+  /** A change of a scan's shards and their jobs in one transaction; wakes everybody if it was made. */
+  async #change(scanId: string, change: (store: Store) => Promise<boolean>): Promise<boolean> {
+    return await this.#store.transaction(async (store) => {
+      const changed = await change(store);
+      if (changed) await wakeEverybody(store, scanId);
+      return changed;
     }, 'read committed');
+  }
+
+  async #open(line: string): Promise<void> {
+    await this.#dispatcher.open(line, deadLine);
   }
 
   /**
    * Of scans of one priority the early shards go first, so that a small scan does not wait for the end of a large one.
-   * @param options.priority of the scan
+   * @param scan.priority of the scan
    */
-  async #announce(
+  async #send(
     store: Store,
-    shards: readonly { scanId: string; shard: number; pool: string }[],
-    { priority = defaultPriority, lineIn = lineOf }: { priority?: number; lineIn?: (pool: string) => string },
+    line: string,
+    { scanId, priority }: { scanId: string; priority: number },
+    shards: readonly { id: string; shard: number }[],
   ): Promise<void> {
-    for (const [pool, ofPool] of Map.groupBy(shards, ({ pool: name }) => name)) {
-      const slips = ofPool.map(({ scanId, shard }) => ({
-        data: { scan_id: scanId, shard } satisfies ShardSlip,
-        // Servers of earlier versions send that of the default.
-        priority: (priority - defaultPriority) * mostShards - shard,
-      }));
-      await this.#dispatcher.send(store, lineIn(pool), slips);
-    }
+    const jobs = shards.map(({ id, shard }) => ({
+      id,
+      data: { scan_id: scanId, shard } satisfies ShardPlace,
+      priority: (priority - defaultPriority) * mostShards - shard,
+    }));
+    const options = { retries: this.#maxAttempts - 1, leaseMs: this.leaseMs };
+    await this.#dispatcher.send(store, line, jobs, options);
+    await wakeWorkers(store);
   }
 }
 
-/** Workers of earlier versions, which send rows to the owner of a scan, take shards from other queues. */
+/** Workers of earlier versions take shards from other queues. */
 function lineOf(pool: string): string {
-  return `stored.${pool}`;
+  return `shard-jobs.${pool}`;
 }
 
-/** Queue of small scans; their shards are in the queue of their pool, too. */
+/** Queue of small scans. */
 function smallLineOf(pool: string): string {
-  return `stored-small.${pool}`;
+  return `shard-jobs-small.${pool}`;
+}
+
+function bandOf(begun: boolean, others: boolean): JobBand | null {
+  if (begun) return others ? 'any' : 'begun';
+  return others ? 'new' : null;
 }
 
 function isSmall({ addresses }: ShardPlan, of: number): boolean {
   if (of > 1 || addresses.length > maxSmallAddresses) return false;
   return countAddresses(parseTargets(addresses, anyInterface)) <= BigInt(maxSmallAddresses);
-}
-
-/** Queue of started shards: they go first. */
-function urgentLineOf(pool: string): string {
-  return `stored-begun.${pool}`;
 }

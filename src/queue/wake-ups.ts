@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Store } from '../store/open.ts';
 
-/** PostgreSQL channel for changes of shards; the payload is the ID of their scan. */
-const channel = 'portolan_shards';
+/** PostgreSQL channels: changes of shards, with the ID of their scan as payload, and shards to claim, without one. */
+const channels = { shards: 'portolan_shards', work: 'portolan_work' } as const;
+type News = keyof typeof channels;
 /** Reconnect delay, milliseconds. Meanwhile everybody polls. */
 const retryMs = 2000;
 const connectMs = 5000;
@@ -14,7 +15,7 @@ const connectMs = 5000;
  */
 export class WakeUps {
   readonly #url: string;
-  readonly #listeners = new Set<(scanId: string) => void>();
+  readonly #listeners = { shards: new Set<(scanId: string) => void>(), work: new Set<() => void>() };
   readonly #closing = new AbortController();
   #client: pg.Client | null = null;
   readonly #listening: Promise<void>;
@@ -25,10 +26,11 @@ export class WakeUps {
     this.#listening = this.#keepListening();
   }
 
-  /** Calls `wake` with the ID of each scan that changed. @returns unsubscribe */
-  on(wake: (scanId: string) => void): () => void {
-    this.#listeners.add(wake);
-    return () => this.#listeners.delete(wake);
+  /** @param wake called with the ID of each scan that changed, or without for work @returns unsubscribe */
+  on<N extends News>(news: N, wake: N extends 'shards' ? (scanId: string) => void : () => void): () => void {
+    const listeners: Set<(scanId: string) => void> = this.#listeners[news];
+    listeners.add(wake);
+    return () => listeners.delete(wake);
   }
 
   async close(): Promise<void> {
@@ -55,13 +57,14 @@ export class WakeUps {
     });
     const over = new Promise<void>((resolve) => client.once('end', () => resolve()));
     client.on('error', () => undefined);
-    client.on('notification', ({ payload = '' }) => {
-      for (const wake of this.#listeners) wake(payload);
+    client.on('notification', ({ channel, payload = '' }) => {
+      const { shards, work } = this.#listeners;
+      for (const wake of channel === channels.work ? work : shards) wake(payload);
     });
     try {
       await client.connect();
       this.#client = client;
-      await client.query(`listen ${channel}`);
+      for (const channel of Object.values(channels)) await client.query(`listen ${channel}`);
       if (!this.#closing.signal.aborted) await over;
     } finally {
       this.#client = null;
@@ -72,5 +75,10 @@ export class WakeUps {
 
 /** Notifies everybody; within a transaction, at commit. A lost notification is harmless. */
 export async function wakeEverybody(store: Store, scanId: string): Promise<void> {
-  await store.execute('select pg_notify($1, $2)', [channel, scanId]);
+  await store.execute('select pg_notify($1, $2)', [channels.shards, scanId]);
+}
+
+/** Notifies workers of shards to claim. */
+export async function wakeWorkers(store: Store): Promise<void> {
+  await store.execute('select pg_notify($1, $2)', [channels.work, '']);
 }

@@ -1,7 +1,7 @@
 import { RecordIndexes } from '../actions/record-index/record-indexes.ts';
 import type { AlertRules } from '../alerts/alert-rules.ts';
 import type { Config } from '../config/schema.ts';
-import { EmbeddedQueue } from '../queue/embedded.ts';
+import { ScanQueue } from '../queue/scan-queue.ts';
 import { ReportThreads } from '../report/thread/report-threads.ts';
 import type { License } from '../workspace/license/read-license.ts';
 import { FetchedScans } from '../workspace/result-store/fetched-scans.ts';
@@ -64,7 +64,7 @@ export function buildContext(input: ContextInput): {
     catalogueOf: (tenant) => installed.of(tenant),
     holdRecord: (scan, tenant) => folders.hold(scan, tenant),
   });
-  const queue = shards?.queue ?? new EmbeddedQueue(store, { leaseMs: config.workers.lease });
+  const queue = shards?.queue ?? new ScanQueue(store, { leaseMs: config.workers.lease });
   const indexes = new RecordIndexes(workspace);
   const indexKeeper = new IndexKeeper({ store, workspace, indexes, log });
   const onScanEnd = (scanId: string) => {

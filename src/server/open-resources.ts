@@ -139,6 +139,7 @@ async function tryOpenStores(
       url,
       workspaceDir: workspace.dir,
       leaseMs: workers.lease,
+      maxAttempts: workers.max_attempts,
       poolTags: poolTagsOf(workers),
       freeBytes: () => workspace.freeBytes(),
       log,

@@ -1,7 +1,21 @@
-import type { ExpressionBuilder, Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 import { leasedShard, ShardResultTable } from './shard-results.ts';
+
+/** The job by which a shard is claimed. */
+export interface ShardJob {
+  line: string;
+  id: string;
+  /** Claims of it that were lost or failed before. */
+  retry: number;
+}
+
+/** A shard that a worker has, or had; null: of an earlier version, without a job. */
+export interface HeldShard extends LeasedShard {
+  pool: string;
+  job: ShardJob | null;
+}
 
 /** A claimed shard. `attempt` identifies the claim: writes with an older one are rejected. */
 export interface ShardClaim {
@@ -18,8 +32,8 @@ export interface ShardClaim {
 
 /** Content of a worker's heartbeat. */
 export interface ShardHeartbeat {
-  /** Epoch milliseconds. */
-  leaseUntil: number;
+  /** Epoch milliseconds; undefined = unchanged. */
+  leaseUntil?: number | undefined;
   /** JSON text of its newest report; undefined = unchanged. */
   live?: string | undefined;
   appliedCommand: ShardCommand;
@@ -52,15 +66,6 @@ export type ShardState = Pick<
   | 'outcome'
 >;
 
-/** A shard whose lease expired. */
-export interface ExpiredShard {
-  scanId: string;
-  shard: number;
-  pool: string;
-  /** Out of attempts: nobody gets it again. */
-  failed: boolean;
-}
-
 /** Parts of scans that workers on many hosts run. One statement per operation, so each is atomic. */
 export class ShardTable {
   readonly #db: Kysely<Tables>;
@@ -69,8 +74,13 @@ export class ShardTable {
     this.#db = db;
   }
 
-  /** Inserts the shards of a scan. Call it in the transaction that also announces them. */
-  async insert(scanId: string, pool: string, plan: ShardPlan, of: number): Promise<void> {
+  /** Inserts the shards of a scan, one for each job. Call it in the transaction that also sends these. */
+  async insert(
+    scanId: string,
+    pool: string,
+    plan: ShardPlan,
+    jobs: { line: string; ids: readonly string[] },
+  ): Promise<void> {
     const { addresses, hostnames } = plan;
     await this.#db
       .insertInto('shard_plans')
@@ -83,11 +93,14 @@ export class ShardTable {
         blocks: 0,
       })
       .execute();
-    const rows = Array.from({ length: of }, (_, shard) => ({
+    const rows = jobs.ids.map((id, shard) => ({
       scan_id: scanId,
       shard,
-      of,
+      of: jobs.ids.length,
       pool,
+      job_line: jobs.line,
+      job_id: id,
+      job_retry: 0,
       state: 'waiting' as const,
       attempt: 0,
       expired_leases: 0,
@@ -112,13 +125,11 @@ export class ShardTable {
         .execute();
   }
 
-  /**
-   * Claims a shard that waits or whose lease expired; null if another worker has it or it has ended.
-   */
+  /** Notes the claim of the job of a shard; null if the shard has ended or has another job. */
   async claim(
     { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
+    { id, retry }: Pick<ShardJob, 'id' | 'retry'>,
     worker: string,
-    now: number,
     leaseUntil: number,
   ): Promise<ShardClaim | null> {
     const row = await this.#db
@@ -128,16 +139,16 @@ export class ShardTable {
         attempt: e('attempt', '+', 1),
         worker,
         lease_until: leaseUntil,
+        job_retry: retry,
         applied_command: null,
         rate: 0,
         applied_rate: null,
       }))
       .where('scan_id', '=', scanId)
       .where('shard', '=', shard)
+      .where('job_id', '=', id)
       .where('command', '!=', 'cancel')
-      .where((e) =>
-        e.or([e('state', '=', 'waiting'), e.and([e('state', '=', 'running'), e('lease_until', '<', now)])]),
-      )
+      .where('state', 'in', ['waiting', 'running'])
       .returning(['of', 'attempt', 'pool', 'rows', 'command'])
       .executeTakeFirst();
     const plan = row ? await this.plan(scanId) : null;
@@ -164,16 +175,16 @@ export class ShardTable {
     return row ? { startedAt: row.started_at, first: begun.numUpdatedRows > 0n } : null;
   }
 
-  /** Renews the lease and returns the owner's commands. Null: the shard belongs to another worker or has ended. */
+  /** Stores a report and returns the owner's commands. Null: the shard belongs to another worker or has ended. */
   async heartbeat(
     held: LeasedShard,
     { leaseUntil, live, appliedCommand, appliedRate }: ShardHeartbeat,
   ): Promise<ShardCommands | null> {
     const row = await leasedShard(this.#db, held)
       .set({
-        lease_until: leaseUntil,
         applied_command: appliedCommand,
         applied_rate: appliedRate,
+        ...(leaseUntil !== undefined && { lease_until: leaseUntil }),
         ...(live !== undefined && { live }),
       })
       // A heartbeat in flight when the worker abandoned the shard is void.
@@ -218,19 +229,59 @@ export class ShardTable {
   }
 
   /** Running shards of workers with this id prefix. */
-  async heldBy(prefix: string): Promise<(LeasedShard & { pool: string })[]> {
-    const rows = await this.#db
-      .selectFrom('shards')
-      .select(['scan_id as scanId', 'shard', 'attempt', 'pool', 'worker'])
-      .where('state', '=', 'running')
-      .execute();
-    return rows.filter(({ worker }) => worker?.startsWith(prefix));
+  async heldBy(prefix: string): Promise<HeldShard[]> {
+    const rows = await this.#held().select('worker').execute();
+    return rows.filter(({ worker }) => worker?.startsWith(prefix)).map(heldShard);
   }
 
-  /** Returns the shard to the queue, for another worker to continue; does not count as an attempt. */
-  async release(held: LeasedShard): Promise<boolean> {
+  /** Running shards of a scan without a heartbeat. @param now epoch milliseconds */
+  async silent(scanId: string, now: number): Promise<HeldShard[]> {
+    const rows = await this.#held().where('scan_id', '=', scanId).where('lease_until', '<', now).execute();
+    return rows.map(heldShard);
+  }
+
+  #held() {
+    return this.#db
+      .selectFrom('shards')
+      .select(['scan_id', 'shard', 'attempt', 'pool', 'job_line', 'job_id', 'job_retry'])
+      .where('state', '=', 'running');
+  }
+
+  /** The worker no longer has the shard: it waits for another one. */
+  async wait(held: LeasedShard): Promise<boolean> {
     const result = await leasedShard(this.#db, held)
       .set({ state: 'waiting', lease_until: null, worker: null })
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  /** Gives a shard another job. */
+  async setJob(
+    { scanId, shard }: Pick<LeasedShard, 'scanId' | 'shard'>,
+    { line, id, retry }: ShardJob,
+  ): Promise<void> {
+    await this.#db
+      .updateTable('shards')
+      .set({ job_line: line, job_id: id, job_retry: retry })
+      .where('scan_id', '=', scanId)
+      .where('shard', '=', shard)
+      .execute();
+  }
+
+  /**
+   * Ends a shard for good: every attempt has failed.
+   * @param held with `attempt`: only while a worker has it in that one
+   */
+  async fail(
+    { scanId, shard, attempt }: Omit<LeasedShard, 'attempt'> & { attempt?: number },
+    now: number,
+  ): Promise<boolean> {
+    const result = await this.#open(scanId)
+      .where('shard', '=', shard)
+      .$if(attempt !== undefined, (query) =>
+        query.where('state', '=', 'running').where('attempt', '=', attempt ?? 0),
+      )
+      .set({ state: 'failed', finished_at: new Date(now).toISOString(), lease_until: null, worker: null })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
@@ -293,41 +344,16 @@ export class ShardTable {
       .where('state', 'in', ['waiting', 'running']);
   }
 
-  /** Returns shards without a heartbeat to the queue, or ends them if they are canceled or out of attempts. */
-  async expireLeases(scanId: string, now: number, maxAttempts: number): Promise<ExpiredShard[]> {
-    const finished_at = new Date(now).toISOString();
-    const isOver = (e: ExpressionBuilder<Tables, 'shards'>) =>
-      e.or([e('expired_leases', '>=', maxAttempts - 1), e('command', '=', 'cancel')]);
+  /** Ends the waiting shards of a scan as canceled. @returns their jobs, which nobody shall claim */
+  async endWaiting(scanId: string, now: number): Promise<Pick<ShardJob, 'line' | 'id'>[]> {
     const rows = await this.#db
-      .updateTable('shards')
-      .set((e) => ({
-        state: e
-          .case()
-          .when(isOver(e))
-          .then('failed' as const)
-          .else('waiting' as const)
-          .end(),
-        finished_at: e.case().when(isOver(e)).then(finished_at).else(null).end(),
-        expired_leases: e('expired_leases', '+', 1),
-        lease_until: null,
-        worker: null,
-      }))
-      .where('scan_id', '=', scanId)
-      .where('state', '=', 'running')
-      .where('lease_until', '<', now)
-      .returning(['shard', 'pool', 'state'])
-      .execute();
-    return rows.map(({ shard, pool, state }) => ({ scanId, shard, pool, failed: state === 'failed' }));
-  }
-
-  /** Ends the waiting shards of a scan as canceled. */
-  async endWaiting(scanId: string, now: number): Promise<void> {
-    await this.#db
       .updateTable('shards')
       .set({ state: 'failed', finished_at: new Date(now).toISOString() })
       .where('scan_id', '=', scanId)
       .where('state', '=', 'waiting')
+      .returning(['job_line', 'job_id'])
       .execute();
+    return rows.flatMap(({ job_line, job_id }) => (job_line && job_id ? { line: job_line, id: job_id } : []));
   }
 
   /** Finished scans that still have shards. */
@@ -351,3 +377,11 @@ export class ShardTable {
 }
 
 const rowsAtOnce = 500;
+
+function heldShard(
+  row: Pick<ShardTableRow, 'scan_id' | 'shard' | 'attempt' | 'pool' | 'job_line' | 'job_id' | 'job_retry'>,
+): HeldShard {
+  const { scan_id: scanId, shard, attempt, pool, job_line: line, job_id: id, job_retry: retry } = row;
+  const job = line !== null && id !== null ? { line, id, retry: retry ?? 0 } : null;
+  return { scanId, shard, attempt, pool, job };
+}

@@ -282,20 +282,22 @@ describe.each(storeEngines())('in $name', (engine) => {
       addresses: ['192.0.2.0/30'],
       hostnames: { '192.0.2.1': ['a.example'] },
     };
-    const claim = async (shard: number) => {
+    const claim = async (shard: number, id = `job ${shard}`, retry = 0) => {
       const place = { scanId: numberedScanId(1), shard };
-      return await store.shards.claim(place, 'w', 1000, 2000);
+      return await store.shards.claim(place, { id, retry }, 'w', 2000);
     };
 
     beforeEach(async () => {
       await store.scans.insert(numberedScanRequest(1));
-      await store.shards.insert(numberedScanId(1), 'lab', plan, 2);
+      await store.shards.insert(numberedScanId(1), 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
     });
 
-    it('come with what is divided, each to one worker', async () => {
+    it('come with what is divided, by their job', async () => {
       expect(await claim(1)).toMatchObject({ shard: 1, of: 2, attempt: 1, rows: 0, plan });
-      expect(await claim(1)).toBeNull();
+      expect(await claim(1, 'job 0')).toBeNull();
       expect(await claim(2)).toBeNull();
+      // The same job again: its worker was lost.
+      expect(await claim(1, 'job 1', 1)).toMatchObject({ attempt: 2 });
       await store.shards.deleteOf(numberedScanId(1));
       expect(await store.shards.plan(numberedScanId(1))).toBeNull();
     });
@@ -318,9 +320,20 @@ describe.each(storeEngines())('in $name', (engine) => {
       expect(await store.shards.heartbeat(held, sign)).toMatchObject({ command: 'run' });
       expect(await store.shards.abandon(held)).toBe(true);
       expect(await store.shards.heartbeat(held, sign)).toBeNull();
-      expect(await store.shards.expireLeases(numberedScanId(1), 1500, 3)).toMatchObject([
-        { shard: 0, failed: false },
+      const job = { line: 'shards', id: 'job 0', retry: 0 };
+      expect(await store.shards.silent(numberedScanId(1), 1500)).toMatchObject([
+        { shard: 0, attempt: 1, job },
       ]);
+    });
+
+    it('wait for another worker, or fail for good, as long as somebody has them', async () => {
+      const held = await claim(0);
+      if (!held) throw new Error('the shard was not free');
+      expect(await store.shards.wait({ ...held, attempt: 2 })).toBe(false);
+      expect(await store.shards.wait(held)).toBe(true);
+      expect(await store.shards.fail(held, 0)).toBe(false);
+      expect(await store.shards.fail({ scanId: held.scanId, shard: 0 }, 0)).toBe(true);
+      expect(await claim(0)).toBeNull();
     });
   });
 

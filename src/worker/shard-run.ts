@@ -9,7 +9,7 @@ import { addTraffic, noTraffic } from '../domain/traffic.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { PlacedPlugin } from '../plugins/plugin.ts';
-import type { QueuedShard, ShardQueue } from '../queue/shard-queue.ts';
+import { longestTurnMs, type QueuedShard, type ShardQueue } from '../queue/shard-queue.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
 import type { LiveScan } from '../scan-run/messages.ts';
 import type { ShardCommands } from '../store/shards.ts';
@@ -26,6 +26,8 @@ import type { WarmProcesses } from './warm-processes.ts';
 
 /** Longest time between two heartbeats, which also fetch commands, milliseconds. */
 const heartbeatMs = 500;
+/** The lease is renewed after this fraction of it. */
+const renewalFraction = 0.1;
 /** Shortest time between two heartbeats, however often the worker is notified, milliseconds. */
 const minHeartbeatMs = 50;
 /** Timeout of a heartbeat; the next one uses another connection, milliseconds. */
@@ -87,8 +89,10 @@ export class ShardRun {
   #traffic = noTraffic();
   /** Last report written to the store. */
   #storedReport: unknown = null;
-  /** When the process must stop sending unless another heartbeat succeeds, see machineNow. */
+  /** When the process must stop sending unless the lease is renewed, see machineNow. */
   #leaseUntil: number;
+  /** See machineNow. */
+  #renewFrom: number;
   #lost = false;
   /** Whether a heartbeat was acknowledged. */
   #isSeen = false;
@@ -103,6 +107,7 @@ export class ShardRun {
     this.#input = input;
     this.#applied = input.shard.command === 'pause' ? 'pause' : 'run';
     this.#leaseUntil = this.#leaseFrom(claimedAt);
+    this.#renewFrom = claimedAt + this.#renewalMs;
     this.finished = this.#run();
   }
 
@@ -216,7 +221,7 @@ export class ShardRun {
   /** Returns the shard to the queue at once, instead of leaving it until the lease expires. */
   async #release(): Promise<ShardEnd> {
     const { line, shard } = this.#input;
-    return (await this.#untilAcknowledged(() => line.release(shard, shard.pool))) ? 'released' : 'lost';
+    return (await this.#untilAcknowledged(() => line.release(shard))) ? 'released' : 'lost';
   }
 
   /** Counts as an attempt: the same cause may end it on another worker too. */
@@ -301,7 +306,7 @@ export class ShardRun {
   }
 
   #leaseFrom(asked: number): number {
-    const { leaseMs } = this.#input.line;
+    const { leaseMs } = this.#input.shard;
     return asked + leaseMs - Math.min(maxLeaseMarginMs, leaseMs * leaseMarginFraction);
   }
 
@@ -339,15 +344,28 @@ export class ShardRun {
       appliedCommand: this.#applied,
       appliedRate: Math.ceil(this.#rate),
     };
-    const response = this.#isSeen ? line.beat(shard, beat) : line.firstHeartbeat(shard, beat);
+    const isRenewed = this.#isSeen && asked >= this.#renewFrom;
+    const response = this.#isSeen ? line.beat(shard, beat, isRenewed) : line.firstHeartbeat(shard, beat);
     const orders = await inTime(response, heartbeatTimeoutMs);
     if (this.#ended.signal.aborted) return;
     if (orders === null) return this.kill();
     this.#isSeen = true;
     if (report) this.#storedReport = live;
-    this.#leaseUntil = this.#leaseFrom(asked);
-    this.#process?.renewLease(this.#leaseUntil);
+    if (isRenewed) this.#extendLease(asked);
     this.#apply(orders);
+    // The queue keeps no claim for ever.
+    if (Date.now() - this.#startedAt > longestTurnMs) this.release();
+  }
+
+  /** @param asked when the renewal was sent, see machineNow */
+  #extendLease(asked: number): void {
+    this.#leaseUntil = this.#leaseFrom(asked);
+    this.#renewFrom = asked + this.#renewalMs;
+    this.#process?.renewLease(this.#leaseUntil);
+  }
+
+  get #renewalMs(): number {
+    return this.#input.shard.leaseMs * renewalFraction;
   }
 
   #reportOf(live: LiveScan): ShardReport {

@@ -56,7 +56,7 @@ let troubles: unknown[];
 const upload = (sent = 0, shard = held) =>
   new ShardUpload(folder, new ShardResults(troubled, shard), sent, (error) => troubles.push(error));
 const claim = async (now = 0): Promise<LeasedShard> => {
-  const claimed = await store.shards.claim({ scanId, shard: 0 }, 'w', now, now + leaseMs);
+  const claimed = await store.shards.claim({ scanId, shard: 0 }, { id: 'job', retry: 0 }, 'w', now + leaseMs);
   if (claimed === null) throw new Error('the shard was not free');
   return claimed;
 };
@@ -77,7 +77,8 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-upload-'));
   store = await openStore(join(dir, 'service.db'));
   await store.execute('pragma foreign_keys = off', []);
-  await store.shards.insert(scanId, 'lab', { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} }, 1);
+  const plan = { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} };
+  await store.shards.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job'] });
   troubled = new Troubled(store);
   held = await claim();
   folder = new ScanFolder(await mkdtemp(join(dir, 'run-')));

@@ -91,10 +91,15 @@ export class ShardWorker {
 
   async start(): Promise<void> {
     const { line } = this.#input;
-    this.#unsubscribe = line.onNews((scanId) => {
-      this.#nap.abort();
-      for (const run of this.#runs.values()) if (run.scanId === scanId) run.wake();
-    });
+    const subscriptions = [
+      line.onWork(() => this.#nap.abort()),
+      line.onNews((scanId) => {
+        for (const run of this.#runs.values()) if (run.scanId === scanId) run.wake();
+      }),
+    ];
+    this.#unsubscribe = () => {
+      for (const unsubscribe of subscriptions) unsubscribe();
+    };
     await removeLeftovers(join(this.#input.workspaceDir, folderName));
     await this.#heartbeat();
     this.#heartbeatTimer = setInterval(() => void this.#heartbeat(), heartbeatMs);
@@ -189,7 +194,7 @@ export class ShardWorker {
       );
     } catch (err) {
       this.#logRejection(err, place);
-      await line.release(shard, shard.pool);
+      await line.release(shard);
       await sleep(rejectedPauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
   }

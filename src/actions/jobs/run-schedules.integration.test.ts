@@ -8,8 +8,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type StoreEngine, storeEngines } from '../../../test/store-engines.ts';
 import type { Config } from '../../config/schema.ts';
-import { Dispatcher } from '../../queue/dispatcher.ts';
-import { PgBossQueue } from '../../queue/pg-boss.ts';
+import { ScanQueue } from '../../queue/scan-queue.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { License } from '../../workspace/license/read-license.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
@@ -27,7 +26,7 @@ let config: Config;
 let store: Store;
 let workspace: Workspace;
 /** Of a server among many; without it the queue of the only one. */
-let queue: PgBossQueue | undefined;
+let queue: ScanQueue | undefined;
 const stores: Store[] = [];
 const servers: ChildProcess[] = [];
 
@@ -38,13 +37,9 @@ async function openAnother(engine: StoreEngine): Promise<Store> {
   return opened;
 }
 
-async function openQueue(engine: StoreEngine): Promise<PgBossQueue | undefined> {
+async function openQueue(engine: StoreEngine): Promise<ScanQueue | undefined> {
   if (engine.name === 'SQLite') return undefined;
-  const failed = (error: unknown) => {
-    throw error;
-  };
-  const dispatcher = await Dispatcher.start(engine.place(), failed);
-  return await PgBossQueue.open(await engine.empty(), dispatcher, { leaseMs: 30_000, home: 'here' });
+  return new ScanQueue(await engine.empty(), { leaseMs: 30_000, home: 'here' });
 }
 
 /** Three servers: on one file they share the folder too, on a database each has its own. */

@@ -7,8 +7,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
-import { Dispatcher } from '../../queue/dispatcher.ts';
-import { PgBossQueue } from '../../queue/pg-boss.ts';
+import { ScanQueue } from '../../queue/scan-queue.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { contentTables, type TableRow } from '../../store/schema/table-rows.ts';
 import { serverId } from '../../workspace/server-id.ts';
@@ -185,21 +184,16 @@ describe.skipIf(obstacle !== null)('a store', () => {
       if (!named.has(table)) expect(sha256).toBe(there.tables[index]?.sha256);
   });
 
-  it('has slips for the scans that wait, and its queue goes on where it was', async () => {
+  it('has a queue that goes on where it was', async () => {
     await toPostgres();
-    const slips = await query('select data from portolan_queue.job order by data::text');
-    expect(slips).toEqual([{ data: { scan_id: idOf(0) } }, { data: { scan_id: idOf(2) } }]);
     const store = await openStore(url);
-    const dispatcher = await Dispatcher.start(url, () => undefined);
-    const home = await serverId(workspace.dir);
-    const queue = await PgBossQueue.open(store, dispatcher, { leaseMs: 1000, home });
+    const queue = new ScanQueue(store, { leaseMs: 1000, home: await serverId(workspace.dir) });
     try {
       expect(await queue.reclaimAll()).toBe(1);
       expect(await queue.claim('w')).toMatchObject({ scanId: idOf(0), attempt: 1 });
       expect(await queue.claim('w')).toMatchObject({ scanId: idOf(1), attempt: 2, tenant: 'acme' });
       expect(await queue.claim('w')).toBeNull();
     } finally {
-      await queue.close();
       await store.close();
     }
   });
@@ -233,7 +227,6 @@ describe.skipIf(obstacle !== null)('a store', () => {
     await expect(toPostgres()).rejects.toThrow(/job-00000000 .*of job_runs cannot be moved: .*NUL/);
     const nothing = Object.fromEntries(contentTables.map((table) => [table, []]));
     expect(await readAll(url)).toEqual(nothing);
-    expect(await query('select 1 from portolan_queue.job')).toEqual([]);
     raw.exec("update job_runs set status = 'failed'; update scan_queue set attempt = 3000000000");
     await expect(toPostgres()).rejects.toThrow(/of scan_queue cannot be moved: .*out of range/);
     raw.exec('update scan_queue set attempt = 1; update scans set size_bytes = 9223372036854775807');
@@ -268,7 +261,8 @@ describe.skipIf(obstacle !== null)('a store', () => {
   it('is not moved while a scan is divided among workers', async () => {
     await toPostgres();
     const store = await openStore(url);
-    await store.shards.insert(idOf(0), 'default', { addresses: ['192.0.2.1'], hostnames: {} }, 1);
+    const plan = { addresses: ['192.0.2.1'], hostnames: {} };
+    await store.shards.insert(idOf(0), 'default', plan, { line: 'shards', ids: ['job'] });
     await expect(toFile()).rejects.toThrow('divided among workers');
     await store.shards.endWaiting(idOf(0), Date.now());
     const report = await toFile();

@@ -3,8 +3,6 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import { commandLineExecutor, commandLineOf, serverExecutor, serverOf } from '../../domain/executor.ts';
-import { Dispatcher } from '../../queue/dispatcher.ts';
-import { announceScans, openShardQueue } from '../../queue/pg-boss.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { isPostgresUrl, shownUrl } from '../../store/postgres/postgres-url.ts';
 import {
@@ -107,33 +105,26 @@ async function moveRows(move: StoreMove, { source, target }: Stores): Promise<Mo
   await demandNobody(isToPostgres ? target : source);
   const home = await serverId(workspace.dir);
   const places = new JobPlaces(workspace, home, isToPostgres);
-  const dispatcher = isToPostgres ? await Dispatcher.start(move.target, () => undefined) : null;
-  try {
-    if (dispatcher) await openShardQueue(dispatcher, home);
-    const tables = await source.transaction(
-      (from) =>
-        target.transaction(async (to) => {
-          await Promise.all([from.rows.hold(), to.rows.hold()]);
-          await demandEmpty(to, move.target);
-          const moved: MovedTable[] = [];
-          for (const table of contentTables)
-            moved.push(await moveTable(table, from.rows, to.rows, places, onProgress));
-          await to.scanQueue.continuePositions();
-          if (dispatcher) await announceScans(dispatcher, to, home, places.waiting);
-          return moved;
-        }, 'read committed'),
-      'read committed',
-    );
-    await target.emptyLog();
-    return {
-      from: shownUrl(move.source),
-      to: shownUrl(move.target),
-      tables,
-      elsewhere: places.ofOtherServers,
-    };
-  } finally {
-    await dispatcher?.close();
-  }
+  const tables = await source.transaction(
+    (from) =>
+      target.transaction(async (to) => {
+        await Promise.all([from.rows.hold(), to.rows.hold()]);
+        await demandEmpty(to, move.target);
+        const moved: MovedTable[] = [];
+        for (const table of contentTables)
+          moved.push(await moveTable(table, from.rows, to.rows, places, onProgress));
+        await to.scanQueue.continuePositions();
+        return moved;
+      }, 'read committed'),
+    'read committed',
+  );
+  await target.emptyLog();
+  return {
+    from: shownUrl(move.source),
+    to: shownUrl(move.target),
+    tables,
+    elsewhere: places.ofOtherServers,
+  };
 }
 
 /** Servers and workers of a database lock nothing on this machine; their heartbeats show them. */
@@ -212,8 +203,6 @@ class JobPlaces {
   readonly #workspace: Workspace;
   readonly #home: string;
   readonly #isToPostgres: boolean;
-  /** Scans that wait for a worker. */
-  readonly waiting: string[] = [];
   ofOtherServers = 0;
 
   constructor(workspace: Workspace, home: string, isToPostgres: boolean) {
@@ -229,10 +218,7 @@ class JobPlaces {
     if (table === 'scans') return this.#movedScan(row);
     if (table === 'outbox') return { ...row, owner: this.#executor(row['owner']) };
     if (table !== 'scan_queue') return row;
-    if (this.#isToPostgres) {
-      if (row['state'] === 'waiting') this.waiting.push(String(row['scan_id']));
-      return { ...row, owner_server: this.#home };
-    }
+    if (this.#isToPostgres) return { ...row, owner_server: this.#home };
     if (row['owner_server'] !== null && row['owner_server'] !== this.#home) {
       demandEnded(row);
       this.ofOtherServers += 1;

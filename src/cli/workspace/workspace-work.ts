@@ -2,7 +2,7 @@ import { deleteScan } from '../../actions/scans/delete-scan.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import { EmbeddedQueue } from '../../queue/embedded.ts';
+import { ScanQueue } from '../../queue/scan-queue.ts';
 import { liveCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { damageNote } from '../results/damage-warning.ts';
@@ -249,7 +249,7 @@ async function checkRemovable(scan: Scan, { store, config }: Session): Promise<v
 }
 
 async function removeHere({ scan_id }: Scan, { store, workspace, config }: Session): Promise<void> {
-  const queue = new EmbeddedQueue(store, { leaseMs: config.workers.lease });
+  const queue = new ScanQueue(store, { leaseMs: config.workers.lease });
   const home = workspace.forTenant(await store.scans.tenantOf(scan_id));
   const workers = { stop: async () => undefined };
   const { openResultStore } = await import('../../workspace/result-store/open-result-store.ts');

@@ -1,6 +1,7 @@
 import type { PoolTags } from '../../domain/pool-tags.ts';
 import { Dispatcher } from '../../queue/dispatcher.ts';
-import { PgBossQueue } from '../../queue/pg-boss.ts';
+import type { JobQueue } from '../../queue/queue.ts';
+import { ScanQueue } from '../../queue/scan-queue.ts';
 import { ShardQueue } from '../../queue/shard-queue.ts';
 import { WakeUps } from '../../queue/wake-ups.ts';
 import type { Store } from '../../store/open.ts';
@@ -19,7 +20,7 @@ const signMs = 5000;
 /** Shared state of servers on one database: scans are divided among workers. */
 export interface Distribution {
   readonly home: string;
-  readonly queue: PgBossQueue;
+  readonly queue: JobQueue;
   readonly line: ShardQueue;
   readonly elsewhere: RemoteScans;
   readonly homes: HomeServers;
@@ -38,6 +39,8 @@ export interface DistributionInput {
   url: string;
   workspaceDir: string;
   leaseMs: number;
+  /** Of a shard. */
+  maxAttempts: number;
   poolTags: PoolTags;
   /** On the disk of the workspace. */
   freeBytes: () => Promise<number>;
@@ -51,9 +54,9 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const dispatcher = await Dispatcher.start(url, (err) =>
     log.warn({ err }, 'queue maintenance failed, retrying'),
   );
-  const queue = await PgBossQueue.open(store, dispatcher, { leaseMs, home });
+  const queue = new ScanQueue(store, { leaseMs, home });
   const wakeUps = new WakeUps(url);
-  const line = new ShardQueue(store, dispatcher, { leaseMs, wakeUps });
+  const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: input.maxAttempts, wakeUps });
   const presence = new Presence(store, () => line.now(), { id: home, poolTags: input.poolTags }, log);
   const elsewhere = new RemoteScans(store, line, home, presence);
   const freeBytes = () => input.freeBytes().catch(() => null);
@@ -83,7 +86,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
       watch.close();
       await signs?.close();
       await wakeUps.close();
-      await queue.close();
+      await dispatcher.close();
     },
   };
 }

@@ -25,7 +25,8 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-gathered-'));
   store = await openStore(join(dir, 'service.db'));
   await store.execute('pragma foreign_keys = off', []);
-  await store.shards.insert(scanId, 'lab', { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} }, 2);
+  const plan = { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} };
+  await store.shards.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
   rows = [];
   invalid = [];
 });
@@ -44,7 +45,12 @@ const gather = (skip = 0) =>
   });
 const shards = () => store.shards.ofScan(scanId);
 const claim = async (shard: number, now = 0): Promise<LeasedShard> => {
-  const claimed = await store.shards.claim({ scanId, shard }, 'w', now, now + leaseMs);
+  const claimed = await store.shards.claim(
+    { scanId, shard },
+    { id: `job ${shard}`, retry: 0 },
+    'w',
+    now + leaseMs,
+  );
   if (claimed === null) throw new Error('the shard was not free');
   return claimed;
 };

@@ -301,16 +301,15 @@ export class ShardedScan implements RunningScan {
   }
 
   async #lookAfter(): Promise<void> {
-    const { request, config } = this.#input.process.start;
     const { line } = this.#input;
     await this.#tell();
-    if (this.#canceledAt !== null) await this.#store.shards.endWaiting(this.#scanId, Date.now());
+    if (this.#canceledAt !== null) await line.endWaiting(this.#scanId);
     await this.#look();
     if (this.#shards.some(isBegun)) await this.#begin();
     const now = await line.now();
     const silent = this.#running.some(({ lease_until }) => (lease_until ?? now) < now);
     if (silent && performance.now() > this.#lapsesFrom) {
-      await line.lapse(this.#scanId, request.pool, config.workers.max_attempts);
+      await line.lapse(this.#scanId);
       await this.#look();
     }
     // A shard claimed just before the cancel has no rate yet, and gets none.

@@ -26,6 +26,7 @@ export const migrationNames = [
   '0025-shard-results',
   '0026-result-objects',
   '0027-pool-tags',
+  '0028-shard-jobs',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

@@ -11,6 +11,7 @@ import { addNotices } from './outbox-notices.ts';
 import { createPluginPackages } from './plugin-tables.ts';
 import { addFollowedChanges } from './removal-log.ts';
 import { createResultObjects, createShardResults } from './result-tables.ts';
+import { addShardJobs } from './shard-jobs.ts';
 import type { Tables } from './tables.ts';
 
 /** Never change a published one. */
@@ -41,6 +42,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0025-shard-results': { up: createShardResults },
   '0026-result-objects': { up: createResultObjects },
   '0027-pool-tags': { up: addPoolTags },
+  '0028-shard-jobs': { up: addShardJobs },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {

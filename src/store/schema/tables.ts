@@ -260,8 +260,12 @@ export interface ShardTableRow {
   state: 'waiting' | 'running' | 'done' | 'failed';
   /** Raised by every claim; a write with an older one is rejected. */
   attempt: number;
-  /** Leases that expired without a heartbeat. */
+  /** Of earlier versions, which counted here how many workers were lost. */
   expired_leases: number;
+  /** Queue and id of the job by which it is claimed, and how many claims of it failed; null in rows of earlier versions. */
+  job_line: string | null;
+  job_id: string | null;
+  job_retry: number | null;
   /** Epoch milliseconds. */
   lease_until: number | null;
   worker: string | null;

@@ -2,8 +2,11 @@ import type { Store } from '../store/open.ts';
 import type { ClaimFilter, QueueClaim, QueuedScan } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
-/** The queue of a single server: needs nothing but the store. */
-export class EmbeddedQueue implements JobQueue {
+/**
+ * The scans that wait for one of this server's workers: rows of the store, also where servers share it. Which one is next
+ * depends on the shares of tenants at that moment, and nobody else claims them, so no message is needed.
+ */
+export class ScanQueue implements JobQueue {
   readonly #store: Store;
   readonly #leaseMs: number;
   readonly #home: string | undefined;
@@ -20,6 +23,7 @@ export class EmbeddedQueue implements JobQueue {
   }
 
   async claim(worker: string, filter: Omit<ClaimFilter, 'owner'> = {}): Promise<QueueClaim | null> {
+    if (filter.pools?.length === 0) return null;
     const now = Date.now();
     const own = { ...filter, owner: this.#home };
     return await this.#store.scanQueue.claim(worker, now, now + this.#leaseMs, own);
