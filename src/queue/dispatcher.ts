@@ -146,15 +146,10 @@ export class Dispatcher {
   }
 
   /** Claims the job with the highest priority, of equal ones the oldest; null if there is none. */
-  async claim<T extends object>(
-    store: Store,
-    line: string,
-    band: JobBand = 'any',
-  ): Promise<ClaimedJob<T> | null> {
+  async claim<T extends object>(line: string, band: JobBand = 'any'): Promise<ClaimedJob<T> | null> {
     const [job] = await this.#boss.fetch<T>(nameOf(line), {
       ...(band === 'begun' && { minPriority: begunPriority }),
       ...(band === 'new' && { maxPriority: begunPriority - 1 }),
-      ...within(store),
     });
     if (!job) return null;
     const { id, retryCount: retry, data, heartbeatSeconds, expireInSeconds } = job;

@@ -219,11 +219,12 @@ export class ShardQueue {
   /** @returns `ended` for a job whose shard has ended meanwhile; null if the queue has none */
   async #claimFrom(line: string, band: JobBand, worker: string): Promise<QueuedShard | 'ended' | null> {
     const now = await this.now();
+    // On its own: most find nothing. If what follows fails, the lease ends without a heartbeat.
+    const job = await this.#dispatcher.claim<ShardPlace>(line, band);
+    if (job === null) return null;
+    const { scan_id: scanId, shard } = job.data;
+    const leaseMs = Math.min(this.leaseMs, job.leaseMs);
     return await this.#store.transaction(async (store) => {
-      const job = await this.#dispatcher.claim<ShardPlace>(store, line, band);
-      if (job === null) return null;
-      const { scan_id: scanId, shard } = job.data;
-      const leaseMs = Math.min(this.leaseMs, job.leaseMs);
       const claim = await store.shards.claim({ scanId, shard }, job, worker, now + leaseMs);
       if (claim === null) {
         await this.#dispatcher.complete(store, job);

@@ -18,6 +18,20 @@ export class ResultObjectTable {
       .execute();
   }
 
+  /** Stores objects of one part each. */
+  async putWhole(objects: readonly { name: string; bytes: Buffer }[]): Promise<void> {
+    await this.#db
+      .insertInto('result_objects')
+      .values(objects.map((object) => ({ ...object, part: 0, parts: 1 })))
+      .onConflict((conflict) =>
+        conflict.columns(['name', 'part']).doUpdateSet((e) => ({
+          parts: e.ref('excluded.parts'),
+          bytes: e.ref('excluded.bytes'),
+        })),
+      )
+      .execute();
+  }
+
   /** Null if there is none. */
   async part(name: string, part: number): Promise<{ parts: number; bytes: Buffer } | null> {
     const row = await this.#db

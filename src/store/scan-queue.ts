@@ -107,11 +107,12 @@ export class ScanQueueTable {
     leaseUntil: number,
     filter: ClaimFilter = {},
   ): Promise<QueueClaim | null> {
-    await this.#endCanceledOfDeadWorkers(now, filter);
     for (const tenants of await this.#tenantsInTurn(filter)) {
       const claim = await this.#claimOf(tenants, worker, now, leaseUntil, filter);
       if (claim !== null) return claim;
     }
+    // Whoever waits for a job asks again and again.
+    await this.#endCanceledOfDeadWorkers(now, filter);
     return null;
   }
 

@@ -29,6 +29,8 @@ const pollMs = 1000;
 const presentMs = 15_000;
 /** Interval of worker heartbeats, milliseconds. */
 const heartbeatMs = 5000;
+/** Shortest time between two of them, milliseconds. */
+const minHeartbeatMs = 1000;
 /** Pause after a shard that cannot run here, so that others can claim it, milliseconds. */
 const rejectedPauseMs = 3000;
 /** Parent folder of the running shards. */
@@ -74,6 +76,10 @@ export class ShardWorker {
   #polling: Promise<void> = Promise.resolve();
   #nap = new AbortController();
   #heartbeatTimer: NodeJS.Timeout | undefined;
+  /** Of a heartbeat that is due early. */
+  #heartbeatDue: NodeJS.Timeout | undefined;
+  /** Of the last one, performance.now(). */
+  #heartbeatAt = Number.NEGATIVE_INFINITY;
   #heartbeatOk = true;
   /** Updates of the rate shares, one after another. */
   #sharing: Promise<void> = Promise.resolve();
@@ -110,6 +116,7 @@ export class ShardWorker {
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
     clearInterval(this.#heartbeatTimer);
+    clearTimeout(this.#heartbeatDue);
     for (const run of this.#runs.values()) run.release();
     const ends = this.#polling.then(async () => {
       await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
@@ -161,11 +168,11 @@ export class ShardWorker {
     const { store, line, config, processes, listeners, log } = this.#input;
     let place = shardFields(shard, unknownOrigin);
     try {
-      const origin = await store.scans.originOf(shard.scanId);
+      const scan = await store.scans.forWorker(shard.scanId);
+      if (scan === null) throw new PortolanError('not_found', 'the scan no longer exists');
+      const { request, origin, tenant, owner } = scan;
       place = shardFields(shard, origin);
-      const request = await store.scans.request(shard.scanId);
-      if (request === null) throw new PortolanError('not_found', 'the scan no longer exists');
-      await this.#requireSameMajor(shard.scanId);
+      await this.#requireSameMajor(owner);
       const startedAt = await line.begin(shard.scanId);
       if (startedAt === null) throw new PortolanError('not_found', 'the scan no longer exists');
       const { pausedMs } = await store.scanPauses.pauseOf(shard.scanId, Date.now());
@@ -174,7 +181,7 @@ export class ShardWorker {
       const input = {
         shard,
         request,
-        tenant: await store.scans.tenantOf(shard.scanId),
+        tenant,
         origin,
         startedAt,
         pausedMs,
@@ -212,7 +219,7 @@ export class ShardWorker {
     this.#runs.set(id, run);
     this.#input.scale?.follow(this.#runs.size);
     log.info(place, 'shard started');
-    void this.#heartbeat();
+    this.#heartbeatSoon();
     void run.finished
       .then((end) => {
         log.info({ ...place, end }, 'shard ended');
@@ -223,15 +230,14 @@ export class ShardWorker {
         this.#runs.delete(id);
         this.#shareRate();
         this.#nap.abort();
-        if (!this.#stopping.signal.aborted) void this.#heartbeat();
+        if (!this.#stopping.signal.aborted) this.#heartbeatSoon();
       });
     if (this.#stopping.signal.aborted) run.release();
   }
 
   /** @throws PortolanError `configuration` when the server of the scan is of another major version */
-  async #requireSameMajor(scanId: string): Promise<void> {
+  async #requireSameMajor(owner: string | null): Promise<void> {
     const { store, version } = this.#input;
-    const owner = await store.scans.ownerOf(scanId);
     const server = owner === null ? null : await store.hosts.server(owner);
     if (server !== null) requireSameMajor(server, version);
   }
@@ -267,7 +273,18 @@ export class ShardWorker {
       log.warn({ pools: left, tags }, 'pools need workers with other tags');
   }
 
+  /** A worker of small shards starts many in a second. */
+  #heartbeatSoon(): void {
+    this.#heartbeatDue ??= setTimeout(
+      () => void this.#heartbeat(),
+      Math.max(0, this.#heartbeatAt + minHeartbeatMs - performance.now()),
+    );
+  }
+
   async #heartbeat(): Promise<void> {
+    clearTimeout(this.#heartbeatDue);
+    this.#heartbeatDue = undefined;
+    this.#heartbeatAt = performance.now();
     const { store, line, pools, tags, version, concurrency, scale, log } = this.#input;
     try {
       await store.hosts.saveWorker({

@@ -37,6 +37,15 @@ export interface ScanTotals {
   size_bytes: number;
 }
 
+/** What a worker needs of a scan. */
+export interface ScanForWorker {
+  request: ScanRequest;
+  origin: ScanOrigin;
+  tenant: string | null;
+  /** The server that runs it; null without one. */
+  owner: string | null;
+}
+
 export class ScanTable {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -120,6 +129,19 @@ export class ScanTable {
       .where(inView(this.#view))
       .executeTakeFirst();
     return row ? (JSON.parse(row.request) as ScanRequest) : null;
+  }
+
+  /** What a worker needs of a scan; null if it no longer exists. */
+  async forWorker(scanId: string): Promise<ScanForWorker | null> {
+    const row = await this.#db
+      .selectFrom('scans')
+      .select(['request', 'request_id as requestId', 'traceparent', 'tenant', 'executor'])
+      .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
+      .executeTakeFirst();
+    if (!row) return null;
+    const { request, executor, tenant, ...origin } = row;
+    return { request: JSON.parse(request) as ScanRequest, origin, tenant, owner: serverOf(executor ?? '') };
   }
 
   /** Request that submitted the scan. */

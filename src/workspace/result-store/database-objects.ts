@@ -1,5 +1,5 @@
 import type { Store } from '../../store/open.ts';
-import type { ObjectContent, ObjectStore } from './object-store.ts';
+import type { NamedContent, ObjectContent, ObjectStore } from './object-store.ts';
 import { storeAway } from './object-store.ts';
 
 /** Size of a part, bytes. */
@@ -7,6 +7,7 @@ const partBytes = 1024 * 1024;
 
 /** Objects in the database that servers share, which needs nothing besides. */
 export class DatabaseObjects implements ObjectStore {
+  readonly maxAtOnce = partBytes - 1;
   readonly #objects: Store['resultObjects'];
 
   constructor({ resultObjects }: Pick<Store, 'resultObjects'>) {
@@ -25,6 +26,17 @@ export class DatabaseObjects implements ObjectStore {
       part += 1;
     }
     await this.#objects.put(name, 0, parts, first);
+  }
+
+  /** In one statement. */
+  async putAll(objects: readonly NamedContent[], signal?: AbortSignal): Promise<void> {
+    const whole = [];
+    for (const { name, content } of objects) {
+      const [bytes = Buffer.of()] = await Array.fromAsync(partsOf(content.bytes()));
+      whole.push({ name, bytes });
+    }
+    signal?.throwIfAborted();
+    await this.#objects.putWhole(whole);
   }
 
   async read(name: string, _size: number, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array> | null> {

@@ -9,6 +9,11 @@ export interface ObjectContent {
   bytes(): AsyncIterable<Uint8Array>;
 }
 
+export interface NamedContent {
+  name: string;
+  content: ObjectContent;
+}
+
 /**
  * A store for immutable files. Names are paths with `/`, validated by the caller. Everything throws PortolanError
  * `unavailable` while the store is unreachable or rejects requests.
@@ -16,6 +21,10 @@ export interface ObjectContent {
 export interface ObjectStore {
   /** Stores an object durably and atomically, replacing one of the same name. */
   put(name: string, content: ObjectContent, signal?: AbortSignal): Promise<void>;
+  /** Bytes that `putAll` stores at once at most; without it objects are stored one by one. */
+  readonly maxAtOnce?: number;
+  /** Stores all of the objects durably, or none of them. */
+  putAll?(objects: readonly NamedContent[], signal?: AbortSignal): Promise<void>;
   /**
    * The bytes of an object; null if there is none. Reading may fail with `unavailable`.
    * @param size expected bytes, which determine the timeout

@@ -14,7 +14,7 @@ import {
   readResultManifest,
   type StoredFile,
 } from './manifest.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { NamedContent, ObjectStore } from './object-store.ts';
 import { checked, contentOf, filesOf, textContent } from './stored-files.ts';
 
 /** Owner of the results. */
@@ -49,12 +49,23 @@ export class ResultStore {
     // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
     const earlier = await this.#contents(place, signal);
     const leftovers = earlier.filter((name) => !names.has(name));
-    await this.#put(place, contentsName, contentsText([...names, ...leftovers]), signal);
-    await eachOf(files, (file) =>
-      this.#objects.put(pathOf(place, file.name), contentOf(join(folder, file.name), file), signal),
-    );
+    const contents = namedText(place, contentsName, contentsText([...names, ...leftovers]));
+    const manifest = namedText(place, manifestName, manifestText(place.scanId, files));
+    const stored = files.map((file) => ({
+      name: pathOf(place, file.name),
+      content: contentOf(join(folder, file.name), file),
+    }));
+    if (leftovers.length === 0 && this.#takesAtOnce([contents, ...stored, manifest]))
+      return await this.#objects.putAll?.([contents, ...stored, manifest], signal);
+    await this.#put(contents, signal);
+    await eachOf(stored, (object) => this.#put(object, signal));
     await eachOf(leftovers, (name) => this.#objects.remove(pathOf(place, name), signal));
-    await this.#put(place, manifestName, manifestText(place.scanId, files), signal);
+    await this.#put(manifest, signal);
+  }
+
+  #takesAtOnce(objects: readonly NamedContent[]): boolean {
+    const bytes = objects.reduce((sum, { content }) => sum + content.size, 0);
+    return bytes <= (this.#objects.maxAtOnce ?? -1);
   }
 
   /** @throws PortolanError `unavailable`, or `internal_error` if it is missing or damaged */
@@ -109,8 +120,8 @@ export class ResultStore {
     return readContents((await this.#text(place, contentsName, signal)) ?? '');
   }
 
-  async #put(place: StoredScanLocation, name: string, text: string, signal?: AbortSignal): Promise<void> {
-    await this.#objects.put(pathOf(place, name), textContent(text), signal);
+  async #put({ name, content }: NamedContent, signal?: AbortSignal): Promise<void> {
+    await this.#objects.put(name, content, signal);
   }
 
   async #text(place: StoredScanLocation, name: string, signal?: AbortSignal): Promise<string | null> {
@@ -129,6 +140,10 @@ export class ResultStore {
 
 function pathOf({ scanId, tenant }: StoredScanLocation, name: string): string {
   return `${tenant ?? '_'}/${scanId}/${name}`;
+}
+
+function namedText(place: StoredScanLocation, name: string, text: string): NamedContent {
+  return { name: pathOf(place, name), content: textContent(text) };
 }
 
 async function writeNew(path: string, bytes: () => Promise<AsyncIterable<Uint8Array>>): Promise<void> {
