@@ -181,18 +181,24 @@ export class Dispatcher {
   }
 
   /**
-   * Gives back a job for somebody else to claim, ahead of all others; does not count as a retry. pg-boss knows no such thing,
-   * so there is another job afterwards.
+   * Gives back a job for somebody else to claim; does not count as a retry. pg-boss knows no such thing, so there is another
+   * job afterwards.
+   * @param priority as of others; by default ahead of them
    * @returns its id; null if the claim was over
    */
-  async giveBack(store: Store, claim: JobClaim, id: string): Promise<string | null> {
+  async giveBack(
+    store: Store,
+    claim: JobClaim,
+    id: string,
+    priority = begunPriority,
+  ): Promise<string | null> {
     const job = await this.#job(store, claim.line, claim.id);
     if (job === null || !(await this.complete(store, claim))) return null;
     const { data, retryLimit, retryCount, heartbeatSeconds } = job;
     const again = {
       id,
       data,
-      priority: begunPriority,
+      priority,
       retryLimit: retryLimit - retryCount,
       ...(heartbeatSeconds !== null && { heartbeatSeconds }),
     };

@@ -206,6 +206,26 @@ describe.skipIf(postgresObstacle() !== null)('the queue of shards', () => {
     expect(await jobs()).toEqual([]);
   });
 
+  it('has a shard given back for others, which come before it', async () => {
+    await layOut('a', 2);
+    const first = await held();
+    await layOut('b', 2);
+    expect(await store.shards.runningIn(pool)).toEqual([
+      { scanId: 'a', tenant: null, priority: 5, places: 1 },
+    ]);
+    const asked = (before: number) => store.shards.askBack('a', before);
+    expect([await asked((await line.now()) - 1000), await asked((await line.now()) + 1000)]).toEqual([
+      false,
+      true,
+    ]);
+    const beat = { appliedCommand: 'run' as const, appliedRate: 0 };
+    expect(await line.beat(first, beat, false)).toMatchObject({ givesBack: true });
+    expect(await line.release(first, 5)).toBe(true);
+    expect(await names(4)).toEqual(['b 0', 'a 1', 'b 1', 'a 0']);
+    const [again] = await store.shards.ofScan('a');
+    expect(again).toMatchObject({ state: 'running', attempt: 2 });
+  });
+
   it('claims each shard once, however many claim at the same time', async () => {
     await layOut('a', 20);
     const claims = await Promise.all(Array.from({ length: 30 }, () => claim()));

@@ -225,7 +225,10 @@ export class ShardQueue {
     const { scan_id: scanId, shard } = job.data;
     const leaseMs = Math.min(this.leaseMs, job.leaseMs);
     return await this.#store.transaction(async (store) => {
-      const claim = await store.shards.claim({ scanId, shard }, job, worker, now + leaseMs);
+      const claim = await store.shards.claim({ scanId, shard }, job, worker, {
+        now,
+        leaseUntil: now + leaseMs,
+      });
       if (claim === null) {
         await this.#dispatcher.complete(store, job);
         return 'ended';
@@ -284,11 +287,18 @@ export class ShardQueue {
     return held.length;
   }
 
-  /** Gives a shard back for another worker to continue. */
-  async release({ job, ...held }: LeasedShard & { pool: string; job: ShardJob | null }): Promise<boolean> {
+  /**
+   * Gives a shard back for another worker to continue.
+   * @param priority of its scan, if shards that wait shall have their turn; else it is the next one
+   */
+  async release(
+    { job, ...held }: LeasedShard & { pool: string; job: ShardJob | null },
+    priority?: number,
+  ): Promise<boolean> {
+    const turn = priority === undefined ? undefined : jobPriority(priority, mostShards - 1);
     await this.#open(job?.line ?? lineOf(held.pool));
     return await this.#change(held.scanId, async (store) => {
-      const id = job && (await this.#dispatcher.giveBack(store, job, randomUUID()));
+      const id = job && (await this.#dispatcher.giveBack(store, job, randomUUID(), turn));
       if (job && id === null) return false;
       if (!(await store.shards.wait(held))) return false;
       if (job === null || id === null) await this.#giveJob(store, held);
@@ -311,10 +321,7 @@ export class ShardQueue {
     await this.#dispatcher.open(line, deadLine);
   }
 
-  /**
-   * Of scans of one priority the early shards go first, so that a small scan does not wait for the end of a large one.
-   * @param scan.priority of the scan
-   */
+  /** @param scan.priority of the scan */
   async #send(
     store: Store,
     line: string,
@@ -324,12 +331,17 @@ export class ShardQueue {
     const jobs = shards.map(({ id, shard }) => ({
       id,
       data: { scan_id: scanId, shard } satisfies ShardPlace,
-      priority: (priority - defaultPriority) * mostShards - shard,
+      priority: jobPriority(priority, shard),
     }));
     const options = { retries: this.#maxAttempts - 1, leaseMs: this.leaseMs };
     await this.#dispatcher.send(store, line, jobs, options);
     await wakeWorkers(store);
   }
+}
+
+/** Of scans of one priority the early shards go first, so that a small scan does not wait for the end of a large one. */
+function jobPriority(ofScan: number, shard: number): number {
+  return (ofScan - defaultPriority) * mostShards - shard;
 }
 
 /** Workers of earlier versions take shards from other queues. */

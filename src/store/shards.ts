@@ -17,6 +17,14 @@ export interface HeldShard extends LeasedShard {
   job: ShardJob | null;
 }
 
+/** Shards of a scan that run. */
+export interface ScanPlaces {
+  scanId: string;
+  tenant: string | null;
+  priority: number;
+  places: number;
+}
+
 /** A claimed shard. `attempt` identifies the claim: writes with an older one are rejected. */
 export interface ShardClaim {
   scanId: string;
@@ -47,6 +55,8 @@ export interface ShardCommands {
   rate: number;
   /** JSON text of changed scope rules. */
   rules: string | null;
+  /** Whether the shard's place is asked for by a scan with less of its share. */
+  givesBack: boolean;
 }
 
 /** A shard as the owner of its scan sees it. */
@@ -101,6 +111,8 @@ export class ShardTable {
       job_line: jobs.line,
       job_id: id,
       job_retry: 0,
+      claimed_at: null,
+      give_back: flag.toRow(false),
       state: 'waiting' as const,
       attempt: 0,
       expired_leases: 0,
@@ -130,7 +142,7 @@ export class ShardTable {
     { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
     { id, retry }: Pick<ShardJob, 'id' | 'retry'>,
     worker: string,
-    leaseUntil: number,
+    { now, leaseUntil }: { now: number; leaseUntil: number },
   ): Promise<ShardClaim | null> {
     const row = await this.#db
       .updateTable('shards')
@@ -140,6 +152,8 @@ export class ShardTable {
         worker,
         lease_until: leaseUntil,
         job_retry: retry,
+        claimed_at: now,
+        give_back: flag.toRow(false),
         applied_command: null,
         rate: 0,
         applied_rate: null,
@@ -189,9 +203,11 @@ export class ShardTable {
       })
       // A heartbeat in flight when the worker abandoned the shard is void.
       .where('lease_until', '>', 0)
-      .returning(['command', 'rate', 'rules'])
+      .returning(['command', 'rate', 'rules', 'give_back'])
       .executeTakeFirst();
-    return row ? { ...row, rate: Number(row.rate) } : null;
+    if (!row) return null;
+    const { command, rate, rules, give_back } = row;
+    return { command, rate: Number(rate), rules, givesBack: flag.fromRow(give_back) };
   }
 
   /** @returns false if the shard belongs to another worker or has ended */
@@ -232,6 +248,49 @@ export class ShardTable {
   async heldBy(prefix: string): Promise<HeldShard[]> {
     const rows = await this.#held().select('worker').execute();
     return rows.filter(({ worker }) => worker?.startsWith(prefix)).map(heldShard);
+  }
+
+  /** How many shards of which scans run in a pool; there are at most as many as its workers have places. */
+  async runningIn(pool: string): Promise<ScanPlaces[]> {
+    const rows = await this.#db
+      .selectFrom('shards')
+      .innerJoin('scans', 'scans.scan_id', 'shards.scan_id')
+      .select((e) => [
+        'shards.scan_id as scanId',
+        'scans.tenant',
+        'scans.priority',
+        e.fn.countAll().as('places'),
+      ])
+      .where('shards.state', '=', 'running')
+      .where('shards.pool', '=', pool)
+      .groupBy(['shards.scan_id', 'scans.tenant', 'scans.priority'])
+      .execute();
+    return rows.map((row) => ({ ...row, places: Number(row.places) }));
+  }
+
+  /**
+   * Asks for the place of the shard of a scan that has run the longest.
+   * @param before only if it was claimed before, epoch milliseconds
+   */
+  async askBack(scanId: string, before: number): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('shards')
+      .set({ give_back: flag.toRow(true) })
+      .where('scan_id', '=', scanId)
+      .where('state', '=', 'running')
+      .where('shard', '=', (e) =>
+        e
+          .selectFrom('shards')
+          .select('shard')
+          .where('scan_id', '=', scanId)
+          .where('state', '=', 'running')
+          .where('give_back', '=', flag.toRow(false))
+          .where('claimed_at', '<', before)
+          .orderBy('claimed_at')
+          .limit(1),
+      )
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
   }
 
   /** Running shards of a scan without a heartbeat. @param now epoch milliseconds */

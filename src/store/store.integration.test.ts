@@ -284,7 +284,7 @@ describe.each(storeEngines())('in $name', (engine) => {
     };
     const claim = async (shard: number, id = `job ${shard}`, retry = 0) => {
       const place = { scanId: numberedScanId(1), shard };
-      return await store.shards.claim(place, { id, retry }, 'w', 2000);
+      return await store.shards.claim(place, { id, retry }, 'w', { now: 1000, leaseUntil: 2000 });
     };
 
     beforeEach(async () => {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
-import type { ScanRequest } from '../domain/scan.ts';
+import { defaultPriority, type ScanRequest } from '../domain/scan.ts';
 import type { ScanOrigin } from '../domain/scan-origin.ts';
 import type { ShardCommand } from '../domain/shard.ts';
 import { addTraffic, noTraffic } from '../domain/traffic.ts';
@@ -97,6 +97,7 @@ export class ShardRun {
   /** Whether a heartbeat was acknowledged. */
   #isSeen = false;
   #releasing = false;
+  #afterOthers = false;
   /** Commands to the process, applied one after another. */
   #commands: Promise<void> = Promise.resolve();
   readonly #ended = new AbortController();
@@ -156,9 +157,13 @@ export class ShardRun {
     };
   }
 
-  /** Stops at the last checkpoint; another worker resumes the shard. */
-  release(): void {
+  /**
+   * Stops at the last checkpoint; another worker resumes the shard.
+   * @param afterOthers whether shards that wait have their turn before
+   */
+  release(afterOthers = false): void {
     this.#releasing = true;
+    this.#afterOthers = afterOthers;
     this.#process?.detach();
   }
 
@@ -220,8 +225,9 @@ export class ShardRun {
 
   /** Returns the shard to the queue at once, instead of leaving it until the lease expires. */
   async #release(): Promise<ShardEnd> {
-    const { line, shard } = this.#input;
-    return (await this.#untilAcknowledged(() => line.release(shard))) ? 'released' : 'lost';
+    const { line, shard, request } = this.#input;
+    const priority = this.#afterOthers ? (request.priority ?? defaultPriority) : undefined;
+    return (await this.#untilAcknowledged(() => line.release(shard, priority))) ? 'released' : 'lost';
   }
 
   /** Counts as an attempt: the same cause may end it on another worker too. */
@@ -354,7 +360,7 @@ export class ShardRun {
     if (isRenewed) this.#extendLease(asked);
     this.#apply(orders);
     // The queue keeps no claim for ever.
-    if (Date.now() - this.#startedAt > longestTurnMs) this.release();
+    if (Date.now() - this.#startedAt > longestTurnMs && !this.#releasing) this.release();
   }
 
   /** @param asked when the renewal was sent, see machineNow */
@@ -376,7 +382,8 @@ export class ShardRun {
     return { packets_sent: this.#traffic.sent, traffic: this.#traffic };
   }
 
-  #apply({ command, rate, rules }: ShardCommands): void {
+  #apply({ command, rate, rules, givesBack }: ShardCommands): void {
+    if (givesBack && !this.#releasing) this.release(true);
     if (command !== this.#applied) this.#enqueue(() => this.#applyCommand(command));
     if (rules !== null && rules !== this.#rules) {
       this.#rules = rules;

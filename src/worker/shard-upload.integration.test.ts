@@ -56,7 +56,10 @@ let troubles: unknown[];
 const upload = (sent = 0, shard = held) =>
   new ShardUpload(folder, new ShardResults(troubled, shard), sent, (error) => troubles.push(error));
 const claim = async (now = 0): Promise<LeasedShard> => {
-  const claimed = await store.shards.claim({ scanId, shard: 0 }, { id: 'job', retry: 0 }, 'w', now + leaseMs);
+  const claimed = await store.shards.claim({ scanId, shard: 0 }, { id: 'job', retry: 0 }, 'w', {
+    now,
+    leaseUntil: now + leaseMs,
+  });
   if (claimed === null) throw new Error('the shard was not free');
   return claimed;
 };

@@ -11,6 +11,8 @@ import { type Cluster, Lab, leaseMs, longLease, rowsOf, slackMs, sweep, until } 
 
 const addresses = [1, 2, 3].map((last) => `127.86.0.${last}`);
 const [first, second, third] = addresses.map((address) => [address]) as [string[], string[], string[]];
+/** Of the test that takes turns. */
+const [lengthy, brief] = [['127.86.0.4'], ['127.86.0.5']] as const;
 const portCount = 300;
 
 describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => {
@@ -23,7 +25,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
 
   beforeAll(async () => {
     deny('[]');
-    lab = await Lab.open(addresses, portCount);
+    lab = await Lab.open([...addresses, ...lengthy, ...brief], portCount);
     shared = await lab.cluster({ SERVICE_SCANNER__MAX_RATE: '1000', SERVICE_CONFIG: file });
     server = shared.server;
   });
@@ -88,6 +90,24 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     // One waits for the next shard.
     for (const worker of workers)
       await expect.poll(() => worker.shards().length, { timeout: 20_000 }).toBeLessThanOrEqual(1);
+  });
+
+  it.concurrent('one with a single place gives it to a scan that has none, after half a minute, and goes on afterwards', async ({
+    onTestFinished,
+  }) => {
+    const pool = shared.pool(lab.field, onTestFinished);
+    await pool.worker(['--concurrency', '1']);
+    const from = performance.now();
+    // Takes more than a minute.
+    const scanId = await pool.sweep(lengthy, 4);
+    await lab.begun(from, 8, lengthy[0]);
+    const asked = performance.now();
+    const other = await pool.sweep(brief, 60);
+    await foundAll(other, brief);
+    const [given = 0] = lab.field.connects(asked, `${brief[0]}:`).map(({ at }) => at);
+    expect(lab.count(from, lengthy[0])).toBeLessThan(portCount);
+    await foundAll(scanId, lengthy);
+    expect(lab.probedAgain(from, lengthy, given, 4)).toEqual([]);
   });
 
   it.concurrent('T-078: one killed with -9: another goes on, and asks for no pair again beyond the last second', async ({

@@ -45,12 +45,10 @@ const gather = (skip = 0) =>
   });
 const shards = () => store.shards.ofScan(scanId);
 const claim = async (shard: number, now = 0): Promise<LeasedShard> => {
-  const claimed = await store.shards.claim(
-    { scanId, shard },
-    { id: `job ${shard}`, retry: 0 },
-    'w',
-    now + leaseMs,
-  );
+  const claimed = await store.shards.claim({ scanId, shard }, { id: `job ${shard}`, retry: 0 }, 'w', {
+    now,
+    leaseUntil: now + leaseMs,
+  });
   if (claimed === null) throw new Error('the shard was not free');
   return claimed;
 };

@@ -215,3 +215,20 @@ export function lastStepStages(last: ScanOutcome, reports: readonly LiveScan[]):
 function ranInShards(stage: StageRecord, own: StageRecord): boolean {
   return own.status !== 'skipped' && stage.items_in === 0 && stage.status === 'completed';
 }
+
+/** What of a scan is not covered. @param outcomes of its shards */
+export function lossesOf(
+  shards: readonly Pick<ShardState, 'state'>[],
+  outcomes: readonly ShardOutcome[],
+): ScanWarning[] {
+  const lost = shards.filter(({ state }) => state === 'failed').length;
+  const failed = outcomes.flatMap(({ error }) => error?.message ?? []);
+  const of = `of ${shards.length} shards`;
+  const notCovered = `${lost} ${of} reached workers.max_attempts and are not covered`;
+  return [
+    ...(lost > 0 ? [{ code: 'worker_lost', message: notCovered }] : []),
+    ...(failed.length > 0
+      ? [{ code: 'shard_failed', message: `${failed.length} ${of} failed: ${failed[0]}` }]
+      : []),
+  ];
+}

@@ -21,6 +21,7 @@ import { writeCheckpoint } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { addressesByName, asTargets, shardCount } from './divide.ts';
+import { FairTurns } from './fair-turns.ts';
 import { GatheredRows, importShards } from './gathered-rows.ts';
 import { SampledRates } from './sampled-rates.ts';
 import { nextGrants } from './shard-rates.ts';
@@ -30,6 +31,7 @@ import {
   evaluationOf,
   lastStepStages,
   liveOf,
+  lossesOf,
   stagesOf,
   warningsOf,
   wholeOutcome,
@@ -90,6 +92,7 @@ export class ShardedScan implements RunningScan {
   #last: ScanProcess | null = null;
   #rate = 0;
   readonly #rates: SampledRates;
+  readonly #turns: FairTurns;
   #paused: boolean;
   #canceledAt: number | null = null;
   /** Pending command to the shards, until they exist and the store can be reached; null = sent. */
@@ -107,7 +110,9 @@ export class ShardedScan implements RunningScan {
 
   constructor(input: ShardedScanInput) {
     this.#input = input;
-    this.#rates = new SampledRates(input.process.start.rateHistory);
+    const { request, config, rateHistory, tenant } = input.process.start;
+    this.#rates = new SampledRates(rateHistory);
+    this.#turns = new FairTurns({ ...input, ...request, tenant, weights: config.multi_tenant.weights });
     this.startedAt = input.startedAt;
     this.#time = input.startedAt === null ? null : timeSince(input.startedAt);
     this.#paused = input.paused;
@@ -312,6 +317,7 @@ export class ShardedScan implements RunningScan {
       await line.lapse(this.#scanId);
       await this.#look();
     }
+    await this.#turns.look(this.#shards);
     // A shard claimed just before the cancel has no rate yet, and gets none.
     if (this.#canceledAt === null) await line.grant(this.#scanId, nextGrants(this.#shards, this.#rate));
   }
@@ -452,29 +458,11 @@ export class ShardedScan implements RunningScan {
     processes.giveBack(shared);
     if (!last.outcome) return;
     this.ownStages = lastStepStages(last.outcome, reports);
-    const warnings = [...this.#ofNames, ...this.#lostShards()];
+    const outcomes = this.#reports.outcomes(this.#shards);
+    const losses = this.#canceledAt === null ? lossesOf(this.#shards, outcomes) : [];
+    const warnings = [...this.#ofNames, ...losses];
     const { history } = this.#rates;
     this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, warnings, history);
-  }
-
-  #lostShards(): ScanWarning[] {
-    if (this.#canceledAt !== null) return [];
-    const lost = this.#shards.filter(({ state }) => state === 'failed').length;
-    const failed = this.#reports.outcomes(this.#shards).flatMap(({ error }) => error?.message ?? []);
-    const of = `of ${this.#shards.length} shards`;
-    return [
-      ...(lost > 0
-        ? [
-            {
-              code: 'worker_lost',
-              message: `${lost} ${of} reached workers.max_attempts and are not covered`,
-            },
-          ]
-        : []),
-      ...(failed.length > 0
-        ? [{ code: 'shard_failed', message: `${failed.length} ${of} failed: ${failed[0]}` }]
-        : []),
-    ];
   }
 }
 

@@ -266,6 +266,10 @@ export interface ShardTableRow {
   job_line: string | null;
   job_id: string | null;
   job_retry: number | null;
+  /** Epoch milliseconds of the claim; null before the first one. */
+  claimed_at: number | null;
+  /** Whether its worker shall give it back for another scan. */
+  give_back: number;
   /** Epoch milliseconds. */
   lease_until: number | null;
   worker: string | null;
