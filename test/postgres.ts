@@ -15,8 +15,8 @@ export interface TestPostgres {
   port: number;
   /** Makes an empty database. @returns its URL */
   database(): Promise<string>;
-  /** Ends the server as an operator does (fast shutdown). */
-  stop(): Promise<void>;
+  /** Ends the server as an operator does (fast shutdown), or with SIGQUIT at once, as a crash does. */
+  stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>;
   /** Starts it again with the same data, on the same port, unless it runs. */
   start(): Promise<void>;
   /** Ends it and removes its data. */
@@ -100,12 +100,12 @@ export async function startPostgres(
       throw new Error('PostgreSQL did not start');
     }
   };
-  const stop = async () => {
+  const stop = async (signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT') => {
     const child = server;
     server = null;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    child.kill('SIGINT');
+    child.kill(signal);
     await gone;
   };
   await start().catch(async () => {

@@ -48,6 +48,10 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** What the server wrote to its standard error. */
   get log(): string {
     return this.#log;

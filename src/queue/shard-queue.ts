@@ -95,12 +95,11 @@ export class ShardQueue {
     const line = isSmall(division, of) ? smallLineOf(pool) : lineOf(pool);
     await this.#open(line);
     const ids = Array.from({ length: of }, () => randomUUID());
-    await this.#change(scanId, async (store) => {
+    await this.#store.transaction(async (store) => {
       await store.shards.insert(scanId, pool, division, { line, ids });
       const shards = ids.map((id, shard) => ({ id, shard }));
       await this.#send(store, line, { scanId, priority }, shards);
-      return true;
-    });
+    }, 'read committed');
   }
 
   /**
@@ -233,7 +232,6 @@ export class ShardQueue {
         await this.#dispatcher.complete(store, job);
         return 'ended';
       }
-      await wakeEverybody(store, scanId);
       return { ...claim, job, leaseMs, isSmall: isSmall(claim.plan, claim.of) };
     }, 'read committed');
   }
@@ -267,10 +265,10 @@ export class ShardQueue {
 
   async finish(held: LeasedShard & { job: ShardJob }, outcome: string): Promise<boolean> {
     const now = await this.now();
-    return await this.#change(held.scanId, async (store) => {
+    return await this.#store.transaction(async (store) => {
       if (!(await this.#dispatcher.complete(store, held.job))) return false;
       return await store.shards.finish(held, outcome, now);
-    });
+    }, 'read committed');
   }
 
   /** Ends the lease of a shard that this worker cannot continue; counts as an attempt. */

@@ -1,7 +1,11 @@
-import type { Kysely } from 'kysely';
+import { type ExpressionBuilder, type Kysely, sql, type UpdateQueryBuilder } from 'kysely';
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
+import { isPostgres } from './database.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 import { leasedShard, ShardResultTable } from './shard-results.ts';
+
+/** PostgreSQL channel for changes of shards; the payload is the ID of their scan. */
+export const shardChannel = 'portolan_shards';
 
 /** The job by which a shard is claimed. */
 export interface ShardJob {
@@ -137,7 +141,7 @@ export class ShardTable {
         .execute();
   }
 
-  /** Notes the claim of the job of a shard; null if the shard has ended or has another job. */
+  /** Notes the claim of the job of a shard, and tells everybody; null if the shard has ended or has another job. */
   async claim(
     { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
     { id, retry }: Pick<ShardJob, 'id' | 'retry'>,
@@ -164,10 +168,27 @@ export class ShardTable {
       .where('command', '!=', 'cancel')
       .where('state', 'in', ['waiting', 'running'])
       .returning(['of', 'attempt', 'pool', 'rows', 'command'])
+      .returning((e) => (['addresses', 'hostnames'] as const).map((column) => planColumn(e, scanId, column)))
+      .$call((query) => this.#told(query, scanId))
       .executeTakeFirst();
-    const plan = row ? await this.plan(scanId) : null;
-    if (!row || !plan) return null;
-    return { scanId, shard, ...row, rows: Number(row.rows), plan };
+    if (!row?.addresses || !row.hostnames) return null;
+    const { of, attempt, pool, rows, command } = row;
+    return {
+      scanId,
+      shard,
+      of,
+      attempt,
+      pool,
+      command,
+      rows: Number(rows),
+      plan: planOf(row.addresses, row.hostnames),
+    };
+  }
+
+  /** The same statement notifies everybody who waits for changes of the scan. */
+  #told<O>(query: UpdateQueryBuilder<Tables, 'shards', 'shards', O>, scanId: string) {
+    if (!isPostgres(this.#db)) return query.returning(sql<unknown>`null`.as('told'));
+    return query.returning(sql<unknown>`pg_notify(${shardChannel}, ${scanId})`.as('told'));
   }
 
   /**
@@ -210,12 +231,13 @@ export class ShardTable {
     return { command, rate: Number(rate), rules, givesBack: flag.fromRow(give_back) };
   }
 
-  /** @returns false if the shard belongs to another worker or has ended */
+  /** Tells everybody. @returns false if the shard belongs to another worker or has ended */
   async finish(held: LeasedShard, outcome: string, now: number): Promise<boolean> {
-    const result = await leasedShard(this.#db, held)
+    const row = await leasedShard(this.#db, held)
       .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
+      .$call((query) => this.#told(query, held.scanId))
       .executeTakeFirst();
-    return result.numUpdatedRows > 0n;
+    return row !== undefined;
   }
 
   /** Ends the lease at once: the owner of the scan decides what happens next. */
@@ -377,10 +399,7 @@ export class ShardTable {
       .select(['addresses', 'hostnames'])
       .where('scan_id', '=', scanId)
       .executeTakeFirst();
-    if (!row) return null;
-    const addresses = JSON.parse(row.addresses) as ShardPlan['addresses'];
-    const hostnames = JSON.parse(row.hostnames) as ShardPlan['hostnames'];
-    return { addresses, hostnames };
+    return row ? planOf(row.addresses, row.hostnames) : null;
   }
 
   /** Sends a command to all unfinished shards of a scan; canceled ones stay canceled. */
@@ -436,6 +455,22 @@ export class ShardTable {
 }
 
 const rowsAtOnce = 500;
+
+function planColumn<C extends 'addresses' | 'hostnames'>(
+  e: ExpressionBuilder<Tables, 'shards'>,
+  scanId: string,
+  column: C,
+) {
+  return e.selectFrom('shard_plans').select(column).where('shard_plans.scan_id', '=', scanId).as(column);
+}
+
+/** @param addresses and hostnames as JSON texts */
+function planOf(addresses: string, hostnames: string): ShardPlan {
+  return {
+    addresses: JSON.parse(addresses) as ShardPlan['addresses'],
+    hostnames: JSON.parse(hostnames) as ShardPlan['hostnames'],
+  };
+}
 
 function heldShard(
   row: Pick<ShardTableRow, 'scan_id' | 'shard' | 'attempt' | 'pool' | 'job_line' | 'job_id' | 'job_retry'>,
