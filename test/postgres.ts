@@ -19,8 +19,17 @@ export interface TestPostgres {
   stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>;
   /** Starts it again with the same data, on the same port, unless it runs. */
   start(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** A copy that follows it; from now on every commit waits until the copy has it, too. */
+  standby(): Promise<Standby>;
+  /** Ends it, and its standby, and removes their data. */
   remove(): Promise<void>;
+}
+
+/** A physical standby (https://www.postgresql.org/docs/15/warm-standby.html). */
+interface Standby {
+  port: number;
+  /** It takes writes from now on. */
+  promote(): Promise<void>;
 }
 
 /** Folder of the newest installed server (Debian's package `postgresql`), or null. */
@@ -103,30 +112,63 @@ export async function startPostgres(
   const stop = async (signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT') => {
     const child = server;
     server = null;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    child.kill(signal);
-    await gone;
+    await ended(child, signal);
   };
   await start().catch(async () => {
     // Somebody else was faster with that port.
     port = await freePort();
     await start();
   });
+  let standby: ChildProcess | null = null;
   return {
     port,
     start,
     stop,
+    async standby() {
+      const copy = join(folder, 'standby');
+      const from = `host=127.0.0.1 port=${port} user=portolan application_name=standby`;
+      const asPostgres = { cwd: folder, ...user };
+      await run(join(bin, 'pg_basebackup'), ['-d', from, '-D', copy, '-R', '-c', 'fast'], asPostgres);
+      const ownPort = await freePort();
+      const own = ['-D', copy, '-c', `port=${ownPort}`, '-c', `unix_socket_directories=${folder}`];
+      standby = spawn(join(bin, 'postgres'), own, { ...asPostgres, stdio: 'ignore' });
+      await runStatements(urlOf('postgres'), [
+        "alter system set synchronous_standby_names = 'standby'",
+        'select pg_reload_conf()',
+      ]);
+      for (let state = ''; state !== 'sync'; await sleep(50)) state = await stateOfStandby(urlOf('postgres'));
+      const promote = async () => {
+        await run(join(bin, 'pg_ctl'), ['promote', '-w', '-D', copy], asPostgres);
+      };
+      return { port: ownPort, promote };
+    },
     async database() {
       const name = `test_${++databases}`;
       await query(urlOf('postgres'), `create database ${name}`);
       return urlOf(name);
     },
     async remove() {
+      await ended(standby, 'SIGQUIT');
       await stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function ended(child: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill(signal);
+  await gone;
+}
+
+/** How a server waits for its standby: `sync` once each commit does. */
+async function stateOfStandby(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query('select sync_state from pg_stat_replication');
+  await client.end();
+  return (rows[0] as { sync_state: string } | undefined)?.sync_state ?? '';
 }
 
 /** Data of a server without databases of tests, made once per run of a tier. */

@@ -213,6 +213,10 @@ class Schedule {
       const process = this.#oneOf(worker.shards());
       if (process !== undefined) kill(process);
     },
+    'a last step killed': async () => {
+      const server = this.#oneOf(this.#site.servers.filter(({ isRunning }) => isRunning));
+      for (const process of server.scanProcesses()) kill(process);
+    },
     'a server killed': async () => {
       const server = this.#oneOf(this.#site.servers);
       await server.stop('SIGKILL');
