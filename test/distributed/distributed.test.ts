@@ -16,7 +16,7 @@ import {
 } from './network.ts';
 
 const launcher = resolve(import.meta.dirname, '../../bin/portolan');
-const lease = '10s';
+const leaseMs = 10_000;
 /** Packets per second of the scan, and of one worker at the most. */
 const rate = 12_000;
 const workerRate = 5000;
@@ -93,7 +93,7 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
       XDG_CONFIG_HOME: folder,
       SERVICE_QUEUE__URL: url,
       SERVICE_SERVER__API__AUTH: 'false',
-      SERVICE_WORKERS__LEASE: lease,
+      SERVICE_WORKERS__LEASE: `${leaseMs}ms`,
       SERVICE_WORKERS__HEARTBEAT: '2s',
       SERVICE_WORKERS__SHARD_SIZE: '256',
       SERVICE_SCANNER__SCOPE__ALLOW: targets,
@@ -173,6 +173,37 @@ describe.skipIf(obstacle !== null)(`one server and four workers ${obstacle ?? ''
     const busiest = Math.max(...times.map((start, at) => countWithin(times, at, start + 1000)));
     console.log(`rate ${sweepRate} over 4 workers: ${times.length} SYNs, the busiest second had ${busiest}`);
     expect(busiest).toBeLessThanOrEqual(sweepRate * 1.05);
+  });
+
+  it('a worker that is cut off from the database is silent before its lease ends, and another one goes on', async () => {
+    const wire = await net.capture();
+    const options = { discover: false, scan_type: 'syn', retries: 0 };
+    const { scan_id: id } = await submit({ profile: undefined, dag: 'port-scan', rate: sweepRate, options });
+    const [name = ''] = net.workers;
+    const source = net.addressOf(name);
+    const sentSince = (from: number) => wire.times(source).filter((time) => time > from).length;
+    await until(async () => sentSince(0) > sweepRate / 4, 30_000);
+    const attempts = async () =>
+      Number((await sql(`select sum(attempt) from portolan.shards where scan_id = '${id}'`))[0]?.['sum']);
+    const before = await attempts();
+    const cutAt = Date.now();
+    net.cut(name);
+    try {
+      await until(async () => (await attempts()) > before, 60_000);
+      const takenAt = Date.now();
+      // With its lease the shard changes hands, and the rate is given on with it.
+      await sleep(3000);
+      expect(sentSince(cutAt)).toBeGreaterThan(0);
+      expect(sentSince(Math.min(takenAt, cutAt + leaseMs))).toBe(0);
+    } finally {
+      net.cut(name, false);
+    }
+    // It works again by itself.
+    const healedAt = Date.now();
+    await until(async () => sentSince(healedAt) > 0, 30_000);
+    await get(`/api/v1/scans/${id}/cancel`, 'POST');
+    await finished(id, 20_000);
+    await wire.stop();
   });
 
   it('scans 4096 addresses, one worker killed and one stopped, and finds what one process finds', async () => {

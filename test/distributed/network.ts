@@ -74,7 +74,7 @@ export class TestNetwork {
     this.#ip('-n', bridge, 'link', 'add', 'br0', 'type', 'bridge');
     this.#ip('-n', bridge, 'link', 'set', 'br0', 'up');
     this.#host(this.home, `${serverAddress}/24`);
-    this.workers.forEach((name, index) => this.#host(name, `10.90.0.${11 + index}/24`));
+    for (const name of this.workers) this.#host(name, `${this.addressOf(name)}/24`);
     const { target } = this;
     this.#host(target, `${targetAddress}/24`);
     this.#ip('-n', target, 'route', 'add', 'local', targets, 'dev', 'lo');
@@ -100,8 +100,20 @@ export class TestNetwork {
     });
   }
 
-  /** Notes when SYNs reach the targets, epoch milliseconds by the clock of the kernel. */
-  async capture(): Promise<{ times(): number[]; stop(): Promise<void> }> {
+  /** Cuts a worker off from the home, or lets it reach that again; it reaches the targets all the time. */
+  cut(worker: string, isCut = true): void {
+    const chain = 'chain input { type filter hook input priority 0; ip saddr';
+    const rules = isCut ? `table ip cut { ${chain} ${serverAddress} drop; }; }` : 'delete table ip cut';
+    execFileSync('ip', ['netns', 'exec', worker, 'nft', '-f', '-'], { input: `${rules}\n` });
+  }
+
+  /** Address of a worker. */
+  addressOf(worker: string): string {
+    return `10.90.0.${11 + this.workers.indexOf(worker)}`;
+  }
+
+  /** Notes when SYNs reach the targets, of all or of one source, epoch milliseconds by the clock of the kernel. */
+  async capture(): Promise<{ times(source?: string): number[]; stop(): Promise<void> }> {
     const syns = `dst net ${targets} and tcp[tcpflags] & (tcp-syn | tcp-ack) == tcp-syn`;
     const child = this.spawn(this.target, 'tcpdump', ['-i', 'eth0', '-l', '-n', '-tt', '-q', syns], {});
     let lines = '';
@@ -110,7 +122,10 @@ export class TestNetwork {
       child.stderr?.on('data', (chunk: Buffer) => chunk.includes('listening on') && resolve());
     });
     return {
-      times: () => [...lines.matchAll(/^(\d+\.\d+) /gm)].map(([, seconds]) => Number(seconds) * 1000),
+      times: (source = '') =>
+        [...lines.matchAll(/^(\d+\.\d+) IP (\S+)\.\d+ > /gm)].flatMap(([, seconds, from = '']) =>
+          source === '' || from === source ? [Number(seconds) * 1000] : [],
+        ),
       stop: async () => {
         // With its output, which comes after its end.
         const closed = once(child, 'close');

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
@@ -96,6 +97,25 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
     const rows = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
     expect(rows).toHaveLength(portCount);
+  });
+
+  it('has stored the results of a scan the moment it has ended: the other one has them', async () => {
+    const scanId = await sweep(home, lab.field, [address], 2000);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      const row = async () =>
+        (await client.query('select status, stored_at from portolan.scans where scan_id = $1', [scanId]))
+          .rows[0] as { status: string; stored_at: string | null };
+      let seen = await row();
+      while (seen.status !== 'completed') seen = await row();
+      expect(seen.stored_at).not.toBeNull();
+    } finally {
+      await client.end();
+    }
+    await home.stop('SIGKILL');
+    const ports = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
+    expect(ports.map(({ host, port }) => `${host}:${port}`).toSorted()).toEqual(lab.pairs([address]));
   });
 
   it('leaves a scan that was canceled meanwhile: it ends with what its workers have found', async () => {

@@ -26,7 +26,7 @@ export interface WorkerPoolInput {
   /** Called when a scan has left its worker. */
   onScanEnd: (scanId: string) => void;
   audit: AuditLogs;
-  metrics: Pick<Metrics, 'scanEnded' | 'countTraffic'>;
+  metrics: Pick<Metrics, 'scanEnded' | 'countTraffic' | 'resultsMoved'>;
   /** Receives the log lines of scan processes. */
   logOutput: LogOutput;
   /** Scans are divided among workers; null = each runs in a process of this server. */

@@ -5,7 +5,7 @@ import { notSending } from '../../domain/scan-progress.ts';
 import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
 import { canceledFailure, isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { TakenScan } from '../../store/scan-takeovers.ts';
-import { gatherRows, takeOverScans } from '../shards/take-over-scans.ts';
+import { gatherRows, takeOverNotifications, takeOverScans } from '../shards/take-over-scans.ts';
 import type { PoolContext } from './pool-context.ts';
 import type { ScanEnds } from './scan-end.ts';
 import { pauseProgress } from './scan-slot.ts';
@@ -40,6 +40,7 @@ export async function recoverScans(context: PoolContext, ends: ScanEnds): Promis
 /** Takes over the scans of servers that are gone. */
 export async function takeOverAbandoned(context: PoolContext, ends: ScanEnds): Promise<number> {
   if (context.shards === null) return 0;
+  await takeOverNotifications(context, context.shards);
   const taken = await takeOverScans(context, context.shards);
   for (const scan of taken) {
     if (scan.isCanceled) await endCanceled(context, ends, scan);

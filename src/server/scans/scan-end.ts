@@ -5,8 +5,10 @@ import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
 import { concludeScan } from '../../scan-run/finalize/finalize-scan.ts';
 import { interruptScan } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { ScanOutcome } from '../../scan-run/messages.ts';
+import type { Store } from '../../store/open.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
+import { databaseResults } from '../../workspace/result-store/open-result-store.ts';
 import { scanCompleted } from '../logging/audit.ts';
 import { removeShards } from '../shards/gathered-rows.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
@@ -17,6 +19,10 @@ import { traceScan } from './trace-scan.ts';
 /** A scan without a lease, such as one without a worker. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
 
+/** Results of more bytes are stored after the end: a transaction must not take long. */
+const mostAtEnd = 32 * 1024 * 1024;
+/** Faults of the folder of a scan. */
+const laterCodes: ReadonlySet<string> = new Set(['conflict', 'not_found']);
 /** Pause before retrying to store the end of a scan, milliseconds. */
 const storeAgainMs = 1000;
 
@@ -35,21 +41,37 @@ export class ScanEnds {
     const folder = folderOf(this.#context, slot);
     // A cancel just after completion has no effect.
     const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
-    const write = () =>
+    await removeResumeMark(folder);
+    const write = (size: number, keepsResults: boolean) =>
       store.transaction(async (tx) => {
         // Another server has taken the scan over.
         slot.leaseLost = !(await tx.scanQueue.finish(slot, jobState, Date.now()));
         if (slot.leaseLost) return;
         await tx.scans.update(scanId, outcome);
+        await tx.scans.setSize(scanId, size);
+        if (keepsResults) await this.#keepResults(tx, slot);
       }, 'read committed');
-    await this.#untilStored(slot, write);
-    if (slot.leaseLost) return;
-    await removeResumeMark(folder);
     await this.#untilStored(slot, async () => {
-      await store.scans.setSize(scanId, await folder.sizeBytes());
+      const size = await folder.sizeBytes();
+      await write(size, size <= mostAtEnd).catch(async (error: unknown) => {
+        // Its folder is damaged, or another program writes into it: it ends all the same, and is stored later.
+        if (!(error instanceof PortolanError && laterCodes.has(error.code))) throw error;
+        await write(size, false);
+      });
     });
+    if (slot.leaseLost) return;
     log.info({ ...slotFields(slot), status: outcome.status, error: outcome.error?.code }, 'scan ended');
     await this.report(slot);
+  }
+
+  /** In the database that servers share: where the scan has ended, every server has its results, whatever becomes of this one. */
+  async #keepResults(tx: Store, slot: ScanSlot): Promise<void> {
+    const { config, metrics } = this.#context;
+    const results = databaseResults(config, tx);
+    if (results === null) return;
+    await results.replace(slot, folderOf(this.#context, slot).path);
+    await tx.scans.setStored(slot.scanId, new Date().toISOString());
+    metrics.resultsMoved('stored');
   }
 
   /** The scan was canceled, or its process cannot continue. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { numberedScanRequest } from '../../store/fixtures/numbered-scan.ts';
 import { openStore, type Store } from '../../store/open.ts';
 import { Presence } from './presence.ts';
+import { takeOverNotifications } from './take-over-scans.ts';
 
 describe('owners that are gone', () => {
   let dir: string;
@@ -54,6 +55,23 @@ describe('owners that are gone', () => {
     await otherSigns();
     await sign(5000);
     expect(await gone()).toEqual([]);
+  });
+
+  it('leave their notifications to another server', async () => {
+    const { executor } = store;
+    const notice = { event: 'alert', payload: {}, channels: ['webhook://siem'], tenant: null };
+    for (const owner of ['server:other', 'server:own', 'cli:7:own'])
+      await store.outbox.addNotice({ ...notice, owner }, time);
+    const owners = async () => (await store.outbox.owners()).toSorted();
+    const takeOver = () =>
+      takeOverNotifications({ store, log } as never, { presence, line: { leaseMs: 30_000 } } as never);
+    await otherSigns();
+    await sign(25_000);
+    await takeOver();
+    expect(await owners()).toEqual(['cli:7:own', 'server:other', 'server:own']);
+    await sign(10_000);
+    await takeOver();
+    expect(await owners()).toEqual(['cli:7:own', executor, 'server:own'].toSorted());
   });
 
   it('are unknown to a server that has just started, or was without the database itself', async () => {

@@ -163,9 +163,20 @@ export class Presence {
    */
   async absentOwners(absentMs: number): Promise<string[]> {
     const mostMs = Math.max(absentMs, presentMs);
-    if (this.#steadySince === null || this.#clock() - this.#steadySince < mostMs) return [];
+    if (!this.#isSteadyFor(mostMs)) return [];
     const since = (await this.#now()) - mostMs;
     return this.#away.flatMap(({ server_id, last_seen }) => ((last_seen ?? 0) < since ? server_id : []));
+  }
+
+  /** Whether another server has been absent for a while, with the same reserve as `absentOwners`. */
+  async isGone(serverId: string, absentMs: number): Promise<boolean> {
+    const mostMs = Math.max(absentMs, presentMs);
+    if (serverId === this.#own || !this.#isSteadyFor(mostMs)) return false;
+    return !(await this.#isSeen(serverId, mostMs));
+  }
+
+  #isSteadyFor(ms: number): boolean {
+    return this.#steadySince !== null && this.#clock() - this.#steadySince >= ms;
   }
 
   /** Whether the owner of a scan is another server that has been absent for more than a minute. */

@@ -1,3 +1,4 @@
+import { serverOf } from '../../domain/executor.ts';
 import type { TakenScan } from '../../store/scan-takeovers.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { folderOf, type PoolContext } from '../scans/pool-context.ts';
@@ -22,6 +23,19 @@ export async function takeOverScans(context: PoolContext, shards: Distribution):
     taken.push(...scans);
   }
   return taken;
+}
+
+/** Takes over what servers that are gone have not sent. */
+export async function takeOverNotifications(
+  { store, log }: Pick<PoolContext, 'store' | 'log'>,
+  { presence, line }: Pick<Distribution, 'presence' | 'line'>,
+): Promise<void> {
+  for (const owner of await store.outbox.owners()) {
+    const server_id = serverOf(owner);
+    if (server_id === null || !(await presence.isGone(server_id, line.leaseMs))) continue;
+    await store.outbox.handOver(owner, store.executor);
+    log.warn({ server_id }, 'notifications of an absent server taken over');
+  }
 }
 
 /** Creates the folder of a scan that was submitted to another server. */

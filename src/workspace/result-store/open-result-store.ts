@@ -5,6 +5,16 @@ import { DatabaseObjects } from './database-objects.ts';
 import { DirectoryStore } from './directory-store.ts';
 import { ResultStore } from './result-store.ts';
 
+/** The result store in the shared database; null if there is none, or another one is configured. */
+export function databaseResults(
+  { workspace, queue }: Pick<Config, 'workspace' | 'queue'>,
+  store: Pick<Store, 'resultObjects'>,
+): ResultStore | null {
+  // Without a workspace nothing is kept.
+  const isUsed = workspace.result_store.url === null && queue.url !== null && workspace.enabled;
+  return isUsed ? new ResultStore(new DatabaseObjects(store)) : null;
+}
+
 /**
  * The result store of `workspace.result_store`; without one that of the shared database, if there is one. A directory is checked now; a service on first
  * use.
@@ -15,9 +25,7 @@ export async function openResultStore(
   store: Pick<Store, 'resultObjects'>,
 ): Promise<ResultStore | null> {
   const { url, s3 } = workspace.result_store;
-  // Without a workspace nothing is kept.
-  const inDatabase = queue.url !== null && workspace.enabled;
-  if (url === null) return inDatabase ? new ResultStore(new DatabaseObjects(store)) : null;
+  if (url === null) return databaseResults({ workspace, queue }, store);
   if (url.startsWith('file:')) {
     const directory = new DirectoryStore(fileURLToPath(url));
     await directory.check();

@@ -43,7 +43,11 @@ export class ResultStore {
    * @throws PortolanError `unavailable`, or `not_found` if there is no folder
    */
   async keep(place: StoredScanLocation, folder: string, signal?: AbortSignal): Promise<void> {
-    if ((await this.#text(place, manifestName, signal)) !== null) return;
+    if ((await this.#text(place, manifestName, signal)) === null) await this.replace(place, folder, signal);
+  }
+
+  /** Stores the files of a scan that nobody reads yet, instead of what an earlier attempt has stored. */
+  async replace(place: StoredScanLocation, folder: string, signal?: AbortSignal): Promise<void> {
     const files = await filesOf(folder, signal);
     const names = new Set(files.map(({ name }) => name));
     // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
