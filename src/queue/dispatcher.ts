@@ -87,8 +87,13 @@ export class Dispatcher {
   /**
    * @param url of the database
    * @param onError called for background failures
+   * @param supervises whether it takes jobs from dead workers and does what else maintains the queues
    */
-  static async start(url: string, onError: (error: unknown) => void): Promise<Dispatcher> {
+  static async start(
+    url: string,
+    onError: (error: unknown) => void,
+    supervises = false,
+  ): Promise<Dispatcher> {
     const connection = {
       connectionString: url,
       max: maxConnections,
@@ -107,7 +112,8 @@ export class Dispatcher {
     };
     boss.on('error', tell);
     await boss.start();
-    dispatcher.#timer = setInterval(() => void dispatcher.#supervise().catch(tell), superviseMs);
+    if (supervises)
+      dispatcher.#timer = setInterval(() => void dispatcher.#supervise().catch(tell), superviseMs);
     return dispatcher;
   }
 

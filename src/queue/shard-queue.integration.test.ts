@@ -194,6 +194,32 @@ describe.skipIf(postgresObstacle() !== null)('the queue of shards', () => {
     expect(await states('a')).toEqual(['running']);
   });
 
+  it('fails a shard whose workers die before they have noted it', async () => {
+    await layOut('a', 1);
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const job = await dispatcher.claim(`shard-jobs.${pool}`);
+      if (job === null) throw new Error('there was no job to claim');
+      expect(await dispatcher.fail(store, job)).toBe(attempt < maxAttempts ? 'waits' : 'dead');
+    }
+    expect(await states('a')).toEqual(['waiting']);
+    await line.buryDead();
+    expect(await states('a')).toEqual(['failed']);
+    expect(await claim()).toBeNull();
+  });
+
+  it('gives shards that an earlier version has divided a job, once', async () => {
+    await layOut('a', 2);
+    await store.execute('update portolan.shards set job_id = null, job_line = null, job_retry = null', []);
+    await store.execute('delete from portolan_queue.job', []);
+    await line.giveJobs('a');
+    await line.giveJobs('a');
+    expect(await names(2)).toEqual(['a 0', 'a 1']);
+    // Its worker was one of the earlier version.
+    await store.execute('update portolan.shards set job_id = null, job_line = null, lease_until = 1', []);
+    await line.lapse('a');
+    expect(await names(2)).toEqual(['a 0', 'a 1']);
+  });
+
   it('drops the jobs of a canceled scan, whoever claims one meanwhile', async () => {
     await layOut('a', 3);
     const shard = await held();

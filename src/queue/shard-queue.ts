@@ -107,15 +107,19 @@ export class ShardQueue {
    * @returns its time by the clock of this machine, ISO 8601 UTC; null for a scan without shards
    */
   async begin(scanId: string): Promise<string | null> {
+    const startedAt = (await this.#store.shards.startOf(scanId)) ?? (await this.#start(scanId));
+    if (startedAt === null) return null;
+    const agoMs = Math.max(0, (await this.now()) - Date.parse(startedAt));
+    return new Date(Date.now() - agoMs).toISOString();
+  }
+
+  async #start(scanId: string): Promise<string | null> {
     const now = await this.now();
-    const begun = await this.#store.transaction(async (store) => {
+    return await this.#store.transaction(async (store) => {
       const division = await store.shards.begin(scanId, now);
       if (division?.first) await store.scanPauses.restartPauses(scanId, Date.now());
-      return division;
+      return division?.startedAt ?? null;
     }, 'read committed');
-    if (begun === null) return null;
-    const agoMs = Math.max(0, (await this.now()) - Date.parse(begun.startedAt));
-    return new Date(Date.now() - agoMs).toISOString();
   }
 
   /** Sends a command to all unfinished shards of a scan. */
@@ -159,7 +163,7 @@ export class ShardQueue {
     const state = held.job === null ? 'none' : await this.#dispatcher.fail(store, held.job);
     if (state === 'claimed') return false;
     if (state === 'dead') {
-      await this.#buryDead(store);
+      await this.buryDead(store);
       // Its letter may be gone: nobody claims a shard without a job.
       return await store.shards.fail(held, await this.now());
     }
@@ -169,17 +173,25 @@ export class ShardQueue {
     return true;
   }
 
-  async #buryDead(store: Store): Promise<void> {
+  /** Fails the shards whose last attempt has failed. */
+  async buryDead(store = this.#store): Promise<void> {
+    await this.#dispatcher.open(deadLine);
     const now = await this.now();
-    for (const { scan_id: scanId, shard } of await this.#dispatcher.takeDead<ShardPlace>(store, deadLine)) {
-      await store.shards.fail({ scanId, shard }, now);
-      await wakeEverybody(store, scanId);
-    }
+    await store.transaction(async (inside) => {
+      for (const { scan_id: scanId, shard } of await this.#dispatcher.takeDead<ShardPlace>(
+        inside,
+        deadLine,
+      )) {
+        await inside.shards.fail({ scanId, shard }, now);
+        await wakeEverybody(inside, scanId);
+      }
+    }, 'read committed');
   }
 
-  /** Gives each shard of a scan that waits a job: it has none, or one for workers of an earlier version. */
-  async announceAgain(scanId: string): Promise<void> {
-    const shards = await this.#store.shards.waitingOf(scanId);
+  /** Gives each waiting shard of a scan that has no job one: an earlier version has divided it. */
+  async giveJobs(scanId: string): Promise<void> {
+    const shards = await this.#store.shards.waitingWithoutJob(scanId);
+    if (shards.length === 0) return;
     for (const pool of new Set(shards.map((shard) => shard.pool))) await this.#open(lineOf(pool));
     await this.#change(scanId, async (store) => {
       for (const shard of shards) await this.#giveJob(store, shard);

@@ -191,6 +191,17 @@ export class ShardTable {
     return query.returning(sql<unknown>`pg_notify(${shardChannel}, ${scanId})`.as('told'));
   }
 
+  /** When a worker has started the first shard of a scan, ISO 8601 UTC; null if none has. */
+  async startOf(scanId: string): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('shard_plans')
+      .select('started_at')
+      .where('scan_id', '=', scanId)
+      .where('started', '=', flag.toRow(true))
+      .executeTakeFirst();
+    return row?.started_at ?? null;
+  }
+
   /**
    * Marks the scan as started, unless it was before. @param now epoch milliseconds of the database
    * @returns when it started, ISO 8601 UTC, and whether this call started it; null for a scan without shards
@@ -246,13 +257,14 @@ export class ShardTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Shards of a scan that no worker has. */
-  async waitingOf(scanId: string): Promise<{ scanId: string; shard: number; pool: string }[]> {
+  /** Shards of a scan that an earlier version has divided and no worker has. */
+  async waitingWithoutJob(scanId: string): Promise<{ scanId: string; shard: number; pool: string }[]> {
     return await this.#db
       .selectFrom('shards')
       .select(['scan_id as scanId', 'shard', 'pool'])
       .where('scan_id', '=', scanId)
       .where('state', '=', 'waiting')
+      .where('job_id', 'is', null)
       .orderBy('shard')
       .execute();
   }

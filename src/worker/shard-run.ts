@@ -93,6 +93,7 @@ export class ShardRun {
   #leaseUntil: number;
   /** See machineNow. */
   #renewFrom: number;
+  readonly #claimedAt: number;
   #lost = false;
   /** Whether a heartbeat was acknowledged. */
   #isSeen = false;
@@ -109,6 +110,7 @@ export class ShardRun {
     this.#applied = input.shard.command === 'pause' ? 'pause' : 'run';
     this.#leaseUntil = this.#leaseFrom(claimedAt);
     this.#renewFrom = claimedAt + this.#renewalMs;
+    this.#claimedAt = claimedAt;
     this.finished = this.#run();
   }
 
@@ -360,7 +362,7 @@ export class ShardRun {
     if (isRenewed) this.#extendLease(asked);
     this.#apply(orders);
     // The queue keeps no claim for ever.
-    if (Date.now() - this.#startedAt > longestTurnMs && !this.#releasing) this.release();
+    if (asked - this.#claimedAt > longestTurnMs && !this.#releasing) this.release();
   }
 
   /** @param asked when the renewal was sent, see machineNow */

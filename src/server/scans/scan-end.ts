@@ -21,8 +21,8 @@ type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
 
 /** Results of more bytes are stored after the end: a transaction must not take long. */
 const mostAtEnd = 32 * 1024 * 1024;
-/** Faults of the folder of a scan. */
-const laterCodes: ReadonlySet<string> = new Set(['conflict', 'not_found']);
+/** Faults of the folder of a scan, or no room for its results. */
+const laterCodes: ReadonlySet<string> = new Set(['conflict', 'not_found', 'insufficient_storage']);
 /** Pause before retrying to store the end of a scan, milliseconds. */
 const storeAgainMs = 1000;
 
@@ -48,13 +48,13 @@ export class ScanEnds {
         slot.leaseLost = !(await tx.scanQueue.finish(slot, jobState, Date.now()));
         if (slot.leaseLost) return;
         await tx.scans.update(scanId, outcome);
-        await tx.scans.setSize(scanId, size);
-        if (keepsResults) await this.#keepResults(tx, slot);
+        const isStored = keepsResults && (await this.#keepResults(tx, slot));
+        await tx.scans.setFiles(scanId, size, isStored ? new Date().toISOString() : null);
       }, 'read committed');
     await this.#untilStored(slot, async () => {
       const size = await folder.sizeBytes();
       await write(size, size <= mostAtEnd).catch(async (error: unknown) => {
-        // Its folder is damaged, or another program writes into it: it ends all the same, and is stored later.
+        // It ends all the same, and is stored later.
         if (!(error instanceof PortolanError && laterCodes.has(error.code))) throw error;
         await write(size, false);
       });
@@ -65,13 +65,13 @@ export class ScanEnds {
   }
 
   /** In the database that servers share: where the scan has ended, every server has its results, whatever becomes of this one. */
-  async #keepResults(tx: Store, slot: ScanSlot): Promise<void> {
+  async #keepResults(tx: Store, slot: ScanSlot): Promise<boolean> {
     const { config, metrics } = this.#context;
     const results = databaseResults(config, tx);
-    if (results === null) return;
+    if (results === null) return false;
     await results.replace(slot, folderOf(this.#context, slot).path);
-    await tx.scans.setStored(slot.scanId, new Date().toISOString());
     metrics.resultsMoved('stored');
+    return true;
   }
 
   /** The scan was canceled, or its process cannot continue. */

@@ -51,9 +51,8 @@ export interface DistributionInput {
 export async function openDistribution(input: DistributionInput): Promise<Distribution> {
   const { store, url, workspaceDir, leaseMs, log } = input;
   const home = await serverId(workspaceDir);
-  const dispatcher = await Dispatcher.start(url, (err) =>
-    log.warn({ err }, 'queue maintenance failed, retrying'),
-  );
+  const failed = (err: unknown) => log.warn({ err }, 'queue maintenance failed, retrying');
+  const dispatcher = await Dispatcher.start(url, failed, true);
   const queue = new ScanQueue(store, { leaseMs, home });
   const wakeUps = new WakeUps(url);
   const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: input.maxAttempts, wakeUps });
@@ -77,6 +76,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
       const sign = async () => {
         await presence.sign(ownUrl, version, await freeBytes());
         await presence.lookForScans();
+        await line.buryDead();
       };
       signs = new PeriodicTasks(toldOnce(sign, log), { firstMs: signMs, betweenMs: signMs });
       signs.start();

@@ -63,16 +63,16 @@ describe('a scan whose shards wait', () => {
     return new FairTurns({ ...own, pool, store, line } as never, () => now);
   };
 
-  it('asks for one place a second, of a shard that has run for 30 s', async () => {
+  it('asks for one place after a second, of a shard that has run for 30 s, and again after three', async () => {
     const turns = turnsOf();
     for (now of [0, 999]) await turns.look([shard('waiting')]);
     expect(asked).toEqual([]);
-    for (now of [1000, 1500]) await turns.look([shard('waiting')]);
+    for (now of [1000, 3999]) await turns.look([shard('waiting')]);
     expect(asked).toEqual([
       ['a', 70_000],
       ['b', 70_000],
     ]);
-    now = 2000;
+    now = 4000;
     await turns.look([shard('waiting')]);
     expect(asked).toHaveLength(4);
   });

@@ -5,8 +5,10 @@ import type { ScanPlaces, ShardState } from '../../store/shards.ts';
 
 /** A shard runs at least so long before its place is asked for, milliseconds: it resumes from a checkpoint elsewhere. */
 const sliceMs = 30_000;
-/** Shards that have waited for so long ask, and ask again, milliseconds. */
+/** Shards that have waited for so long ask, milliseconds. */
 const patienceMs = 1000;
+/** They ask again after this time, milliseconds: a worker needs some to stop at a checkpoint. */
+const againMs = 3000;
 
 export interface FairTurnsInput {
   store: Pick<Store, 'shards'>;
@@ -26,8 +28,8 @@ export interface FairTurnsInput {
 export class FairTurns {
   readonly #input: FairTurnsInput;
   readonly #clock: () => number;
-  /** Since when shards of the scan wait, or when it last asked; null = none waits. */
-  #since: number | null = null;
+  /** When the scan may ask; null = none of its shards waits. */
+  #from: number | null = null;
 
   /** @param clock milliseconds */
   constructor(input: FairTurnsInput, clock: () => number = () => performance.now()) {
@@ -39,10 +41,10 @@ export class FairTurns {
   async look(shards: readonly ShardState[]): Promise<void> {
     const now = this.#clock();
     const waits = shards.some(({ state, command }) => state === 'waiting' && command === 'run');
-    if (!waits) this.#since = null;
-    else this.#since ??= now;
-    if (this.#since === null || now - this.#since < patienceMs) return;
-    this.#since = now;
+    if (!waits) this.#from = null;
+    else this.#from ??= now + patienceMs;
+    if (this.#from === null || now < this.#from) return;
+    this.#from = now + againMs;
     const { store, line, pool } = this.#input;
     const before = (await line.now()) - sliceMs;
     for (const scanId of scansAbove(await store.shards.runningIn(pool), this.#input))

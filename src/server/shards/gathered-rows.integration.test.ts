@@ -132,12 +132,9 @@ describe('the gathered rows of a scan', () => {
     await record.close();
     await writeCheckpointBytes(shard, Buffer.from('{"nodes":{}}'));
     expect(await store.shardResults.hasBlocks(scanId)).toBe(false);
-    const announced: string[] = [];
-    const line = { announceAgain: async (id: string) => void announced.push(id) };
-    expect(await importShards({ store, line, folder }, scanId)).toBe(true);
+    expect(await importShards({ store, folder }, scanId)).toBe(true);
     // Later it is known as such, too, and not imported again.
-    expect(await importShards({ store, line, folder }, scanId)).toBe(true);
-    expect(announced).toEqual([scanId]);
+    expect(await importShards({ store, folder }, scanId)).toBe(true);
     expect(await store.shardResults.hasBlocks(scanId)).toBe(true);
     await gather().take(await shards());
     expect(ports()).toEqual([1, 2, 3]);

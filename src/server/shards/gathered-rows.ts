@@ -4,7 +4,6 @@ import type { ResultRow } from '../../domain/result.ts';
 import { parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { anyInterface, parseTargets } from '../../domain/targets/target.ts';
-import type { ShardQueue } from '../../queue/shard-queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { ImportedShard, ResultBlock } from '../../store/shard-results.ts';
 import type { ShardState } from '../../store/shards.ts';
@@ -125,15 +124,11 @@ function shardRow(line: string, addresses: AddressSet): ResultRow | null {
 const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error', 'summary']);
 
 /**
- * Stores what a server of an earlier version has on disk of the shards of a scan, unless that was done. Until then workers
- * that take one of them wait.
+ * Stores what a server of an earlier version has on disk of the shards of a scan, unless that was done.
  * @returns whether it was such a scan: its record has another order
  */
-export async function importShards({ store, line, folder }: ImportInput, scanId: string): Promise<boolean> {
-  if ((await store.shardResults.hasBlocks(scanId)) === false) {
-    await line.announceAgain(scanId);
-    await importFolders(store, scanId, folder);
-  }
+export async function importShards({ store, folder }: ImportInput, scanId: string): Promise<boolean> {
+  if ((await store.shardResults.hasBlocks(scanId)) === false) await importFolders(store, scanId, folder);
   return await isOfEarlierVersion(folder);
 }
 
@@ -144,7 +139,6 @@ export async function isOfEarlierVersion(folder: ScanFolder): Promise<boolean> {
 
 interface ImportInput {
   store: Store;
-  line: Pick<ShardQueue, 'announceAgain'>;
   /** Of the scan. */
   folder: ScanFolder;
 }

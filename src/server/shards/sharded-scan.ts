@@ -245,6 +245,7 @@ export class ShardedScan implements RunningScan {
     await this.#look();
     const { request, config } = this.#input.process.start;
     if (this.#shards.length > 0) {
+      await this.#input.line.giveJobs(this.#scanId);
       // The configuration may have changed since the scan was divided.
       this.#rules ??= rulesOf(config);
       return;

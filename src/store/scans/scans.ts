@@ -384,6 +384,15 @@ export class ScanTable {
     return row?.created_at ?? null;
   }
 
+  /** Stores the size of the folder of an ended scan, bytes, and since when the result store has its files. */
+  async setFiles(scanId: string, size_bytes: number, stored_at: string | null): Promise<void> {
+    await this.#db
+      .updateTable('scans')
+      .set({ size_bytes, stored_at })
+      .where('scan_id', '=', scanId)
+      .execute();
+  }
+
   /** Stores the size of the scan's folder. @returns whether the scan exists */
   async setSize(scanId: string, bytes: number): Promise<boolean> {
     const result = await this.#db
