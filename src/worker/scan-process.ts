@@ -18,6 +18,8 @@ export interface ScanProcessInput extends ServingProcessInput {
   start: Omit<ScanStart, 'begunAt' | 'commands' | 'reuse'>;
   /** Grace period between cancel and SIGKILL, milliseconds. */
   graceMs: number;
+  /** Of at most `maxSmallAddresses`. */
+  isSmall: boolean;
   onNews: () => void;
   /** Called with what the process sent and received since the last call. */
   onTraffic: (traffic: Traffic) => void;
@@ -70,11 +72,14 @@ export class ScanProcess implements RunningScan {
       this.#ended = true;
       if (this.#killer) clearTimeout(this.#killer);
     });
-    this.#run = this.#process.begin({
-      onReady: () => this.#start(),
-      onMessage: (message) => this.#take(message),
-      onFault: input.onFault,
-    });
+    this.#run = this.#process.begin(
+      {
+        onReady: () => this.#start(),
+        onMessage: (message) => this.#take(message),
+        onFault: input.onFault,
+      },
+      input.isSmall,
+    );
   }
 
   get pid(): number | undefined {

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { FromChild, ProcessState, ScanMessage, ToChild } from '../scan-run/messages.ts';
 
@@ -24,6 +24,12 @@ export interface ScanListener {
  */
 const smallHeapFlags = ['--max-semi-space-size=4', '--min-semi-space-size=4', '--optimize-for-size'];
 
+/**
+ * Lower priorities than that of the server: a scan takes all the processor time that it gets. People wait for a small one; it
+ * gets three times that of a large one, and so does a process that starts.
+ */
+const nice = { small: 5, large: 10 } as const;
+
 /** A process that runs scans, one after another. */
 export class ServingProcess {
   /** Resolves when the process has exited. */
@@ -42,7 +48,7 @@ export class ServingProcess {
       // Output of a scan is log and must not go to the standard output of a server.
       stdio: input.onLogLine ? ['ignore', 2, 'pipe', 'ipc'] : ['ignore', 2, 2, 'ipc'],
     });
-    yieldToServer(this.#child.pid);
+    setNice(this.#child.pid, nice.small);
     if (this.#child.stderr && input.onLogLine) passLines(this.#child.stderr, input.onLogLine);
     this.gone = new Promise((resolve) => {
       this.#child.once('exit', () => resolve());
@@ -68,8 +74,13 @@ export class ServingProcess {
     return this.#child.connected;
   }
 
-  /** Begins the next scan. @returns its number, for messages to it */
-  begin(listener: ScanListener): number {
+  /**
+   * Begins the next scan.
+   * @param isSmall whether it runs before large ones that are short of processor time, too
+   * @returns its number, for messages to it
+   */
+  begin(listener: ScanListener, isSmall: boolean): number {
+    setNice(this.#child.pid, isSmall ? nice.small : nice.large);
     this.#listener = listener;
     this.#idle = Promise.withResolvers();
     this.#run += 1;
@@ -135,12 +146,11 @@ function* cut(line: string): Generator<string> {
     yield line.slice(at, at + longestLogLine);
 }
 
-/** Lower priority: a scan takes all the processor time that it gets, and people wait for the server only. */
-function yieldToServer(pid: number | undefined): void {
+function setNice(pid: number | undefined, value: number): void {
   if (pid === undefined) return;
   try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    setPriority(pid, value);
   } catch {
-    // The process has exited, which is handled elsewhere, or the system denies it; then all keep the same priority.
+    // The process has exited, which is handled elsewhere, or the system denies it: only root raises a priority again.
   }
 }

@@ -26,8 +26,8 @@ import type { WarmProcesses } from './warm-processes.ts';
 
 /** Longest time between two heartbeats, which also fetch commands, milliseconds. */
 const heartbeatMs = 500;
-/** The lease is renewed after this fraction of it. */
-const renewalFraction = 0.1;
+/** The lease is renewed after this fraction of it, or after `workers.heartbeat`. */
+const longestRenewalFraction = 0.1;
 /** Shortest time between two heartbeats, however often the worker is notified, milliseconds. */
 const minHeartbeatMs = 50;
 /** Timeout of a heartbeat; the next one uses another connection, milliseconds. */
@@ -299,6 +299,7 @@ export class ShardRun {
         evaluated: null,
       },
       graceMs: cancelGraceMs,
+      isSmall: shard.isSmall,
       onNews: () => undefined,
       onTraffic: (traffic) => {
         this.#traffic = addTraffic(this.#traffic, traffic);
@@ -373,7 +374,8 @@ export class ShardRun {
   }
 
   get #renewalMs(): number {
-    return this.#input.shard.leaseMs * renewalFraction;
+    const { shard, config } = this.#input;
+    return Math.min(config.workers.heartbeat, shard.leaseMs * longestRenewalFraction);
   }
 
   #reportOf(live: LiveScan): ShardReport {

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ServingProcess } from './serving-process.ts';
@@ -26,11 +26,18 @@ beforeEach(() => {
   writeFileSync(entryFile, program);
   level = 'info';
   reasons = [];
-  processes = new WarmProcesses({
-    settings: () => ({ entryFile, env: { ...process.env, LEVEL: level }, onLogLine: () => undefined }),
+  processes = open();
+});
+const open = (keepsSpare = false) =>
+  new WarmProcesses({
+    settings: () => ({
+      entryFile: join(dir, 'program.mjs'),
+      env: { ...process.env, LEVEL: level },
+      onLogLine: () => undefined,
+    }),
+    keepsSpare,
     onReplace: (reason) => reasons.push(reason),
   });
-});
 afterEach(async () => {
   await processes.close();
   rmSync(dir, { recursive: true });
@@ -43,7 +50,7 @@ async function scan(tenant: string | null = null, state: object | string = clean
   const taken = await processes.take(tenant);
   const ready = Promise.withResolvers<void>();
   const listener = { onReady: () => ready.resolve(), onMessage: () => undefined, onFault: () => undefined };
-  const run = taken.begin(listener);
+  const run = taken.begin(listener, true);
   await ready.promise;
   taken.send({ type: 'start', run, state } as never);
   processes.giveBack(taken);
@@ -85,6 +92,30 @@ it('replaces a process after its last scan, and has the next one ready', async (
   expect(reasons).toEqual([`${maxScans} scans`]);
   expect(processes.idlePids.length).toBe(1);
   expect(await scan()).not.toBe(first);
+});
+
+it('keeps a spare one beside those that run scans, and none but that', async () => {
+  const own = open(true);
+  const taken = await Promise.all([own.take(null), own.take(null)]);
+  expect(own.idlePids).toEqual([]);
+  await expect.poll(() => own.idlePids.length, { timeout: 10_000 }).toBe(1);
+  const [spare] = own.idlePids;
+  const third = await own.take(null);
+  expect(third.pid).toBe(spare);
+  for (const process of [...taken, third]) own.giveBack(process);
+  await expect.poll(() => own.size, { timeout: 20_000 }).toBe(1);
+  await own.close();
+});
+
+it('gives small scans more of the processor than large ones', async () => {
+  const process = await processes.take(null);
+  const listener = { onReady: () => undefined, onMessage: () => undefined, onFault: () => undefined };
+  const niceOf = (isSmall: boolean) => {
+    process.begin(listener, isSmall);
+    return getPriority(process.pid);
+  };
+  expect([niceOf(true), niceOf(false)]).toEqual([5, 10]);
+  processes.giveBack(process);
 });
 
 it('runs no scan of another tenant in a process', async () => {

@@ -9,6 +9,8 @@ export const maxMemory = 300 * 1024 * 1024;
 
 /** A process reports within this time that its scan left nothing behind, milliseconds; else it is replaced. */
 const idleMs = 1500;
+/** A spare one starts after this time, milliseconds, unless a small scan has given its process back. */
+const spareMs = 1000;
 /** More processes than one that wait for a scan end after this long, milliseconds. */
 const surplusMs = 5000;
 /** Time for an unused process to clean up its modules, milliseconds. */
@@ -17,6 +19,8 @@ const endMs = 2000;
 export interface WarmProcessesInput {
   /** What a process that starts now is started with. */
   settings: () => ServingProcessInput;
+  /** Whether one waits for the next scan also while others run scans. */
+  keepsSpare: boolean;
   /** Called when a process does not run another scan. */
   onReplace: (reason: string, pid: number | undefined) => void;
 }
@@ -44,6 +48,7 @@ export class WarmProcesses {
   /** Scans have ended in these; what they left behind is not known yet. */
   readonly #leaving = new Map<Warm, Promise<boolean>>();
   #surplus: NodeJS.Timeout | null = null;
+  #spare: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(input: WarmProcessesInput) {
@@ -76,6 +81,7 @@ export class WarmProcesses {
     const idle = this.#takeIdle(tenant) ?? (await this.#takeLeaving(tenant));
     const taken = idle ?? this.#launch();
     taken.tenant = tenant;
+    if (this.#input.keepsSpare) this.#spare ??= setTimeout(() => this.#addSpare(), spareMs).unref();
     return taken.process;
   }
 
@@ -107,6 +113,7 @@ export class WarmProcesses {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#surplus) clearTimeout(this.#surplus);
+    if (this.#spare) clearTimeout(this.#spare);
     for (const warm of this.#idle.splice(0)) this.#end(warm);
     await Promise.all([...this.#all.keys()].map(({ gone }) => gone));
   }
@@ -174,6 +181,11 @@ export class WarmProcesses {
     if (residue !== null) return residue;
     if (process.scans >= maxScans) return `${maxScans} scans`;
     return memory > maxMemory ? `${Math.round(memory / 1024 / 1024)} MB resident` : null;
+  }
+
+  #addSpare(): void {
+    this.#spare = null;
+    if (!this.#closed && this.#idle.length === 0) this.#idle.push(this.#launch());
   }
 
   #keep(warm: Warm): void {

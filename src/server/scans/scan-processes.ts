@@ -18,6 +18,8 @@ function processSettings({ config, entryFile, logOutput }: ProcessContext): Serv
 export function processesOf(context: ProcessContext): WarmProcesses {
   return new WarmProcesses({
     settings: () => processSettings(context),
+    // Another process would have to start while the shards of large scans take all processors.
+    keepsSpare: context.config.queue.url !== null,
     onReplace: (reason, pid) => context.log.debug({ pid, reason }, 'scan process replaced'),
   });
 }

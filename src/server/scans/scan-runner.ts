@@ -182,6 +182,7 @@ export class ScanRunner {
         evaluated: null,
       },
       graceMs: cancelGraceMs,
+      isSmall: slot.isSmall,
       onNews: () => news.emit(scan.scan_id),
       onTraffic: (traffic) => metrics.countTraffic(traffic),
       onFault: (message) =>
