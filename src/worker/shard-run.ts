@@ -197,7 +197,7 @@ export class ShardRun {
     const prepared = await this.#prepare();
     if (prepared === null) return await this.#release();
     const { processes, tenant, request } = this.#input;
-    this.#shared = await processes.takeFor(tenant, request);
+    this.#shared = await processes.takeFor(tenant, request, this.isSmall);
     if (this.#lost) return 'lost';
     const process = this.#launch(prepared.rows);
     this.#process = process;

@@ -77,8 +77,9 @@ export class WarmProcesses {
   }
 
   /** A process for a scan of a tenant; to be given back when the scan has ended. */
-  async take(tenant: string | null): Promise<ServingProcess> {
-    const idle = this.#takeIdle(tenant) ?? (await this.#takeLeaving(tenant));
+  async take(tenant: string | null, isSmall = true): Promise<ServingProcess> {
+    const waiting = isSmall || !this.#isSpareWanted ? this.#takeIdle(tenant) : null;
+    const idle = waiting ?? (await this.#takeLeaving(tenant));
     const taken = idle ?? this.#launch();
     taken.tenant = tenant;
     if (this.#input.keepsSpare) this.#spare ??= setTimeout(() => this.#addSpare(), spareMs).unref();
@@ -89,8 +90,14 @@ export class WarmProcesses {
   async takeFor(
     tenant: string | null,
     request: Pick<ScanRequest, 'plugins'>,
+    isSmall: boolean,
   ): Promise<ServingProcess | null> {
-    return plannedPlugins(request).length > 0 ? null : await this.take(tenant);
+    return plannedPlugins(request).length > 0 ? null : await this.take(tenant, isSmall);
+  }
+
+  /** Others run scans: the last process that waits is for a small one. */
+  get #isSpareWanted(): boolean {
+    return this.#input.keepsSpare && this.#idle.length === 1 && this.#all.size > 1;
   }
 
   /** The scan in it has ended, or none was started. @param process null = the scan had one of its own */

@@ -134,7 +134,9 @@ export class ScanRunner {
 
   /** Null where the scan itself takes one for its last step, too. */
   async #takeProcess({ slot, request }: Run): Promise<ServingProcess | null> {
-    return this.#context.shards === null ? await this.processes.takeFor(slot.tenant, request) : null;
+    return this.#context.shards === null
+      ? await this.processes.takeFor(slot.tenant, request, slot.isSmall)
+      : null;
   }
 
   /** @returns false if the scan has ended or was deleted */

@@ -439,7 +439,8 @@ export class ShardedScan implements RunningScan {
     const time = this.#time?.save(process.start.pausedMs);
     if (this.#shards.length > 0) await writeCheckpoint(folder, states, time);
     const division = await this.#store.shards.plan(this.#scanId);
-    const shared = await processes.takeFor(process.start.tenant, process.start.request);
+    const { tenant, request } = process.start;
+    const shared = await processes.takeFor(tenant, request, process.isSmall);
     if (this.#left) return processes.giveBack(shared);
     const input = {
       ...process,
