@@ -64,7 +64,8 @@ describe.skipIf(postgresObstacle() !== null)('a worker', () => {
     } finally {
       clearInterval(look);
     }
-    expect(most).toBe(3);
+    // One more may wait for a small scan.
+    expect([3, 4]).toContain(most);
     // One waits for the next shard.
     await expect.poll(() => server.scanProcesses().length, { timeout: 20_000 }).toBe(1);
   });

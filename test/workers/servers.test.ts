@@ -168,9 +168,10 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
     beforeAll(async () => {
       worker = await new WorkerProcess(['--pool', 'lab', '--queue', url]).start();
       from = performance.now();
-      distant = await sweep(home, lab.field, [ofWorker], 40);
-      own = await sweepOf(ofServer, 100);
-      await Promise.all([begun(from, ofWorker), begun(from, ofServer)]);
+      distant = await sweep(home, lab.field, [ofWorker], 20);
+      await begun(from, ofWorker);
+      own = await sweepOf(ofServer, 40);
+      await begun(from, ofServer);
       expect(await codes()).not.toContain('owner_away');
       await home.stop('SIGKILL');
     });
