@@ -71,12 +71,21 @@ export async function openPostgres<Tables>(url: string, home: string | null): Pr
   // The pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   try {
-    await pool.query(`create schema if not exists ${schema}`);
+    await createSchema(pool);
   } catch (error) {
     await pool.end();
     throw openFailure(url, error);
   }
   return new PostgresDatabase<Tables>(pool, home);
+}
+
+/** Of two that create it at the same time one fails, in spite of `if not exists`: then it is there. */
+async function createSchema(pool: pg.Pool): Promise<void> {
+  const create = () => pool.query(`create schema if not exists ${schema}`);
+  await create().catch(async (error: unknown) => {
+    if ((error as { code?: string }).code !== uniqueViolation) throw error;
+    await create();
+  });
 }
 
 function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
@@ -178,14 +187,23 @@ function openFailure(url: string, error: unknown): unknown {
   return new PortolanError(known.code, `The store ${place} cannot be reached: ${message}`, {}, error);
 }
 
-/** Makes PostgreSQL compare text bytewise, as SQLite does, whatever the locale of the database. Idempotent. */
+/** Advisory lock of programs that set up the database; an arbitrary number. */
+const setUpLock = 7_061_991;
+
+/**
+ * Makes PostgreSQL compare text bytewise, as SQLite does, whatever the locale of the database. Idempotent; of several at the
+ * same time one does it.
+ */
 export async function orderTextsByByte<Tables>(db: Kysely<Tables>): Promise<void> {
-  const { rows } = await sql<{ table_name: string; column_name: string }>`
-    select table_name, column_name from information_schema.columns
-    where table_schema = ${schema} and data_type = 'text' and collation_name is distinct from 'C'
-      and table_name not like 'kysely%'`.execute(db);
-  for (const { table_name, column_name } of rows)
-    await sql`alter table ${sql.table(table_name)} alter column ${sql.ref(column_name)} type text collate "C"`.execute(
-      db,
-    );
+  await db.transaction().execute(async (inside) => {
+    await sql`select pg_advisory_xact_lock(${setUpLock}::bigint)`.execute(inside);
+    const { rows } = await sql<{ table_name: string; column_name: string }>`
+      select table_name, column_name from information_schema.columns
+      where table_schema = ${schema} and data_type = 'text' and collation_name is distinct from 'C'
+        and table_name not like 'kysely%'`.execute(inside);
+    for (const { table_name: table, column_name: column } of rows)
+      await sql`alter table ${sql.table(table)} alter column ${sql.ref(column)} type text collate "C"`.execute(
+        inside,
+      );
+  });
 }

@@ -25,6 +25,15 @@ describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () =
     };
   });
 
+  it('set up an empty database, however many start at the same time', async () => {
+    for (let round = 0; round < 5; round++) {
+      const url = await postgres.database();
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(url)));
+      expect(await Promise.all(stores.map((store) => store.tokens.list()))).toEqual([[], [], [], []]);
+      await Promise.all(stores.map((store) => store.close()));
+    }
+  });
+
   const addToken = (id: string) =>
     first.tokens.insert({
       id,
