@@ -7,6 +7,7 @@ import {
   systemClock,
 } from 'pg-boss';
 import type { Store } from '../store/open.ts';
+import type { ShardJob } from '../store/shards.ts';
 
 /** Schema of the pg-boss tables. */
 const schema = 'portolan_queue';
@@ -25,7 +26,7 @@ const keepSeconds = 30 * 24 * 3600;
 /** Retention of jobs that failed, seconds. */
 const sweepSeconds = 3600;
 /** Background failures are reported at most once per this interval, milliseconds: an unreachable database fails often. */
-const tellMs = 60_000;
+const reportMs = 60_000;
 /** Characters that are not valid in pg-boss queue names. */
 const strange = /[^A-Za-z0-9_.-]/g;
 /** Jobs that were claimed before: below it are all others. */
@@ -40,15 +41,7 @@ const deadAtOnce = 100;
  */
 const steadyClock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() };
 
-/** A claim on a job. Writes with an older `retry` are rejected. */
-export interface JobClaim {
-  line: string;
-  id: string;
-  /** Claims before this one that were lost or failed. */
-  retry: number;
-}
-
-export interface ClaimedJob<T> extends JobClaim {
+export interface ClaimedJob<T> extends ShardJob {
   data: T;
   /** The claim ends without a heartbeat for this time, milliseconds. */
   leaseMs: number;
@@ -102,18 +95,18 @@ export class Dispatcher {
       query_timeout: answerMs,
     };
     const boss = new PgBoss({ ...connection, clock: steadyClock, schema, schedule: false, supervise: false });
-    let toldAt = Number.NEGATIVE_INFINITY;
+    let reportedAt = Number.NEGATIVE_INFINITY;
     const dispatcher = new Dispatcher(boss);
-    const tell = (error: unknown) => {
+    const report = (error: unknown) => {
       // The pool ends before its connections do: the database may go away in between.
-      if (dispatcher.#closed || performance.now() - toldAt < tellMs) return;
-      toldAt = performance.now();
+      if (dispatcher.#closed || performance.now() - reportedAt < reportMs) return;
+      reportedAt = performance.now();
       onError(error);
     };
-    boss.on('error', tell);
+    boss.on('error', report);
     await boss.start();
     if (supervises)
-      dispatcher.#timer = setInterval(() => void dispatcher.#supervise().catch(tell), superviseMs);
+      dispatcher.#timer = setInterval(() => void dispatcher.#supervise().catch(report), superviseMs);
     return dispatcher;
   }
 
@@ -163,12 +156,12 @@ export class Dispatcher {
   }
 
   /** Heartbeat of a claim. @returns whether it still holds */
-  async renew(store: Store, { line, ...claim }: JobClaim): Promise<boolean> {
+  async renew(store: Store, { line, ...claim }: ShardJob): Promise<boolean> {
     return isDone(await this.#boss.touch(nameOf(line), attemptOf(claim), within(store)));
   }
 
   /** Ends a job that is done, without a trace: rows that are kept slow down later claims. @returns whether the claim still held */
-  async complete(store: Store, { line, ...claim }: JobClaim): Promise<boolean> {
+  async complete(store: Store, { line, ...claim }: ShardJob): Promise<boolean> {
     return isDone(await this.#boss.deleteJob(nameOf(line), attemptOf(claim), within(store)));
   }
 
@@ -176,7 +169,7 @@ export class Dispatcher {
    * Ends a claim that failed, unless it is over.
    * @returns whether the job is claimed by somebody else, waits for another claim, or has none left
    */
-  async fail(store: Store, { line, ...claim }: JobClaim): Promise<'claimed' | 'waits' | 'dead'> {
+  async fail(store: Store, { line, ...claim }: ShardJob): Promise<'claimed' | 'waits' | 'dead'> {
     const name = nameOf(line);
     await this.#boss.fail(name, attemptOf(claim), null, within(store));
     const job = await this.#job(store, line, claim.id);
@@ -194,7 +187,7 @@ export class Dispatcher {
    */
   async giveBack(
     store: Store,
-    claim: JobClaim,
+    claim: ShardJob,
     id: string,
     priority = begunPriority,
   ): Promise<string | null> {
@@ -263,7 +256,7 @@ function isDone(response: CommandResponse): boolean {
   return (response as { affected: number }).affected > 0;
 }
 
-function attemptOf({ id, retry }: Pick<JobClaim, 'id' | 'retry'>): { id: string; retryCount: number } {
+function attemptOf({ id, retry }: Pick<ShardJob, 'id' | 'retry'>): { id: string; retryCount: number } {
   return { id, retryCount: retry };
 }
 

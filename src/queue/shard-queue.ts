@@ -48,7 +48,10 @@ const deadLine = 'shards-dead';
 /** A worker gives a shard back after this time, milliseconds: the queue keeps no claim for longer. */
 export const longestTurnMs = longestClaimSeconds * 1000 - 3_600_000;
 
-/** The queues of shards, two per pool. The claim of a job is that of its shard; both change in one transaction. */
+/**
+ * The queues of shards, two per pool. The claim of a job is that of its shard: the row follows it, and everything after that
+ * changes both in one transaction.
+ */
 export class ShardQueue {
   readonly #store: Store;
   readonly #dispatcher: Dispatcher;

@@ -7,7 +7,7 @@ import { leasedShard, ShardResultTable } from './shard-results.ts';
 /** PostgreSQL channel for changes of shards; the payload is the ID of their scan. */
 export const shardChannel = 'portolan_shards';
 
-/** The job by which a shard is claimed. */
+/** The job by which a shard is claimed. A claim with an older `retry` is over. */
 export interface ShardJob {
   line: string;
   id: string;
@@ -141,7 +141,7 @@ export class ShardTable {
         .execute();
   }
 
-  /** Notes the claim of the job of a shard, and tells everybody; null if the shard has ended or has another job. */
+  /** Notes the claim of the job of a shard, and notifies everybody; null if the shard has ended or has another job. */
   async claim(
     { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
     { id, retry }: Pick<ShardJob, 'id' | 'retry'>,
@@ -169,7 +169,7 @@ export class ShardTable {
       .where('state', 'in', ['waiting', 'running'])
       .returning(['of', 'attempt', 'pool', 'rows', 'command'])
       .returning((e) => (['addresses', 'hostnames'] as const).map((column) => planColumn(e, scanId, column)))
-      .$call((query) => this.#told(query, scanId))
+      .$call((query) => this.#notified(query, scanId))
       .executeTakeFirst();
     if (!row?.addresses || !row.hostnames) return null;
     const { of, attempt, pool, rows, command } = row;
@@ -186,9 +186,9 @@ export class ShardTable {
   }
 
   /** The same statement notifies everybody who waits for changes of the scan. */
-  #told<O>(query: UpdateQueryBuilder<Tables, 'shards', 'shards', O>, scanId: string) {
-    if (!isPostgres(this.#db)) return query.returning(sql<unknown>`null`.as('told'));
-    return query.returning(sql<unknown>`pg_notify(${shardChannel}, ${scanId})`.as('told'));
+  #notified<O>(query: UpdateQueryBuilder<Tables, 'shards', 'shards', O>, scanId: string) {
+    if (!isPostgres(this.#db)) return query.returning(sql<unknown>`null`.as('notified'));
+    return query.returning(sql<unknown>`pg_notify(${shardChannel}, ${scanId})`.as('notified'));
   }
 
   /** When a worker has started the first shard of a scan, ISO 8601 UTC; null if none has. */
@@ -242,11 +242,11 @@ export class ShardTable {
     return { command, rate: Number(rate), rules, givesBack: flag.fromRow(give_back) };
   }
 
-  /** Tells everybody. @returns false if the shard belongs to another worker or has ended */
+  /** Notifies everybody. @returns false if the shard belongs to another worker or has ended */
   async finish(held: LeasedShard, outcome: string, now: number): Promise<boolean> {
     const row = await leasedShard(this.#db, held)
       .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
-      .$call((query) => this.#told(query, held.scanId))
+      .$call((query) => this.#notified(query, held.scanId))
       .executeTakeFirst();
     return row !== undefined;
   }

@@ -3,7 +3,7 @@ import type { ShardQueue } from '../../queue/shard-queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { ScanPlaces, ShardState } from '../../store/shards.ts';
 
-/** A shard runs at least so long before its place is asked for, milliseconds: it resumes from a checkpoint elsewhere. */
+/** A shard runs at least so long before its place is asked for, milliseconds: it resumes from a checkpoint. */
 const sliceMs = 30_000;
 /** Shards that have waited for so long ask, milliseconds. */
 const patienceMs = 1000;

@@ -390,6 +390,7 @@ export class ScanTable {
       .updateTable('scans')
       .set({ size_bytes, stored_at })
       .where('scan_id', '=', scanId)
+      .where(inView(this.#view))
       .execute();
   }
 
