@@ -27,6 +27,7 @@ import { backUpStore } from './sqlite/backup.ts';
 import { openDatabase } from './sqlite/sqlite-dialect.ts';
 import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
+import { UndividedResultTable } from './undivided-results.ts';
 
 /** The service's database. Results are files; what servers share of them is stored as bytes that no query looks into. */
 export interface Store {
@@ -46,6 +47,7 @@ export interface Store {
   /** Parts of scans that workers on many hosts share; never shown to clients. */
   readonly shards: ShardTable;
   readonly shardResults: ShardResultTable;
+  readonly undividedResults: UndividedResultTable;
   readonly resultObjects: ResultObjectTable;
   readonly hosts: HostTable;
   /** Global to the service, as are leases and plugins. */
@@ -180,6 +182,7 @@ class KyselyStore implements Store {
   readonly outbox: OutboxTable;
   readonly shards: ShardTable;
   readonly shardResults: ShardResultTable;
+  readonly undividedResults: UndividedResultTable;
   readonly resultObjects: ResultObjectTable;
   readonly hosts: HostTable;
   readonly alertStates: AlertStateTable;
@@ -211,6 +214,7 @@ class KyselyStore implements Store {
     this.outbox = new OutboxTable(db, view);
     this.shards = new ShardTable(db);
     this.shardResults = new ShardResultTable(db);
+    this.undividedResults = new UndividedResultTable(db);
     this.resultObjects = new ResultObjectTable(db);
     this.hosts = new HostTable(db);
     this.alertStates = new AlertStateTable(db);

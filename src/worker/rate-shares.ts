@@ -5,7 +5,7 @@
  * @param asked requested packets per second by scan
  * @param total packets per second of all scans
  */
-export function rateShares(asked: ReadonlyMap<string, number>, total: number): Map<string, number> {
+export function rateShares<K>(asked: ReadonlyMap<K, number>, total: number): Map<K, number> {
   let wanted = 0;
   for (const rate of asked.values()) wanted += rate;
   if (wanted <= total) return new Map(asked);

@@ -12,6 +12,8 @@ export interface RunningScan {
   readonly outcome: ScanOutcome | null;
   /** Of a scan in shards, the nodes that ran on this machine and not in a shard; absent for other scans. */
   readonly ownStages?: StageRecord[];
+  /** Rows of the record that may be shown before the end, absent for all. */
+  readonly storedRows?: number;
   /** Why it cannot continue, without an outcome; null as long as it can. */
   readonly failure: { code: FailureCode; message: string } | null;
   /** Resolves when the scan has stopped completely. */

@@ -201,8 +201,12 @@ export class ShardRun {
     if (this.#lost) return 'lost';
     const process = this.#launch(prepared.rows);
     this.#process = process;
-    const trouble = (error: unknown) => onWarning(error, 'storing shard results failed');
-    this.#upload = new ShardUpload(prepared.folder, results, prepared.rows, trouble);
+    this.#upload = new ShardUpload({
+      folder: prepared.folder,
+      results,
+      sent: prepared.rows,
+      onTrouble: (error) => onWarning(error, 'storing shard results failed'),
+    });
     if (this.#releasing) process.detach();
     await process.gone;
     this.#rate = 0;

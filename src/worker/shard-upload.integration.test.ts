@@ -37,6 +37,10 @@ class Troubled {
     return this.#store.shardResults;
   }
 
+  get undividedResults(): Store['undividedResults'] {
+    return this.#store.undividedResults;
+  }
+
   transaction: Store['transaction'] = async (work, isolation) => {
     const failure = this.failures.shift();
     if (failure === 'before') throw new PortolanError('unavailable', 'away');
@@ -54,7 +58,12 @@ let folder: ScanFolder;
 let record: RecordWriter;
 let troubles: unknown[];
 const upload = (sent = 0, shard = held) =>
-  new ShardUpload(folder, new ShardResults(troubled, shard), sent, (error) => troubles.push(error));
+  new ShardUpload({
+    folder,
+    results: ShardResults.ofShard(troubled, shard),
+    sent,
+    onTrouble: (error) => troubles.push(error),
+  });
 const claim = async (now = 0): Promise<LeasedShard> => {
   const claimed = await store.shards.claim({ scanId, shard: 0 }, { id: 'job', retry: 0 }, 'w', {
     now,
@@ -64,7 +73,7 @@ const claim = async (now = 0): Promise<LeasedShard> => {
   return claimed;
 };
 const stored = async (shard = held) =>
-  Buffer.concat(await Array.fromAsync(new ShardResults(store, shard).lines()))
+  Buffer.concat(await Array.fromAsync(ShardResults.ofShard(store, shard).lines()))
     .toString()
     .split('\n')
     .slice(0, -1)
@@ -133,7 +142,7 @@ describe('the upload of a shard', () => {
     await find(1);
     await expect.poll(() => running.lost).toBe(true);
     expect(await running.finish(whole)).toBe(false);
-    await expect(new ShardResults(store, held).putCheckpoint(Buffer.from('{}'))).rejects.toMatchObject({
+    await expect(ShardResults.ofShard(store, held).putCheckpoint(Buffer.from('{}'))).rejects.toMatchObject({
       code: 'conflict',
     });
     expect([await stored(next), await checkpoint(), troubles]).toEqual([[], null, []]);
@@ -171,11 +180,11 @@ describe('the upload of a shard', () => {
   it('of the next attempt begins with what is stored', async () => {
     await find(1, 2);
     await upload().finish(whole);
-    await new ShardResults(store, held).putCheckpoint(Buffer.from('{"nodes":{}}'));
+    await ShardResults.ofShard(store, held).putCheckpoint(Buffer.from('{"nodes":{}}'));
     await record.close();
     const next = await claim(leaseMs + 1);
     folder = new ScanFolder(await mkdtemp(join(dir, 'run-')));
-    const results = new ShardResults(store, next);
+    const results = ShardResults.ofShard(store, next);
     await expect(writeEarlierRows(folder, results, 3)).rejects.toMatchObject({ code: 'unavailable' });
     await rm(folder.path, { recursive: true });
     folder = new ScanFolder(await mkdtemp(join(dir, 'run-')));

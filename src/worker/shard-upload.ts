@@ -21,15 +21,24 @@ const longestRetryMs = 2000;
 /** Maximum bytes of blocks stored at once; a single block may exceed it by one row. */
 const maxBatchBytes = 1024 * 1024;
 
+export interface ShardUploadInput {
+  folder: ScanFolder;
+  results: ShardResults;
+  /** Rows that are stored already: the first ones of the record. */
+  sent: number;
+  /** Called once per outage of the store. */
+  onTrouble: (error: unknown) => void;
+  /** Called after rows were stored. */
+  onStored?: () => void;
+}
+
 /**
- * Stores the record and the checkpoint of a shard for the server that completes the scan: rows in order, a checkpoint
- * only after the rows that it builds on.
+ * Stores the record and the checkpoint of a shard, or of an undivided scan, for the server that completes it: rows in order, a
+ * checkpoint only after the rows that it builds on.
  */
 export class ShardUpload {
-  readonly #folder: ScanFolder;
-  readonly #results: ShardResults;
+  readonly #input: ShardUploadInput;
   readonly #stop = new AbortController();
-  readonly #onTrouble: (error: unknown) => void;
   /** Rows that are stored. */
   #sent: number;
   #checkpoint: Buffer | null = null;
@@ -37,16 +46,20 @@ export class ShardUpload {
   /** Whether the upload ended early: another worker has the shard. */
   lost = false;
 
-  /**
-   * @param sent rows that are stored already: the first ones of the record
-   * @param onTrouble called once per outage of the store
-   */
-  constructor(folder: ScanFolder, results: ShardResults, sent: number, onTrouble: (error: unknown) => void) {
-    this.#folder = folder;
-    this.#results = results;
-    this.#sent = sent;
-    this.#onTrouble = onTrouble;
+  constructor(input: ShardUploadInput) {
+    this.#input = input;
+    this.#sent = input.sent;
     this.#running = this.#follow();
+  }
+
+  /** Rows that are stored. */
+  get stored(): number {
+    return this.#sent;
+  }
+
+  /** Whether rows or a checkpoint were stored. */
+  get hasStored(): boolean {
+    return this.#sent > 0 || this.#checkpoint !== null;
   }
 
   /** Uploads the rest of a complete record, however long it takes. @returns whether all of it is stored */
@@ -62,9 +75,11 @@ export class ShardUpload {
   }
 
   async #follow(): Promise<void> {
-    while (!this.#stop.signal.aborted && !this.lost) {
-      await this.#persist(this.#stop.signal);
+    // What ends before the first time is stored at once, at its end.
+    while (!this.lost) {
       await sleep(uploadMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      if (this.#stop.signal.aborted) return;
+      await this.#persist(this.#stop.signal);
     }
   }
 
@@ -77,7 +92,7 @@ export class ShardUpload {
         return true;
       } catch (error) {
         this.lost = this.#isLoss(error);
-        if (!troubled && !this.lost) this.#onTrouble(error);
+        if (!troubled && !this.lost) this.#input.onTrouble(error);
         troubled = true;
         if (signal.aborted) return false;
         if (!this.lost) await sleep(wait, undefined, { signal }).catch(() => undefined);
@@ -97,12 +112,13 @@ export class ShardUpload {
   }
 
   async #sendNew(): Promise<void> {
-    const checkpoint = await readCheckpointBytes(this.#folder);
-    const files = recordFiles(this.#folder.path);
+    const { folder, results } = this.#input;
+    const checkpoint = await readCheckpointBytes(folder);
+    const files = recordFiles(folder.path);
     const blocks = (await readIndex(files.index)).filter((block) => blockLastRow(block) > this.#sent);
     if (blocks.length > 0) await this.#sendBlocks(files.data, blocks);
     if (checkpoint === null || this.#checkpoint?.equals(checkpoint)) return;
-    await this.#results.putCheckpoint(checkpoint);
+    await results.putCheckpoint(checkpoint);
     this.#checkpoint = checkpoint;
   }
 
@@ -113,7 +129,8 @@ export class ShardUpload {
         const parts: Buffer[] = [];
         for (const block of batch) parts.push((await readBlock(data, block)).bytes);
         const first = (batch[0]?.first_row ?? 1) - 1;
-        this.#sent = await this.#results.putRows(first, Buffer.concat(parts));
+        this.#sent = await this.#input.results.putRows(first, Buffer.concat(parts));
+        this.#input.onStored?.();
       }
     } finally {
       await data.close();

@@ -21,6 +21,7 @@ import { ShardResults } from './shard-results.ts';
 import { roomFor } from './shard-room.ts';
 import { type ShardEnd, ShardRun } from './shard-run.ts';
 import type { WarmProcesses } from './warm-processes.ts';
+import { WorkerPlace } from './worker-place.ts';
 import { requireSameMajor } from './worker-version.ts';
 
 /** Poll interval of the queues in case a NOTIFY is lost, milliseconds. */
@@ -71,6 +72,8 @@ export class ShardWorker {
   readonly id: string;
   readonly #input: ShardWorkerInput;
   readonly #runs = new Map<string, ShardRun>();
+  /** Taken by scans that the server of this worker runs undivided. */
+  readonly #places = new Set<WorkerPlace>();
   readonly #stopping = new AbortController();
   readonly #startedAt = new Date().toISOString();
   #polling: Promise<void> = Promise.resolve();
@@ -128,6 +131,35 @@ export class ShardWorker {
     if (this.#runs.size === 0) await rm(this.#dir, { recursive: true, force: true });
   }
 
+  /**
+   * Takes a place for a scan that the server of this worker runs undivided; null if it has none for it.
+   * @param isBegun it has one in any case: nobody else can continue the scan
+   */
+  takePlace({ pool, isSmall }: { pool: string; isSmall: boolean }, isBegun: boolean): WorkerPlace | null {
+    const room = roomFor(this.#busy, this.#input.concurrency);
+    const isFree = this.#served.includes(pool) && (isSmall ? room.small : room.all);
+    if (this.#stopping.signal.aborted || !(isFree || isBegun)) return null;
+    const leave = () => {
+      if (!this.#places.delete(place)) return;
+      void this.#shareRate();
+      this.#nap.abort();
+      this.#followPlaces();
+    };
+    const place: WorkerPlace = new WorkerPlace(isSmall, () => this.#shareRate(), leave);
+    this.#places.add(place);
+    this.#followPlaces();
+    return place;
+  }
+
+  #followPlaces(): void {
+    this.#input.scale?.follow(this.#busy.length);
+    if (!this.#stopping.signal.aborted) this.#heartbeatSoon();
+  }
+
+  get #busy(): (ShardRun | WorkerPlace)[] {
+    return [...this.#runs.values(), ...this.#places];
+  }
+
   /** Separate folder per worker: several may share a workspace. */
   get #dir(): string {
     return join(this.#input.workspaceDir, folderName, `${process.pid}-${this.id.slice(-8)}`);
@@ -141,7 +173,7 @@ export class ShardWorker {
       const signal = AbortSignal.any([this.#nap.signal, this.#stopping.signal]);
       try {
         await this.#claimAll();
-        this.#input.scale?.follow(this.#runs.size);
+        this.#input.scale?.follow(this.#busy.length);
         if (warned) log.info({}, 'queue reachable again');
         warned = false;
       } catch (err) {
@@ -155,7 +187,7 @@ export class ShardWorker {
   async #claimAll(): Promise<void> {
     const { line, concurrency } = this.#input;
     while (!this.#stopping.signal.aborted) {
-      const room = roomFor([...this.#runs.values()], concurrency);
+      const room = roomFor(this.#busy, concurrency);
       if (!room.begun && !room.small && !room.all) return;
       const asked = machineNow();
       const shard = await line.claim(this.id, this.#served, room);
@@ -188,11 +220,11 @@ export class ShardWorker {
         plugins,
         config,
         line,
-        results: new ShardResults(store, shard),
+        results: ShardResults.ofShard(store, shard),
         dir: join(this.#dir, id),
         processes,
         listeners,
-        onGrant: () => this.#shareRate(),
+        onGrant: () => void this.#shareRate(),
         onWarning: (err: unknown, message: string) => log.warn({ ...logReason(err), ...place }, message),
       };
       const run = new ShardRun(input, claimedAt);
@@ -217,7 +249,7 @@ export class ShardWorker {
   #follow(id: string, run: ShardRun, place: object, trace: (end: ShardEnd) => void): void {
     const { log } = this.#input;
     this.#runs.set(id, run);
-    this.#input.scale?.follow(this.#runs.size);
+    this.#input.scale?.follow(this.#busy.length);
     log.info(place, 'shard started');
     this.#heartbeatSoon();
     void run.finished
@@ -228,7 +260,7 @@ export class ShardWorker {
       .catch((err: unknown) => log.warn({ ...logReason(err), ...place }, 'shard run failed'))
       .finally(() => {
         this.#runs.delete(id);
-        this.#shareRate();
+        void this.#shareRate();
         this.#nap.abort();
         if (!this.#stopping.signal.aborted) this.#heartbeatSoon();
       });
@@ -246,20 +278,21 @@ export class ShardWorker {
    * Divides this worker's own `scanner.max_rate` among its runs, within the rates that owners assign. Rates are lowered
    * before others are raised, so that the sum never exceeds the limit.
    */
-  #shareRate(): void {
+  #shareRate(): Promise<void> {
     this.#sharing = this.#sharing
       .then(() => this.#applyShares())
       .catch((err: unknown) => this.#input.log.warn(logReason(err), 'distributing the packet rate failed'));
+    return this.#sharing;
   }
 
   async #applyShares(): Promise<void> {
-    const runs = [...this.#runs];
-    const granted = new Map(runs.map(([id, run]) => [id, run.granted]));
+    const runs = this.#busy;
+    const granted = new Map(runs.map((run) => [run, run.granted]));
     const shares = rateShares(granted, this.#input.config.scanner.max_rate);
-    const shareOf = (id: string) => shares.get(id) ?? 0;
-    const keep = ([id, run]: [string, ShardRun]) => run.keep(shareOf(id));
-    await Promise.all(runs.filter(([id, run]) => shareOf(id) < run.rate).map(keep));
-    await Promise.all(runs.filter(([id, run]) => shareOf(id) > run.rate).map(keep));
+    const shareOf = (run: ShardRun | WorkerPlace) => shares.get(run) ?? 0;
+    const keep = (run: ShardRun | WorkerPlace) => run.keep(shareOf(run));
+    await Promise.all(runs.filter((run) => shareOf(run) < run.rate).map(keep));
+    await Promise.all(runs.filter((run) => shareOf(run) > run.rate).map(keep));
   }
 
   /** Which of its pools servers want workers with other tags for. */
@@ -294,7 +327,7 @@ export class ShardWorker {
         tags,
         version,
         capacity: scale?.size ?? concurrency,
-        active: this.#runs.size,
+        active: this.#busy.length,
         started_at: this.#startedAt,
         last_seen: await line.now(),
       });

@@ -23,6 +23,8 @@ export interface FeedInput {
   /** Resolves at a possible change, after a while, or on abort. */
   changed(signal: AbortSignal): Promise<void>;
   damageOf(scan: Scan, record: ScanRecord): Promise<EventDamage>;
+  /** Rows that may be shown before the end of the scan; absent for all. */
+  shownRows?(): number;
 }
 
 /** The rows after `after` up to `to`, as events. */
@@ -81,7 +83,7 @@ export class ScanFeed {
         return this.#current.scan;
       },
       changed: async (signal) => await this.#next(seen, signal),
-      lastRow: () => record.lastRow(),
+      lastRow: async () => Math.min(await record.lastRow(), this.#shownRows),
       rowsAfter: (row) => this.#rowsAfter(record, row),
       damageOf: (scan) => {
         this.#damage ??= this.#input.damageOf(scan, record);
@@ -186,11 +188,22 @@ export class ScanFeed {
   }
 
   async #readBatch(record: ScanRecord, row: number, version: number): Promise<EventBatch | null> {
+    const shown = this.#shownRows;
     const { rows } = await record.rowsAfter(row);
-    const batch = batchOf(row, rows);
+    const batch = batchOf(
+      row,
+      rows.filter(({ sequence }) => sequence <= shown),
+    );
     if (batch) this.#keep(batch);
     else this.#end = { row, version };
     return batch;
+  }
+
+  get #shownRows(): number {
+    const current = this.#current;
+    const isOver =
+      current !== null && 'scan' in current && current.scan !== null && isFinal(current.scan.status);
+    return isOver ? Number.POSITIVE_INFINITY : (this.#input.shownRows?.() ?? Number.POSITIVE_INFINITY);
   }
 
   #keep(batch: EventBatch): void {

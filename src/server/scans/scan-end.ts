@@ -11,6 +11,7 @@ import { recordIn } from '../../workspace/record/folder-record.ts';
 import { databaseResults } from '../../workspace/result-store/open-result-store.ts';
 import { scanCompleted } from '../logging/audit.ts';
 import { removeShards } from '../shards/gathered-rows.ts';
+import { UndividedScan } from '../shards/undivided-scan.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import { removeResumeMark } from './resume-mark.ts';
 import { type ScanSlot, slotFields } from './scan-slot.ts';
@@ -50,6 +51,8 @@ export class ScanEnds {
         await tx.scans.update(scanId, outcome);
         const isStored = keepsResults && (await this.#keepResults(tx, slot));
         await tx.scans.setFiles(scanId, size, isStored ? new Date().toISOString() : null);
+        if (slot.process instanceof UndividedScan && slot.process.hasStored)
+          await tx.shardResults.deleteOf(scanId);
       }, 'read committed');
     await this.#untilStored(slot, async () => {
       const size = await folder.sizeBytes();
@@ -60,6 +63,7 @@ export class ScanEnds {
       });
     });
     if (slot.leaseLost) return;
+    slot.isCleared = slot.process instanceof UndividedScan;
     log.info({ ...slotFields(slot), status: outcome.status, error: outcome.error?.code }, 'scan ended');
     await this.report(slot);
   }
@@ -120,9 +124,9 @@ export class ScanEnds {
   }
 
   /** The record of an ended scan is complete; workers that still have a shard of it release it. */
-  async removeShards(key: ScanKey): Promise<void> {
+  async removeShards(key: ScanKey & Partial<Pick<ScanSlot, 'isCleared'>>): Promise<void> {
     const { store, shards } = this.#context;
-    if (!shards) return;
+    if (!shards || key.isCleared) return;
     const { scanId } = key;
     const scan = await store.scans.get(scanId);
     if (scan && !isFinal(scan.status)) return;

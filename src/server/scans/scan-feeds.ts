@@ -47,6 +47,7 @@ export class ScanFeeds {
         return scan && workers.freshen(scan);
       },
       changed: (signal: AbortSignal) => workers.changed(scanId, signal, lookMs),
+      shownRows: () => workers.shownRows(scanId),
       damageOf: (scan: Scan, record: ScanRecord) => eventDamage(scan, record, observer),
     };
     return new ScanFeed(input, () => this.#feeds.delete(scanId));

@@ -9,13 +9,16 @@ import type { RunningScan } from '../../worker/running-scan.ts';
 import { ScanProcess, type ScanProcessInput } from '../../worker/scan-process.ts';
 import type { ServingProcess } from '../../worker/serving-process.ts';
 import type { WarmProcesses } from '../../worker/warm-processes.ts';
+import type { WorkerPlace } from '../../worker/worker-place.ts';
 import { checkpointProgress } from '../../workspace/record/checkpoint.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
 import { scanStarted } from '../logging/audit.ts';
+import type { Distribution } from '../shards/distribution.ts';
 import { ShardedScan, type ShardedScanInput } from '../shards/sharded-scan.ts';
-import { prepareFolder } from '../shards/take-over-scans.ts';
+import { UndividedScan } from '../shards/undivided-scan.ts';
 import type { Blackout } from './blackout.ts';
 import { storeProgress } from './live-progress.ts';
+import { type Placing, placeScan } from './place-scan.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import type { RateSharing } from './rate-sharing.ts';
 import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
@@ -38,6 +41,10 @@ interface Run {
   startedAt: string;
   /** Earlier runs of the scan. */
   resumes: number;
+  /** Whether workers share the scan. */
+  isDivided: boolean;
+  /** Of the worker of this server, which a scan takes that servers could divide and this one does not. */
+  place: WorkerPlace | null;
 }
 
 /** Runs a claimed scan: resumes it and continues to its end, or until it returns to the queue. */
@@ -71,12 +78,17 @@ export class ScanRunner {
       await queue.complete(slot.scanId, slot.attempt);
       return;
     }
-    if (this.#context.shards !== null) await prepareFolder(this.#context, slot);
+    const placing = await placeScan(this.#context, slot, scan);
+    if (placing === null) return void (await queue.release(slot.scanId, slot.attempt));
+    await this.#runPlaced(slot, scan, request, placing).finally(() => placing.place?.release());
+  }
+
+  async #runPlaced(slot: ScanSlot, scan: Scan, request: ScanRequest, placing: Placing): Promise<void> {
     const stalled = scan.started_at === null ? 0 : await this.#prepareResume(slot, scan);
     if (stalled === null) return;
     const resumes = scan.started_at === null ? 0 : scan.progress.resumes + 1;
     const startedAt = scan.started_at ?? new Date().toISOString();
-    await this.#runProcess({ slot, scan, request, startedAt, resumes });
+    await this.#runProcess({ slot, scan, request, startedAt, resumes, ...placing });
     await this.#end(slot, stalled);
   }
 
@@ -103,10 +115,10 @@ export class ScanRunner {
   }
 
   async #runProcess(run: Run): Promise<void> {
-    const { store, queue, shards, stopping } = this.#context;
-    const { slot, scan, request, startedAt } = run;
+    const { store, queue, stopping } = this.#context;
+    const { slot, scan, request, startedAt, isDivided } = run;
     // A sharded scan starts when a worker starts its first shard.
-    const waits = shards !== null && scan.started_at === null;
+    const waits = isDivided && scan.started_at === null;
     const known = await (waits
       ? store.scans.update(scan.scan_id, { status: 'pending' })
       : this.#storeBegin(run, startedAt));
@@ -125,7 +137,7 @@ export class ScanRunner {
     const input = await this.#processInput(run, pausedMs);
     const shared = await this.#takeProcess(run);
     if (!stopping.aborted && !slot.canceled) {
-      slot.process = this.#launch(run, input, shared);
+      slot.process = await this.#launch(run, input, shared);
       if (!waits) this.#reportBegin(run);
       await slot.process.gone;
     }
@@ -133,10 +145,8 @@ export class ScanRunner {
   }
 
   /** Null where the scan itself takes one for its last step, too. */
-  async #takeProcess({ slot, request }: Run): Promise<ServingProcess | null> {
-    return this.#context.shards === null
-      ? await this.processes.takeFor(slot.tenant, request, slot.isSmall)
-      : null;
+  async #takeProcess({ slot, request, isDivided }: Run): Promise<ServingProcess | null> {
+    return isDivided ? null : await this.processes.takeFor(slot.tenant, request, slot.isSmall);
   }
 
   /** @returns false if the scan has ended or was deleted */
@@ -192,15 +202,44 @@ export class ScanRunner {
     };
   }
 
-  #launch(run: Run, process: ScanProcessInput, shared: ServingProcess | null): RunningScan {
-    const { shards, installed, store, log } = this.#context;
+  async #launch(run: Run, process: ScanProcessInput, shared: ServingProcess | null): Promise<RunningScan> {
+    const { shards } = this.#context;
+    const paused = run.slot.paused || this.#blackout.window !== null;
+    if (shards !== null && run.isDivided) return this.#divide(run, shards, process, paused);
+    const started =
+      shards !== null && run.place !== null
+        ? await this.#launchUndivided(run, shards, run.place, process, shared)
+        : new ScanProcess(process, shared);
+    if (paused) void started.pause();
+    return started;
+  }
+
+  async #launchUndivided(
+    { slot, scan }: Run,
+    { home, line, presence }: Distribution,
+    place: WorkerPlace,
+    process: ScanProcessInput,
+    shared: ServingProcess | null,
+  ): Promise<RunningScan> {
+    const { store, log } = this.#context;
+    const { scanId, attempt } = slot;
+    return new UndividedScan({
+      store,
+      held: { scanId, attempt, owner: home },
+      folder: folderOf(this.#context, slot),
+      storedRows: scan.started_at === null ? 0 : await store.undividedResults.rowsOf(scanId),
+      process,
+      shared,
+      place,
+      presence,
+      leaseMs: line.leaseMs,
+      onWarning: (err, message) => log.warn({ ...logReason(err), ...slotFields(slot) }, message),
+    });
+  }
+
+  #divide(run: Run, shards: Distribution, process: ScanProcessInput, paused: boolean): RunningScan {
+    const { installed, store, log } = this.#context;
     const { slot, scan } = run;
-    const paused = slot.paused || this.#blackout.window !== null;
-    if (shards === null) {
-      const started = new ScanProcess(process, shared);
-      if (paused) void started.pause();
-      return started;
-    }
     const begin: Pick<ShardedScanInput, 'startedAt' | 'storeBegin' | 'onBegin'> = {
       startedAt: scan.started_at,
       storeBegin: async (at) => void (await this.#storeBegin(run, at)),
@@ -243,7 +282,7 @@ export class ScanRunner {
     const folder = folderOf(this.#context, slot);
     await storeProgress(this.#context, slot);
     // Workers on other machines go on with the shards of a scan.
-    if (this.#context.shards === null) await this.#markInterrupted(slot);
+    if (!(slot.process instanceof ShardedScan)) await this.#markInterrupted(slot);
     if (stopping.aborted) {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {

@@ -26,6 +26,8 @@ export interface ScanSlot extends QueueClaim {
   assignedRate: number;
   /** The lease was lost: reject further writes. */
   leaseLost: boolean;
+  /** Nothing is left to remove after its end. */
+  isCleared: boolean;
   /** Resolves when everything about the scan is stored. */
   ended: Promise<void>;
   /** Last stored report. */
@@ -46,6 +48,7 @@ export function openSlot(claim: QueueClaim): ScanSlot {
     requestedRate: 0,
     assignedRate: 0,
     leaseLost: false,
+    isCleared: false,
     ended: Promise.resolve(),
     storedReport: null,
   };

@@ -10,6 +10,7 @@ import type { QueueClaim } from '../../store/scan-queue.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { WarmProcesses } from '../../worker/warm-processes.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
+import { UndividedScan } from '../shards/undivided-scan.ts';
 import { Blackout } from './blackout.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import { renewLeases } from './lease-renewal.ts';
@@ -46,6 +47,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   readonly #runner: ScanRunner;
   readonly #claims: ClaimLoop;
   readonly #timers: NodeJS.Timeout[] = [];
+  #forgetNews: () => void = () => undefined;
   readonly #commands = new PeriodicTasks(() => this.#followCommands(), {
     firstMs: commandsMs,
     betweenMs: commandsMs,
@@ -80,6 +82,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
       this.#takeovers.start();
     }
     shards?.presence.onServed(() => this.wake());
+    this.#forgetNews = shards?.line.onNews((scanId) => this.#followNews(scanId)) ?? this.#forgetNews;
     this.#claims.start();
     // The start of the server comes first.
     this.#timers.push(setTimeout(() => this.processes.prepare(), prepareMs));
@@ -98,6 +101,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     clearTimeout(late);
     await processesGone;
     for (const timer of this.#timers) clearInterval(timer);
+    this.#forgetNews();
     await this.#commands.close();
   }
 
@@ -155,7 +159,7 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     slots.set(claim.scanId, slot);
     slot.ended = this.#runner
       .run(slot)
-      .then(() => this.#ends.removeShards(claim))
+      .then(() => this.#ends.removeShards(slot))
       .catch((err) => log.error({ err, ...slotFields(slot) }, 'cannot run a scan'))
       .finally(() => this.#free(slot));
   }
@@ -238,6 +242,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     }
   }
 
+  /** Another server has notified its workers, which an undivided scan has none of. */
+  #followNews(scanId: string): void {
+    if (this.#context.slots.get(scanId)?.process instanceof UndividedScan) void this.#followCommands();
+  }
+
   /** Applies requests of clients of other servers to the scans here. */
   async #followCommands(): Promise<void> {
     const { store, shards, log, slots } = this.#context;
@@ -256,6 +265,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     } catch (err) {
       log.debug(logReason(err), 'cannot read the commands of other servers, retrying');
     }
+  }
+
+  /** Rows of a running scan that may be shown. */
+  shownRows(scanId: string): number {
+    return this.#context.slots.get(scanId)?.process?.storedRows ?? Number.POSITIVE_INFINITY;
   }
 
   /** The absent part that a scan waits for: its server, or a worker of its pool. */

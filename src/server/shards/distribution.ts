@@ -6,6 +6,7 @@ import { ShardQueue } from '../../queue/shard-queue.ts';
 import { WakeUps } from '../../queue/wake-ups.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
+import type { ShardWorker } from '../../worker/shard-worker.ts';
 import { serverId } from '../../workspace/server-id.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -26,6 +27,8 @@ export interface Distribution {
   readonly homes: HomeServers;
   /** Which workers and servers are present. */
   readonly presence: Presence;
+  /** The worker inside this server, while it runs; it has places for undivided scans. */
+  localWorker: Pick<ShardWorker, 'takePlace'> | null;
   /** Whether the database responds. */
   readonly reachable: boolean;
   /** Announces this server to other servers and workers. */
@@ -68,6 +71,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     elsewhere,
     homes: new HomeServers(store, elsewhere),
     presence,
+    localWorker: null,
     get reachable() {
       return watch.reachable;
     },

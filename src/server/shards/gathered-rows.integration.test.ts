@@ -62,7 +62,7 @@ const port = (host: string, number: number) => ({
 });
 const put = async (held: LeasedShard, before: number, ...found: unknown[]) => {
   const lines = found.map((row) => `${typeof row === 'string' ? row : JSON.stringify(row)}\n`).join('');
-  await new ShardResults(store, held).putRows(before, Buffer.from(lines));
+  await ShardResults.ofShard(store, held).putRows(before, Buffer.from(lines));
 };
 const ports = () => rows.map((row) => (row as { port?: number }).port);
 
@@ -115,7 +115,7 @@ describe('the gathered rows of a scan', () => {
   it('are deleted with the shards', async () => {
     const held = await claim(0);
     await put(held, 0, port(first, 1));
-    await new ShardResults(store, held).putCheckpoint(Buffer.from('{}'));
+    await ShardResults.ofShard(store, held).putCheckpoint(Buffer.from('{}'));
     await store.shards.deleteOf(scanId);
     expect(await store.shardResults.blocks(scanId, 0, 9)).toEqual([]);
     expect(await store.shardResults.checkpoint(scanId, 0)).toBeNull();

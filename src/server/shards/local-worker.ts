@@ -23,9 +23,11 @@ export class LocalWorker implements Component {
     // The previous server process is gone, and its local worker with it.
     await this.#shards.line.releaseOf(idPrefix);
     await this.#worker.start();
+    this.#shards.localWorker = this.#worker;
   }
 
   async drain({ scansMs }: ShutdownDeadline): Promise<void> {
+    this.#shards.localWorker = null;
     // No process is kept for another shard.
     void this.#context.workers.processes.close();
     await this.#worker?.stop(scansMs);

@@ -1,6 +1,8 @@
+import { EventEmitter } from 'node:events';
 import { ownerAway, poolWithoutWorkers } from '../../actions/scans/window-warning.ts';
 import { allTags, type PoolTags, servedPools } from '../../domain/pool-tags.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
+import { machineNow } from '../../net/machine-clock.ts';
 import type { Store } from '../../store/open.ts';
 import type { ServerLog } from '../logging/log.ts';
 
@@ -12,6 +14,8 @@ const maxGapMs = 12_000;
 const forgottenMs = 24 * 3_600_000;
 /** A job continues without its last run once that run's owner has been absent for this long, milliseconds. */
 const abandonedMs = 60_000;
+/** A server stops its undivided scans this long before another one may take them over, milliseconds. */
+const keepMarginMs = 1000;
 /** Maximum number of scans of absent owners that show a warning. */
 const maxAwayScans = 10_000;
 
@@ -47,6 +51,9 @@ export class Presence {
   /** Since when this server gives heartbeats without a gap, and its last one, by the monotonic clock. */
   #steadySince: number | null = null;
   #signedAt = Number.NEGATIVE_INFINITY;
+  /** When the last heartbeat was sent, see machineNow. */
+  #signAskedAt: number | null = null;
+  readonly #signed = new EventEmitter().setMaxListeners(0);
   readonly #clock: () => number;
   readonly #store: Store;
   readonly #now: () => Promise<number>;
@@ -203,8 +210,25 @@ export class Presence {
     return free.length === 0 ? null : Math.min(...free);
   }
 
+  /**
+   * Until when no other server takes over the scans of this one, see machineNow; null before its first heartbeat.
+   * @param absentMs as for `absentOwners`
+   */
+  keepsScansUntil(absentMs: number): number | null {
+    return this.#signAskedAt === null
+      ? null
+      : this.#signAskedAt + Math.max(absentMs, presentMs) - keepMarginMs;
+  }
+
+  /** Calls `renew` after each heartbeat of this server. @returns unsubscribe */
+  onSigned(renew: () => void): () => void {
+    this.#signed.on('signed', renew);
+    return () => this.#signed.off('signed', renew);
+  }
+
   /** Writes the heartbeat of this server and deletes servers and workers without one for a day. */
   async sign(url: string, version: string, free_bytes: number | null): Promise<void> {
+    const askedAt = machineNow();
     const now = await this.#now();
     await this.#store.hosts.saveServer({
       server_id: this.#own,
@@ -214,6 +238,8 @@ export class Presence {
       free_bytes,
       pool_tags: JSON.stringify(this.#poolTags),
     });
+    this.#signAskedAt = askedAt;
+    this.#signed.emit('signed');
     await this.#store.hosts.deleteSilentBefore(now - forgottenMs);
     const signedAt = this.#clock();
     if (this.#steadySince === null || signedAt - this.#signedAt > maxGapMs) this.#steadySince = signedAt;

@@ -1,6 +1,10 @@
 import { serverOf } from '../../domain/executor.ts';
+import type { Store } from '../../store/open.ts';
 import type { TakenScan } from '../../store/scan-takeovers.ts';
+import { writeEarlierRows } from '../../worker/earlier-rows.ts';
+import { ShardResults } from '../../worker/shard-results.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
+import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { folderOf, type PoolContext } from '../scans/pool-context.ts';
 import type { Distribution } from './distribution.ts';
 import { GatheredRows, isOfEarlierVersion } from './gathered-rows.ts';
@@ -14,10 +18,12 @@ export async function takeOverScans(context: PoolContext, shards: Distribution):
   const own = { id: shards.home, executor: store.executor };
   const taken: TakenScan[] = [];
   for (const owner of await shards.presence.absentOwners(shards.line.leaseMs)) {
-    const scans = await store.transaction(
-      (inside) => inside.scanTakeovers.take(owner, own),
-      'read committed',
-    );
+    const scans = await store.transaction(async (inside) => {
+      const found = await inside.scanTakeovers.take(owner, own);
+      // What is here of an earlier time may have other rows than what the last owner has stored.
+      for (const scan of found) await folderOf(context, scan).remove();
+      return found;
+    }, 'read committed');
     if (scans.length > 0)
       log.warn({ server_id: owner, scans: scans.length }, 'scans of an absent server taken over');
     taken.push(...scans);
@@ -38,15 +44,33 @@ export async function takeOverNotifications(
   }
 }
 
-/** Creates the folder of a scan that was submitted to another server. */
+/**
+ * Creates the folder of a scan that was submitted to another server.
+ * @param isBegun whether another run of it, undivided, has begun: its stored rows belong to it
+ */
 export async function prepareFolder(
   context: Pick<PoolContext, 'store' | 'workspace'>,
   scan: Pick<TakenScan, 'scanId' | 'tenant'>,
+  isBegun: boolean,
 ): Promise<void> {
+  const { store } = context;
   const folder = folderOf(context, scan);
+  if (isBegun && (await isBehind(store, folder, scan.scanId))) await folder.remove();
   if (await folder.exists()) return;
-  const request = await context.store.scans.request(scan.scanId);
-  if (request !== null) await folder.create(request);
+  const request = await store.scans.request(scan.scanId);
+  if (request === null) return;
+  await folder.create(request);
+  if (!isBegun) return;
+  const stored = ShardResults.ofUndivided(store, { scanId: scan.scanId, attempt: 0, owner: '' });
+  await writeEarlierRows(folder, stored, 0);
+}
+
+/** Whether a folder misses stored rows: it was lost, or its rows were being fetched when this server died. */
+async function isBehind(store: Store, folder: ScanFolder, scanId: string): Promise<boolean> {
+  if (!(await folder.exists())) return false;
+  const record = await openRecord(folder);
+  await record.close();
+  return record.rows < (await store.undividedResults.rowsOf(scanId));
 }
 
 /** Writes what workers have found into the record of a scan that ends without a process. */
@@ -56,9 +80,10 @@ export async function gatherRows(
 ): Promise<void> {
   const { store, log } = context;
   const { scanId } = scan;
-  await prepareFolder(context, scan);
+  const hasBlocks = await store.shardResults.hasBlocks(scanId);
+  await prepareFolder(context, scan, hasBlocks === null);
   const folder = folderOf(context, scan);
-  if (!(await folder.exists()) || !(await store.shardResults.hasBlocks(scanId))) return;
+  if (!(await folder.exists()) || !hasBlocks) return;
   const record = await openRecord(folder);
   try {
     if (record.finished) return;
