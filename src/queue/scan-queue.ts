@@ -2,6 +2,9 @@ import type { Store } from '../store/open.ts';
 import type { ClaimFilter, QueueClaim, QueuedScan } from '../store/scan-queue.ts';
 import type { JobQueue } from './queue.ts';
 
+/** Canceled scans of dead workers are looked for at most this often, milliseconds. */
+const sweepMs = 1000;
+
 /**
  * The scans that wait for one of this server's workers: rows of the store, also where servers share it. Which one is next
  * depends on the shares of tenants at that moment, and nobody else claims them, so no message is needed.
@@ -10,6 +13,8 @@ export class ScanQueue implements JobQueue {
   readonly #store: Store;
   readonly #leaseMs: number;
   readonly #home: string | undefined;
+  /** When canceled scans of dead workers are looked for again, performance.now(). */
+  #sweepFrom = 0;
 
   /** @param options.home ID of this server, if others use the same table */
   constructor(store: Store, options: { leaseMs: number; home?: string }) {
@@ -26,7 +31,15 @@ export class ScanQueue implements JobQueue {
     if (filter.pools?.length === 0) return null;
     const now = Date.now();
     const own = { ...filter, owner: this.#home };
-    return await this.#store.scanQueue.claim(worker, now, now + this.#leaseMs, own);
+    const claim = await this.#store.scanQueue.claim(worker, now, now + this.#leaseMs, own);
+    // Whoever waits for a scan asks again and again.
+    if (claim === null && performance.now() >= this.#sweepFrom) await this.#endCanceledOfDeadWorkers(now);
+    return claim;
+  }
+
+  async #endCanceledOfDeadWorkers(now: number): Promise<void> {
+    this.#sweepFrom = performance.now() + sweepMs;
+    await this.#store.scanQueue.endCanceledOfDeadWorkers(now, this.#home);
   }
 
   async heartbeat(scanId: string, attempt: number): Promise<boolean> {

@@ -67,11 +67,11 @@ export function buildContext(input: ContextInput): {
   const queue = shards?.queue ?? new ScanQueue(store, { leaseMs: config.workers.lease });
   const indexes = new RecordIndexes(workspace);
   const indexKeeper = new IndexKeeper({ store, workspace, indexes, log });
-  const onScanEnd = (scanId: string) => {
+  const onScanEnd = (scanId: string, isStored: boolean) => {
     indexKeeper.scanEnded(scanId);
     notifier.wake();
     garbage.sweep();
-    results?.wake();
+    if (!isStored) results?.wake();
   };
   const workers = new WorkerPool({ ...input, queue, metrics, onScanEnd });
   const onNotice = () => notifier.wake();

@@ -111,8 +111,6 @@ export class ScanQueueTable {
       const claim = await this.#claimOf(tenants, worker, now, leaseUntil, filter);
       if (claim !== null) return claim;
     }
-    // Whoever waits for a job asks again and again.
-    await this.#endCanceledOfDeadWorkers(now, filter);
     return null;
   }
 
@@ -179,7 +177,7 @@ export class ScanQueueTable {
   }
 
   /** Ends canceled scans whose worker died: no worker may run them again. */
-  async #endCanceledOfDeadWorkers(now: number, { owner }: ClaimFilter): Promise<void> {
+  async endCanceledOfDeadWorkers(now: number, owner?: string): Promise<void> {
     await this.#db
       .updateTable('scan_queue')
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })

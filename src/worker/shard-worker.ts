@@ -88,6 +88,8 @@ export class ShardWorker {
   #sharing: Promise<void> = Promise.resolve();
   /** Pools whose tags it has. */
   #served: readonly string[];
+  /** Whether no shard waited at the last look, for want of room neither, and none has come since. */
+  #foundNothing = false;
   /** Reasons for rejecting shards that were logged. */
   readonly #loggedRejections = new Set<string>();
   #unsubscribe: () => void = () => undefined;
@@ -101,7 +103,10 @@ export class ShardWorker {
   async start(): Promise<void> {
     const { line } = this.#input;
     const subscriptions = [
-      line.onWork(() => this.#nap.abort()),
+      line.onWork(() => {
+        this.#foundNothing = false;
+        this.#nap.abort();
+      }),
       line.onNews((scanId) => {
         for (const run of this.#runs.values()) if (run.scanId === scanId) run.wake();
       }),
@@ -142,7 +147,7 @@ export class ShardWorker {
     const leave = () => {
       if (!this.#places.delete(place)) return;
       void this.#shareRate();
-      this.#nap.abort();
+      this.#lookAgain();
       this.#followPlaces();
     };
     const place: WorkerPlace = new WorkerPlace(isSmall, () => this.#shareRate(), leave);
@@ -154,6 +159,11 @@ export class ShardWorker {
   #followPlaces(): void {
     this.#input.scale?.follow(this.#busy.length);
     if (!this.#stopping.signal.aborted) this.#heartbeatSoon();
+  }
+
+  /** A place is free. */
+  #lookAgain(): void {
+    if (!this.#foundNothing) this.#nap.abort();
   }
 
   get #busy(): (ShardRun | WorkerPlace)[] {
@@ -190,8 +200,10 @@ export class ShardWorker {
       const room = roomFor(this.#busy, concurrency);
       if (!room.begun && !room.small && !room.all) return;
       const asked = machineNow();
+      this.#foundNothing = room.all && room.begun;
       const shard = await line.claim(this.id, this.#served, room);
       if (shard === null) return;
+      this.#foundNothing = false;
       await this.#begin(shard, asked);
     }
   }
@@ -261,7 +273,7 @@ export class ShardWorker {
       .finally(() => {
         this.#runs.delete(id);
         void this.#shareRate();
-        this.#nap.abort();
+        this.#lookAgain();
         if (!this.#stopping.signal.aborted) this.#heartbeatSoon();
       });
     if (this.#stopping.signal.aborted) run.release();

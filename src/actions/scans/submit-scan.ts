@@ -81,9 +81,9 @@ export async function submitScan(
   // First of all: the response to the first submission stays valid, even if it would be rejected now.
   if (earlier && earlier.digest === key?.digest) return replay(earlier);
   const decided = await checkSubmission(context, submission, user);
-  const known = await store.transaction((inside) => admit(context, inside, key), 'read committed');
-  if (known) return replay(known);
-  return await storeRequest(context, decided, key);
+  const first = await admitFirst(context, key);
+  if (first.known) return replay(first.known);
+  return await storeRequest(context, decided, key, first.hasRoom);
 }
 
 /** Validates a submission. @throws PortolanError `invalid_request`, `not_implemented`, `license_required` */
@@ -120,19 +120,32 @@ function replay({ scan_id, created_at }: KeyRecord): Submitted {
   return { accepted: { scan_id, status: 'queued', created_at }, replayed: true };
 }
 
-/**
- * Checks in one transaction whether this is a repetition and, if not, whether there is room.
- * @returns the first submission with this key and body
- */
+/** Whether a submission is a repetition and, if not, whether the queue has room. */
+interface Admission {
+  /** The first submission with this key and body. */
+  known: KeyRecord | null;
+  /** Whether there is room for all submissions that may be checked at the same time. */
+  hasRoom: boolean;
+}
+
+/** Before anything is written. */
+async function admitFirst(context: SubmitContext, key: RepeatKey | null): Promise<Admission> {
+  const { store, companion } = context;
+  // Each of these is one answer by itself.
+  if (key === null && companion === undefined)
+    return { known: null, hasRoom: await checkRoom(context, store) };
+  return await store.transaction((inside) => admit(context, inside, key), 'read committed');
+}
+
 async function admit(
   context: SubmitContext,
   inside: Store,
   key: RepeatKey | null,
-): Promise<KeyRecord | null> {
+  hasRoom = false,
+): Promise<Admission> {
   await context.companion?.admit(inside);
-  const earlier = key && (await findSame(inside, key));
-  if (earlier === null) await checkRoom(context, inside);
-  return earlier;
+  const known = key && (await findSame(inside, key));
+  return { known, hasRoom: hasRoom || known !== null || (await checkRoom(context, inside)) };
 }
 
 /** The first submission with this key. @throws PortolanError `conflict` if it had another body */
@@ -157,13 +170,14 @@ function decide(
   return decided;
 }
 
-async function checkRoom({ config, companion }: SubmitContext, store: Store): Promise<void> {
+/** @returns whether there is room for all that may be checked at the same time; else only until the end of the transaction */
+async function checkRoom({ config, companion }: SubmitContext, store: Store): Promise<boolean> {
   const { max_jobs: most } = config.queue;
   const due = companion?.isDue ? 0 : await store.jobSchedules.dueCount(new Date().toISOString());
-  if ((await store.scanQueue.pending()) + due < most - maxConcurrent) return;
+  if ((await store.scanQueue.pending()) + due < most - maxConcurrent) return true;
   await store.scanQueue.serializeInserts();
   const pending = (await store.scanQueue.pending()) + due;
-  if (pending < most) return;
+  if (pending < most) return false;
   const what = due > 0 ? 'scans and jobs' : 'scans';
   throw new PortolanError(
     'queue_full',
@@ -179,6 +193,7 @@ async function storeRequest(
   context: SubmitContext,
   { request: first, targets }: DecidedRequest,
   key: RepeatKey | null,
+  hasRoom: boolean,
 ): Promise<Submitted> {
   const request = await createFolder(context, first);
   const isSmall = countAddresses(targets) <= BigInt(maxSmallAddresses);
@@ -188,7 +203,7 @@ async function storeRequest(
   try {
     const earlier = await store.transaction(async (inside) => {
       // Others may have come between the first check, which avoids writes on a full queue, and this one.
-      const known = await admit(context, inside, key);
+      const { known } = await admit(context, inside, key, hasRoom);
       if (known) return known;
       await inside.scans.insert(request, undefined, context.origin);
       await queue.enqueue(inside, { scanId: scan_id, pool, isSmall });

@@ -18,6 +18,7 @@ export class ClaimLoop {
   /** Whether the failure of the queue was logged. */
   #failing = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
+  #foundNothing = false;
 
   /** @param begin creates the slot of a claimed scan, synchronously */
   constructor(
@@ -37,6 +38,11 @@ export class ClaimLoop {
     return this.#timer !== null && !this.#context.stopping.aborted;
   }
 
+  /** Whether no scan waited at the last look, for want of room neither, and none has come since. */
+  get foundNothing(): boolean {
+    return this.#foundNothing;
+  }
+
   /** Resolves when the last claim has ended: its scan has no slot before. */
   get lastClaim(): Promise<unknown> {
     return this.#lastClaim;
@@ -49,6 +55,7 @@ export class ClaimLoop {
 
   /** Called when a scan may be waiting. */
   wake(): void {
+    this.#foundNothing = false;
     this.#fillAgain = true;
     this.#filling ??= this.#fill().finally(() => {
       this.#filling = null;
@@ -80,8 +87,12 @@ export class ClaimLoop {
 
   async #claimAll(): Promise<void> {
     while (this.alive && this.#blackout.window === null && this.#capacity.hasRoom) {
+      const hasRoomForAll = this.#capacity.hasRoomForAll;
       const claim = await this.#claim();
-      if (claim === null) break;
+      if (claim === null) {
+        this.#foundNothing = hasRoomForAll && !this.#fillAgain;
+        break;
+      }
       this.#begin(claim);
       this.#capacity.follow();
     }

@@ -43,6 +43,13 @@ export class PoolCapacity {
     return this.#taken === most && [...slots.values()].every(({ isSmall }) => !isSmall);
   }
 
+  /** Whether every scan that waits may be claimed. */
+  get hasRoomForAll(): boolean {
+    const { shards } = this.#context;
+    const isOpen = this.fullPools().length === 0 && !this.isForSmall;
+    return isOpen && (!shards || this.poolsWithRoom()?.length === shards.presence.servedPools.size);
+  }
+
   /** Called after each claim and each poll of the queue. */
   follow(): void {
     this.#scale.follow(this.#taken);

@@ -23,8 +23,8 @@ export interface WorkerPoolInput {
   config: Config;
   entryFile: string;
   log: ServerLog;
-  /** Called when a scan has left its worker. */
-  onScanEnd: (scanId: string) => void;
+  /** Called when a scan has left its worker. @param isStored whether the result store has its results */
+  onScanEnd: (scanId: string, isStored: boolean) => void;
   audit: AuditLogs;
   metrics: Pick<Metrics, 'scanEnded' | 'countTraffic' | 'resultsMoved'>;
   /** Receives the log lines of scan processes. */

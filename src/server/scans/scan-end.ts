@@ -48,9 +48,9 @@ export class ScanEnds {
         // Another server has taken the scan over.
         slot.leaseLost = !(await tx.scanQueue.finish(slot, jobState, Date.now()));
         if (slot.leaseLost) return;
-        await tx.scans.update(scanId, outcome);
-        const isStored = keepsResults && (await this.#keepResults(tx, slot));
-        await tx.scans.setFiles(scanId, size, isStored ? new Date().toISOString() : null);
+        slot.isStored = keepsResults && (await this.#keepResults(tx, slot));
+        const stored_at = slot.isStored ? new Date().toISOString() : null;
+        await tx.scans.update(scanId, outcome, { size_bytes: size, stored_at });
         if (slot.process instanceof UndividedScan && slot.process.hasStored)
           await tx.shardResults.deleteOf(scanId);
       }, 'read committed');

@@ -68,16 +68,16 @@ export class ScanRunner {
 
   async run(slot: ScanSlot): Promise<void> {
     const { store, queue } = this.#context;
-    const [scan, request, origin] = await Promise.all([
+    const [scan, submitted] = await Promise.all([
       store.scans.get(slot.scanId),
-      store.scans.request(slot.scanId),
-      store.scans.originOf(slot.scanId),
+      store.scans.forWorker(slot.scanId),
     ]);
-    slot.origin = origin;
-    if (!scan || !request || isFinal(scan.status)) {
+    if (!scan || !submitted || isFinal(scan.status)) {
       await queue.complete(slot.scanId, slot.attempt);
       return;
     }
+    const { request, origin } = submitted;
+    slot.origin = origin;
     const placing = await placeScan(this.#context, slot, scan);
     if (placing === null) return void (await queue.release(slot.scanId, slot.attempt));
     await this.#runPlaced(slot, scan, request, placing).finally(() => placing.place?.release());

@@ -26,6 +26,8 @@ export interface ScanSlot extends QueueClaim {
   assignedRate: number;
   /** The lease was lost: reject further writes. */
   leaseLost: boolean;
+  /** Its results have been stored with its end. */
+  isStored: boolean;
   /** Nothing is left to remove after its end. */
   isCleared: boolean;
   /** Resolves when everything about the scan is stored. */
@@ -48,6 +50,7 @@ export function openSlot(claim: QueueClaim): ScanSlot {
     requestedRate: 0,
     assignedRate: 0,
     leaseLost: false,
+    isStored: false,
     isCleared: false,
     ended: Promise.resolve(),
     storedReport: null,

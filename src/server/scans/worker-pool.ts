@@ -164,13 +164,15 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
       .finally(() => this.#free(slot));
   }
 
-  #free({ scanId }: ScanSlot): void {
+  #free({ scanId, isStored, process, leaseLost }: ScanSlot): void {
     const { slots, news, onScanEnd } = this.#context;
     slots.delete(scanId);
     this.#rates.renew();
     news.emit(scanId);
-    onScanEnd(scanId);
-    if (this.alive) this.wake();
+    onScanEnd(scanId, isStored);
+    // An end makes room; a scan that has not ended waits again.
+    const hasEnded = Boolean(process?.outcome) && !leaseLost;
+    if (this.alive && !(hasEnded && this.#claims.foundNothing)) this.wake();
   }
 
   async stop(scanId: string): Promise<void> {

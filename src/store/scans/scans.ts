@@ -251,18 +251,22 @@ export class ScanTable {
    *
    * @returns whether the scan exists and was changed
    */
-  async update(scanId: string, patch: Partial<Omit<Scan, 'scan_id'>>): Promise<boolean> {
+  async update(
+    scanId: string,
+    patch: Partial<Omit<Scan, 'scan_id'>>,
+    files: ScanFiles = {},
+  ): Promise<boolean> {
     // Progress updates are frequent: a single statement does not wait for other transactions.
-    if (isRowOnly(patch)) return await this.#update(scanId, patch);
-    return await this.#atomically((scans) => scans.#update(scanId, patch));
+    if (isRowOnly(patch)) return await this.#update(scanId, patch, files);
+    return await this.#atomically((scans) => scans.#update(scanId, patch, files));
   }
 
-  async #update(scanId: string, patch: Partial<Omit<Scan, 'scan_id'>>): Promise<boolean> {
+  async #update(scanId: string, patch: Partial<Omit<Scan, 'scan_id'>>, files: ScanFiles): Promise<boolean> {
     const before = patch.status ? statesBefore[patch.status] : null;
     const result = await this.#db
       .updateTable('scans')
       // Assigning a column to itself keeps an empty patch valid, and the result still shows whether the scan exists.
-      .set((e) => ({ scan_id: e.ref('scan_id'), ...toRow(patch) }))
+      .set((e) => ({ scan_id: e.ref('scan_id'), ...toRow(patch), ...files }))
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
       .$if(before !== null, (query) => query.where('status', 'in', before ?? []))
@@ -384,16 +388,6 @@ export class ScanTable {
     return row?.created_at ?? null;
   }
 
-  /** Stores the size of the folder of an ended scan, bytes, and since when the result store has its files. */
-  async setFiles(scanId: string, size_bytes: number, stored_at: string | null): Promise<void> {
-    await this.#db
-      .updateTable('scans')
-      .set({ size_bytes, stored_at })
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .execute();
-  }
-
   /** Stores the size of the scan's folder. @returns whether the scan exists */
   async setSize(scanId: string, bytes: number): Promise<boolean> {
     const result = await this.#db
@@ -405,6 +399,9 @@ export class ScanTable {
     return result.numUpdatedRows > 0n;
   }
 }
+
+/** Size of the folder of an ended scan, bytes, and since when the result store has its files. */
+type ScanFiles = { size_bytes?: number; stored_at?: string | null };
 
 /** Whether a change affects neither another table nor the searchable text. */
 function isRowOnly({ tags, targets, name, status }: Partial<Scan>): boolean {
