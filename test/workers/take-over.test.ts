@@ -9,6 +9,8 @@ import { WorkerProcess } from './worker-process.ts';
 
 const address = '127.86.20.1';
 const portCount = 300;
+/** Too many for a small scan; one of them listens. */
+const hostsOf = (count: number) => Array.from({ length: count }, (_, at) => `127.86.20.${at + 1}`);
 
 /** Reads the events of a scan, from behind an id, until `enough` says so or the scan has ended. @returns ids of ports */
 async function portIds(
@@ -65,6 +67,18 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
       `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
     ]);
   };
+  const countOf = async (table: string, scanId: string): Promise<number> => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      const { rowCount } = await client.query(`select 1 from portolan.${table} where scan_id = $1`, [scanId]);
+      return rowCount ?? 0;
+    } finally {
+      await client.end();
+    }
+  };
+  const shardsOf = (scanId: string) => countOf('shards', scanId);
+  const blocksOf = (scanId: string) => countOf('result_blocks', scanId);
   const begun = (from: number, count: number) =>
     until(`${count} connections`, () => lab.count(from, address) > count);
 
@@ -88,15 +102,90 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
     expect(lab.probedAgain(from, [address], Number.POSITIVE_INFINITY, 0)).toEqual([]);
   });
 
-  it('loses its shard and its scan when its own worker ran them', async () => {
+  it('loses its shards and its scan when its own worker ran them', async () => {
     const from = performance.now();
-    const scanId = await sweep(home, lab.field, [address], 25, { pool: 'default' });
+    const scanId = await sweep(home, lab.field, hostsOf(20), 500, { pool: 'default' });
     await begun(from, 60);
+    expect(await shardsOf(scanId)).toBe(1);
     await kill();
     const detail = await other.waitForEnd(scanId);
     expect(detail).toMatchObject({ status: 'completed', warnings: [] });
+    const rows = (await rowsOf(other, scanId)).filter(
+      ({ type, state }) => type === 'port' && state === 'open',
+    );
+    expect(rows.map(({ host, port }) => `${host}:${port}`).sort()).toEqual(lab.pairs([address]));
+  });
+
+  it('loses a small scan that it ran undivided: the other one resumes it, and its events go on there', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25, { pool: 'default' });
+    await begun(from, 60);
+    const before = await portIds(home, scanId, 0, (ids) => ids.length >= 30);
+    expect(await shardsOf(scanId)).toBe(0);
+    await kill();
+    const moment = performance.now();
+    await until('the other server has it', () => /taken over/.test(other.log));
+    const after = await portIds(other, scanId, before.at(-1) ?? 0, () => false);
+    expect(await other.waitForEnd(scanId)).toMatchObject({ status: 'completed', warnings: [] });
+    expect([...before, ...after]).toEqual(Array.from({ length: portCount }, (_, at) => at + 2));
     const rows = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
+    expect(rows.map(({ host, port }) => `${host}:${port}`).sort()).toEqual(lab.pairs([address]));
+    expect(lab.probedAgain(from, [address], moment, 25)).toEqual([]);
+    expect(await blocksOf(scanId)).toBe(0);
+  });
+
+  it('leaves a small scan that was canceled meanwhile: it ends with what was found', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25, { pool: 'default' });
+    await begun(from, 60);
+    await home.stop('SIGKILL');
+    const canceled = other.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
+    await kill();
+    await canceled;
+    const detail = await other.waitForEnd(scanId);
+    expect(detail).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    const rows = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
+    expect(rows.length).toBeGreaterThan(20);
+    await until('no block is left', async () => (await blocksOf(scanId)) === 0);
+  });
+
+  it('that only stood still sends and writes nothing more of a small scan that another one has', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25, { pool: 'default' });
+    await begun(from, 60);
+    process.kill(home.pid, 'SIGSTOP');
+    try {
+      // Its process sends until the end of the lease that its last heartbeat gave.
+      await lab.silence([address], 3000);
+      await runStatements(url, [
+        `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
+      ]);
+      await until('the other server has it', () => /taken over/.test(other.log));
+    } finally {
+      process.kill(home.pid, 'SIGCONT');
+    }
+    expect(await other.waitForEnd(scanId)).toMatchObject({ status: 'completed', warnings: [] });
+    const rows = (await rowsOf(home, scanId)).filter(({ type }) => type === 'port');
     expect(rows).toHaveLength(portCount);
+    expect(home.log).toMatch(/lease of a scan lost/);
+    await until('no folder', () => !existsSync(join(home.workspace, 'scans', scanId)));
+  });
+
+  it('has its small scans paused, resumed and canceled by clients of another one', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25, { pool: 'default' });
+    await begun(from, 20);
+    const order = (verb: string) => other.request(`/api/v1/scans/${scanId}/${verb}`, { method: 'POST' });
+    expect(await order('pause')).toMatchObject({ status: 200 });
+    await lab.silence([address]);
+    const paused = performance.now();
+    expect(await order('resume')).toMatchObject({ status: 200 });
+    await begun(paused, 10);
+    expect(await order('cancel')).toMatchObject({ status: 200 });
+    await lab.silence([address]);
+    expect(await other.waitForEnd(scanId)).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    const rows = (await rowsOf(other, scanId)).filter(({ type }) => type === 'port');
+    expect(rows.length).toBeGreaterThan(20);
   });
 
   it('has stored the results of a scan the moment it has ended: the other one has them', async () => {
