@@ -21,6 +21,7 @@ import { DamagedRecords } from './results/damaged-records.ts';
 import { IndexKeeper } from './results/index-keeper.ts';
 import { ResultMover } from './results/result-mover.ts';
 import { ScanFolders } from './results/scan-folders.ts';
+import { UnfinishedScans } from './results/unfinished-scans.ts';
 import { ScanFeeds } from './scans/scan-feeds.ts';
 import { WorkerPool } from './scans/worker-pool.ts';
 import type { ServerPlugins } from './server-plugins.ts';
@@ -47,7 +48,9 @@ export function buildContext(input: ContextInput): {
 } {
   const { config, settings, store, workspace, shards, license, installed, log, logOutput, audit } = input;
   const fetched = input.results && new FetchedScans(input.results, workspace);
-  const folders = new ScanFolders({ store, workspace, fetched, log });
+  const onRows = (scanId: string) => workers.reportRows(scanId);
+  const unfinished = shards && new UnfinishedScans({ store, workspace, onRows });
+  const folders = new ScanFolders({ store, workspace, fetched, unfinished, log });
   const metrics = new Metrics();
   const onMove: Metrics['resultsMoved'] = (status) => metrics.resultsMoved(status);
   const results =

@@ -404,6 +404,16 @@ export class ShardTable {
     return rows.map((row) => ({ ...row, rows: Number(row.rows), rate: Number(row.rate) }));
   }
 
+  /** Number of shards of a scan. */
+  async count(scanId: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('shards')
+      .select((e) => e.fn.countAll().as('shards'))
+      .where('scan_id', '=', scanId)
+      .executeTakeFirstOrThrow();
+    return Number(row.shards);
+  }
+
   /** Null for a scan without shards. */
   async plan(scanId: string): Promise<ShardPlan | null> {
     const row = await this.#db

@@ -52,13 +52,14 @@ const eventsOfRows: Record<string, ScanEventName> = {
  * Events of a scan, from a row of its record on, until its `end`. Rows come from disk at the speed of the reader, so
  * none is lost; a slow reader gets only the newest `progress`.
  * @param from with `end`, the first `status` names the last row before
+ * @param report of earlier parts of the same stream
  */
 export async function* watchScan(
   source: ScanSource,
   from: RecordPosition,
   signal: AbortSignal,
+  report = new ScanReport(),
 ): AsyncGenerator<EventRun> {
-  const report = new ScanReport();
   let row = from === 'end' ? await source.lastRow() : from;
   let id = from === 'end' ? { id: row } : {};
   while (!signal.aborted) {
@@ -115,7 +116,7 @@ export function eventOfRow(line: string): ScanEventName | undefined {
 }
 
 /** Reports changes since the last query. */
-class ScanReport {
+export class ScanReport {
   #status = '';
   #progress = '';
   #progressAt = Number.NEGATIVE_INFINITY;

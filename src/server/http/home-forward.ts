@@ -30,7 +30,8 @@ export function forwardToHome(app: App, { shards }: ServerContext): void {
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const { method, url } = request;
-    const requested = { method, url, headers: headersOf(request), signal: gone.signal };
+    const whole = routeOf(request).config.atHome === 'whole';
+    const requested = { method, url, headers: headersOf(request), signal: gone.signal, whole };
     const response = await shards.homes.ask(scanId, requested);
     if (response) return sendOn(reply, response);
   });

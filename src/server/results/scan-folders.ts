@@ -4,10 +4,11 @@ import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { HeldRecord } from '../../workspace/record/scan-record.ts';
-import type { FetchedScans, ScanFile } from '../../workspace/result-store/fetched-scans.ts';
+import type { FetchedScans, PinnedFolder, ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
+import type { UnfinishedScans } from './unfinished-scans.ts';
 
 /** Interval of the check for fetched scans without readers. */
 const pace = { firstMs: 60_000, betweenMs: 60_000 };
@@ -19,6 +20,8 @@ export interface ScanFoldersInput {
   workspace: Workspace;
   /** Null without a result store. */
   fetched: FetchedScans | null;
+  /** Of other servers; null without them. */
+  unfinished: UnfinishedScans | null;
   log: ServerLog;
 }
 
@@ -36,6 +39,7 @@ export class ScanFolders {
   }
 
   async start(): Promise<void> {
+    await this.#input.unfinished?.clear();
     if (!this.#input.fetched) return;
     await this.#input.fetched.clear();
     this.#looks.start();
@@ -43,6 +47,7 @@ export class ScanFolders {
 
   async close(): Promise<void> {
     await this.#looks.close();
+    await this.#input.unfinished?.close();
   }
 
   /**
@@ -56,16 +61,17 @@ export class ScanFolders {
     tenant: string | null,
     part: ScanFile = 'record',
   ): Promise<HeldRecord> {
-    const { workspace, store, fetched } = this.#input;
+    const { workspace, store, fetched, unfinished } = this.#input;
     const folder = workspace.forTenant(tenant).scan(scan_id);
     const here = { record: recordIn(folder), release: () => undefined };
-    if (!fetched || !isFinal(status)) return here;
-    // A scan that another server has taken over may have left a part of its record here.
     const own = serverOf(store.executor);
+    if (own === null && (!fetched || !isFinal(status))) return here;
+    // A scan that another server has taken over may have left a part of its record here.
     const isOwn = own === null || (await store.scans.ownerOf(scan_id)) === own;
+    if (!isFinal(status)) return isOwn || !unfinished ? here : held(await unfinished.hold(scan_id));
+    if (!fetched) return here;
     if ((isOwn && (await folder.exists())) || (await store.scans.storedAt(scan_id)) === null) return here;
-    const { folder: copy, release } = await fetched.hold({ scanId: scan_id, tenant }, part);
-    return { record: recordIn(copy), release };
+    return held(await fetched.hold({ scanId: scan_id, tenant }, part));
   }
 
   /** Also removes scans that another server has deleted. */
@@ -79,4 +85,8 @@ export class ScanFolders {
       log.debug(logReason(error), 'cleaning up fetched scans failed, retrying');
     }
   }
+}
+
+function held({ folder, release }: PinnedFolder): HeldRecord {
+  return { record: recordIn(folder), release };
 }

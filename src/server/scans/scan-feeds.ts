@@ -25,21 +25,28 @@ export class ScanFeeds {
   /**
    * Follows a scan; the caller must close the result.
    * @param record held until then
+   * @param isCopy whether the record is a copy of that of an unfinished scan, which lacks its end
    */
   follow(
     space: Pick<TenantContext, 'store' | 'observer'>,
     scanId: string,
     record: ScanRecord,
+    isCopy = false,
   ): ScanSource & { close(): void } {
-    let feed = this.#feeds.get(scanId);
+    const key = isCopy ? `${scanId} copy` : scanId;
+    let feed = this.#feeds.get(key);
     if (!feed) {
-      feed = this.#feedOf(space, scanId);
-      this.#feeds.set(scanId, feed);
+      feed = this.#feedOf(space, scanId, key);
+      this.#feeds.set(key, feed);
     }
     return feed.subscribe(scanId, record);
   }
 
-  #feedOf({ store, observer }: Pick<TenantContext, 'store' | 'observer'>, scanId: string): ScanFeed {
+  #feedOf(
+    { store, observer }: Pick<TenantContext, 'store' | 'observer'>,
+    scanId: string,
+    key: string,
+  ): ScanFeed {
     const workers = this.#workers;
     const input = {
       scan: async () => {
@@ -50,6 +57,6 @@ export class ScanFeeds {
       shownRows: () => workers.shownRows(scanId),
       damageOf: (scan: Scan, record: ScanRecord) => eventDamage(scan, record, observer),
     };
-    return new ScanFeed(input, () => this.#feeds.delete(scanId));
+    return new ScanFeed(input, () => this.#feeds.delete(key));
   }
 }

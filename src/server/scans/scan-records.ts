@@ -1,8 +1,14 @@
 import type { FollowedRecord, RecordReader } from '../../actions/scans/record-reader.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
-import { type EventRun, type RecordPosition, watchScan } from '../../actions/scans/watch-scan.ts';
+import {
+  type EventRun,
+  type RecordPosition,
+  ScanReport,
+  type ScanSource,
+  watchScan,
+} from '../../actions/scans/watch-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import type { Scan } from '../../domain/scan.ts';
+import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { HeldRecord, RowRecord } from '../../workspace/record/scan-record.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { TenantContext } from '../access/tenants.ts';
@@ -53,6 +59,18 @@ export class ScanRecords implements RecordReader {
 
   async follow(scanId: string, from: RecordPosition, signal: AbortSignal): Promise<FollowedRecord> {
     const scan = await showScan(this.#space.store, scanId);
+    if (await this.#context.shards?.homes.hasRows(scan.scan_id))
+      return this.#followCopy(scan.scan_id, from, signal);
+    return await this.#followEnd(scan, from, signal);
+  }
+
+  /** A scan that this server runs, or that has ended. */
+  async #followEnd(
+    scan: Pick<Scan, 'scan_id' | 'status'>,
+    from: RecordPosition,
+    signal: AbortSignal,
+    report?: ScanReport,
+  ): Promise<FollowedRecord> {
     const url = `/api/v1/scans/${scan.scan_id}/events`;
     const position = { 'last-event-id': String(from) };
     const client = { head: this.#head, signal };
@@ -66,7 +84,7 @@ export class ScanRecords implements RecordReader {
     const source = this.#context.feeds.follow(this.#space, scan.scan_id, record);
     let isOpen = true;
     return {
-      events: watchScan(source, from, signal),
+      events: watchScan(source, from, signal, report),
       close: () => {
         if (!isOpen) return;
         isOpen = false;
@@ -74,6 +92,38 @@ export class ScanRecords implements RecordReader {
         release();
       },
     };
+  }
+
+  /** Another server runs the scan: its rows come from the database, its end from where the results are. */
+  #followCopy(scanId: string, from: RecordPosition, signal: AbortSignal): FollowedRecord {
+    let close = () => undefined as void;
+    const events = async function* (this: ScanRecords): AsyncGenerator<EventRun> {
+      const report = new ScanReport();
+      let position = from;
+      while (await this.#context.shards?.homes.hasRows(scanId)) {
+        const { record, release } = await this.hold(await showScan(this.#space.store, scanId));
+        const source = this.#context.feeds.follow(this.#space, scanId, record, true);
+        close = () => {
+          source.close();
+          release();
+        };
+        try {
+          for await (const run of watchScan(untilEnd(source), position, signal, report)) {
+            position = run.at(-1)?.id ?? position;
+            yield run;
+          }
+        } finally {
+          close();
+        }
+        if (signal.aborted) return;
+      }
+      const scan = await this.#space.store.scans.get(scanId);
+      if (scan === null) return;
+      const rest = await this.#followEnd(scan, position, signal, report);
+      close = () => rest.close();
+      yield* rest.events;
+    };
+    return { events: events.call(this), close: () => close() };
   }
 
   async *#remoteEvents(scanId: string, response: Response, signal: AbortSignal): AsyncGenerator<EventRun> {
@@ -84,4 +134,13 @@ export class ScanRecords implements RecordReader {
     if (signal.aborted || (await this.#space.store.scans.get(scanId)) === null) return;
     throw new PortolanError('unavailable', 'The server that has the scan closed the stream.');
   }
+}
+
+/** The source without the end of the scan: a copy of the rows lacks those of the last step. */
+function untilEnd(source: ScanSource): ScanSource {
+  const scan = async () => {
+    const current = await source.scan();
+    return current !== null && isFinal(current.status) ? null : current;
+  };
+  return { ...source, scan };
 }

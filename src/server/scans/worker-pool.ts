@@ -269,6 +269,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     }
   }
 
+  /** Wakes the followers of a scan that another server runs. */
+  reportRows(scanId: string): void {
+    this.#context.news.emit(scanId);
+  }
+
   /** Rows of a running scan that may be shown. */
   shownRows(scanId: string): number {
     return this.#context.slots.get(scanId)?.process?.storedRows ?? Number.POSITIVE_INFINITY;

@@ -8,6 +8,8 @@ export interface ForwardedClient {
   head: { headers: IncomingHttpHeaders };
   /** Aborted when the client no longer waits for the response. */
   signal: AbortSignal;
+  /** Needs more than the rows of the scan. */
+  whole?: boolean;
   /** Also when this server has become able to read the scan: it began to read it there. */
   stays?: boolean;
 }
@@ -21,7 +23,7 @@ export interface ForwardedClient {
  */
 export async function callOwner(
   { shards }: Pick<RouteContext, 'shards'>,
-  { head, signal, stays = false }: ForwardedClient,
+  { head, signal, stays = false, whole = false }: ForwardedClient,
   scanId: string,
   method: string,
   url: string,
@@ -35,7 +37,7 @@ export async function callOwner(
     ...(authorization !== undefined && { authorization }),
     ...(typeof tenant === 'string' && { 'x-tenant-id': tenant }),
   };
-  const response = await shards.homes.ask(scanId, { method, url, headers, signal, stays });
+  const response = await shards.homes.ask(scanId, { method, url, headers, signal, stays, whole });
   if (!response || response.ok) return response;
   throw await rejectionOf(response);
 }

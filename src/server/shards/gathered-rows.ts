@@ -49,7 +49,9 @@ export class GatheredRows {
   /** Number of the last block. */
   #block = 0;
   /** Addresses of all shards of the scan, and of each. */
-  #divided: AddressSet | null = null;
+  #divided: AddressSet | null | undefined;
+  /** Number of shards. */
+  #of: number | null = null;
   readonly #addresses = new Map<number, AddressSet>();
   #reported = false;
   /** Rows of all shards at the last call. */
@@ -62,29 +64,34 @@ export class GatheredRows {
 
   /** Sends all rows that were stored since the last call to the sink. @param shards all of the scan, read before */
   async take(shards: readonly Pick<ShardState, 'rows'>[]): Promise<void> {
-    const { store, scanId } = this.#input;
-    const of = shards.length;
     const stored = shards.reduce((sum, { rows }) => sum + rows, 0);
     if (stored === this.#stored) return;
-    for (;;) {
-      const blocks = await store.shardResults.blocks(scanId, this.#block, blocksAtOnce);
-      for (const block of blocks) {
-        await this.#sinkBlock(block, of);
-        this.#block = block.number;
-      }
-      if (blocks.length < blocksAtOnce) break;
-    }
+    this.#of = shards.length;
+    await this.takeNew();
     this.#stored = stored;
   }
 
-  async #sinkBlock({ shard, bytes }: ResultBlock, of: number): Promise<void> {
-    const addresses = await this.#addressesOf(shard, of);
+  /** As `take`, by a server that does not know the shards. */
+  async takeNew(): Promise<void> {
+    const { store, scanId } = this.#input;
+    for (;;) {
+      const blocks = await store.shardResults.blocks(scanId, this.#block, blocksAtOnce);
+      for (const block of blocks) {
+        await this.#sinkBlock(block);
+        this.#block = block.number;
+      }
+      if (blocks.length < blocksAtOnce) return;
+    }
+  }
+
+  async #sinkBlock({ shard, bytes }: ResultBlock): Promise<void> {
+    const addresses = await this.#addressesOf(shard);
     const lines = await blockLines(bytes).catch(() => null);
     if (lines === null) return this.#reportInvalid(shard);
     for (const { start, end } of linesOf(lines)) {
       const row = shardRow(lines.toString('utf8', start, end), addresses);
       if (row === null) this.#reportInvalid(shard);
-      else if (ofWholeScans.has(row.type)) continue;
+      else if (addresses === null ? row.type === 'summary' : ofWholeScans.has(row.type)) continue;
       else if (this.#skip > 0) this.#skip -= 1;
       else await this.#input.sink(row);
     }
@@ -95,28 +102,32 @@ export class GatheredRows {
     this.#reported = true;
   }
 
-  async #addressesOf(shard: number, of: number): Promise<AddressSet> {
-    this.#divided ??= await this.#division();
-    const known = this.#addresses.get(shard) ?? this.#divided.everyNth(BigInt(of), BigInt(shard));
+  /** Null for the rows of an undivided scan, which a server has stored. */
+  async #addressesOf(shard: number): Promise<AddressSet | null> {
+    if (this.#divided === undefined) this.#divided = await this.#division();
+    if (this.#divided === null) return null;
+    const { store, scanId } = this.#input;
+    this.#of ??= await store.shards.count(scanId);
+    const known = this.#addresses.get(shard) ?? this.#divided.everyNth(BigInt(this.#of), BigInt(shard));
     if (this.#addresses.size >= maxAddressSets) this.#addresses.clear();
     this.#addresses.set(shard, known);
     return known;
   }
 
-  async #division(): Promise<AddressSet> {
+  async #division(): Promise<AddressSet | null> {
     const { store, scanId } = this.#input;
     const division = await store.shards.plan(scanId);
-    return parseTargets(division?.addresses ?? [], anyInterface).addresses;
+    return division && parseTargets(division.addresses, anyInterface).addresses;
   }
 }
 
-/** Null for an invalid row, or a row about a host outside the shard. */
-function shardRow(line: string, addresses: AddressSet): ResultRow | null {
+/** Null for an invalid row, or a row about a host outside the shard. @param addresses null for a whole scan */
+function shardRow(line: string, addresses: AddressSet | null): ResultRow | null {
   const row = parseRow(line) as (ResultRow & { host?: unknown }) | null;
   if (row === null || typeof row !== 'object' || !kinds.has(row.type) || typeof row.timestamp !== 'string')
     return null;
   const { host } = row;
-  if (host === null || host === undefined) return row;
+  if (addresses === null || host === null || host === undefined) return row;
   const address = typeof host === 'string' ? parseAddress(host) : null;
   return address !== null && addresses.hasAddress(address) ? row : null;
 }

@@ -1,4 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
+import { commandLineOf } from '../../domain/executor.ts';
+import { isFinal } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { RemoteScans } from './remote-scans.ts';
 
@@ -17,6 +19,8 @@ export interface ForwardedRequest {
   signal: AbortSignal;
   /** Also when this server can read the scan. */
   stays?: boolean;
+  /** Needs more than the rows of a scan. */
+  whole?: boolean;
 }
 
 /** Forwards requests to the owner of a scan, if that is another server. */
@@ -30,21 +34,34 @@ export class HomeServers {
     this.#elsewhere = elsewhere;
   }
 
-  /** Id of the other server, if only that has the files of a scan. */
-  async #onlyPlaceOf(scanId: string): Promise<string | null> {
+  /**
+   * Id of the other server, if only that has the files of a scan.
+   * @param whole not only its rows, which the database has while it is unfinished
+   */
+  async #onlyPlaceOf(scanId: string, whole: boolean): Promise<string | null> {
     const home = await this.#elsewhere.homeOf(scanId);
-    if (home === null) return null;
-    return (await this.#store.scans.storedAt(scanId)) === null ? home : null;
+    if (home === null || (await this.#store.scans.storedAt(scanId)) !== null) return null;
+    return !whole && (await this.hasRows(scanId)) ? null : home;
+  }
+
+  /** Whether the database has the rows of a scan that another server runs: it is unfinished. */
+  async hasRows(scanId: string): Promise<boolean> {
+    const { scans, shardResults } = this.#store;
+    const [scan, executor] = await Promise.all([scans.get(scanId), scans.executor(scanId)]);
+    if (scan === null || isFinal(scan.status) || commandLineOf(executor ?? '') !== null) return false;
+    return (
+      (await this.#elsewhere.homeOf(scanId)) !== null && (await shardResults.hasBlocks(scanId)) !== false
+    );
   }
 
   /** Whether only another server has the files of a scan. */
   async isElsewhere(scanId: string): Promise<boolean> {
-    return (await this.#onlyPlaceOf(scanId)) !== null;
+    return (await this.#onlyPlaceOf(scanId, false)) !== null;
   }
 
   /** @throws PortolanError `conflict` if only another server has the files of a scan; names it */
   async demandHere(scanId: string): Promise<void> {
-    const home = await this.#onlyPlaceOf(scanId);
+    const home = await this.#onlyPlaceOf(scanId, true);
     if (home === null) return;
     const server = (await this.#store.hosts.server(home))?.url ?? null;
     throw new PortolanError(
@@ -65,10 +82,10 @@ export class HomeServers {
    */
   async ask(
     scanId: string,
-    { method, url, headers, signal, stays = false }: ForwardedRequest,
+    { method, url, headers, signal, stays = false, whole = false }: ForwardedRequest,
   ): Promise<Response | null> {
     const reads = method === 'GET' || method === 'HEAD';
-    const home = await (reads && !stays ? this.#onlyPlaceOf(scanId) : this.#elsewhere.homeOf(scanId));
+    const home = await (reads && !stays ? this.#onlyPlaceOf(scanId, whole) : this.#elsewhere.homeOf(scanId));
     if (home === null) return null;
     const server = await this.#store.hosts.server(home);
     if (server === null) {

@@ -65,7 +65,13 @@ async function* exportChunks(
   const query = new URLSearchParams({ format });
   for (const [name, value] of Object.entries(wishes)) query.set(name, String(value));
   const url = `/api/v1/workspace/scans/${scan.scan_id}/export?${query}`;
-  const remote = await callOwner(context, call, scan.scan_id, 'GET', url);
+  const remote = await callOwner(
+    context,
+    { head: call.head, signal: call.signal, whole: true },
+    scan.scan_id,
+    'GET',
+    url,
+  );
   if (remote) return yield* forwardChunks(remote);
   const held: (() => void)[] = [];
   const recordOf = async (one: Scan) => {

@@ -87,7 +87,7 @@ export function diffRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/diff',
-    config: { access: ['scan:read'], streams: true, atHome: true, refusals: ['conflict'] },
+    config: { access: ['scan:read'], streams: true, atHome: 'rows', refusals: ['conflict'] },
     schema: {
       summary: 'Compare two finished scans',
       description:

@@ -23,7 +23,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/events',
-    config: { access: ['scan:read'], streams: true, eventStream: true, atHome: true },
+    config: { access: ['scan:read'], streams: true, eventStream: true, atHome: 'rows' },
     schema: {
       summary: 'Follow a scan as server-sent events',
       description:

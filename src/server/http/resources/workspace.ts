@@ -137,7 +137,7 @@ export function workspaceRoutes(app: App, context: RouteContext): void {
     config: {
       access: ['workspace:read', 'scan:read'],
       streams: true,
-      atHome: true,
+      atHome: 'whole',
       refusals: ['license_required', 'conflict'],
     },
     schema: {

@@ -117,7 +117,7 @@ function errorsOf({ schema, config }: RouteOptions): ErrorCode[] {
     ...when(Array.isArray(config?.access), 'insufficient_scope'),
     ...when(schema?.params !== undefined, 'not_found'),
     // The other server may not have the files either.
-    ...when(config?.atHome === true, 'conflict'),
+    ...when(config?.atHome !== undefined, 'conflict'),
     ...(config?.refusals ?? []),
   ];
 }
