@@ -156,19 +156,16 @@ async function scanPart({ dir }: PartInput): Promise<void> {
   await record.close();
 }
 
-class MeteredResults extends ShardResults {
-  readonly #meter = new Meter();
-
-  override async putRows(first: number, lines: Buffer): Promise<number> {
-    const stored = await super.putRows(first, lines);
-    this.#meter.at(stored);
-    return stored;
-  }
-}
-
 async function workerPart({ dir, url = '', held }: PartInput): Promise<void> {
   const store = await openStore(url);
-  const results = new MeteredResults(store, held as LeasedShard);
+  const results = new ShardResults(store, held as LeasedShard);
+  const meter = new Meter();
+  const putRows = results.putRows.bind(results);
+  results.putRows = async (first, lines) => {
+    const stored = await putRows(first, lines);
+    meter.at(stored);
+    return stored;
+  };
   const ended = told('ended');
   await started();
   const upload = new ShardUpload(new ScanFolder(dir), results, 0, (error) => console.error(error));
@@ -180,14 +177,9 @@ async function workerPart({ dir, url = '', held }: PartInput): Promise<void> {
 async function serverPart({ dir, url = '', held }: PartInput): Promise<void> {
   const scanId = held?.scanId ?? '';
   const store = await openStore(url);
-  const record = await openRecord(new ScanFolder(dir));
   const meter = new Meter();
-  const sink = (row: ResultRow) => {
-    const full = record.append(row);
-    meter.at(record.rows);
-    return full;
-  };
-  const rows = new GatheredRows({ store, scanId, sink, skip: 0, onInvalid: console.error });
+  const record = await openRecord(new ScanFolder(dir), { onSealed: (sealed) => meter.at(sealed) });
+  const rows = new GatheredRows({ store, scanId, sink: record, skip: 0, onInvalid: console.error });
   const over = new AbortController();
   void told('ended').then(() => over.abort());
   await started();
@@ -236,7 +228,16 @@ class Part {
 
   constructor(name: PartName, input: PartInput) {
     this.name = name;
-    const args = ['--part', name, '--input', JSON.stringify(input), '--rows', flags.rows, '--rate', flags.rate];
+    const args = [
+      '--part',
+      name,
+      '--input',
+      JSON.stringify(input),
+      '--rows',
+      flags.rows,
+      '--rate',
+      flags.rate,
+    ];
     const profile = flags.profiles ? ['--cpu-prof', `--cpu-prof-dir=${flags.profiles}/${name}`] : [];
     const arenas = heapFlags[name].length > 0 ? { MALLOC_ARENA_MAX: '1' } : {};
     const child = fork(fileURLToPath(import.meta.url), args, {
@@ -385,7 +386,8 @@ function printTable(locals: Measured[], stored: Measured[]): void {
   console.log('\n| part | MB at 10 %, 50 %, 100 % | peak MB | CPU seconds |\n|---|---|---|---|');
   for (const [at, name] of ['scan without workers', 'scan', 'worker', 'server'].entries()) {
     const same = at === 0 ? locals.map(({ parts }) => parts[0]) : stored.map(({ parts }) => parts[at - 1]);
-    const of = (value: (part: Part) => number) => median(same.map((part) => (part ? value(part) : Number.NaN)));
+    const of = (value: (part: Part) => number) =>
+      median(same.map((part) => (part ? value(part) : Number.NaN)));
     const steps = shares.map((share) => of(({ rssMb }) => rssMb.get(share) ?? Number.NaN).toFixed(0));
     console.log(
       `| ${name} | ${steps.join(', ')} | ${of(({ peakMb }) => peakMb).toFixed(0)} | ${of(({ cpuSeconds }) => cpuSeconds).toFixed(1)} |`,
