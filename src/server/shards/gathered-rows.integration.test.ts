@@ -20,6 +20,8 @@ let dir: string;
 let store: Store;
 let rows: ResultRow[];
 let invalid: string[];
+/** Rows that came as lines. */
+let plain: number;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'portolan-gathered-'));
@@ -29,6 +31,7 @@ beforeEach(async () => {
   await store.shards.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
   rows = [];
   invalid = [];
+  plain = 0;
 });
 afterEach(async () => {
   await store.close();
@@ -39,7 +42,13 @@ const gather = (skip = 0) =>
   new GatheredRows({
     store,
     scanId,
-    sink: (row) => void rows.push(row),
+    sink: {
+      append: (row) => void rows.push(row),
+      appendLine: (lines, start, end) => {
+        plain += 1;
+        rows.push(JSON.parse(lines.toString('utf8', start, end)) as ResultRow);
+      },
+    },
     skip,
     onInvalid: (message) => invalid.push(message),
   });
@@ -103,6 +112,34 @@ describe('the gathered rows of a scan', () => {
     await gather().take(await shards());
     expect(ports()).toEqual([4]);
     expect(invalid).toEqual(['Shard 0 has rows of other hosts, or invalid ones.']);
+  });
+
+  it('of hosts and ports stay lines; others, and unusual lines, are parsed', async () => {
+    const held = await claim(0);
+    const host = { type: 'host', timestamp: '2026-10-06T14:30:23.000Z', host: first, state: 'up' };
+    const error = {
+      type: 'error',
+      timestamp: host.timestamp,
+      host: null,
+      target: 'a',
+      code: 'b',
+      message: 'c',
+    };
+    await put(held, 0, port(first, 1), host, error, { ...port(first, 2), reason: 'é' });
+    await gather().take(await shards());
+    expect(rows).toEqual([port(first, 1), host, error, { ...port(first, 2), reason: 'é' }]);
+    expect([plain, invalid]).toEqual([2, []]);
+  });
+
+  it('leave out lines that name a host of the shard first and another one later', async () => {
+    const held = await claim(0);
+    const line = JSON.stringify(port(first, 1));
+    const again = [`"host":"${second}"`, `"h\\u006fst":"${second}"`, `"\\u0068ost":"${second}"`];
+    const hostile = again.map((member) => line.replace(/\}$/, `,${member}}`));
+    await put(held, 0, ...hostile, `${line.slice(0, -1)},"a":"\\`, port(first, 2));
+    await gather().take(await shards());
+    expect(ports()).toEqual([2]);
+    expect(invalid).toHaveLength(1);
   });
 
   it('leave out what only a whole scan has', async () => {

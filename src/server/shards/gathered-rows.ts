@@ -1,7 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResultRow } from '../../domain/result.ts';
-import { parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { anyInterface, parseTargets } from '../../domain/targets/target.ts';
 import type { Store } from '../../store/open.ts';
@@ -10,7 +9,9 @@ import type { ShardState } from '../../store/shards.ts';
 import { blockBytes, blockLines } from '../../worker/block-bytes.ts';
 import { readCheckpointBytes } from '../../workspace/record/checkpoint.ts';
 import { openRecordFile, recordPieces } from '../../workspace/record/open-record.ts';
-import { linesOf, recordFiles } from '../../workspace/record/record-files.ts';
+import { PlainLines } from '../../workspace/record/plain-line.ts';
+import { linesOf, newLine, recordFiles } from '../../workspace/record/record-files.ts';
+import type { RecordWriter } from '../../workspace/record/record-writer.ts';
 import { parseRow } from '../../workspace/record/row-line.ts';
 import { ScanFolder } from '../../workspace/scan-folder.ts';
 
@@ -26,8 +27,8 @@ const blocksAtOnce = 8;
 /** Subfolder of a scan where earlier versions kept a folder per shard. */
 const folderName = 'shards';
 
-/** Receives the rows of a whole scan. */
-export type RowSink = (row: ResultRow) => void | Promise<void>;
+/** Receives the rows of a whole scan. A returned promise asks to wait. */
+export type RowSink = Pick<RecordWriter, 'append' | 'appendLine'>;
 
 export interface GatheredRowsInput {
   store: Store;
@@ -81,13 +82,31 @@ export class GatheredRows {
     const addresses = await this.#addressesOf(shard, of);
     const lines = await blockLines(bytes).catch(() => null);
     if (lines === null) return this.#reportInvalid(shard);
-    for (const { start, end } of linesOf(lines)) {
-      const row = shardRow(lines.toString('utf8', start, end), addresses);
-      if (row === null) this.#reportInvalid(shard);
-      else if (ofWholeScans.has(row.type)) continue;
-      else if (this.#skip > 0) this.#skip -= 1;
-      else await this.#input.sink(row);
+    const hosts = new HostsOfShard(addresses);
+    const plain = new PlainLines(lines);
+    let start = 0;
+    for (let end = lines.indexOf(newLine); end >= 0; end = lines.indexOf(newLine, start)) {
+      const host = plain.hostOf(start, end);
+      // Most lines: neither parsed nor written anew.
+      const full =
+        host !== null && hosts.has(host)
+          ? this.#sinkLine(lines, start, end)
+          : this.#sinkRow(shard, shardRow(lines.toString('utf8', start, end), hosts));
+      if (full) await full;
+      start = end + 1;
     }
+  }
+
+  #sinkLine(lines: Buffer, start: number, end: number): void | Promise<void> {
+    if (this.#skip > 0) this.#skip -= 1;
+    else return this.#input.sink.appendLine(lines, start, end);
+  }
+
+  #sinkRow(shard: number, row: ResultRow | null): void | Promise<void> {
+    if (row === null) this.#reportInvalid(shard);
+    else if (ofWholeScans.has(row.type)) return;
+    else if (this.#skip > 0) this.#skip -= 1;
+    else return this.#input.sink.append(row);
   }
 
   #reportInvalid(shard: number): void {
@@ -110,15 +129,33 @@ export class GatheredRows {
   }
 }
 
+/** Which hosts a shard has. Rows of one host mostly follow each other. */
+class HostsOfShard {
+  readonly #addresses: AddressSet;
+  #last: string | null = null;
+  #hasLast = false;
+
+  constructor(addresses: AddressSet) {
+    this.#addresses = addresses;
+  }
+
+  has(host: string): boolean {
+    if (host !== this.#last) {
+      this.#hasLast = this.#addresses.has(host);
+      this.#last = host;
+    }
+    return this.#hasLast;
+  }
+}
+
 /** Null for an invalid row, or a row about a host outside the shard. */
-function shardRow(line: string, addresses: AddressSet): ResultRow | null {
+function shardRow(line: string, hosts: HostsOfShard): ResultRow | null {
   const row = parseRow(line) as (ResultRow & { host?: unknown }) | null;
   if (row === null || typeof row !== 'object' || !kinds.has(row.type) || typeof row.timestamp !== 'string')
     return null;
   const { host } = row;
   if (host === null || host === undefined) return row;
-  const address = typeof host === 'string' ? parseAddress(host) : null;
-  return address !== null && addresses.hasAddress(address) ? row : null;
+  return typeof host === 'string' && hosts.has(host) ? row : null;
 }
 
 const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error', 'summary']);

@@ -157,8 +157,22 @@ export class RecordWriter {
     this.#mustGrow();
     if (row.type === 'summary') throw new Error('The summary is written by finish().');
     this.#buffer.add(rowLine(row));
-    this.#rows += 1;
     this.#options.onRow?.(row);
+    return this.#appended();
+  }
+
+  /**
+   * Adds a row as the bytes that `rowLine` would give, or such as `PlainLines` accepts. `onRow` is not called.
+   * @param end position of its line break
+   */
+  appendLine(bytes: Buffer, start: number, end: number): void | Promise<void> {
+    this.#mustGrow();
+    this.#buffer.addBytes(bytes, start, end);
+    return this.#appended();
+  }
+
+  #appended(): void | Promise<void> {
+    this.#rows += 1;
     if (this.#buffer.isFull) this.#sealSoon(0);
     else this.#sealSoon(this.#options.sealMs ?? defaultSealMs);
     if (this.#waiting.length > maxWaitingBlocks) return this.#roomToWait();
