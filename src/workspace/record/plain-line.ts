@@ -27,8 +27,7 @@ const [tcp, udp] = bytesOf(',"protocol":"tcp"', ',"protocol":"udp"');
 const [yes, no, nothing] = bytesOf('true', 'false', 'null');
 
 /** Keys that a line has at its start or not at all: a second one would count for some readers, the first one for others. */
-const reserved = new Set(['type', 'timestamp', 'host', 'port', 'protocol', '__proto__']);
-const reservedLengths = new Set([...reserved].map(({ length }) => length));
+const reserved = bytesOf('type', 'timestamp', 'host', 'port', 'protocol', '__proto__');
 
 /** Deeper values are left to the parser. */
 const maxDepth = 16;
@@ -96,7 +95,8 @@ export class PlainLines {
   /** An escape may hide one. */
   #isReserved(start: number, end: number): boolean {
     if (this.#hasEscape(start, end)) return true;
-    return reservedLengths.has(end - start) && reserved.has(this.#bytes.toString('latin1', start, end));
+    for (const key of reserved) if (key.length === end - start && this.#isAt(start, key)) return true;
+    return false;
   }
 
   #hasEscape(start: number, end: number): boolean {
@@ -183,9 +183,13 @@ export class PlainLines {
 
   /** Takes nothing unless all of it is there. */
   #skip(expected: Buffer): boolean {
-    for (let at = 0; at < expected.length; at++)
-      if (this.#bytes[this.#at + at] !== expected[at]) return false;
+    if (!this.#isAt(this.#at, expected)) return false;
     this.#at += expected.length;
+    return true;
+  }
+
+  #isAt(start: number, expected: Buffer): boolean {
+    for (let at = 0; at < expected.length; at++) if (this.#bytes[start + at] !== expected[at]) return false;
     return true;
   }
 }
