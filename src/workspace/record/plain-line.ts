@@ -1,5 +1,5 @@
 /**
- * Lines of hosts and ports that need no parsing to be stored. Parsing a row and writing it again takes five times as long, and most of
+ * Lines of hosts and ports that need no parsing to be stored. Parsing a row and writing it again takes three times as long, and most of
  * a large record has been written by `rowLine` before.
  */
 
