@@ -83,7 +83,7 @@ export class ShardResults {
    * @throws PortolanError `conflict` with `details.rows` when rows before them are missing
    */
   async putRows(first: number, lines: Buffer): Promise<number> {
-    const rows = [...linesOf(lines)].length;
+    const rows = lineCount(lines);
     const rejection = await this.#append(first, rows, lines);
     if (rejection === null) return first + rows;
     if (rejection === 'lost') throw lost();
@@ -127,6 +127,12 @@ class Rejected extends Error {
     super(rejection);
     this.rejection = rejection;
   }
+}
+
+function lineCount(lines: Buffer): number {
+  let count = 0;
+  for (const _ of linesOf(lines)) count += 1;
+  return count;
 }
 
 function withoutLines(lines: Buffer, count: number): Buffer {

@@ -4,8 +4,10 @@ import { openPlain } from '../workspace/plain-file.ts';
 import { readCheckpointBytes } from '../workspace/record/checkpoint.ts';
 import {
   type Block,
+  BlockMemory,
+  blockEnd,
   blockLastRow,
-  readBlock,
+  readBytes,
   readIndex,
   recordFiles,
 } from '../workspace/record/record-files.ts';
@@ -124,12 +126,14 @@ export class ShardUpload {
 
   async #sendBlocks(file: string, blocks: readonly Block[]): Promise<void> {
     const data = await openPlain(file);
+    const memory = new BlockMemory();
     try {
       for (const batch of batchesOf(blocks)) {
-        const parts: Buffer[] = [];
-        for (const block of batch) parts.push((await readBlock(data, block)).bytes);
-        const first = (batch[0]?.first_row ?? 1) - 1;
-        this.#sent = await this.#input.results.putRows(first, Buffer.concat(parts));
+        const { offset, first_row } = batch[0] as Block;
+        const length = blockEnd(batch.at(-1)) - offset;
+        // One memory for all batches: memory for each would be most of the garbage of a worker.
+        const lines = await readBytes(data, offset, length, memory.for({ length }));
+        this.#sent = await this.#input.results.putRows(first_row - 1, lines);
         this.#input.onStored?.();
       }
     } finally {

@@ -109,7 +109,7 @@ export class UnfinishedScans {
     await copy.folder.create(request);
     const record = await openRecord(copy.folder);
     const onInvalid = () => undefined;
-    const rows = new GatheredRows({ store, scanId, sink: (row) => record.append(row), skip: 0, onInvalid });
+    const rows = new GatheredRows({ store, scanId, sink: record, skip: 0, onInvalid });
     const take = async () => {
       const before = record.rows;
       await rows.takeNew();

@@ -39,7 +39,7 @@ const gather = (skip = 0) =>
   new GatheredRows({
     store,
     scanId,
-    sink: (row) => void rows.push(row),
+    sink: { append: (row) => void rows.push(row) },
     skip,
     onInvalid: (message) => invalid.push(message),
   });
@@ -103,6 +103,17 @@ describe('the gathered rows of a scan', () => {
     await gather().take(await shards());
     expect(ports()).toEqual([4]);
     expect(invalid).toEqual(['Shard 0 has rows of other hosts, or invalid ones.']);
+  });
+
+  it('leave out rows that name a host of the shard first and another one later', async () => {
+    const held = await claim(0);
+    const line = JSON.stringify(port(first, 1));
+    const again = [`"host":"${second}"`, `"h\\u006fst":"${second}"`, `"\\u0068ost":"${second}"`];
+    const hostile = again.map((member) => line.replace(/\}$/, `,${member}}`));
+    await put(held, 0, ...hostile, `${line.slice(0, -1)},"a":"\\`, port(first, 2));
+    await gather().take(await shards());
+    expect(ports()).toEqual([2]);
+    expect(invalid).toHaveLength(1);
   });
 
   it('leave out what only a whole scan has', async () => {

@@ -1,7 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResultRow } from '../../domain/result.ts';
-import { parseAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { anyInterface, parseTargets } from '../../domain/targets/target.ts';
 import type { Store } from '../../store/open.ts';
@@ -11,6 +10,7 @@ import { blockBytes, blockLines } from '../../worker/block-bytes.ts';
 import { readCheckpointBytes } from '../../workspace/record/checkpoint.ts';
 import { openRecordFile, recordPieces } from '../../workspace/record/open-record.ts';
 import { linesOf, recordFiles } from '../../workspace/record/record-files.ts';
+import type { RecordWriter } from '../../workspace/record/record-writer.ts';
 import { parseRow } from '../../workspace/record/row-line.ts';
 import { ScanFolder } from '../../workspace/scan-folder.ts';
 
@@ -26,8 +26,8 @@ const blocksAtOnce = 8;
 /** Subfolder of a scan where earlier versions kept a folder per shard. */
 const folderName = 'shards';
 
-/** Receives the rows of a whole scan. */
-export type RowSink = (row: ResultRow) => void | Promise<void>;
+/** Receives the rows of a whole scan. A returned promise asks to wait. */
+export type RowSink = Pick<RecordWriter, 'append'>;
 
 export interface GatheredRowsInput {
   store: Store;
@@ -88,13 +88,26 @@ export class GatheredRows {
     const addresses = await this.#addressesOf(shard);
     const lines = await blockLines(bytes).catch(() => null);
     if (lines === null) return this.#reportInvalid(shard);
+    const hosts = addresses && new HostsOfShard(addresses);
     for (const { start, end } of linesOf(lines)) {
-      const row = shardRow(lines.toString('utf8', start, end), addresses);
+      const row = shardRow(lines.toString('utf8', start, end), hosts);
       if (row === null) this.#reportInvalid(shard);
-      else if (addresses === null ? row.type === 'summary' : ofWholeScans.has(row.type)) continue;
+      else if (hosts === null ? row.type === 'summary' : ofWholeScans.has(row.type)) continue;
       else if (this.#skip > 0) this.#skip -= 1;
-      else await this.#input.sink(row);
+      else await this.#input.sink.append(row);
     }
+  }
+
+  #sinkLine(lines: Buffer, start: number, end: number): void | Promise<void> {
+    if (this.#skip > 0) this.#skip -= 1;
+    else return this.#input.sink.appendLine(lines, start, end);
+  }
+
+  #sinkRow(shard: number, row: ResultRow | null): void | Promise<void> {
+    if (row === null) this.#reportInvalid(shard);
+    else if (ofWholeScans.has(row.type)) return;
+    else if (this.#skip > 0) this.#skip -= 1;
+    else return this.#input.sink.append(row);
   }
 
   #reportInvalid(shard: number): void {
@@ -121,15 +134,33 @@ export class GatheredRows {
   }
 }
 
-/** Null for an invalid row, or a row about a host outside the shard. @param addresses null for a whole scan */
-function shardRow(line: string, addresses: AddressSet | null): ResultRow | null {
+/** Which hosts a shard has. Rows of one host mostly follow each other. */
+class HostsOfShard {
+  readonly #addresses: AddressSet;
+  #last: string | null = null;
+  #hasLast = false;
+
+  constructor(addresses: AddressSet) {
+    this.#addresses = addresses;
+  }
+
+  has(host: string): boolean {
+    if (host !== this.#last) {
+      this.#hasLast = this.#addresses.has(host);
+      this.#last = host;
+    }
+    return this.#hasLast;
+  }
+}
+
+/** Null for an invalid row, or a row about a host outside the shard. @param hosts null for a whole scan */
+function shardRow(line: string, hosts: HostsOfShard | null): ResultRow | null {
   const row = parseRow(line) as (ResultRow & { host?: unknown }) | null;
   if (row === null || typeof row !== 'object' || !kinds.has(row.type) || typeof row.timestamp !== 'string')
     return null;
   const { host } = row;
-  if (addresses === null || host === null || host === undefined) return row;
-  const address = typeof host === 'string' ? parseAddress(host) : null;
-  return address !== null && addresses.hasAddress(address) ? row : null;
+  if (hosts === null || host === null || host === undefined) return row;
+  return typeof host === 'string' && hosts.has(host) ? row : null;
 }
 
 const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error', 'summary']);

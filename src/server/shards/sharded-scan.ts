@@ -221,7 +221,7 @@ export class ShardedScan implements RunningScan {
     const rows = new GatheredRows({
       store: this.#store,
       scanId: this.#scanId,
-      sink: (row) => record.append(row),
+      sink: record,
       // An earlier version had another order: all rows come again, and each counts once at the end.
       skip: imported ? 0 : record.rows,
       onInvalid: (message) => onWarning(new Error(message), 'rows of a worker left out'),

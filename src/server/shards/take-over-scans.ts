@@ -90,7 +90,7 @@ export async function gatherRows(
     const rows = new GatheredRows({
       store,
       scanId,
-      sink: (row) => record.append(row),
+      sink: record,
       skip: (await isOfEarlierVersion(folder)) ? 0 : record.rows,
       onInvalid: (message) => log.warn({ scan_id: scanId }, message),
     });

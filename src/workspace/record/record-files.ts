@@ -130,7 +130,7 @@ export class BlockMemory {
   #bytes: Buffer = Buffer.of();
 
   /** Not before the block before is done with. */
-  for({ length }: Block): Buffer {
+  for({ length }: Pick<Block, 'length'>): Buffer {
     if (this.#bytes.length < length) this.#bytes = Buffer.allocUnsafeSlow(length);
     return this.#bytes;
   }
