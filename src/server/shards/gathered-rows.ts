@@ -94,20 +94,11 @@ export class GatheredRows {
       if (row === null) this.#reportInvalid(shard);
       else if (hosts === null ? row.type === 'summary' : ofWholeScans.has(row.type)) continue;
       else if (this.#skip > 0) this.#skip -= 1;
-      else await this.#input.sink.append(row);
+      else {
+        const full = this.#input.sink.append(row);
+        if (full) await full;
+      }
     }
-  }
-
-  #sinkLine(lines: Buffer, start: number, end: number): void | Promise<void> {
-    if (this.#skip > 0) this.#skip -= 1;
-    else return this.#input.sink.appendLine(lines, start, end);
-  }
-
-  #sinkRow(shard: number, row: ResultRow | null): void | Promise<void> {
-    if (row === null) this.#reportInvalid(shard);
-    else if (ofWholeScans.has(row.type)) return;
-    else if (this.#skip > 0) this.#skip -= 1;
-    else return this.#input.sink.append(row);
   }
 
   #reportInvalid(shard: number): void {
