@@ -7,6 +7,7 @@ import {
   systemClock,
 } from 'pg-boss';
 import type { Store } from '../store/open.ts';
+import type { JobFetch, JobStatement } from '../store/shard-jobs.ts';
 import type { ShardJob } from '../store/shards.ts';
 
 /** Schema of the pg-boss tables. */
@@ -33,6 +34,7 @@ const strange = /[^A-Za-z0-9_.-]/g;
 const begunPriority = 2 ** 30;
 /** Jobs have lower priorities. */
 const highestPriority = 2 ** 31 - 1;
+const lowestPriority = -(2 ** 31);
 const deadAtOnce = 100;
 
 /**
@@ -41,17 +43,18 @@ const deadAtOnce = 100;
  */
 const steadyClock: Clock = { ...systemClock, now: () => performance.timeOrigin + performance.now() };
 
-export interface ClaimedJob<T> extends ShardJob {
-  data: T;
-  /** The claim ends without a heartbeat for this time, milliseconds. */
-  leaseMs: number;
-}
-
 export interface NewJob {
   id: string;
   data: object;
   /** Between -2^30 and 2^30 - 1. */
   priority: number;
+}
+
+export interface NewJobOptions {
+  /** Of a job whose worker dies or fails it. */
+  retries: number;
+  /** Time without a heartbeat after which its worker counts as dead, at least 10 s, milliseconds. */
+  leaseMs: number;
 }
 
 /** Which jobs of a queue: those that were claimed before, others, or both. */
@@ -129,30 +132,28 @@ export class Dispatcher {
     this.#lines.add(name);
   }
 
-  /**
-   * @param options.retries of a job whose worker dies or fails it
-   * @param options.leaseMs time without a heartbeat after which its worker counts as dead, at least 10 s
-   */
-  async send(
-    store: Store,
-    line: string,
-    jobs: readonly NewJob[],
-    { retries, leaseMs }: { retries: number; leaseMs: number },
-  ): Promise<void> {
-    const heartbeatSeconds = Math.max(shortestHeartbeatSeconds, Math.ceil(leaseMs / 1000));
-    const inserted = jobs.map((job) => ({ ...job, retryLimit: retries, heartbeatSeconds }));
-    await this.#boss.insert(nameOf(line), inserted, within(store));
+  async send(store: Store, line: string, jobs: readonly NewJob[], options: NewJobOptions): Promise<void> {
+    const { text, values } = await this.sending(line, jobs, options);
+    await store.execute(text, values);
   }
 
-  /** Claims the job with the highest priority, of equal ones the oldest; null if there is none. */
-  async claim<T extends object>(line: string, band: JobBand = 'any'): Promise<ClaimedJob<T> | null> {
-    const [job] = await this.#boss.fetch<T>(nameOf(line), {
-      ...(band === 'begun' && { minPriority: begunPriority }),
-      ...(band === 'new' && { maxPriority: begunPriority - 1 }),
-    });
-    if (!job) return null;
-    const { id, retryCount: retry, data, heartbeatSeconds, expireInSeconds } = job;
-    return { line, id, retry, data, leaseMs: (heartbeatSeconds ?? expireInSeconds) * 1000 };
+  /** The statement that sends jobs. */
+  async sending(
+    line: string,
+    jobs: readonly NewJob[],
+    { retries, leaseMs }: NewJobOptions,
+  ): Promise<JobStatement> {
+    const heartbeatSeconds = Math.max(shortestHeartbeatSeconds, Math.ceil(leaseMs / 1000));
+    const inserted = jobs.map((job) => ({ ...job, retryLimit: retries, heartbeatSeconds }));
+    return await statementOf((db) => this.#boss.insert(nameOf(line), inserted, db));
+  }
+
+  /** The statement that claims the job with the highest priority, of equal ones the oldest. */
+  async claiming(line: string, band: JobBand = 'any'): Promise<JobFetch> {
+    const minPriority = band === 'begun' ? begunPriority : lowestPriority;
+    const priorities = { minPriority, ...(band === 'new' && { maxPriority: begunPriority - 1 }) };
+    const fetch = await statementOf((db) => this.#boss.fetch(nameOf(line), { ...priorities, ...db }));
+    return { ...fetch, minPriority };
   }
 
   /** Heartbeat of a claim. @returns whether it still holds */
@@ -163,6 +164,16 @@ export class Dispatcher {
   /** Ends a job that is done, without a trace: rows that are kept slow down later claims. @returns whether the claim still held */
   async complete(store: Store, { line, ...claim }: ShardJob): Promise<boolean> {
     return isDone(await this.#boss.deleteJob(nameOf(line), attemptOf(claim), within(store)));
+  }
+
+  /**
+   * The statement that does as `complete`, and returns whether the claim still held. That of pg-boss counts its rows: it cannot be
+   * a part of another one.
+   */
+  completing({ line, id, retry }: ShardJob): JobStatement {
+    const text = `delete from ${schema}.job
+      where name = $1 and id = $2::uuid and state = 'active' and retry_count = $3 returning id`;
+    return { text, values: [nameOf(line), id, retry] };
   }
 
   /**
@@ -245,6 +256,19 @@ export class Dispatcher {
     else await this.#boss.schemaVersion();
     this.#supervisedAt = performance.now();
   }
+}
+
+/** The statement of a call of pg-boss, which does not run. */
+async function statementOf(call: (options: { db: Db }) => Promise<unknown>): Promise<JobStatement> {
+  const statements: JobStatement[] = [];
+  const executeSql: Db['executeSql'] = async (text, values = []) => {
+    statements.push({ text, values });
+    return { rows: [] };
+  };
+  await call({ db: { executeSql } });
+  const [statement] = statements;
+  if (statement === undefined || statements.length > 1) throw new Error('not one statement of pg-boss');
+  return statement;
 }
 
 function within(store: Store): { db: Db } {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../store/open.ts';
@@ -195,10 +195,14 @@ describe.skipIf(postgresObstacle() !== null)('the queue of shards', () => {
   });
 
   it('fails a shard whose workers die before they have noted it', async () => {
+    const name = `shard-jobs.${pool}`;
     await layOut('a', 1);
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const job = await dispatcher.claim(`shard-jobs.${pool}`);
-      if (job === null) throw new Error('there was no job to claim');
+      const { text, values } = await dispatcher.claiming(name);
+      const [{ id, retryCount: retry }] = (await store.execute(text, values)).rows as [
+        { id: string; retryCount: number },
+      ];
+      const job = { line: name, id, retry };
       expect(await dispatcher.fail(store, job)).toBe(attempt < maxAttempts ? 'waits' : 'dead');
     }
     expect(await states('a')).toEqual(['waiting']);
@@ -257,6 +261,66 @@ describe.skipIf(postgresObstacle() !== null)('the queue of shards', () => {
     const claims = await Promise.all(Array.from({ length: 30 }, () => claim()));
     const shards = claims.flatMap((shard) => (shard === null ? [] : [shard.shard]));
     expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, shard) => shard));
+  });
+
+  describe('a claim that meets another change of its shard', () => {
+    /** Claims while a transaction has changed the row, which commits only then. */
+    const claimDuring = async (change: (store: Store) => Promise<void>) => {
+      await layOut('a', 2);
+      const changed = Promise.withResolvers<void>();
+      const waits = Promise.withResolvers<void>();
+      const other = store.transaction(async (inside) => {
+        await change(inside);
+        changed.resolve();
+        await waits.promise;
+      }, 'read committed');
+      await changed.promise;
+      const claimed = claim();
+      await waitsForLock();
+      waits.resolve();
+      await other;
+      return await claimed;
+    };
+    const waitsForLock = () =>
+      vi.waitFor(async () => {
+        const { rows } = await store.execute(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          [],
+        );
+        expect(rows).toHaveLength(1);
+      });
+
+    it('follows it', async () => {
+      const shard = await claimDuring((inside) => inside.shards.grant('a', 0, 7));
+      expect(shard).toMatchObject({ scanId: 'a', shard: 0, attempt: 1 });
+      expect(await store.shards.ofScan('a')).toMatchObject([{ state: 'running', rate: 0 }, {}]);
+      expect(await line.finish(shard as QueuedShard, '{}')).toBe(true);
+    });
+
+    it('drops the job of a shard that was canceled meanwhile', async () => {
+      expect(await claimDuring((inside) => inside.shards.command('a', 'cancel'))).toBeNull();
+      expect([await jobs(), await states('a')]).toEqual([[], ['waiting', 'waiting']]);
+    });
+
+    it('is lost when the shard is failed and finished at the same time', async () => {
+      await layOut('a');
+      const shard = await held();
+      const failed = Promise.withResolvers<void>();
+      const waits = Promise.withResolvers<void>();
+      const other = store.transaction(async (inside) => {
+        await dispatcher.fail(inside, shard.job);
+        failed.resolve();
+        await waits.promise;
+      }, 'read committed');
+      await failed.promise;
+      const finished = line.finish(shard, '{}');
+      await waitsForLock();
+      waits.resolve();
+      await other;
+      expect(await finished).toBe(false);
+      expect((await jobs()).map(({ state }) => state)).toEqual(['retry']);
+      expect(await states('a')).toEqual(['running']);
+    });
   });
 
   describe('pg-boss, as docs/decisions/0006 says,', () => {

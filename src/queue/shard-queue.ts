@@ -3,9 +3,16 @@ import { defaultPriority, maxSmallAddresses, type ScanRequest } from '../domain/
 import { type LeasedShard, mostShards, type ShardCommand, type ShardPlan } from '../domain/shard.ts';
 import { anyInterface, countAddresses, parseTargets } from '../domain/targets/target.ts';
 import type { Store } from '../store/open.ts';
-import type { HeldShard, ShardClaim, ShardCommands, ShardHeartbeat, ShardJob } from '../store/shards.ts';
+import type { ShardClaim } from '../store/shard-jobs.ts';
+import type { HeldShard, ShardCommands, ShardHeartbeat, ShardJob } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
-import { type Dispatcher, type JobBand, longestClaimSeconds } from './dispatcher.ts';
+import {
+  type Dispatcher,
+  type JobBand,
+  longestClaimSeconds,
+  type NewJob,
+  type NewJobOptions,
+} from './dispatcher.ts';
 import { type WakeUps, wakeEverybody, wakeWorkers } from './wake-ups.ts';
 
 /** A claimed shard. */
@@ -49,8 +56,8 @@ const deadLine = 'shards-dead';
 export const longestTurnMs = longestClaimSeconds * 1000 - 3_600_000;
 
 /**
- * The queues of shards, two per pool. The claim of a job is that of its shard: the row follows it, and everything after that
- * changes both in one transaction.
+ * The queues of shards, two per pool. The claim of a job is that of its shard: whatever changes one changes the other, in one
+ * transaction, and where a shard starts and ends in one statement.
  */
 export class ShardQueue {
   readonly #store: Store;
@@ -98,11 +105,9 @@ export class ShardQueue {
     const line = isSmall(division, of) ? smallLineOf(pool) : lineOf(pool);
     await this.#open(line);
     const ids = Array.from({ length: of }, () => randomUUID());
-    await this.#store.transaction(async (store) => {
-      await store.shards.insert(scanId, pool, division, { line, ids });
-      const shards = ids.map((id, shard) => ({ id, shard }));
-      await this.#send(store, line, { scanId, priority }, shards);
-    }, 'read committed');
+    const jobs = ids.map((id, shard) => newJob(id, { scanId, shard, priority }));
+    const sent = await this.#dispatcher.sending(line, jobs, this.#jobOptions);
+    await this.#store.shards.insert(scanId, pool, division, { line, ids }, sent);
   }
 
   /**
@@ -205,7 +210,9 @@ export class ShardQueue {
   async #giveJob(store: Store, { scanId, shard, pool }: Pick<HeldShard, 'scanId' | 'shard' | 'pool'>) {
     const job = { line: lineOf(pool), id: randomUUID(), retry: 0 };
     await store.shards.setJob({ scanId, shard }, job);
-    await this.#send(store, job.line, { scanId, priority: defaultPriority }, [{ id: job.id, shard }]);
+    const jobs = [newJob(job.id, { scanId, shard, priority: defaultPriority })];
+    await this.#dispatcher.send(store, job.line, jobs, this.#jobOptions);
+    await wakeWorkers(store);
   }
 
   /** Claims the next shard of one of the pools; null if there is none. */
@@ -218,37 +225,21 @@ export class ShardQueue {
       ...pools.map((pool) => ({ line: smallLineOf(pool), band: bandOf(begun, small) })),
       ...pools.map((pool) => ({ line: lineOf(pool), band: bandOf(begun, all) })),
     ];
-    for (const { line, band } of places) {
-      if (band === null) continue;
-      await this.#open(line);
-      for (;;) {
-        const claim = await this.#claimFrom(line, band, worker);
-        if (claim === null) break;
-        if (claim !== 'ended') return claim;
-      }
+    const asked = places.filter((place): place is { line: string; band: JobBand } => place.band !== null);
+    if (asked.length === 0) return null;
+    for (const { line } of asked) await this.#open(line);
+    const fetches = await Promise.all(asked.map(({ line, band }) => this.#dispatcher.claiming(line, band)));
+    for (;;) {
+      const lease = { now: await this.now(), leaseMs: this.leaseMs };
+      const fetched = await this.#store.shards.claimNext(fetches, worker, lease);
+      if (fetched === null) return null;
+      const { place, id, retry, claim } = fetched;
+      const job = { line: asked[place]?.line ?? '', id, retry };
+      const leaseMs = Math.min(this.leaseMs, fetched.leaseMs);
+      if (claim !== null) return { ...claim, job, leaseMs, isSmall: isSmall(claim.plan, claim.of) };
+      // Its shard has ended meanwhile.
+      await this.#dispatcher.complete(this.#store, job);
     }
-    return null;
-  }
-
-  /** @returns `ended` for a job whose shard has ended meanwhile; null if the queue has none */
-  async #claimFrom(line: string, band: JobBand, worker: string): Promise<QueuedShard | 'ended' | null> {
-    const now = await this.now();
-    // On its own: most find nothing. If what follows fails, the lease ends without a heartbeat.
-    const job = await this.#dispatcher.claim<ShardPlace>(line, band);
-    if (job === null) return null;
-    const { scan_id: scanId, shard } = job.data;
-    const leaseMs = Math.min(this.leaseMs, job.leaseMs);
-    return await this.#store.transaction(async (store) => {
-      const claim = await store.shards.claim({ scanId, shard }, job, worker, {
-        now,
-        leaseUntil: now + leaseMs,
-      });
-      if (claim === null) {
-        await this.#dispatcher.complete(store, job);
-        return 'ended';
-      }
-      return { ...claim, job, leaseMs, isSmall: isSmall(claim.plan, claim.of) };
-    }, 'read committed');
   }
 
   /**
@@ -279,11 +270,8 @@ export class ShardQueue {
   }
 
   async finish(held: LeasedShard & { job: ShardJob }, outcome: string): Promise<boolean> {
-    const now = await this.now();
-    return await this.#store.transaction(async (store) => {
-      if (!(await this.#dispatcher.complete(store, held.job))) return false;
-      return await store.shards.finish(held, outcome, now);
-    }, 'read committed');
+    const completed = this.#dispatcher.completing(held.job);
+    return await this.#store.shards.finish(held, outcome, await this.now(), completed);
   }
 
   /** Ends the lease of a shard that this worker cannot continue; counts as an attempt. */
@@ -334,22 +322,18 @@ export class ShardQueue {
     await this.#dispatcher.open(line, deadLine);
   }
 
-  /** @param scan.priority of the scan */
-  async #send(
-    store: Store,
-    line: string,
-    { scanId, priority }: { scanId: string; priority: number },
-    shards: readonly { id: string; shard: number }[],
-  ): Promise<void> {
-    const jobs = shards.map(({ id, shard }) => ({
-      id,
-      data: { scan_id: scanId, shard } satisfies ShardPlace,
-      priority: jobPriority(priority, shard),
-    }));
-    const options = { retries: this.#maxAttempts - 1, leaseMs: this.leaseMs };
-    await this.#dispatcher.send(store, line, jobs, options);
-    await wakeWorkers(store);
+  get #jobOptions(): NewJobOptions {
+    return { retries: this.#maxAttempts - 1, leaseMs: this.leaseMs };
   }
+}
+
+/** @param scan.priority of the scan */
+function newJob(
+  id: string,
+  { scanId, shard, priority }: { scanId: string; shard: number; priority: number },
+): NewJob {
+  const data: ShardPlace = { scan_id: scanId, shard };
+  return { id, data, priority: jobPriority(priority, shard) };
 }
 
 /** Of scans of one priority the early shards go first, so that a small scan does not wait for the end of a large one. */

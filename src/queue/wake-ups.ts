@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Store } from '../store/open.ts';
-import { shardChannel } from '../store/shards.ts';
+import { shardChannel, workChannel } from '../store/shard-jobs.ts';
 
 /** PostgreSQL channels: changes of shards, with the ID of their scan as payload, and shards to claim, without one. */
-const channels = { shards: shardChannel, work: 'portolan_work' } as const;
+const channels = { shards: shardChannel, work: workChannel } as const;
 type News = keyof typeof channels;
 /** Reconnect delay, milliseconds. Meanwhile everybody polls. */
 const retryMs = 2000;

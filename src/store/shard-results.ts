@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, QueryCreator } from 'kysely';
 import type { LeasedShard } from '../domain/shard.ts';
 import type { ResultBlockTableRow, Tables } from './schema/tables.ts';
 
@@ -153,7 +153,7 @@ export class ShardResultTable {
 }
 
 /** An update of a shard that takes place while its worker holds it only. */
-export function leasedShard(db: Kysely<Tables>, { scanId, shard, attempt }: LeasedShard) {
+export function leasedShard(db: QueryCreator<Tables>, { scanId, shard, attempt }: LeasedShard) {
   return db
     .updateTable('shards')
     .where('scan_id', '=', scanId)

@@ -1,11 +1,17 @@
-import { type ExpressionBuilder, type Kysely, sql, type UpdateQueryBuilder } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
-import { isPostgres } from './database.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
+import {
+  claimNextShard,
+  claimShard,
+  type FetchedShard,
+  finishShard,
+  insertShards,
+  type JobStatement,
+  planOf,
+  type ShardClaim,
+} from './shard-jobs.ts';
 import { leasedShard, ShardResultTable } from './shard-results.ts';
-
-/** PostgreSQL channel for changes of shards; the payload is the ID of their scan. */
-export const shardChannel = 'portolan_shards';
 
 /** The job by which a shard is claimed. A claim with an older `retry` is over. */
 export interface ShardJob {
@@ -27,19 +33,6 @@ export interface ScanPlaces {
   tenant: string | null;
   priority: number;
   places: number;
-}
-
-/** A claimed shard. `attempt` identifies the claim: writes with an older one are rejected. */
-export interface ShardClaim {
-  scanId: string;
-  shard: number;
-  of: number;
-  attempt: number;
-  pool: string;
-  plan: ShardPlan;
-  /** Rows of earlier attempts that are stored. */
-  rows: number;
-  command: ShardCommand;
 }
 
 /** Content of a worker's heartbeat. */
@@ -88,107 +81,25 @@ export class ShardTable {
     this.#db = db;
   }
 
-  /** Inserts the shards of a scan, one for each job. Call it in the transaction that also sends these. */
+  /** @see insertShards */
   async insert(
     scanId: string,
     pool: string,
     plan: ShardPlan,
     jobs: { line: string; ids: readonly string[] },
+    sent?: JobStatement,
   ): Promise<void> {
-    const { addresses, hostnames } = plan;
-    await this.#db
-      .insertInto('shard_plans')
-      .values({
-        scan_id: scanId,
-        started_at: new Date().toISOString(),
-        started: flag.toRow(false),
-        addresses: JSON.stringify(addresses),
-        hostnames: JSON.stringify(hostnames),
-        blocks: 0,
-      })
-      .execute();
-    const rows = jobs.ids.map((id, shard) => ({
-      scan_id: scanId,
-      shard,
-      of: jobs.ids.length,
-      pool,
-      job_line: jobs.line,
-      job_id: id,
-      job_retry: 0,
-      claimed_at: null,
-      give_back: flag.toRow(false),
-      state: 'waiting' as const,
-      attempt: 0,
-      expired_leases: 0,
-      lease_until: null,
-      worker: null,
-      key_digest: null,
-      rows: 0,
-      command: 'run' as const,
-      applied_command: null,
-      rate: 0,
-      applied_rate: null,
-      rules: null,
-      live: null,
-      outcome: null,
-      finished_at: null,
-    }));
-    // PostgreSQL limits a statement to 65,535 parameters.
-    for (let at = 0; at < rows.length; at += rowsAtOnce)
-      await this.#db
-        .insertInto('shards')
-        .values(rows.slice(at, at + rowsAtOnce))
-        .execute();
+    await insertShards(this.#db, { scanId, pool }, plan, jobs, sent);
   }
 
-  /** Notes the claim of the job of a shard, and notifies everybody; null if the shard has ended or has another job. */
-  async claim(
-    { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
-    { id, retry }: Pick<ShardJob, 'id' | 'retry'>,
-    worker: string,
-    { now, leaseUntil }: { now: number; leaseUntil: number },
-  ): Promise<ShardClaim | null> {
-    const row = await this.#db
-      .updateTable('shards')
-      .set((e) => ({
-        state: 'running',
-        attempt: e('attempt', '+', 1),
-        worker,
-        lease_until: leaseUntil,
-        job_retry: retry,
-        claimed_at: now,
-        give_back: flag.toRow(false),
-        applied_command: null,
-        rate: 0,
-        applied_rate: null,
-      }))
-      .where('scan_id', '=', scanId)
-      .where('shard', '=', shard)
-      .where('job_id', '=', id)
-      .where('command', '!=', 'cancel')
-      .where('state', 'in', ['waiting', 'running'])
-      .returning(['of', 'attempt', 'pool', 'rows', 'command'])
-      .returning((e) => (['addresses', 'hostnames'] as const).map((column) => planColumn(e, scanId, column)))
-      .$call((query) => this.#notified(query, scanId))
-      .executeTakeFirst();
-    if (!row?.addresses || !row.hostnames) return null;
-    const { of, attempt, pool, rows, command } = row;
-    return {
-      scanId,
-      shard,
-      of,
-      attempt,
-      pool,
-      command,
-      rows: Number(rows),
-      plan: planOf(row.addresses, row.hostnames),
-    };
+  /** @see claimShard */
+  async claim(...args: OnDatabase<typeof claimShard>): Promise<ShardClaim | null> {
+    return await claimShard(this.#db, ...args);
   }
 
-  /** The same statement notifies everybody who waits for changes of the scan. */
-  #notified<O>(query: UpdateQueryBuilder<Tables, 'shards', 'shards', O>, scanId: string) {
-    if (!isPostgres(this.#db)) return query.returning(sql<unknown>`null`.as('notified'));
-    return query.returning(sql<unknown>`pg_notify(${shardChannel}, ${scanId})`.as('notified'));
+  /** @see claimNextShard */
+  async claimNext(...args: OnDatabase<typeof claimNextShard>): Promise<FetchedShard | null> {
+    return await claimNextShard(this.#db, ...args);
   }
 
   /** When a worker has started the first shard of a scan, ISO 8601 UTC; null if none has. */
@@ -242,13 +153,9 @@ export class ShardTable {
     return { command, rate: Number(rate), rules, givesBack: flag.fromRow(give_back) };
   }
 
-  /** Notifies everybody. @returns false if the shard belongs to another worker or has ended */
-  async finish(held: LeasedShard, outcome: string, now: number): Promise<boolean> {
-    const row = await leasedShard(this.#db, held)
-      .set({ state: 'done', outcome, lease_until: null, finished_at: new Date(now).toISOString() })
-      .$call((query) => this.#notified(query, held.scanId))
-      .executeTakeFirst();
-    return row !== undefined;
+  /** @see finishShard */
+  async finish(...args: OnDatabase<typeof finishShard>): Promise<boolean> {
+    return await finishShard(this.#db, ...args);
   }
 
   /** Ends the lease at once: the owner of the scan decides what happens next. */
@@ -476,23 +383,8 @@ export class ShardTable {
   }
 }
 
-const rowsAtOnce = 500;
-
-function planColumn<C extends 'addresses' | 'hostnames'>(
-  e: ExpressionBuilder<Tables, 'shards'>,
-  scanId: string,
-  column: C,
-) {
-  return e.selectFrom('shard_plans').select(column).where('shard_plans.scan_id', '=', scanId).as(column);
-}
-
-/** @param addresses and hostnames as JSON texts */
-function planOf(addresses: string, hostnames: string): ShardPlan {
-  return {
-    addresses: JSON.parse(addresses) as ShardPlan['addresses'],
-    hostnames: JSON.parse(hostnames) as ShardPlan['hostnames'],
-  };
-}
+/** What a function on a database takes beside it. */
+type OnDatabase<F> = F extends (db: Kysely<Tables>, ...args: infer A) => unknown ? A : never;
 
 function heldShard(
   row: Pick<ShardTableRow, 'scan_id' | 'shard' | 'attempt' | 'pool' | 'job_line' | 'job_id' | 'job_retry'>,
