@@ -199,15 +199,17 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       expect(await ownersCheck()).toBe('degraded');
     });
 
-    it('the other one has its finished scans, and says that the files of unfinished ones cannot be had', async () => {
+    it('the other one has its finished scans and the rows of unfinished ones, and says that other files cannot be had', async () => {
       for (const path of ['results', 'records', 'events'])
         expect((await other.request(`/api/v1/scans/${first}/${path}`)).status, path).toBe(200);
-      for (const [method, scanId, path] of [
-        ['GET', own, '/results'],
-        ['GET', own, '/records'],
-        ['DELETE', first, ''],
+      const { status, body } = await other.request(`/api/v1/scans/${own}/records?type=port`);
+      expect(status).toBe(200);
+      expect((body as { data: { total: number } }).data.total).toBeGreaterThan(5);
+      for (const [method, under, scanId, path] of [
+        ['GET', 'workspace/scans', own, '/export'],
+        ['DELETE', 'scans', first, ''],
       ] as const) {
-        const answer = await other.request(`/api/v1/scans/${scanId}${path}`, { method });
+        const answer = await other.request(`/api/v1/${under}/${scanId}${path}`, { method });
         expect(answer, path).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } });
         expect(answer.headers.get('retry-after'), path).toBe('5');
       }
