@@ -40,6 +40,8 @@ export interface TestSwift {
   secretKey: string;
   /** Makes a bucket. */
   bucket(name: string): Promise<void>;
+  /** Names of the objects of a bucket that begin so, sorted; up to a thousand. */
+  names(bucket: string, prefix: string): Promise<string[]>;
   /** Ends the front door; what is stored stays. */
   stop(): Promise<void>;
   /** Opens it again, on the same port. */
@@ -77,17 +79,23 @@ export async function startSwift(): Promise<TestSwift> {
     await remove();
     throw error;
   }
+  const send = async (method: string, path: string): Promise<string> => {
+    const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
+    const place = { method, url: `${endpoint}/${path}`, region: 'us-east-1', service: 's3' };
+    const { url, headers } = await new AwsV4Signer({ ...place, ...keys }).sign();
+    const response = await fetch(url, { method, headers });
+    if (response.status !== 200) throw new Error(`Swift answers ${response.status} to ${method} ${path}`);
+    return await response.text();
+  };
   return {
     endpoint,
     accessKey,
     secretKey,
     start,
-    bucket: async (name) => {
-      const keys = { accessKeyId: accessKey, secretAccessKey: secretKey };
-      const place = { method: 'PUT', url: `${endpoint}/${name}`, region: 'us-east-1', service: 's3' };
-      const { url, method, headers } = await new AwsV4Signer({ ...place, ...keys }).sign();
-      const { status } = await fetch(url, { method, headers });
-      if (status !== 200) throw new Error(`Swift answers ${status} to a new bucket`);
+    bucket: async (name) => void (await send('PUT', name)),
+    names: async (name, prefix) => {
+      const list = await send('GET', `${name}?list-type=2&prefix=${encodeURIComponent(prefix)}`);
+      return [...list.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => key).sort();
     },
     stop: async () => await ended(daemons.get('proxy-server')),
     remove,

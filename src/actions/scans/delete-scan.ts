@@ -26,13 +26,14 @@ export async function deleteScan(
   { store, workspace, queue, workers, results }: DeleteContext,
   scanId: string,
 ): Promise<void> {
-  const scan = await showScan(store, scanId);
-  if (scan.status === 'pending' || scan.status === 'running') {
+  let scan = await showScan(store, scanId);
+  if (!isFinal(scan.status)) {
     await rejectForeign(store, scanId);
     await queue.cancel(scanId);
     await workers.stop(scanId);
+    scan = await showScan(store, scanId);
   }
-  // Only finished scans are in the result store.
+  // Only finished scans are in the result store, and one that was just stopped may be.
   if (isFinal(scan.status)) await results?.remove({ scanId, tenant: await store.scans.tenantOf(scanId) });
   const folder = workspace.scan(scanId);
   // Hide it first: a crash here leaves a scan that is listed and can be deleted again.

@@ -1,0 +1,165 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postgresObstacle } from '../postgres.ts';
+import type { ServerProcess } from '../program.ts';
+import { Lab, longLease, rowsOf, sweep, until } from '../workers/cluster.ts';
+import { WorkerProcess } from '../workers/worker-process.ts';
+
+const hosts = [1, 2, 3, 4].map((last) => `127.86.33.${last}`);
+const portCount = 40;
+const scanCount = 60;
+/** Of a scan that ends at once, and of those that are under way for long, packets per second. */
+const [quick, slow] = [4000, 10];
+const pools = ['lab', 'default'];
+
+/** Rows of unfinished work, and of scans that are gone. */
+const leftovers = `
+  select 'shard plans' as what, count(*)::int from portolan.shard_plans
+  union all select 'shards', count(*)::int from portolan.shards
+  union all select 'blocks of results', count(*)::int from portolan.result_blocks
+  union all select 'checkpoints', count(*)::int from portolan.shard_checkpoints
+  union all select 'scans', count(*)::int from portolan.scans where status in ('pending', 'running')
+  union all select 'claims', count(*)::int from portolan.scan_queue where state in ('waiting', 'running')
+  union all select 'messages', count(*)::int from portolan_queue.job
+  union all select 'busy workers', count(*)::int from portolan.workers where active > 0
+  union all select 'results of deleted scans', count(*)::int from portolan.result_objects
+    where split_part(name, '/', 2) not in (select scan_id from portolan.scans)`;
+
+interface StormScan {
+  scanId: string;
+  targets: readonly string[];
+}
+
+describe.skipIf(postgresObstacle() !== null)(
+  'two servers and two workers, told to cancel sixty scans',
+  () => {
+    let lab: Lab;
+    let database: pg.Client;
+    let servers: ServerProcess[];
+    const workers: WorkerProcess[] = [];
+
+    beforeAll(async () => {
+      lab = await Lab.open(hosts, portCount);
+      const url = await lab.postgres.database();
+      const env = {
+        ...longLease,
+        SERVICE_QUEUE__URL: url,
+        SERVICE_WORKERS__SHARD_SIZE: '1',
+        SERVICE_SERVER__API__RATE_LIMIT: '0',
+      };
+      servers = [await lab.server(env), await lab.server(env)];
+      for (let count = 0; count < 2; count++)
+        workers.push(await new WorkerProcess(['--pool', 'lab', '--queue', url], env).start());
+      database = new pg.Client({ connectionString: url });
+      await database.connect();
+    });
+    afterAll(async () => {
+      await database?.end();
+      await Promise.all(workers.map((worker) => worker.dispose()));
+      await lab?.dispose();
+    });
+
+    const oneOf = <T>(items: readonly T[], index: number) => items[index % items.length] as T;
+    /** Divided and small ones, quick and slow ones, at either server for either pool. */
+    const submit = async (index: number): Promise<StormScan> => {
+      const targets = index % 3 === 0 ? hosts : [oneOf(hosts, index)];
+      const rate = index % 3 === 1 ? quick : slow * targets.length;
+      const pool = oneOf(pools, Math.floor(index / 2));
+      return { targets, scanId: await sweep(oneOf(servers, index), lab.field, targets, rate, { pool }) };
+    };
+    /** Resolves when some scans have ended, some run and most wait. */
+    const underWay = async (): Promise<StormScan[]> => {
+      const scans = await Promise.all(Array.from({ length: scanCount }, (_, index) => submit(index)));
+      await until('scans in each state', async () => {
+        const { rows } = await database.query<{ status: string; count: number }>(
+          'select status, count(*)::int from portolan.scans where scan_id = any($1) group by status',
+          [scans.map(({ scanId }) => scanId)],
+        );
+        const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+        return (
+          (counts['completed'] ?? 0) > 0 && (counts['running'] ?? 0) > 2 && (counts['pending'] ?? 0) > 10
+        );
+      });
+      return scans;
+    };
+    const requestOf = async (server: ServerProcess, method: string, path: string) => {
+      const { status, body } = await server.request(`/api/v1/scans/${path}`, { method });
+      const { error } = body as { error?: { code: string } };
+      return `${method} ${status} ${error?.code ?? ''}`.trim();
+    };
+    /** Twice through each server. */
+    const cancel = async ({ scanId }: StormScan): Promise<string[]> =>
+      await Promise.all(
+        [...servers, ...servers].map((server) => requestOf(server, 'POST', `${scanId}/cancel`)),
+      );
+    const remove = async ({ scanId }: StormScan): Promise<string[]> =>
+      await Promise.all([...servers, ...servers].map((server) => requestOf(server, 'DELETE', scanId)));
+
+    const pairsOf = async (server: ServerProcess, scanId: string): Promise<string[]> => {
+      const rows = (await rowsOf(server, scanId)).filter(({ type }) => type === 'port');
+      return rows.map(({ host, port }) => `${host}:${port}`).toSorted();
+    };
+    const left = async (): Promise<string[]> => {
+      const { rows } = await database.query<{ what: string; count: number }>(leftovers);
+      return rows.filter(({ count }) => count > 0).map(({ what, count }) => `${count} ${what}`);
+    };
+    /** Nothing of the scans is left, nothing is sent, and those that come have all for themselves. */
+    const expectIdle = async () => {
+      let found: string[] = [];
+      await until('nothing left', async () => (found = await left()).length === 0).catch((error: unknown) => {
+        throw new Error(`left: ${found.join(', ')}`, { cause: error });
+      });
+      expect(await lab.field.afterStop()).toEqual([]);
+      const scans = servers.flatMap((server) =>
+        pools.map(async (pool) => {
+          const scanId = await sweep(server, lab.field, hosts, quick, { pool });
+          expect(await server.waitForEnd(scanId)).toMatchObject({ status: 'completed', warnings: [] });
+          expect(await pairsOf(server, scanId)).toEqual(lab.pairs(hosts));
+        }),
+      );
+      await Promise.all(scans);
+    };
+
+    it('end each of them once, whatever its state, and keep what it has found', async () => {
+      const scans = await underWay();
+      const responses = await Promise.all(scans.map(cancel));
+      for (const [index, { scanId, targets }] of scans.entries()) {
+        const [first, second] = await Promise.all(servers.map((server) => server.detail(scanId)));
+        const shown = `${scanId}: ${responses[index]?.join(', ')}: ${JSON.stringify(first)}`;
+        expect(second, shown).toEqual(first);
+        const isCanceled = first?.error?.code === 'canceled';
+        expect(first?.status, shown).toBe(isCanceled ? 'failed' : 'completed');
+        // One that came to its end before its cancel is over, and says so to each.
+        expect(new Set(responses[index]), shown).toEqual(
+          new Set([isCanceled ? 'POST 200' : 'POST 409 conflict']),
+        );
+        const pairs = await pairsOf(oneOf(servers, index), scanId);
+        if (!isCanceled) expect(pairs, shown).toEqual(lab.pairs(targets));
+        expect(lab.pairs(targets), shown).toEqual(expect.arrayContaining(pairs));
+        expect(pairs, shown).toEqual([...new Set(pairs)]);
+      }
+      await expectIdle();
+    });
+
+    it('delete each of them once, with all that it has left anywhere', async () => {
+      const scans = await underWay();
+      const responses = await Promise.all(
+        scans.map(async (scan) => (await Promise.all([cancel(scan), remove(scan)])).flat()),
+      );
+      const documented = ['POST 200', 'POST 409 conflict', 'POST 404 not_found', 'DELETE 404 not_found'];
+      for (const [index, { scanId }] of scans.entries()) {
+        const shown = `${scanId}: ${responses[index]?.join(', ')}`;
+        const others = responses[index]?.filter((response) => response !== 'DELETE 200');
+        expect(others, shown).toHaveLength(7);
+        expect(documented, shown).toEqual(expect.arrayContaining(others ?? []));
+        for (const server of servers) {
+          expect((await server.request(`/api/v1/scans/${scanId}`)).status, shown).toBe(404);
+          expect(readdirSync(join(server.workspace, 'scans')), shown).not.toContain(scanId);
+        }
+      }
+      await expectIdle();
+    });
+  },
+);
