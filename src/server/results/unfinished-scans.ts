@@ -25,6 +25,8 @@ export interface UnfinishedScansInput {
 
 /** A scan that is being copied. */
 interface Copy {
+  /** Parent folder. */
+  place: string;
   folder: ScanFolder;
   readers: number;
   /** Monotonic milliseconds. */
@@ -42,6 +44,7 @@ export class UnfinishedScans {
   readonly #copies = new Map<string, Copy>();
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
+  #begun = 0;
 
   constructor(input: UnfinishedScansInput) {
     this.#input = input;
@@ -82,8 +85,15 @@ export class UnfinishedScans {
 
   #begin(scanId: string): Copy {
     const ready = Promise.withResolvers<void>();
-    const folder = new ScanFolder(join(this.#root, scanId));
-    const copy: Copy = { folder, readers: 0, usedAt: performance.now(), ready: ready.promise };
+    // A folder of its own: the one of an earlier copy may be being removed.
+    const place = join(this.#root, String(++this.#begun));
+    const copy: Copy = {
+      place,
+      folder: new ScanFolder(join(place, scanId)),
+      readers: 0,
+      usedAt: performance.now(),
+      ready: ready.promise,
+    };
     this.#copies.set(scanId, copy);
     const run = this.#run(scanId, copy, () => ready.resolve())
       .catch((error: unknown) => ready.reject(error))
@@ -94,10 +104,9 @@ export class UnfinishedScans {
 
   async #run(scanId: string, copy: Copy, onReady: () => void): Promise<void> {
     try {
-      await this.#copy(scanId, copy, onReady);
+      await this.#copy(scanId, copy, onReady).finally(() => this.#forget(scanId, copy));
     } finally {
-      this.#copies.delete(scanId);
-      await rm(copy.folder.path, { recursive: true, force: true });
+      await rm(copy.place, { recursive: true, force: true });
     }
   }
 
@@ -105,7 +114,7 @@ export class UnfinishedScans {
     const { store, onRows } = this.#input;
     const request = await store.scans.request(scanId);
     if (request === null) throw new PortolanError('not_found', 'There is no such scan.');
-    await mkdir(this.#root, { recursive: true, mode: folderMode });
+    await mkdir(copy.place, { recursive: true, mode: folderMode });
     await copy.folder.create(request);
     const record = await openRecord(copy.folder);
     const onInvalid = () => undefined;
@@ -121,15 +130,26 @@ export class UnfinishedScans {
       onReady();
       while (this.#isUsed(copy)) {
         await sleep(lookMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-        // The database may be away; the server that runs the scan reports that.
-        if (this.#isUsed(copy) && (await take().catch(() => false))) onRows(scanId);
+        if (this.#isUsed(copy) && (await take().catch(unlessAway))) onRows(scanId);
       }
     } finally {
+      // At once: nobody gets a copy that ends.
+      this.#forget(scanId, copy);
       await record.close();
     }
+  }
+
+  #forget(scanId: string, copy: Copy): void {
+    if (this.#copies.get(scanId) === copy) this.#copies.delete(scanId);
   }
 
   #isUsed({ readers, usedAt }: Copy): boolean {
     return !this.#closing.signal.aborted && (readers > 0 || performance.now() - usedAt < idleMs);
   }
+}
+
+/** The database may be away for a while: the rows come later. */
+function unlessAway(error: unknown): false {
+  if (error instanceof PortolanError && error.code === 'unavailable') return false;
+  throw error;
 }
