@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Scan } from '../../domain/scan.ts';
+import { maxSmallAddresses, type Scan } from '../../domain/scan.ts';
 import type { WorkerPlace } from '../../worker/worker-place.ts';
 import { prepareFolder } from '../shards/take-over-scans.ts';
 import type { PoolContext } from './pool-context.ts';
@@ -16,7 +16,7 @@ export interface Placing {
   place: WorkerPlace | null;
 }
 
-type PlacingContext = Pick<PoolContext, 'store' | 'workspace' | 'shards' | 'stopping'>;
+type PlacingContext = Pick<PoolContext, 'store' | 'workspace' | 'config' | 'shards' | 'stopping'>;
 
 /**
  * Where a claimed scan runs: a small one here, undivided, where the worker of this server has a place for it; others are divided.
@@ -29,7 +29,7 @@ export async function placeScan(
   slot: ScanSlot,
   scan: Pick<Scan, 'started_at'>,
 ): Promise<Placing | null> {
-  const { shards, store, stopping } = context;
+  const { shards, store, config, stopping } = context;
   if (shards === null) return { isDivided: false, place: null };
   // At the first attempt nobody can have divided it.
   const isDivided = slot.attempt > 1 && (await store.shardResults.hasBlocks(slot.scanId)) !== null;
@@ -37,7 +37,9 @@ export async function placeScan(
   await prepareFolder(context, slot, isBegun && !isDivided);
   if (isDivided) return { isDivided, place: null };
   while (isBegun && shards.localWorker === null && !stopping.aborted) await sleep(lookMs);
-  const wanted = slot.isSmall || isBegun;
+  // With smaller shards several workers shall share it.
+  const isOneShard = slot.isSmall && config.workers.shard_size >= maxSmallAddresses;
+  const wanted = isOneShard || isBegun;
   const place = (wanted && shards.localWorker?.takePlace(slot, isBegun)) || null;
   if (place === null && isBegun) return null;
   return { isDivided: place === null, place };
