@@ -33,13 +33,14 @@ export class ScanQueue implements JobQueue {
     const own = { ...filter, owner: this.#home };
     const claim = await this.#store.scanQueue.claim(worker, now, now + this.#leaseMs, own);
     // Whoever waits for a scan asks again and again.
-    if (claim === null && performance.now() >= this.#sweepFrom) await this.#endCanceledOfDeadWorkers(now);
+    if (claim === null && performance.now() >= this.#sweepFrom)
+      await this.#endCanceledOfDeadWorkers(now, own);
     return claim;
   }
 
-  async #endCanceledOfDeadWorkers(now: number): Promise<void> {
+  async #endCanceledOfDeadWorkers(now: number, own: Pick<ClaimFilter, 'owner' | 'held'>): Promise<void> {
     this.#sweepFrom = performance.now() + sweepMs;
-    await this.#store.scanQueue.endCanceledOfDeadWorkers(now, this.#home);
+    await this.#store.scanQueue.endCanceledOfDeadWorkers(now, own);
   }
 
   async heartbeat(scanId: string, attempt: number): Promise<boolean> {

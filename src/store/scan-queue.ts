@@ -34,6 +34,8 @@ export interface ClaimFilter {
   onlySmall?: boolean | undefined;
   /** Claim only scans of this server. */
   owner?: string | undefined;
+  /** Scans that run here, whatever their leases say. */
+  held?: readonly string[] | undefined;
 }
 
 /** A scan for the queue. */
@@ -177,13 +179,17 @@ export class ScanQueueTable {
   }
 
   /** Ends canceled scans whose worker died: no worker may run them again. */
-  async endCanceledOfDeadWorkers(now: number, owner?: string): Promise<void> {
+  async endCanceledOfDeadWorkers(
+    now: number,
+    { owner, held = [] }: Pick<ClaimFilter, 'owner' | 'held'> = {},
+  ): Promise<void> {
     await this.#db
       .updateTable('scan_queue')
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
       .where('state', '=', 'running')
       .where('cancel_requested', '=', 1)
       .where('lease_until', '<', now)
+      .$if(held.length > 0, (query) => query.where('scan_id', 'not in', held))
       // Whoever takes over a server ends its scans, with what their workers have found.
       .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
       .execute();

@@ -244,6 +244,22 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
     expect(rows.length).toBeGreaterThan(40);
   });
 
+  it('that is back ends a paused scan that is canceled before it goes on: no shard is left, and its rows are kept', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 25);
+    await begun(from, 60);
+    await home.request(`/api/v1/scans/${scanId}/pause`, { method: 'POST' });
+    await home.stop();
+    await home.start();
+    expect(await shardsOf(scanId)).toBe(1);
+    const canceled = await home.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
+    expect(canceled).toMatchObject({ status: 200, body: { data: { status: 'failed' } } });
+    const rows = (await rowsOf(home, scanId)).filter(({ type }) => type === 'port');
+    expect(rows.length).toBeGreaterThan(40);
+    await until('no shard is left', async () => (await shardsOf(scanId)) === 0);
+    expect(await blocksOf(scanId)).toBe(0);
+  });
+
   it('that only stood still writes nothing into a scan that another one has', async () => {
     const from = performance.now();
     const scanId = await sweep(home, lab.field, [address], 25);

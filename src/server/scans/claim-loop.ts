@@ -8,7 +8,7 @@ const pollMs = 2000;
 
 /** Claims waiting scans while there is capacity. */
 export class ClaimLoop {
-  readonly #context: Pick<PoolContext, 'queue' | 'log' | 'stopping' | 'config'>;
+  readonly #context: Pick<PoolContext, 'queue' | 'log' | 'stopping' | 'config' | 'slots'>;
   readonly #blackout: Blackout;
   readonly #capacity: PoolCapacity;
   readonly #begin: (claim: QueueClaim) => void;
@@ -22,7 +22,7 @@ export class ClaimLoop {
 
   /** @param begin creates the slot of a claimed scan, synchronously */
   constructor(
-    context: Pick<PoolContext, 'queue' | 'log' | 'stopping' | 'config'>,
+    context: Pick<PoolContext, 'queue' | 'log' | 'stopping' | 'config' | 'slots'>,
     blackout: Blackout,
     capacity: PoolCapacity,
     begin: (claim: QueueClaim) => void,
@@ -106,6 +106,7 @@ export class ClaimLoop {
       weights: this.#context.config.multi_tenant.weights,
       fullPools: this.#capacity.fullPools(),
       onlySmall: this.#capacity.isForSmall,
+      held: [...this.#context.slots.keys()],
     });
     this.#lastClaim = claim.catch(() => null);
     return claim;

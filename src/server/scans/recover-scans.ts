@@ -12,6 +12,10 @@ import { pauseProgress } from './scan-slot.ts';
 
 /** Pause before a scan that could not be ended is tried again, milliseconds. */
 const againMs = 1000;
+/** Longest wait for the shards of a canceled scan, milliseconds. */
+const stopMs = 4000;
+/** Poll interval of these, milliseconds. */
+const lookMs = 100;
 
 const deadCommandLine: ScanFailure = {
   code: 'interrupted',
@@ -32,15 +36,44 @@ export async function recoverScans(context: PoolContext, ends: ScanEnds): Promis
     // Workers on other machines go on with the shards of a scan.
     if (!shards) await showInterrupted(context, scanId);
   }
-  if (!shards) return;
-  for (const scanId of await store.shards.endedScans())
+  if (shards) await removeLeftShards(context, ends, async () => true);
+}
+
+/** Removes the shards of ended scans: their server died, or had lost a scan, before it could. */
+async function removeLeftShards(
+  { store, slots }: PoolContext,
+  ends: ScanEnds,
+  concerns: (scanId: string) => Promise<boolean>,
+): Promise<void> {
+  for (const scanId of await store.shards.endedScans()) {
+    if (slots.has(scanId) || !(await concerns(scanId))) continue;
     await ends.removeShards({ scanId, tenant: await store.scans.tenantOf(scanId) });
+  }
+}
+
+/** Stops the shards of a scan that waits here to be resumed and is canceled; what their workers have found belongs to it. */
+export async function stopShards(context: PoolContext, scanId: string): Promise<void> {
+  const { store, shards } = context;
+  const scan = await store.scans.get(scanId);
+  if (!shards || !scan || isFinal(scan.status)) return;
+  if ((await store.shards.count(scanId)) > 0) {
+    await shards.line.command(scanId, 'cancel');
+    await shards.line.endWaiting(scanId);
+    const deadline = performance.now() + stopMs;
+    const isStopped = async () =>
+      (await store.shards.ofScan(scanId)).every(({ state }) => state !== 'running');
+    while (!(await isStopped()) && performance.now() < deadline) await sleep(lookMs);
+  }
+  await gatherRows(context, { scanId, tenant: await store.scans.tenantOf(scanId) });
 }
 
 /** Takes over the scans of servers that are gone. */
 export async function takeOverAbandoned(context: PoolContext, ends: ScanEnds): Promise<number> {
   if (context.shards === null) return 0;
   await takeOverNotifications(context, context.shards);
+  const { home } = context.shards;
+  const isOwn = async (scanId: string) => (await context.store.scans.ownerOf(scanId)) === home;
+  await removeLeftShards(context, ends, isOwn);
   const taken = await takeOverScans(context, context.shards);
   for (const scan of taken) {
     if (scan.isCanceled) await endCanceled(context, ends, scan);
