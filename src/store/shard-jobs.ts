@@ -255,12 +255,12 @@ function claimColumns(e: ExpressionBuilder<Tables, 'shards'>) {
 function claimOf({ scan_id: scanId, rows, addresses, hostnames, ...row }: ClaimRow): ShardClaim | null {
   if (!addresses || !hostnames) return null;
   const { shard, of, attempt, pool, command } = row;
-  const plan = planOf(addresses, hostnames);
+  const plan = shardPlanOf(addresses, hostnames);
   return { scanId, shard, of, attempt, pool, command, rows: Number(rows), plan };
 }
 
 /** @param addresses and hostnames as JSON texts */
-export function planOf(addresses: string, hostnames: string): ShardPlan {
+export function shardPlanOf(addresses: string, hostnames: string): ShardPlan {
   return {
     addresses: JSON.parse(addresses) as ShardPlan['addresses'],
     hostnames: JSON.parse(hostnames) as ShardPlan['hostnames'],

@@ -8,8 +8,8 @@ import {
   finishShard,
   insertShards,
   type JobStatement,
-  planOf,
   type ShardClaim,
+  shardPlanOf,
 } from './shard-jobs.ts';
 import { leasedShard, ShardResultTable } from './shard-results.ts';
 
@@ -328,7 +328,7 @@ export class ShardTable {
       .select(['addresses', 'hostnames'])
       .where('scan_id', '=', scanId)
       .executeTakeFirst();
-    return row ? planOf(row.addresses, row.hostnames) : null;
+    return row ? shardPlanOf(row.addresses, row.hostnames) : null;
   }
 
   /** Sends a command to all unfinished shards of a scan; canceled ones stay canceled. */

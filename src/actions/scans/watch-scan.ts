@@ -58,7 +58,7 @@ export async function* watchScan(
   source: ScanSource,
   from: RecordPosition,
   signal: AbortSignal,
-  report = new ScanReport(),
+  report = new EventReport(),
 ): AsyncGenerator<EventRun> {
   let row = from === 'end' ? await source.lastRow() : from;
   let id = from === 'end' ? { id: row } : {};
@@ -116,7 +116,7 @@ export function eventOfRow(line: string): ScanEventName | undefined {
 }
 
 /** Reports changes since the last query. */
-export class ScanReport {
+export class EventReport {
   #status = '';
   #progress = '';
   #progressAt = Number.NEGATIVE_INFINITY;

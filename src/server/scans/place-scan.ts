@@ -9,7 +9,7 @@ import type { ScanSlot } from './scan-slot.ts';
 const lookMs = 50;
 
 /** Where a claimed scan runs. */
-export interface Placing {
+export interface ScanPlacing {
   /** Whether workers share the scan. */
   isDivided: boolean;
   /** Of the worker of this server, for a scan that it runs undivided; null without other servers. */
@@ -28,7 +28,7 @@ export async function placeScan(
   context: PlacingContext,
   slot: ScanSlot,
   scan: Pick<Scan, 'started_at'>,
-): Promise<Placing | null> {
+): Promise<ScanPlacing | null> {
   const { shards, store, config, stopping } = context;
   if (shards === null) return { isDivided: false, place: null };
   // At the first attempt nobody can have divided it.

@@ -1,9 +1,9 @@
 import type { FollowedRecord, RecordReader } from '../../actions/scans/record-reader.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import {
+  EventReport,
   type EventRun,
   type RecordPosition,
-  ScanReport,
   type ScanSource,
   watchScan,
 } from '../../actions/scans/watch-scan.ts';
@@ -69,7 +69,7 @@ export class ScanRecords implements RecordReader {
     scan: Pick<Scan, 'scan_id' | 'status'>,
     from: RecordPosition,
     signal: AbortSignal,
-    report?: ScanReport,
+    report?: EventReport,
   ): Promise<FollowedRecord> {
     const url = `/api/v1/scans/${scan.scan_id}/events`;
     const position = { 'last-event-id': String(from) };
@@ -98,7 +98,7 @@ export class ScanRecords implements RecordReader {
   #followCopy(scanId: string, from: RecordPosition, signal: AbortSignal): FollowedRecord {
     let close = () => undefined as void;
     const events = async function* (this: ScanRecords): AsyncGenerator<EventRun> {
-      const report = new ScanReport();
+      const report = new EventReport();
       let position = from;
       while (await this.#context.shards?.homes.hasRows(scanId)) {
         const { record, release } = await this.hold(await showScan(this.#space.store, scanId));

@@ -18,7 +18,7 @@ import { ShardedScan, type ShardedScanInput } from '../shards/sharded-scan.ts';
 import { UndividedScan } from '../shards/undivided-scan.ts';
 import type { Blackout } from './blackout.ts';
 import { storeProgress } from './live-progress.ts';
-import { type Placing, placeScan } from './place-scan.ts';
+import { placeScan, type ScanPlacing } from './place-scan.ts';
 import { folderOf, type PoolContext } from './pool-context.ts';
 import type { RateSharing } from './rate-sharing.ts';
 import { nextResumeMark, readResumeMark, writeResumeMark } from './resume-mark.ts';
@@ -83,7 +83,7 @@ export class ScanRunner {
     await this.#runPlaced(slot, scan, request, placing).finally(() => placing.place?.release());
   }
 
-  async #runPlaced(slot: ScanSlot, scan: Scan, request: ScanRequest, placing: Placing): Promise<void> {
+  async #runPlaced(slot: ScanSlot, scan: Scan, request: ScanRequest, placing: ScanPlacing): Promise<void> {
     const stalled = scan.started_at === null ? 0 : await this.#prepareResume(slot, scan);
     if (stalled === null) return;
     const resumes = scan.started_at === null ? 0 : scan.progress.resumes + 1;
