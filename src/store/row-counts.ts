@@ -34,6 +34,17 @@ export class RowCounts {
     return { total: Number(row?.total ?? 0), bytes: Number(row?.bytes ?? 0) };
   }
 
+  /** The total of `of` as a part of another statement. */
+  totalOf(counted: 'scan_queue', status: string) {
+    const view = this.#view;
+    return this.#db
+      .selectFrom('row_counts')
+      .select((e) => e.fn.sum('total').as('total'))
+      .where('counted', '=', counted)
+      .where('status', '=', status)
+      .$if(view !== undefined, (query) => query.where('tenant', '=', view ?? ''));
+  }
+
   /** Tenants with rows in one of the states; '' for rows without a tenant. */
   async tenantsWith(counted: 'scan_queue', states: readonly string[]): Promise<string[]> {
     const rows = await this.#db

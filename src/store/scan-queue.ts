@@ -334,7 +334,14 @@ export class ScanQueueTable {
 
   /** Scans that are not begun, as `counts` gives them; its cost does not depend on how many they are. */
   async pending(): Promise<number> {
-    return (await this.#waiting()) + (await this.#claimedScans()).unbegun;
+    const waiting = new RowCounts(this.#db, this.#view).totalOf('scan_queue', 'waiting');
+    const row = await this.#db
+      .selectFrom('scan_queue')
+      .select((e) => [e.fn.sum<number>(waitsForWorker(e)).as('unbegun'), waiting.as('waiting')])
+      .where(inView(this.#view))
+      .where('state', '=', 'running')
+      .executeTakeFirstOrThrow();
+    return Number(row.waiting ?? 0) + Number(row.unbegun ?? 0);
   }
 
   async #waiting(): Promise<number> {

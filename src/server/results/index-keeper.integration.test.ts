@@ -62,7 +62,7 @@ it('builds the index of a large scan when it has ended, and none of a small one'
       await record.append(port(number, { banner: 'x'.repeat(length) }));
     await record.finish({ ...summary, scan_id: id });
   }
-  keeping().scanEnded(small);
-  keeper.scanEnded(large);
+  keeping().scanEnded(small, null);
+  keeper.scanEnded(large, null);
   await vi.waitFor(async () => expect(await names()).toEqual([`${large}.db`]), { timeout: 120_000 });
 });

@@ -53,15 +53,15 @@ export class IndexKeeper {
   }
 
   /** Builds the index of a large record in the background, one after another. */
-  scanEnded(scanId: string): void {
-    this.#prepared = this.#prepared.then(() => this.#prepare(scanId));
+  scanEnded(scanId: string, tenant: string | null): void {
+    this.#prepared = this.#prepared.then(() => this.#prepare(scanId, tenant));
   }
 
-  async #prepare(scanId: string): Promise<void> {
-    const { store, workspace, indexes, log } = this.#input;
+  async #prepare(scanId: string, tenant: string | null): Promise<void> {
+    const { workspace, indexes, log } = this.#input;
     if (this.#isClosed) return;
     try {
-      const record = recordIn(workspace.forTenant(await store.scans.tenantOf(scanId)).scan(scanId));
+      const record = recordIn(workspace.forTenant(tenant).scan(scanId));
       if ((await record.plainBytes()) < minPreparedBytes) return;
       await indexes.prepare(indexes.scan(scanId, record));
     } catch (error) {

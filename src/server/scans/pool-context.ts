@@ -16,6 +16,16 @@ import type { ServerPlugins } from '../server-plugins.ts';
 import type { Distribution } from '../shards/distribution.ts';
 import type { ScanSlots } from './scan-slot.ts';
 
+/** A scan that has left its worker. */
+export interface EndedScan {
+  scanId: string;
+  tenant: string | null;
+  /** Whether the result store has its results. */
+  isStored: boolean;
+  /** Whether its end may have added notifications. */
+  notifies: boolean;
+}
+
 export interface WorkerPoolInput {
   store: Store;
   queue: JobQueue;
@@ -23,8 +33,8 @@ export interface WorkerPoolInput {
   config: Config;
   entryFile: string;
   log: ServerLog;
-  /** Called when a scan has left its worker. @param isStored whether the result store has its results */
-  onScanEnd: (scanId: string, isStored: boolean) => void;
+  /** Called when a scan has left its worker. */
+  onScanEnd: (scan: EndedScan) => void;
   audit: AuditLogs;
   metrics: Pick<Metrics, 'scanEnded' | 'countTraffic' | 'resultsMoved'>;
   /** Receives the log lines of scan processes. */

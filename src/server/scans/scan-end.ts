@@ -73,7 +73,7 @@ export class ScanEnds {
     const { config, metrics } = this.#context;
     const results = databaseResults(config, tx);
     if (results === null) return false;
-    await results.replace(slot, folderOf(this.#context, slot).path);
+    await results.replace(slot, folderOf(this.#context, slot).path, { isFirst: slot.attempt === 1 });
     metrics.resultsMoved('stored');
     return true;
   }

@@ -78,6 +78,7 @@ export class ScanRunner {
     }
     const { request, origin } = submitted;
     slot.origin = origin;
+    slot.notifies = scan.notifications.length > 0;
     const placing = await placeScan(this.#context, slot, scan);
     if (placing === null) return void (await queue.release(slot.scanId, slot.attempt));
     await this.#runPlaced(slot, scan, request, placing).finally(() => placing.place?.release());

@@ -164,12 +164,13 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
       .finally(() => this.#free(slot));
   }
 
-  #free({ scanId, isStored, process, leaseLost }: ScanSlot): void {
+  #free(slot: ScanSlot): void {
+    const { scanId, process, leaseLost } = slot;
     const { slots, news, onScanEnd } = this.#context;
     slots.delete(scanId);
     this.#rates.renew();
     news.emit(scanId);
-    onScanEnd(scanId, isStored);
+    onScanEnd(slot);
     // An end makes room; a scan that has not ended waits again.
     const hasEnded = Boolean(process?.outcome) && !leaseLost;
     if (this.alive && !(hasEnded && this.#claims.foundNothing)) this.wake();

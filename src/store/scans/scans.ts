@@ -270,23 +270,21 @@ export class ScanTable {
       .where('scan_id', '=', scanId)
       .where(inView(this.#view))
       .$if(before !== null, (query) => query.where('status', 'in', before ?? []))
+      .returning(['notifications', 'executor', 'tenant'])
       .executeTakeFirst();
-    if (result.numUpdatedRows === 0n) return false;
+    if (result === undefined) return false;
     if (patch.tags) await this.#replaceTags(scanId, patch.tags);
     if (patch.targets) await this.#replaceListing(scanId, patch.targets);
     if (patch.targets || patch.name !== undefined) await this.#refreshSearchable(scanId);
-    if (patch.status && isFinal(patch.status)) await this.#addNotifications(scanId);
+    if (patch.status && isFinal(patch.status)) await this.#addNotifications(scanId, result);
     return true;
   }
 
   /** Stores the end of a scan and its notifications atomically. */
-  async #addNotifications(scanId: string): Promise<void> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select(['notifications', 'executor', 'tenant'])
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirstOrThrow();
+  async #addNotifications(
+    scanId: string,
+    row: { notifications: string; executor: string; tenant: string | null },
+  ): Promise<void> {
     const named = (JSON.parse(row.notifications) as Scan['notifications']).map(({ channel }) => channel);
     if (named.length === 0) return;
     const channels = [...new Set(named)];

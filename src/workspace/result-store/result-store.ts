@@ -43,15 +43,23 @@ export class ResultStore {
    * @throws PortolanError `unavailable`, or `not_found` if there is no folder
    */
   async keep(place: StoredScanLocation, folder: string, signal?: AbortSignal): Promise<void> {
-    if ((await this.#text(place, manifestName, signal)) === null) await this.replace(place, folder, signal);
+    if ((await this.#text(place, manifestName, signal)) === null)
+      await this.replace(place, folder, { signal });
   }
 
-  /** Stores the files of a scan that nobody reads yet, instead of what an earlier attempt has stored. */
-  async replace(place: StoredScanLocation, folder: string, signal?: AbortSignal): Promise<void> {
+  /**
+   * Stores the files of a scan that nobody reads yet, instead of what an earlier attempt has stored.
+   * @param isFirst no attempt was earlier
+   */
+  async replace(
+    place: StoredScanLocation,
+    folder: string,
+    { signal, isFirst = false }: { signal?: AbortSignal | undefined; isFirst?: boolean } = {},
+  ): Promise<void> {
     const files = await filesOf(folder, signal);
     const names = new Set(files.map(({ name }) => name));
     // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
-    const earlier = await this.#contents(place, signal);
+    const earlier = isFirst ? [] : await this.#contents(place, signal);
     const leftovers = earlier.filter((name) => !names.has(name));
     const contents = namedText(place, contentsName, contentsText([...names, ...leftovers]));
     const manifest = namedText(place, manifestName, manifestText(place.scanId, files));
