@@ -138,12 +138,12 @@ export class ShardWorker {
 
   /**
    * Takes a place for a scan that the server of this worker runs undivided; null if it has none for it.
-   * @param isBegun it has one in any case: nobody else can continue the scan
+   * @param isBegun whether it is over the number of places, too: nobody else can continue the scan
    */
   takePlace({ pool, isSmall }: { pool: string; isSmall: boolean }, isBegun: boolean): WorkerPlace | null {
     const room = roomFor(this.#busy, this.#input.concurrency);
-    const isFree = this.#served.includes(pool) && (isSmall ? room.small : room.all);
-    if (this.#stopping.signal.aborted || !(isFree || isBegun)) return null;
+    const hasRoom = isBegun || (isSmall ? room.small : room.all);
+    if (this.#stopping.signal.aborted || !this.#served.includes(pool) || !hasRoom) return null;
     const leave = () => {
       if (!this.#places.delete(place)) return;
       void this.#shareRate();

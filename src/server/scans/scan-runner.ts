@@ -33,7 +33,7 @@ const backoffMs = 250;
 const backoffDoublings = 6;
 
 /** A run of a claimed scan. */
-interface Run {
+interface Run extends ScanPlacing {
   slot: ScanSlot;
   scan: Scan;
   request: ScanRequest;
@@ -41,10 +41,6 @@ interface Run {
   startedAt: string;
   /** Earlier runs of the scan. */
   resumes: number;
-  /** Whether workers share the scan. */
-  isDivided: boolean;
-  /** Of the worker of this server, which a scan takes that servers could divide and this one does not. */
-  place: WorkerPlace | null;
 }
 
 /** Runs a claimed scan: resumes it and continues to its end, or until it returns to the queue. */
@@ -81,6 +77,7 @@ export class ScanRunner {
     slot.notifies = scan.notifications.length > 0;
     const placing = await placeScan(this.#context, slot, scan);
     if (placing === null) return void (await queue.release(slot.scanId, slot.attempt));
+    slot.isDivided = placing.isDivided;
     await this.#runPlaced(slot, scan, request, placing).finally(() => placing.place?.release());
   }
 
@@ -138,7 +135,7 @@ export class ScanRunner {
     const input = await this.#processInput(run, pausedMs);
     const shared = await this.#takeProcess(run);
     if (!stopping.aborted && !slot.canceled) {
-      slot.process = await this.#launch(run, input, shared);
+      slot.process = this.#launch(run, input, shared);
       if (!waits) this.#reportBegin(run);
       await slot.process.gone;
     }
@@ -203,32 +200,32 @@ export class ScanRunner {
     };
   }
 
-  async #launch(run: Run, process: ScanProcessInput, shared: ServingProcess | null): Promise<RunningScan> {
+  #launch(run: Run, process: ScanProcessInput, shared: ServingProcess | null): RunningScan {
     const { shards } = this.#context;
     const paused = run.slot.paused || this.#blackout.window !== null;
     if (shards !== null && run.isDivided) return this.#divide(run, shards, process, paused);
     const started =
       shards !== null && run.place !== null
-        ? await this.#launchUndivided(run, shards, run.place, process, shared)
+        ? this.#launchUndivided(run, shards, run.place, process, shared)
         : new ScanProcess(process, shared);
     if (paused) void started.pause();
     return started;
   }
 
-  async #launchUndivided(
-    { slot, scan }: Run,
+  #launchUndivided(
+    { slot, storedRows }: Run,
     { home, line, presence }: Distribution,
     place: WorkerPlace,
     process: ScanProcessInput,
     shared: ServingProcess | null,
-  ): Promise<RunningScan> {
+  ): RunningScan {
     const { store, log } = this.#context;
     const { scanId, attempt } = slot;
     return new UndividedScan({
       store,
       held: { scanId, attempt, owner: home },
       folder: folderOf(this.#context, slot),
-      storedRows: scan.started_at === null ? 0 : await store.undividedResults.rowsOf(scanId),
+      storedRows,
       process,
       shared,
       place,
@@ -283,7 +280,7 @@ export class ScanRunner {
     const folder = folderOf(this.#context, slot);
     await storeProgress(this.#context, slot);
     // Workers on other machines go on with the shards of a scan.
-    if (!(slot.process instanceof ShardedScan)) await this.#markInterrupted(slot);
+    if (!slot.isDivided) await this.#markInterrupted(slot);
     if (stopping.aborted) {
       await writeResumeMark(folder, { ...(await readResumeMark(folder)), orderly: true });
     } else {

@@ -26,6 +26,8 @@ export interface ScanSlot extends QueueClaim {
   assignedRate: number;
   /** The lease was lost: reject further writes. */
   leaseLost: boolean;
+  /** Whether workers share the scan. */
+  isDivided: boolean;
   /** Whether its end adds notifications; unknown ones may. */
   notifies: boolean;
   /** Its results have been stored with its end. */
@@ -52,6 +54,7 @@ export function openSlot(claim: QueueClaim): ScanSlot {
     requestedRate: 0,
     assignedRate: 0,
     leaseLost: false,
+    isDivided: false,
     notifies: true,
     isStored: false,
     isCleared: false,
