@@ -24,7 +24,6 @@ const env = {
   SERVICE_WORKERS__HEARTBEAT: '500ms',
   // Each fault may cost every shard an attempt.
   SERVICE_WORKERS__MAX_ATTEMPTS: '100',
-  SERVICE_WORKERS__SHARD_SIZE: '1',
   SERVICE_SERVER__API__RATE_LIMIT: '0',
 };
 
@@ -42,12 +41,16 @@ describe.skipIf(postgresObstacle() !== null)('two servers and three workers', ()
   });
 
   it.each(seeds)('find each port once, whatever fails meanwhile: schedule %i', async (seed) => {
-    const site = await Site.open(postgres, await postgres.database());
+    // Every other schedule has scans that their servers run undivided.
+    const isDivided = seed % 2 === 1;
+    const site = await Site.open(postgres, await postgres.database(), isDivided ? 1 : 256);
+    const pool = isDivided ? 'lab' : 'default';
     try {
       const from = performance.now();
       const scanIds = [];
       // Each through the other server, for the same hosts: their packets are told apart by nothing but their number.
-      for (const server of site.servers) scanIds.push(await sweep(server, field, hosts.slice(0, 2), rate));
+      for (const server of site.servers)
+        scanIds.push(await sweep(server, field, hosts.slice(0, 2), rate, { pool }));
       const schedule = new Schedule(site, random(seed));
       for (let count = 0; count < faultsOfSchedule && !(await site.haveEnded(scanIds)); count++) {
         await sleep(schedule.between(300, 2500));
@@ -91,17 +94,18 @@ class Site {
   readonly postgres: TestPostgres;
   readonly url: string;
 
-  static async open(postgres: TestPostgres, url: string): Promise<Site> {
-    const site = new Site(postgres, url);
+  static async open(postgres: TestPostgres, url: string, shardSize: number): Promise<Site> {
+    const site = new Site(postgres, url, shardSize);
     await Promise.all(site.servers.map((server) => server.start()));
     for (let count = 0; count < 3; count++) await site.addWorker();
     return site;
   }
 
-  private constructor(postgres: TestPostgres, url: string) {
+  private constructor(postgres: TestPostgres, url: string, shardSize: number) {
     this.postgres = postgres;
     this.url = url;
-    const args = { env: { ...env, SERVICE_QUEUE__URL: url } };
+    const size = { SERVICE_WORKERS__SHARD_SIZE: String(shardSize) };
+    const args = { env: { ...env, ...size, SERVICE_QUEUE__URL: url } };
     this.servers = [new ServerProcess(args), new ServerProcess(args)];
   }
 
