@@ -79,9 +79,13 @@ function localWorker({ workers, version, startedAt }: RouteContext, scans: strin
 
 async function remoteWorkers({ space: { store } }: FastifyRequest, running: readonly string[]) {
   const [workers, shards] = await Promise.all([presentWorkers(store), store.shards.running()]);
+  const inShards = new Set(shards.map(({ scanId }) => scanId));
+  // Without a shard a scan is with the worker of its server.
+  const owners = await store.scans.ownersOf(running.filter((scanId) => !inShards.has(scanId)));
   return workers.map(({ active, last_seen, silent_ms: _silent, ...worker }) => {
     const held = shards.filter(({ worker: holder }) => holder === worker.worker_id);
-    const scans = new Set(held.map(({ scanId }) => scanId));
+    const undivided = [...owners].filter(([, owner]) => worker.worker_id.startsWith(`${owner}:`));
+    const scans = new Set([...held.map(({ scanId }) => scanId), ...undivided.map(([scanId]) => scanId)]);
     return {
       ...worker,
       busy: active,
