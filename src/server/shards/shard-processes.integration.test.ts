@@ -26,16 +26,20 @@ describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : '
     await postgres.remove();
     rmSync(folder, { recursive: true });
   });
-  beforeEach(async () => {
+  beforeEach(() => {
     writeFileSync(file, '');
     process.env['RECORDED_CALLS'] = file;
+  });
+  /** @param shardSize with less than a small scan may have, each scan here is divided, into one shard */
+  const open = async (shardSize: number) => {
     const database = await postgres.database();
-    service = await openService({ 'server.workers': 1 }, { working: true, entryFile, database });
+    const config = { 'server.workers': 1, 'workers.shard_size': shardSize };
+    service = await openService(config, { working: true, entryFile, database });
     const { context } = service;
     if (context.shards === null) throw new Error('scans are not divided');
     worker = new LocalWorker(context, context.shards);
     await worker.start();
-  });
+  };
   afterEach(async () => {
     await worker.drain(new ShutdownDeadline(15_000));
     await service.close();
@@ -51,6 +55,7 @@ describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : '
     await service.until(await service.submit(name), ({ status }) => isFinal(status));
 
   it('run shards and last steps one after another, with the modules initialized once', async () => {
+    await open(1);
     for (let i = 0; i < 3; i++) expect((await scan('plain')).status).toBe('completed');
     // Each scan has a shard and a last step, which knows no module of the test and so runs it again.
     expect(pids().length).toBe(6);
@@ -60,7 +65,15 @@ describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : '
     expect(pids('cleanup')).toEqual(pids('initialize'));
   });
 
+  it('run a small scan undivided, from its first packet to its report', async () => {
+    await open(16);
+    for (let i = 0; i < 3; i++) expect((await scan('plain')).status).toBe('completed');
+    expect(pids().length).toBe(3);
+    expect([new Set(pids()).size, pids('initialize').length]).toEqual([1, 1]);
+  });
+
   it('are replaced when one dies in a shard, and the shard is retried', async () => {
+    await open(1);
     await scan('plain');
     expect(await scan('crash')).toMatchObject({ status: 'failed', error: { code: 'worker_lost' } });
     expect((await scan('plain')).status).toBe('completed');
@@ -72,6 +85,7 @@ describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : '
   });
 
   it('run another scan after one that was canceled', async () => {
+    await open(1);
     const scanId = await service.submit('hang');
     await expect.poll(() => pids().length, { timeout: 60_000 }).toBe(1);
     await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
