@@ -362,8 +362,8 @@ describe('a scan that lies with another server', () => {
   const request = async (response: () => Response, method: string) => {
     const grpc = await start();
     const scan_id = await submit(grpc, 'a');
-    const shards = { homes: { ask: async () => response() } };
-    Object.assign(grpc.service.context, { shards });
+    const homes = { ask: async () => response(), hasRows: async () => false };
+    Object.assign(grpc.service.context, { shards: { homes } });
     return await grpc.scans().all<Event & Piece>(method, { scan_id });
   };
   const broken = (text: string) => () =>
