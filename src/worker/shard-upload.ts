@@ -30,6 +30,8 @@ export interface ShardUploadInput {
   sent: number;
   /** Called once per outage of the store. */
   onTrouble: (error: unknown) => void;
+  /** Upload interval, milliseconds. */
+  everyMs?: number;
   /** Called after rows were stored. */
   onStored?: () => void;
 }
@@ -79,7 +81,9 @@ export class ShardUpload {
   async #follow(): Promise<void> {
     // What ends before the first time is stored at once, at its end.
     while (!this.lost) {
-      await sleep(uploadMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await sleep(this.#input.everyMs ?? uploadMs, undefined, { signal: this.#stop.signal }).catch(
+        () => undefined,
+      );
       if (this.#stop.signal.aborted) return;
       await this.#persist(this.#stop.signal);
     }

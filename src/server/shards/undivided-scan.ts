@@ -12,6 +12,9 @@ import type { WorkerPlace } from '../../worker/worker-place.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import type { Presence } from './presence.ts';
 
+/** Upload interval, milliseconds: most small scans have ended before, and are stored once, at their end. */
+const uploadMs = 500;
+
 export interface UndividedScanInput {
   store: Store;
   held: HeldScan;
@@ -56,6 +59,7 @@ export class UndividedScan implements RunningScan {
       folder,
       results: ShardResults.ofUndivided(store, held),
       sent: input.storedRows,
+      everyMs: uploadMs,
       onTrouble: (error) => onWarning(error, 'storing results of the scan failed, retrying'),
       onStored: process.onNews,
     });
