@@ -363,14 +363,16 @@ export class ShardTable {
     return rows.flatMap(({ job_line, job_id }) => (job_line && job_id ? { line: job_line, id: job_id } : []));
   }
 
-  /** Finished scans that still have shards. */
-  async endedScans(): Promise<string[]> {
+  /** Finished scans that still have shards. @param executor of them; all when not given */
+  async endedScans(executor?: string): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('shards')
       .innerJoin('scans', 'scans.scan_id', 'shards.scan_id')
       .select('shards.scan_id')
-      .distinct()
+      // Each scan has a first one: no other is looked up.
+      .where('shards.shard', '=', 0)
       .where('scans.status', 'in', ['completed', 'failed'])
+      .$if(executor !== undefined, (query) => query.where('scans.executor', '=', executor ?? ''))
       .execute();
     return rows.map(({ scan_id }) => scan_id);
   }

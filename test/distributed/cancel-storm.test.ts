@@ -30,7 +30,7 @@ const leftovers = `
   union all select 'results of deleted scans', count(*)::int from portolan.result_objects
     where split_part(name, '/', 2) not in (select scan_id from portolan.scans)`;
 
-/** What a request that lasts too long is told. */
+/** Response to a request that lasts too long. */
 const late = (method: string) => [`${method} 503 unavailable`, `${method} 504 timeout`];
 
 interface StormScan {
@@ -39,7 +39,7 @@ interface StormScan {
 }
 
 describe.skipIf(postgresObstacle() !== null)(
-  'two servers and two workers, told to cancel many scans at once',
+  'two servers and two workers, with cancels of many scans at the same time',
   () => {
     let lab: Lab;
     let database: pg.Client;

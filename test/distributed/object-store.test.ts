@@ -166,7 +166,7 @@ describe.skipIf(obstacle !== null)('two servers whose result store is a bucket',
     await remove(scanId);
   });
 
-  it('count a scan as stored whose manifest is there although nobody has told them so', async () => {
+  it('count a scan as stored whose manifest is there although no response said so', async () => {
     proxy.fault = {
       ...uploadFaults['breaks after an upload, before its response'],
       befalls: isManifest,

@@ -28,7 +28,7 @@ interface Exchange {
   breakOff(): void;
 }
 
-/** An HTTP proxy before one service, which fails as it is told to. */
+/** An HTTP proxy before one service, which fails as it is set to. */
 export class ServiceProxy {
   /** How many requests were befallen by the fault. */
   befallen = 0;

@@ -36,17 +36,17 @@ export async function recoverScans(context: PoolContext, ends: ScanEnds): Promis
     // Workers on other machines go on with the shards of a scan.
     if (!shards) await showInterrupted(context, scanId);
   }
-  if (shards) await removeLeftShards(context, ends, async () => true);
+  if (shards) await removeLeftShards(context, ends);
 }
 
 /** Removes the shards of ended scans: their server died, or had lost a scan, before it could. */
 async function removeLeftShards(
   { store, slots }: PoolContext,
   ends: ScanEnds,
-  concerns: (scanId: string) => Promise<boolean>,
+  executor?: string,
 ): Promise<void> {
-  for (const scanId of await store.shards.endedScans()) {
-    if (slots.has(scanId) || !(await concerns(scanId))) continue;
+  for (const scanId of await store.shards.endedScans(executor)) {
+    if (slots.has(scanId)) continue;
     await ends.removeShards({ scanId, tenant: await store.scans.tenantOf(scanId) });
   }
 }
@@ -71,9 +71,7 @@ export async function stopShards(context: PoolContext, scanId: string): Promise<
 export async function takeOverAbandoned(context: PoolContext, ends: ScanEnds): Promise<number> {
   if (context.shards === null) return 0;
   await takeOverNotifications(context, context.shards);
-  const { home } = context.shards;
-  const isOwn = async (scanId: string) => (await context.store.scans.ownerOf(scanId)) === home;
-  await removeLeftShards(context, ends, isOwn);
+  await removeLeftShards(context, ends, context.store.executor);
   const taken = await takeOverScans(context, context.shards);
   for (const scan of taken) {
     if (scan.isCanceled) await endCanceled(context, ends, scan);

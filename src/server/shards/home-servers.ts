@@ -41,17 +41,19 @@ export class HomeServers {
   async #onlyPlaceOf(scanId: string, whole: boolean): Promise<string | null> {
     const home = await this.#elsewhere.homeOf(scanId);
     if (home === null || (await this.#store.scans.storedAt(scanId)) !== null) return null;
-    return !whole && (await this.hasRows(scanId)) ? null : home;
+    return !whole && (await this.#isInDatabase(scanId)) ? null : home;
   }
 
   /** Whether the database has the rows of a scan that another server runs: it is unfinished. */
   async hasRows(scanId: string): Promise<boolean> {
+    return (await this.#elsewhere.homeOf(scanId)) !== null && (await this.#isInDatabase(scanId));
+  }
+
+  async #isInDatabase(scanId: string): Promise<boolean> {
     const { scans, shardResults } = this.#store;
     const [scan, executor] = await Promise.all([scans.get(scanId), scans.executor(scanId)]);
     if (scan === null || isFinal(scan.status) || commandLineOf(executor ?? '') !== null) return false;
-    return (
-      (await this.#elsewhere.homeOf(scanId)) !== null && (await shardResults.hasBlocks(scanId)) !== false
-    );
+    return (await shardResults.hasBlocks(scanId)) !== false;
   }
 
   /** Whether only another server has the files of a scan. */
