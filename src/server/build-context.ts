@@ -22,7 +22,7 @@ import { IndexKeeper } from './results/index-keeper.ts';
 import { ResultMover } from './results/result-mover.ts';
 import { ScanFolders } from './results/scan-folders.ts';
 import { UnfinishedScans } from './results/unfinished-scans.ts';
-import type { EndedScan } from './scans/pool-context.ts';
+import type { ScanEnding } from './scans/pool-context.ts';
 import { ScanFeeds } from './scans/scan-feeds.ts';
 import { WorkerPool } from './scans/worker-pool.ts';
 import type { ServerPlugins } from './server-plugins.ts';
@@ -71,7 +71,7 @@ export function buildContext(input: ContextInput): {
   const queue = shards?.queue ?? new ScanQueue(store, { leaseMs: config.workers.lease });
   const indexes = new RecordIndexes(workspace);
   const indexKeeper = new IndexKeeper({ store, workspace, indexes, log });
-  const onScanEnd = ({ scanId, tenant, isStored, notifies }: EndedScan) => {
+  const onScanEnd = ({ scanId, tenant, isStored, notifies }: ScanEnding) => {
     indexKeeper.scanEnded(scanId, tenant);
     if (notifies) notifier.wake();
     garbage.sweep();

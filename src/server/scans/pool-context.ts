@@ -17,7 +17,7 @@ import type { Distribution } from '../shards/distribution.ts';
 import type { ScanSlots } from './scan-slot.ts';
 
 /** A scan that has left its worker. */
-export interface EndedScan {
+export interface ScanEnding {
   scanId: string;
   tenant: string | null;
   /** Whether the result store has its results. */
@@ -34,7 +34,7 @@ export interface WorkerPoolInput {
   entryFile: string;
   log: ServerLog;
   /** Called when a scan has left its worker. */
-  onScanEnd: (scan: EndedScan) => void;
+  onScanEnd: (scan: ScanEnding) => void;
   audit: AuditLogs;
   metrics: Pick<Metrics, 'scanEnded' | 'countTraffic' | 'resultsMoved'>;
   /** Receives the log lines of scan processes. */

@@ -13,7 +13,7 @@ it('all who follow a scan share one look at it, until the last of them has gone'
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   const feeds = new ScanFeeds({ changed, freshen: (fresh: unknown) => fresh } as never);
   const follow = (scanId: string) =>
-    feeds.follow({ store: { scans: { get } } } as never, scanId, {} as never);
+    feeds.follow({ store: { scans: { get } } } as never, scanId, { place: { folder: scanId } } as never);
 
   const sources = Array.from({ length: 50 }, () => follow('a'));
   expect(await Promise.all(sources.map((source) => source.scan()))).toEqual(Array(50).fill(scan));

@@ -24,16 +24,14 @@ export class ScanFeeds {
 
   /**
    * Follows a scan; the caller must close the result.
-   * @param record held until then
-   * @param isCopy whether the record is a copy of that of an unfinished scan, which lacks its end
+   * @param record held until then; readers of another one, such as a copy that lacks its end, have another feed
    */
   follow(
     space: Pick<TenantContext, 'store' | 'observer'>,
     scanId: string,
     record: ScanRecord,
-    isCopy = false,
   ): ScanSource & { close(): void } {
-    const key = isCopy ? `${scanId} copy` : scanId;
+    const key = record.place.folder;
     let feed = this.#feeds.get(key);
     if (!feed) {
       feed = this.#feedOf(space, scanId, key);

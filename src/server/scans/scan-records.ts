@@ -59,8 +59,10 @@ export class ScanRecords implements RecordReader {
 
   async follow(scanId: string, from: RecordPosition, signal: AbortSignal): Promise<FollowedRecord> {
     const scan = await showScan(this.#space.store, scanId);
-    if (await this.#context.shards?.homes.hasRows(scan.scan_id))
-      return this.#followCopy(scan.scan_id, from, signal);
+    if (await this.#context.shards?.homes.hasRows(scan.scan_id)) {
+      const events = this.#eventsElsewhere(scan.scan_id, from, signal);
+      return { events, close: () => void events.return(undefined) };
+    }
     return await this.#followEnd(scan, from, signal);
   }
 
@@ -95,35 +97,49 @@ export class ScanRecords implements RecordReader {
   }
 
   /** Another server runs the scan: its rows come from the database, its end from where the results are. */
-  #followCopy(scanId: string, from: RecordPosition, signal: AbortSignal): FollowedRecord {
-    let close = () => undefined as void;
-    const events = async function* (this: ScanRecords): AsyncGenerator<EventRun> {
-      const report = new EventReport();
-      let position = from;
-      while (await this.#context.shards?.homes.hasRows(scanId)) {
-        const { record, release } = await this.hold(await showScan(this.#space.store, scanId));
-        const source = this.#context.feeds.follow(this.#space, scanId, record, true);
-        close = () => {
-          source.close();
-          release();
-        };
-        try {
-          for await (const run of watchScan(untilEnd(source), position, signal, report)) {
-            position = run.at(-1)?.id ?? position;
-            yield run;
-          }
-        } finally {
-          close();
+  async *#eventsElsewhere(
+    scanId: string,
+    from: RecordPosition,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventRun, void> {
+    const { scans } = this.#space.store;
+    const report = new EventReport();
+    let position = from;
+    for (
+      let scan = await scans.get(scanId);
+      scan !== null && !signal.aborted;
+      scan = await scans.get(scanId)
+    ) {
+      const isRunning = await this.#context.shards?.homes.hasRows(scanId);
+      const part = isRunning
+        ? await this.#followCopy(scan, position, signal, report)
+        : await this.#followEnd(scan, position, signal, report);
+      try {
+        for await (const run of part.events) {
+          position = run.at(-1)?.id ?? position;
+          yield run;
         }
-        if (signal.aborted) return;
+      } finally {
+        part.close();
       }
-      const scan = await this.#space.store.scans.get(scanId);
-      if (scan === null) return;
-      const rest = await this.#followEnd(scan, position, signal, report);
-      close = () => rest.close();
-      yield* rest.events;
+      if (!isRunning) return;
+    }
+  }
+
+  /** Up to the end of the scan, which a copy of its rows lacks. */
+  async #followCopy(
+    scan: Pick<Scan, 'scan_id' | 'status'>,
+    from: RecordPosition,
+    signal: AbortSignal,
+    report: EventReport,
+  ): Promise<FollowedRecord> {
+    const { record, release } = await this.hold(scan);
+    const source = this.#context.feeds.follow(this.#space, scan.scan_id, record);
+    const close = () => {
+      source.close();
+      release();
     };
-    return { events: events.call(this), close: () => close() };
+    return { events: watchScan(untilEnd(source), from, signal, report), close };
   }
 
   async *#remoteEvents(scanId: string, response: Response, signal: AbortSignal): AsyncGenerator<EventRun> {
