@@ -5,6 +5,7 @@ import { ScanQueue } from '../queue/scan-queue.ts';
 import { ReportThreads } from '../report/thread/report-threads.ts';
 import type { License } from '../workspace/license/read-license.ts';
 import { FetchedScans } from '../workspace/result-store/fetched-scans.ts';
+import { StagedResults } from '../workspace/result-store/staged-results.ts';
 import { Admission } from './access/admission.ts';
 import { Tenants } from './access/tenants.ts';
 import { AlertEvaluator } from './background/alerts.ts';
@@ -18,6 +19,7 @@ import type { Installed } from './installed.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { Resources } from './open-resources.ts';
 import { DamagedRecords } from './results/damaged-records.ts';
+import { EndResults } from './results/end-results.ts';
 import { IndexKeeper } from './results/index-keeper.ts';
 import { ResultMover } from './results/result-mover.ts';
 import { ScanFolders } from './results/scan-folders.ts';
@@ -54,8 +56,11 @@ export function buildContext(input: ContextInput): {
   const folders = new ScanFolders({ store, workspace, fetched, unfinished, log });
   const metrics = new Metrics();
   const onMove: Metrics['resultsMoved'] = (status) => metrics.resultsMoved(status);
+  const isPresent = shards && ((serverId: string) => shards.presence.isPresent(serverId));
   const results =
-    input.results && fetched && new ResultMover({ ...input, results: input.results, fetched, onMove });
+    input.results &&
+    fetched &&
+    new ResultMover({ ...input, results: input.results, fetched, isPresent, onMove });
   const { retention } = config.workspace;
   const garbage = new GarbageCollector({ store, workspace, retention, results }, log);
   const onEnd: Metrics['notificationEnded'] = (type, status) => metrics.notificationEnded(type, status);
@@ -75,9 +80,10 @@ export function buildContext(input: ContextInput): {
     indexKeeper.scanEnded(scanId, tenant);
     if (notifies) notifier.wake();
     garbage.sweep();
-    if (!isStored) results?.wake();
+    if (!isStored || input.results instanceof StagedResults) results?.wake();
   };
-  const workers = new WorkerPool({ ...input, queue, metrics, onScanEnd });
+  const endResults = new EndResults({ store, workspace, config, metrics });
+  const workers = new WorkerPool({ ...input, queue, metrics, endResults, onScanEnd });
   const onNotice = () => notifier.wake();
   const alerts = new AlertEvaluator(
     { store, config, workers, workspace, shards, log, onNotice },
@@ -98,6 +104,7 @@ export function buildContext(input: ContextInput): {
     workers,
     shards,
     results,
+    endWith: endResults.endWith,
     reports: new ReportThreads(),
     indexes,
     damaged,

@@ -3,6 +3,7 @@ import type { RecordIndexes } from '../actions/record-index/record-indexes.ts';
 import type { Config } from '../config/schema.ts';
 import type { JobQueue } from '../queue/queue.ts';
 import type { ReportThreads } from '../report/thread/report-threads.ts';
+import type { EndWriter } from '../scan-run/finalize/interrupt-scan.ts';
 import type { Store } from '../store/open.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { AuditLogs } from '../workspace/audit/audit-logs.ts';
@@ -54,6 +55,7 @@ export interface ServerContext {
   shards: Distribution | null;
   /** Null without a result store. */
   results: ResultMover | null;
+  endWith: EndWriter;
   reports: ReportThreads;
   indexes: RecordIndexes;
   damaged: DamagedRecords;

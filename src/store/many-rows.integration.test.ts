@@ -96,7 +96,7 @@ describe.each(storeEngines())('in $name', (engine) => {
     expect(most).toBeLessThanOrEqual(mostRows);
     const [first, second] = scans;
     const after = { createdAt: first?.created_at ?? '', id: first?.scan_id ?? '' };
-    for await (const next of store.scanAges.finished(cuts, after)) {
+    for await (const next of store.scanAges.finished(cuts, { after })) {
       expect(next).toEqual(second);
       break;
     }

@@ -43,6 +43,31 @@ export class ResultObjectTable {
     return row ? { parts: row.parts, bytes: Buffer.from(row.bytes) } : null;
   }
 
+  /** Names of whole objects that end like this, in order. @param after exclusive */
+  async namesEndingWith(end: string, after: string, limit: number): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('result_objects')
+      .select('name')
+      .where('part', '=', 0)
+      .where('name', '>', after)
+      .where('name', 'like', `%${end}`)
+      .orderBy('name')
+      .limit(limit)
+      .execute();
+    return rows.map(({ name }) => name);
+  }
+
+  /** Number of whole objects whose names end like this. */
+  async countEndingWith(end: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('result_objects')
+      .select((e) => e.fn.countAll().as('objects'))
+      .where('part', '=', 0)
+      .where('name', 'like', `%${end}`)
+      .executeTakeFirstOrThrow();
+    return Number(row.objects);
+  }
+
   async remove(name: string): Promise<void> {
     await this.#db.deleteFrom('result_objects').where('name', '=', name).execute();
   }

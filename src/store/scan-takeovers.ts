@@ -21,6 +21,16 @@ export class ScanTakeoverTable {
     this.#db = db;
   }
 
+  /** Gives a scan that waits to another server, which ends it. @param executor of that one */
+  async adopt(scanId: string, executor: string): Promise<void> {
+    await this.#db
+      .updateTable('scans')
+      .set({ executor })
+      .where('scan_id', '=', scanId)
+      .where('status', 'in', ['pending', 'running'])
+      .execute();
+  }
+
   /**
    * Gives the unfinished scans of a server to another one, where they wait; canceled ones count as
    * running until they are ended. Those whose rows are on the disk of their server stay. Call it in a transaction.

@@ -52,6 +52,11 @@ export class UndividedResultTable {
     return (await this.#lock(held)) ? await this.rowsOf(held.scanId) : null;
   }
 
+  /** Call it in a transaction: nobody takes the scan over before its end. */
+  async holds(held: HeldScan): Promise<boolean> {
+    return await this.#lock(held);
+  }
+
   async rowsOf(scanId: string): Promise<number> {
     return (await this.#stored(scanId)).rows;
   }

@@ -6,7 +6,7 @@ import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import type { RowRecord } from '../../workspace/record/scan-record.ts';
-import type { RecordReader } from '../scans/record-reader.ts';
+import type { RecordHolder } from '../scans/record-reader.ts';
 import { BackgroundValues } from './background-values.ts';
 import { type FixOfScan, type OpenFindings, openFindings } from './open-findings.ts';
 import { type RunChanges, runChanges, type StandingOut } from './pair-changes.ts';
@@ -20,7 +20,7 @@ export interface DashboardContext {
   store: Store;
   readonly installed: ModuleCatalog;
   observer: RecordObserver;
-  records: Pick<RecordReader, 'holdRows'>;
+  records: RecordHolder;
 }
 
 export interface Dashboard {
@@ -129,7 +129,7 @@ export class Dashboards {
 
   #changesOf(context: DashboardContext, scanId: string, against: string): RunChanges | null | undefined {
     return this.#values.get(`changes ${context.tenant} ${scanId} ${against}`, () =>
-      withRecords(context, this.#closing, (recordOf) => {
+      withRecords(context, (recordOf) => {
         const { store, config, installed: catalogue, observer } = context;
         const order = { store, config, catalogue, observer, recordOf };
         return runChanges(order, scanId, against, this.#closing);
@@ -138,22 +138,19 @@ export class Dashboards {
   }
 
   #openFindings(context: DashboardContext, scans: readonly Scan[]): Promise<OpenFindings> {
-    return withRecords(context, this.#closing, (recordOf) =>
-      openFindings(scans, recordOf, context.observer, this.#closing),
-    );
+    return withRecords(context, (recordOf) => openFindings(scans, recordOf, context.observer, this.#closing));
   }
 }
 
 /** Releases the records at the end. */
 async function withRecords<T>(
   { records }: DashboardContext,
-  closing: AbortSignal,
   work: (recordOf: (scan: Scan) => Promise<RowRecord>) => Promise<T>,
 ): Promise<T> {
   const held: (() => void)[] = [];
   try {
     return await work(async (scan) => {
-      const { record, release } = await records.holdRows(scan, closing);
+      const { record, release } = await records.hold(scan);
       held.push(release);
       return record;
     });

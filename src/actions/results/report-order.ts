@@ -22,8 +22,8 @@ export interface ReportWishes {
 export interface OrderContext {
   /** Folder of the templates. */
   templatesDir: string;
-  /** Called for an earlier scan. @throws PortolanError if its files are out of reach */
-  comparing(against: string): Promise<CompareContext>;
+  /** Called for an earlier scan. */
+  comparing(): Promise<CompareContext>;
 }
 
 /** The formats with an option. */
@@ -72,7 +72,7 @@ export async function orderReport(
 type Compare = (signal: AbortSignal) => Promise<ReportChanges>;
 
 async function prepareComparison(order: OrderContext, scan: Scan, against: string): Promise<Compare> {
-  const context = await order.comparing(against);
+  const context = await order.comparing();
   requireFinished(scan);
   const baseline = requireFinished(await showScan(context.store, against));
   return async (signal) => {

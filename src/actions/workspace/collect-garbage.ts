@@ -81,7 +81,7 @@ export async function collectGarbage(context: GarbageContext, request: GarbageRe
   const { rules, policy } = decide(context.retention, request);
   const report = emptyReport(request.dry_run ?? false);
   const shortfall = await applyRules(context, report, rules);
-  const stored = await context.store.scanAges.count();
+  const stored = (await context.store.scans.totals()).scan_count;
   const kept_count = report.dry_run ? stored - report.deleted_count : stored;
   return { report: { ...report, kept_count, policy }, shortfall };
 }
@@ -166,7 +166,7 @@ async function clearSpace(
     if (free >= minFree) return null;
     olderThan ??= await cutsOf(store.scanAges, keptBy(protect));
     const readable = () =>
-      endedEarlier(store.scanAges.finished(olderThan ?? new Map(), after), endedBefore, seen);
+      endedEarlier(store.scanAges.finished(olderThan ?? new Map(), { after, of: 'here' }), endedBefore, seen);
     const clearable = await bytesOf(readable(), minFree - free);
     if (clearable < minFree - free) return { min_free_space: minFree, free, clearable };
     let expected = 0;

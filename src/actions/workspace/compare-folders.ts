@@ -123,14 +123,14 @@ async function isCutOffSubmission({ path, reportsDir }: ScanFolder): Promise<boo
 
 async function countHere(store: Store): Promise<number> {
   if (serverOf(store.executor) === null) return (await store.scans.totals()).scan_count;
-  return await store.scanAges.count();
+  return await store.scanAges.countHere();
 }
 
 async function findMissing(input: ComparisonInput, found: Differences): Promise<void> {
   const { store, signal, pause } = input;
   const all = new Map((await store.scanAges.tenants()).map((tenant) => [tenant, newestOfAll]));
   let looked = 0;
-  for await (const { scan_id, tenant } of store.scanAges.finished(all)) {
+  for await (const { scan_id, tenant } of store.scanAges.finished(all, { of: 'here' })) {
     if (signal.aborted) return;
     if (++looked % foldersAtOnce === 0) await pause();
     if (await isMissing(input, scan_id, tenant)) found.missing(scan_id);

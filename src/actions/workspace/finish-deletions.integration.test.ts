@@ -49,6 +49,7 @@ it('finishes a collection of garbage that was cut off at any moment', async () =
   const folder = await storeScan({ store, workspace }, 1, 1);
   const names: string[][] = [];
   const watched = {
+    scans: store.scans,
     scanAges: store.scanAges,
     releasePages: () => store.releasePages(),
     emptyLog: () => store.emptyLog(),

@@ -28,7 +28,7 @@ export interface RemovalReport {
 /** Folders processed concurrently. */
 const foldersAtOnce = 16;
 
-type RemovedScan = Pick<FinishedScan, 'scan_id' | 'tenant'>;
+type RemovedScan = Pick<FinishedScan, 'scan_id' | 'tenant' | 'size_bytes'>;
 
 /** A scan to delete, with its size. */
 interface Doomed {
@@ -65,7 +65,7 @@ export class RemovalBatch {
 
   /** Bytes of the files on this server; 0 if they are only in the result store. */
   async localBytes(scan: RemovedScan): Promise<number> {
-    return (await this.#measure(scan)).bytes;
+    return await this.#folderOf(scan).sizeBytes();
   }
 
   /**
@@ -82,9 +82,16 @@ export class RemovalBatch {
     }
   }
 
-  async #measure({ scan_id, tenant }: RemovedScan): Promise<Doomed> {
-    const folder = this.#context.workspace.forTenant(tenant).scan(scan_id);
-    return { scan_id, tenant, folder, bytes: await folder.sizeBytes() };
+  async #measure(scan: RemovedScan): Promise<Doomed> {
+    const { scan_id, tenant, size_bytes } = scan;
+    const folder = this.#folderOf(scan);
+    // Without a folder here the files are in the result store.
+    const elsewhere = this.#context.results === null ? 0 : size_bytes;
+    return { scan_id, tenant, folder, bytes: (await folder.sizeBytes()) || elsewhere };
+  }
+
+  #folderOf({ scan_id, tenant }: RemovedScan): ScanFolder {
+    return this.#context.workspace.forTenant(tenant).scan(scan_id);
   }
 
   async #remove(doomed: readonly Doomed[]): Promise<Retired[]> {
@@ -130,28 +137,32 @@ export class RemovalBatch {
     const { store } = this.#context;
     const forget = () =>
       store.transaction(async ({ scans }) => {
-        for (const { scan_id } of doomed) await scans.delete(scan_id);
+        const deleted = new Set<string>();
+        for (const { scan_id } of doomed) if (await scans.delete(scan_id)) deleted.add(scan_id);
+        return deleted;
       });
+    let deleted: ReadonlySet<string>;
     try {
-      await this.#withRoom(forget, doomed);
+      deleted = await this.#withRoom(forget, doomed);
     } catch (error) {
       for (const { scan_id } of doomed) this.#fail(scan_id, error);
       return [];
     }
-    return await this.#removeFiles(doomed);
+    // Those that another server has deleted meanwhile are its own.
+    return (await this.#removeFiles(doomed)).filter(({ scan_id }) => deleted.has(scan_id));
   }
 
   /** On a full disk, frees some space first: the store needs room to delete. */
-  async #withRoom(change: () => Promise<void>, doomed: readonly Retired[]): Promise<void> {
+  async #withRoom<T>(change: () => Promise<T>, doomed: readonly Retired[]): Promise<T> {
     const { store, workspace } = this.#context;
     try {
-      await change();
+      return await change();
     } catch (error) {
       if (!isFull(error)) throw error;
       await this.#removeFiles(doomed);
       await workspace.giveUpReserve();
       await store.emptyLog();
-      await change();
+      return await change();
     }
   }
 

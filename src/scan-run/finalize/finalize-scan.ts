@@ -6,17 +6,18 @@ import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { storedStatus } from '../status.ts';
 import { finalizeRecord } from './finalize-record.ts';
-import { type EndContext, interruptScan } from './interrupt-scan.ts';
+import { type EndContext, interruptScan, writeEnd } from './interrupt-scan.ts';
 
 /**
  * Stores the end of a scan whose record is finished, but whose process or server died before the store was updated:
  * the record and `status.json` are authoritative.
  */
-export async function concludeScan({ store, workspace, config }: EndContext, scanId: string) {
+export async function concludeScan(context: EndContext, scanId: string) {
+  const { store, workspace, config } = context;
   const folder = workspace.scan(scanId);
   const summary = await recordIn(folder).summary();
   if (summary === null || summary.status !== 'completed') {
-    await interruptScan({ store, workspace, ...(config && { config }) }, scanId, await failureOf(folder));
+    await interruptScan(context, scanId, await failureOf(folder));
     return;
   }
   const warnings = config ? await finalizeRecord(folder, config.workspace.scans) : [];
@@ -25,17 +26,21 @@ export async function concludeScan({ store, workspace, config }: EndContext, sca
   const progress = scan && {
     progress: { ...scan.progress, ...afterEnd, percent: 100, eta_seconds: 0 },
   };
-  await store.scans.update(scanId, {
+  const end: Partial<Scan> = {
     status: 'completed',
     completed_at: timestamp,
     results: { live_hosts, open_ports, vulnerabilities },
     severity_counts,
     ...progress,
     ...(scan && warnings.length > 0 && { warnings: [...scan.warnings, ...warnings] }),
-  });
-  const ended = await store.scans.get(scanId);
-  if (ended) await folder.writeStatus(storedStatus(ended, summary.duration_seconds)).catch(() => undefined);
-  await store.scans.setSize(scanId, await folder.sizeBytes());
+  };
+  if (scan)
+    await folder
+      .writeStatus(storedStatus({ ...scan, ...end }, summary.duration_seconds))
+      .catch(() => undefined);
+  await writeEnd(context, scanId, { size_bytes: await folder.sizeBytes() }, (inside, files) =>
+    inside.scans.update(scanId, end, files),
+  );
 }
 
 async function failureOf(folder: ScanFolder): Promise<NonNullable<Scan['error']>> {

@@ -4,6 +4,7 @@ import { commandLineOf, serverOf } from '../../domain/executor.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { afterEnd } from '../../domain/scan-progress.ts';
 import type { Store } from '../../store/open.ts';
+import type { ScanFiles } from '../../store/scans/scans.ts';
 import { isAlive } from '../../workspace/process-identity.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openRecord } from '../../workspace/record/record-writer.ts';
@@ -16,11 +17,19 @@ import { storedStatus } from '../status.ts';
 import type { ScanFailure } from './failure.ts';
 import { finalizeRecord } from './finalize-record.ts';
 
+/** Changes the store where a scan ends. @param files of its folder @returns false if it has ended or was deleted meanwhile */
+export type WriteEnd = (inside: Store, files: ScanFiles) => Promise<boolean>;
+
+/** Runs a change of the store where a scan ends, and stores its results with it where servers share them. */
+export type EndWriter = (scanId: string, write: WriteEnd) => Promise<void>;
+
 export interface EndContext {
   store: Store;
   workspace: Workspace;
   /** Retention settings; without them records stay uncompressed and without artifacts. */
   config?: Pick<Config, 'workspace'>;
+  /** Without it the results stay in the workspace. */
+  endWith?: EndWriter;
   /** Called once with a scan that ended here. */
   onEnd?: (scan: Scan) => void;
 }
@@ -55,13 +64,23 @@ async function endScan(context: EndContext, scanId: string, error: ScanFailure):
   const { status, completed_at, progress, results, severity_counts, warnings } = ended;
   // No more than that: with its targets, thousands perhaps, goes what the scan is found by.
   const end = { status, error, completed_at, progress, results, severity_counts, warnings };
-  await store.transaction(async (inside) => {
-    if (size !== null) await inside.scans.setSize(scanId, size);
-    await inside.scans.update(scanId, end);
-  });
+  const write = (inside: Store, files: ScanFiles) => inside.scans.update(scanId, end, files);
+  if (size === null) await store.scans.update(scanId, end);
+  else await writeEnd(context, scanId, { size_bytes: size }, write);
   const stored = await store.scans.get(scanId);
   if (stored) context.onEnd?.(stored);
   return stored;
+}
+
+/** @param files of the folder, where the context does not measure them itself */
+export async function writeEnd(
+  { store, endWith }: EndContext,
+  scanId: string,
+  files: ScanFiles,
+  write: WriteEnd,
+): Promise<void> {
+  if (endWith) await endWith(scanId, write);
+  else await store.transaction((inside) => write(inside, files));
 }
 
 /** A scan with the counters of its record, and the size of its folder in bytes. */

@@ -1,6 +1,7 @@
 import type { Component } from '../components.ts';
 import type { ServerContext } from '../context.ts';
 import type { IndexKeeper } from '../results/index-keeper.ts';
+import { RemovedFolders } from '../results/removed-folders.ts';
 import type { ScanFolders } from '../results/scan-folders.ts';
 import { FingerprintSync } from './fingerprint-sync.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -19,6 +20,7 @@ export function backgroundComponents(
     folders,
     indexKeeper,
     ...(results ? [results] : []),
+    ...(context.shards ? [new RemovedFolders(context)] : []),
     garbageComponent(context),
     new Housekeeping(context, log),
     comparison,

@@ -16,8 +16,8 @@ const foldMs = 5_000;
 /** Messages without a scan are deleted this long after they were due, milliseconds: their sender never came back. */
 const maxNoticeAgeMs = 7 * 24 * 3_600_000;
 
-/** Followers of the service have read of a deleted scan by then, milliseconds. */
-const maxRemovalAgeMs = 3_600_000;
+/** Followers of the service, and servers that have files of it, have read of a deleted scan by then, milliseconds. */
+const maxRemovalAgeMs = 7 * 24 * 3_600_000;
 
 /**
  * Background maintenance: updates scan sizes, compacts row counts, removes leftovers of crashes and messages whose

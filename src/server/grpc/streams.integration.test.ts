@@ -357,35 +357,6 @@ describe('deadlines', () => {
   });
 });
 
-describe('a scan that lies with another server', () => {
-  /** @param response of the other server */
-  const request = async (response: () => Response, method: string) => {
-    const grpc = await start();
-    const scan_id = await submit(grpc, 'a');
-    const homes = { ask: async () => response(), hasRows: async () => false };
-    Object.assign(grpc.service.context, { shards: { homes } });
-    return await grpc.scans().all<Event & Piece>(method, { scan_id });
-  };
-  const broken = (text: string) => () =>
-    new Response(
-      new ReadableStream({
-        start: (to) => to.enqueue(Buffer.from(text)),
-        pull: (to) => to.error(new TypeError('terminated')),
-      }),
-    );
-  const row = 'event: status\ndata: {"status":"running"}\n\n';
-
-  it.each([
-    ['WatchScan', () => new Response(row)],
-    ['WatchScan', () => new Response(null)],
-    ['WatchScan', broken(row)],
-    ['GetResults', broken('{')],
-  ])('is not reported as gone when that server stops halfway: %s', async (method, response) => {
-    const { error } = await request(response, method);
-    expect([error?.code, error && codeOf({ error })]).toEqual([status.UNAVAILABLE, 'unavailable']);
-  });
-});
-
 describe('health', () => {
   it('reports services by name, and the shutdown', async () => {
     const grpc = await start();

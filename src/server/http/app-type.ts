@@ -53,11 +53,6 @@ declare module 'fastify' {
     /** Additional event in the audit log, and the operation that it names. */
     auditEvent?: AuditEventName;
     auditOperation?: string;
-    /**
-     * Uses the files of the scan `:scan_id`, `whole` for more than its rows: with several servers its owner handles the request
-     * if no other one has them.
-     */
-    atHome?: 'rows' | 'whole';
     /** Errors of the handler, in addition to those of validation and access. */
     refusals?: ErrorCode[];
   }

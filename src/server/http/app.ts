@@ -15,7 +15,6 @@ import type { TlsMaterial } from '../tls.ts';
 import type { App } from './app-type.ts';
 import { AuditedResponses } from './audit-responses.ts';
 import { errorShape, sendError } from './errors.ts';
-import { forwardToHome } from './home-forward.ts';
 import { maxBodyBytes, parseJsonBody } from './request/json-body.ts';
 import { maxUrlLength, originForm, type RequestCheck, requestCheck } from './request/request-checks.ts';
 import { compileValidator, unknownFields } from './request/validation.ts';
@@ -131,7 +130,6 @@ export async function buildApp(context: ServerContext, tls: TlsMaterial | null =
     done();
   });
   measureResponses(app, context);
-  forwardToHome(app, context);
 
   await app.register(swagger, openapiOptions(context));
   livenessRoutes(app, context);

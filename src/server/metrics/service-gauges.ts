@@ -26,7 +26,7 @@ export interface GaugeSources {
   } | null;
   alerts: { list(): Promise<{ state: AlertStateName; error: string | null }[]> };
   /** Null without a result store. */
-  results: { readonly fault: string | null } | null;
+  results: { readonly fault: string | null; pending(): Promise<number> } | null;
   version: { version: string };
 }
 
@@ -86,6 +86,6 @@ function addStorageGauges(registry: MetricRegistry, { store, workspace, results 
   registry.gauge('service_free_space_bytes', () => workspace.freeBytes());
   registry.gauge('service_result_store_up', () => results && Number(results.fault === null));
   registry.gauge('service_result_store_pending_scans', async () =>
-    results ? await store.scanAges.countUnstored() : null,
+    results ? await results.pending() : null,
   );
 }

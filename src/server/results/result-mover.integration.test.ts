@@ -69,7 +69,16 @@ describe('the mover of results', () => {
     const watched = Object.assign(log, { warn, info: (text: string) => void reported.push(`info ${text}`) });
     const fetched = new FetchedScans(results, workspace);
     const onMove = (status: string) => void moves.push(status);
-    return new ResultMover({ store, workspace, results, fetched, log: watched, onMove, pace });
+    return new ResultMover({
+      store,
+      workspace,
+      results,
+      fetched,
+      isPresent: null,
+      log: watched,
+      onMove,
+      pace,
+    });
   };
   const placeOf = (number: number) => ({ scanId: storedScanId(number), tenant: null });
   const isStored = (number: number) => store.scans.storedAt(storedScanId(number)).then((at) => at !== null);

@@ -1,9 +1,10 @@
 import { PortolanError } from '../../domain/errors.ts';
+import { serverOf } from '../../domain/executor.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
 import type { ResultStore, StoredScanLocation } from '../../workspace/result-store/result-store.ts';
-import type { ScanFolder } from '../../workspace/scan-folder.ts';
+import { StagedResults } from '../../workspace/result-store/staged-results.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
 
@@ -25,10 +26,18 @@ export interface ResultMoverInput {
   workspace: Workspace;
   results: ResultStore;
   fetched: FetchedScans;
+  /** Whether a server is present; null if there is only this one. */
+  isPresent: ((serverId: string) => Promise<boolean>) | null;
   log: ServerLog;
   /** Called after every attempt to move a scan, unless it was aborted. */
   onMove?: (status: 'stored' | 'failed') => void;
   pace?: MoverIntervals;
+}
+
+/** A finished scan to move, and whether its results wait in the database; otherwise they are in the workspace. */
+interface Waiting {
+  place: StoredScanLocation;
+  staged: StagedResults | null;
 }
 
 /** A scan that could not be moved although the result store is reachable. */
@@ -40,7 +49,7 @@ interface Setback {
 
 /**
  * Moves every finished scan of this server into the result store, one after another, including those from before it
- * was configured. The row of the scan records the move, so an aborted one is repeated.
+ * was configured, and what waits in the database of servers that are away. An aborted move is repeated.
  */
 export class ResultMover {
   readonly #input: ResultMoverInput;
@@ -64,6 +73,13 @@ export class ResultMover {
   /** Why the result store cannot be used; null if it can. */
   get fault(): string | null {
     return this.#fault;
+  }
+
+  /** Number of scans that are to be moved. */
+  async pending(): Promise<number> {
+    const { store, results } = this.#input;
+    const staged = results instanceof StagedResults ? await results.countWaiting() : 0;
+    return staged + (await store.scanAges.countUnstored());
   }
 
   start(): void {
@@ -101,9 +117,13 @@ export class ResultMover {
     }
   }
 
-  /** If the deletion is aborted, the scan is stored again. A scan that exists nowhere else stays marked as stored. */
+  /**
+   * If the deletion is aborted, the scan is stored again. A scan that exists nowhere else stays marked as stored, as does one that
+   * other servers may read while the result store is away.
+   */
   async #markUnstored({ scanId, tenant }: StoredScanLocation): Promise<void> {
-    const { store, workspace } = this.#input;
+    const { store, workspace, results } = this.#input;
+    if (results instanceof StagedResults) return;
     if (!(await workspace.forTenant(tenant).scan(scanId).exists())) return;
     // A full disk must not prevent deletion.
     await store.scans.setStored(scanId, null).catch(() => undefined);
@@ -133,14 +153,15 @@ export class ResultMover {
   }
 
   async #round(): Promise<void> {
-    const { store, log } = this.#input;
+    const { log } = this.#input;
     try {
       const known = [...this.#doomed, ...this.#setbacks.keys()];
       const waiting = new Set<string>();
-      for await (const { scan_id: scanId, tenant } of store.scanAges.unstored()) {
+      for await (const scan of this.#waiting()) {
+        const { scanId } = scan.place;
         if (this.#closing.signal.aborted) return;
         if (this.#doomed.has(scanId) || this.#setbacks.has(scanId)) waiting.add(scanId);
-        if (!this.#isPutOff(scanId)) await this.#move({ scanId, tenant });
+        if (!this.#isPutOff(scanId)) await this.#move(scan);
       }
       this.#forget(known.filter((scanId) => !waiting.has(scanId)));
       this.#failures = 0;
@@ -151,6 +172,23 @@ export class ResultMover {
       if (this.#failures === 1) log.warn(reason, 'cannot move results to the result store, retrying');
       else log.debug(reason, 'still cannot move results to the result store');
     }
+  }
+
+  async *#waiting(): AsyncGenerator<Waiting> {
+    const { store, results } = this.#input;
+    for await (const { scan_id: scanId, tenant } of store.scanAges.unstored())
+      yield { place: { scanId, tenant }, staged: null };
+    if (!(results instanceof StagedResults)) return;
+    for await (const place of results.waiting())
+      if (await this.#movesStaged(place.scanId)) yield { place, staged: results };
+  }
+
+  /** Those of a server that is away are moved by any other one, even by several. */
+  async #movesStaged(scanId: string): Promise<boolean> {
+    const { store, isPresent } = this.#input;
+    const owner = await store.scans.ownerOf(scanId);
+    if (owner === null || owner === serverOf(store.executor)) return true;
+    return isPresent !== null && !(await isPresent(owner));
   }
 
   #isPutOff(scanId: string): boolean {
@@ -167,10 +205,11 @@ export class ResultMover {
   }
 
   /** Uploads a scan and records the state of the result store. */
-  async #keep(place: StoredScanLocation, folder: ScanFolder, signal: AbortSignal): Promise<void> {
-    const { results, log } = this.#input;
+  async #keep({ place, staged }: Waiting, signal: AbortSignal): Promise<void> {
+    const { workspace, results, log } = this.#input;
+    const folder = workspace.forTenant(place.tenant).scan(place.scanId);
     try {
-      await results.keep(place, folder.path, signal);
+      await (staged ? staged.move(place, signal) : results.keep(place, folder.path, signal));
     } catch (error) {
       const isAway = !(error instanceof PortolanError) || error.code === 'unavailable';
       if (isAway && !signal.aborted)
@@ -184,9 +223,10 @@ export class ResultMover {
   }
 
   /** @throws PortolanError `unavailable` if the cause is not this scan */
-  async #move(place: StoredScanLocation): Promise<void> {
+  async #move(scan: Waiting): Promise<void> {
+    const { place } = scan;
     const stop = new AbortController();
-    const moving = this.#store(place, stop.signal);
+    const moving = this.#store(scan, stop.signal);
     this.#current = { scanId: place.scanId, stop, ended: moving.catch(() => undefined) };
     try {
       await moving;
@@ -202,12 +242,13 @@ export class ResultMover {
     }
   }
 
-  async #store(place: StoredScanLocation, signal: AbortSignal): Promise<void> {
-    const { store, workspace, results, log } = this.#input;
-    const { scanId, tenant } = place;
-    const folder = workspace.forTenant(tenant).scan(scanId);
-    await this.#keep(place, folder, signal);
+  async #store(scan: Waiting, signal: AbortSignal): Promise<void> {
+    const { store, results, log } = this.#input;
+    const { place, staged } = scan;
+    const { scanId } = place;
+    await this.#keep(scan, signal);
     if (await store.scans.setStored(scanId, new Date().toISOString())) {
+      await staged?.clearStage(place);
       log.debug(await store.scans.logFieldsOf(scanId), 'results moved to the result store');
     } else {
       // Another server has deleted the scan meanwhile.

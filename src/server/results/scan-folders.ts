@@ -1,4 +1,5 @@
-import { serverOf } from '../../domain/executor.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { commandLineOf, serverOf } from '../../domain/executor.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
@@ -26,8 +27,8 @@ export interface ScanFoldersInput {
 }
 
 /**
- * Locates the record of a scan: in the workspace, or in the result store for a finished scan that another server ran
- * or whose folder was lost. Nothing else of a server knows where records lie.
+ * Locates the record of a scan: in the workspace; in the result store for a finished scan that another server ran or whose
+ * folder was lost; in the database for one that another server runs. Nothing else of a server knows where records lie.
  */
 export class ScanFolders {
   readonly #input: ScanFoldersInput;
@@ -61,17 +62,48 @@ export class ScanFolders {
     tenant: string | null,
     part: ScanFile = 'record',
   ): Promise<HeldRecord> {
-    const { workspace, store, fetched, unfinished } = this.#input;
+    const { workspace, store } = this.#input;
     const folder = workspace.forTenant(tenant).scan(scan_id);
     const here = { record: recordIn(folder), release: () => undefined };
-    const own = serverOf(store.executor);
-    if (own === null && (!fetched || !isFinal(status))) return here;
+    if (!isFinal(status))
+      return (await this.#isOwn(scan_id)) ? here : await this.#holdRunning(scan_id, tenant, part);
     // A scan that another server has taken over may have left a part of its record here.
-    const isOwn = own === null || (await store.scans.ownerOf(scan_id)) === own;
-    if (!isFinal(status)) return isOwn || !unfinished ? here : held(await unfinished.hold(scan_id));
-    if (!fetched) return here;
-    if ((isOwn && (await folder.exists())) || (await store.scans.storedAt(scan_id)) === null) return here;
-    return held(await fetched.hold({ scanId: scan_id, tenant }, part));
+    const isOwn = await this.#isOwn(scan_id);
+    if (isOwn && (await folder.exists())) return here;
+    const { fetched } = this.#input;
+    if (fetched && (await store.scans.storedAt(scan_id)) !== null)
+      return held(await fetched.hold({ scanId: scan_id, tenant }, part));
+    if (isOwn) return here;
+    // One that was canceled before it began has no results.
+    if ((await store.scans.get(scan_id))?.started_at === null) return held(await this.#copyOf(scan_id));
+    throw elsewhere();
+  }
+
+  async #isOwn(scanId: string): Promise<boolean> {
+    const { store } = this.#input;
+    const own = serverOf(store.executor);
+    if (own === null) return true;
+    const owner = await store.scans.ownerOf(scanId);
+    return owner === null || owner === own;
+  }
+
+  /** The rows of a scan that another server runs. It may end meanwhile. */
+  async #holdRunning(scanId: string, tenant: string | null, part: ScanFile): Promise<HeldRecord> {
+    const { store } = this.#input;
+    const copy = await this.#copyOf(scanId);
+    const scan = await store.scans.get(scanId);
+    if (scan === null || !isFinal(scan.status)) return { ...held(copy), lacksEnd: true };
+    copy.release();
+    return await this.hold(scan, tenant, part);
+  }
+
+  /** The rows of a scan in the database. @throws PortolanError `unavailable` if they are on the disk of another server */
+  async #copyOf(scanId: string): Promise<PinnedFolder> {
+    const { store, unfinished } = this.#input;
+    const isCommandLine = commandLineOf((await store.scans.executor(scanId)) ?? '') !== null;
+    if (!unfinished || isCommandLine || (await store.shardResults.hasBlocks(scanId)) === false)
+      throw elsewhere();
+    return await unfinished.hold(scanId);
   }
 
   /** Also removes scans that another server has deleted. */
@@ -89,4 +121,10 @@ export class ScanFolders {
 
 function held({ folder, release }: PinnedFolder): HeldRecord {
   return { record: recordIn(folder), release };
+}
+
+/** A command line scans, an earlier version has divided the scan, or its results could not be stored yet. */
+function elsewhere(): PortolanError {
+  const message = 'The results of the scan are on the machine that runs it, and not yet in the result store.';
+  return new PortolanError('unavailable', message);
 }

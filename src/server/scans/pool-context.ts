@@ -12,6 +12,7 @@ import type { Installed } from '../installed.ts';
 import type { ServerLog } from '../logging/log.ts';
 import type { LogOutput } from '../logging/log-output.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { EndResults } from '../results/end-results.ts';
 import type { ServerPlugins } from '../server-plugins.ts';
 import type { Distribution } from '../shards/distribution.ts';
 import type { ScanSlots } from './scan-slot.ts';
@@ -36,7 +37,8 @@ export interface WorkerPoolInput {
   /** Called when a scan has left its worker. */
   onScanEnd: (scan: ScanEnding) => void;
   audit: AuditLogs;
-  metrics: Pick<Metrics, 'scanEnded' | 'countTraffic' | 'resultsMoved'>;
+  metrics: Pick<Metrics, 'scanEnded' | 'countTraffic'>;
+  endResults: EndResults;
   /** Receives the log lines of scan processes. */
   logOutput: LogOutput;
   /** Scans are divided among workers; null = each runs in a process of this server. */

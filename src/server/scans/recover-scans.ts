@@ -51,11 +51,16 @@ async function removeLeftShards(
   }
 }
 
-/** Stops the shards of a scan that waits here to be resumed and is canceled; what their workers have found belongs to it. */
-export async function stopShards(context: PoolContext, scanId: string): Promise<void> {
+/**
+ * Stops the shards of a scan that waits, here or on another server, and is canceled; what their workers have found belongs to it. It is
+ * ended here afterwards.
+ */
+export async function stopWaiting(context: PoolContext, scanId: string): Promise<void> {
   const { store, shards } = context;
   const scan = await store.scans.get(scanId);
   if (!shards || !scan || isFinal(scan.status)) return;
+  if ((await shards.elsewhere.homeOf(scanId)) !== null)
+    await store.scanTakeovers.adopt(scanId, store.executor);
   if ((await store.shards.count(scanId)) > 0) {
     await shards.line.command(scanId, 'cancel');
     await shards.line.endWaiting(scanId);

@@ -3,12 +3,11 @@ import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
 import { concludeScan } from '../../scan-run/finalize/finalize-scan.ts';
-import { interruptScan } from '../../scan-run/finalize/interrupt-scan.ts';
+import { type EndContext, interruptScan } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { ScanOutcome } from '../../scan-run/messages.ts';
-import type { Store } from '../../store/open.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
+import type { HeldScan } from '../../store/undivided-results.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
-import { databaseResults } from '../../workspace/result-store/open-result-store.ts';
 import { scanCompleted } from '../logging/audit.ts';
 import { removeShards } from '../shards/gathered-rows.ts';
 import { UndividedScan } from '../shards/undivided-scan.ts';
@@ -20,10 +19,6 @@ import { traceScan } from './trace-scan.ts';
 /** A scan without a lease, such as one without a worker. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
 
-/** Results of more bytes are stored after the end: a transaction must not take long. */
-const mostAtEnd = 32 * 1024 * 1024;
-/** Faults of the folder of a scan, or no room for its results. */
-const laterCodes: ReadonlySet<string> = new Set(['conflict', 'not_found', 'insufficient_storage']);
 /** Pause before retrying to store the end of a scan, milliseconds. */
 const storeAgainMs = 1000;
 
@@ -37,29 +32,23 @@ export class ScanEnds {
 
   /** The process reported the end. Stores the end of a scan and of its job atomically. */
   async store(slot: ScanSlot, outcome: ScanOutcome): Promise<void> {
-    const { store, log } = this.#context;
+    const { log } = this.#context;
     const { scanId } = slot;
     const folder = folderOf(this.#context, slot);
     // A cancel just after completion has no effect.
     const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
     await removeResumeMark(folder);
-    const write = (size: number, keepsResults: boolean) =>
-      store.transaction(async (tx) => {
-        // Another server has taken the scan over.
-        slot.leaseLost = !(await tx.scanQueue.finish(slot, jobState, Date.now()));
-        if (slot.leaseLost) return;
-        slot.isStored = keepsResults && (await this.#keepResults(tx, slot));
-        const stored_at = slot.isStored ? new Date().toISOString() : null;
-        await tx.scans.update(scanId, outcome, { size_bytes: size, stored_at });
-        if (slot.process instanceof UndividedScan && slot.process.hasStored)
-          await tx.shardResults.deleteOf(scanId);
-      }, 'read committed');
+    const { attempt } = slot;
+    const run = { held: this.#heldBy(slot), isFirst: attempt === 1 };
     await this.#untilStored(slot, async () => {
-      const size = await folder.sizeBytes();
-      await write(size, size <= mostAtEnd).catch(async (error: unknown) => {
-        // It ends all the same, and is stored later.
-        if (!(error instanceof PortolanError && laterCodes.has(error.code))) throw error;
-        await write(size, false);
+      slot.isStored = await this.#context.endResults.end(slot, run, async (inside, files) => {
+        // Another server has taken the scan over.
+        slot.leaseLost = !(await inside.scanQueue.finish(slot, jobState, Date.now()));
+        if (slot.leaseLost) return false;
+        await inside.scans.update(scanId, outcome, files);
+        if (slot.process instanceof UndividedScan && slot.process.hasStored)
+          await inside.shardResults.deleteOf(scanId);
+        return true;
       });
     });
     if (slot.leaseLost) return;
@@ -68,14 +57,9 @@ export class ScanEnds {
     await this.report(slot);
   }
 
-  /** In the database that servers share: where the scan has ended, every server has its results, whatever becomes of this one. */
-  async #keepResults(tx: Store, slot: ScanSlot): Promise<boolean> {
-    const { config, metrics } = this.#context;
-    const results = databaseResults(config, tx);
-    if (results === null) return false;
-    await results.replace(slot, folderOf(this.#context, slot).path, { isFirst: slot.attempt === 1 });
-    metrics.resultsMoved('stored');
-    return true;
+  #heldBy({ scanId, attempt }: ScanSlot): HeldScan | null {
+    const { shards } = this.#context;
+    return shards && { scanId, attempt, owner: shards.home };
   }
 
   /** The scan was canceled, or its process cannot continue. */
@@ -91,18 +75,22 @@ export class ScanEnds {
 
   /** Finalizes the record of a scan without a worker and stores the scan as failed. */
   async finalize({ scanId, tenant }: ScanKey, error: ScanFailure): Promise<void> {
-    const { store, workspace, config } = this.#context;
-    await interruptScan({ store, workspace: workspace.forTenant(tenant), config }, scanId, error);
+    await interruptScan(this.#endContext(tenant), scanId, error);
   }
 
   /** The record is final, but the process died before it reported the end. */
   async conclude(claim: QueueClaim): Promise<void> {
-    const { store, queue, workspace, config } = this.#context;
+    const { queue } = this.#context;
     const { scanId, tenant } = claim;
-    await concludeScan({ store, workspace: workspace.forTenant(tenant), config }, scanId);
+    await concludeScan(this.#endContext(tenant), scanId);
     await queue.complete(scanId, claim.attempt);
     await removeResumeMark(folderOf(this.#context, claim));
     await this.report(claim);
+  }
+
+  #endContext(tenant: string | null): EndContext {
+    const { store, workspace, config, endResults } = this.#context;
+    return { store, workspace: workspace.forTenant(tenant), config, endWith: endResults.endWith };
   }
 
   /** Counts an ended scan, audits it and sends its trace. */

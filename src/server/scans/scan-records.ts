@@ -7,148 +7,75 @@ import {
   type ScanSource,
   watchScan,
 } from '../../actions/scans/watch-scan.ts';
-import { PortolanError } from '../../domain/errors.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
-import type { HeldRecord, RowRecord } from '../../workspace/record/scan-record.ts';
+import type { HeldRecord } from '../../workspace/record/scan-record.ts';
 import type { ScanFile } from '../../workspace/result-store/fetched-scans.ts';
 import type { TenantContext } from '../access/tenants.ts';
 import type { RouteContext } from '../context.ts';
-import { RemoteRecord } from '../results/remote-record.ts';
-import { callOwner, type ForwardedClient, forwardEvents } from '../shards/call-owner.ts';
+
+/** A record that is being followed. */
+interface Part {
+  source: ScanSource;
+  /** Another server runs the scan: the next part has its end. */
+  lacksEnd: boolean;
+  close(): void;
+}
 
 /** Records of the scans that a client may read. */
 export class ScanRecords implements RecordReader {
-  readonly #context: Pick<RouteContext, 'feeds' | 'shards'>;
+  readonly #context: Pick<RouteContext, 'feeds'>;
   readonly #space: TenantContext;
-  readonly #head: ForwardedClient['head'];
 
-  /** @param head of the request: the owner of a scan accepts the same token */
-  constructor(
-    context: Pick<RouteContext, 'feeds' | 'shards'>,
-    space: TenantContext,
-    head: ForwardedClient['head'],
-  ) {
+  constructor(context: Pick<RouteContext, 'feeds'>, space: TenantContext) {
     this.#context = context;
     this.#space = space;
-    this.#head = head;
   }
 
   async hold(scan: Pick<Scan, 'scan_id' | 'status'>, part?: ScanFile): Promise<HeldRecord> {
     return await this.#space.records.hold(scan, part);
   }
 
-  async holdRows(
-    scan: Pick<Scan, 'scan_id' | 'status'>,
-    signal: AbortSignal,
-  ): Promise<HeldRecord<RowRecord>> {
-    const { scan_id } = scan;
-    if (!(await this.#context.shards?.homes.isElsewhere(scan_id))) return await this.hold(scan);
-    const read = async (url: string) => {
-      const response = await callOwner(
-        this.#context,
-        { head: this.#head, signal, stays: true },
-        scan_id,
-        'GET',
-        url,
-      );
-      if (response) return response;
-      throw new PortolanError('unavailable', 'The record of the scan has moved to this server meanwhile.');
-    };
-    return { record: new RemoteRecord(scan_id, read), release: () => undefined };
-  }
-
   async follow(scanId: string, from: RecordPosition, signal: AbortSignal): Promise<FollowedRecord> {
     const scan = await showScan(this.#space.store, scanId);
-    if (await this.#context.shards?.homes.hasRows(scan.scan_id)) {
-      const events = this.#eventsElsewhere(scan.scan_id, from, signal);
-      return { events, close: () => void events.return(undefined) };
-    }
-    return await this.#followEnd(scan, from, signal);
-  }
-
-  /** A scan that this server runs, or that has ended. */
-  async #followEnd(
-    scan: Pick<Scan, 'scan_id' | 'status'>,
-    from: RecordPosition,
-    signal: AbortSignal,
-    report?: EventReport,
-  ): Promise<FollowedRecord> {
-    const url = `/api/v1/scans/${scan.scan_id}/events`;
-    const position = { 'last-event-id': String(from) };
-    const client = { head: this.#head, signal };
-    const remote = await callOwner(this.#context, client, scan.scan_id, 'GET', url, position);
-    if (remote) {
-      // A body that is being read is canceled by its reader.
-      const close = () => void remote.body?.cancel().catch(() => undefined);
-      return { events: this.#remoteEvents(scan.scan_id, remote, signal), close };
-    }
-    const { record, release } = await this.hold(scan);
-    const source = this.#context.feeds.follow(this.#space, scan.scan_id, record);
-    let isOpen = true;
-    return {
-      events: watchScan(source, from, signal, report),
-      close: () => {
-        if (!isOpen) return;
-        isOpen = false;
-        source.close();
-        release();
-      },
+    const followed = { part: await this.#open(scan), isOpen: true };
+    const close = () => {
+      if (followed.isOpen) followed.part.close();
+      followed.isOpen = false;
     };
+    return { events: this.#events(scan.scan_id, followed, from, signal), close };
   }
 
-  /** Another server runs the scan: its rows come from the database, its end from where the results are. */
-  async *#eventsElsewhere(
-    scanId: string,
-    from: RecordPosition,
-    signal: AbortSignal,
-  ): AsyncGenerator<EventRun, void> {
-    const { scans } = this.#space.store;
-    const report = new EventReport();
-    let position = from;
-    for (
-      let scan = await scans.get(scanId);
-      scan !== null && !signal.aborted;
-      scan = await scans.get(scanId)
-    ) {
-      const isRunning = await this.#context.shards?.homes.hasRows(scanId);
-      const part = isRunning
-        ? await this.#followCopy(scan, position, signal, report)
-        : await this.#followEnd(scan, position, signal, report);
-      try {
-        for await (const run of part.events) {
-          position = run.at(-1)?.id ?? position;
-          yield run;
-        }
-      } finally {
-        part.close();
-      }
-      if (!isRunning) return;
-    }
-  }
-
-  /** Up to the end of the scan, which a copy of its rows lacks. */
-  async #followCopy(
-    scan: Pick<Scan, 'scan_id' | 'status'>,
-    from: RecordPosition,
-    signal: AbortSignal,
-    report: EventReport,
-  ): Promise<FollowedRecord> {
-    const { record, release } = await this.hold(scan);
+  async #open(scan: Pick<Scan, 'scan_id' | 'status'>): Promise<Part> {
+    const { record, release, lacksEnd = false } = await this.hold(scan);
     const source = this.#context.feeds.follow(this.#space, scan.scan_id, record);
     const close = () => {
       source.close();
       release();
     };
-    return { events: watchScan(untilEnd(source), from, signal, report), close };
+    return { source: lacksEnd ? untilEnd(source) : source, lacksEnd, close };
   }
 
-  async *#remoteEvents(scanId: string, response: Response, signal: AbortSignal): AsyncGenerator<EventRun> {
-    for await (const run of forwardEvents(response)) {
-      yield run;
-      if (run.at(-1)?.event === 'end') return;
+  async *#events(
+    scanId: string,
+    followed: { part: Part; isOpen: boolean },
+    from: RecordPosition,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventRun, void> {
+    const report = new EventReport();
+    let position = from;
+    for (;;) {
+      const { source, lacksEnd } = followed.part;
+      for await (const run of watchScan(source, position, signal, report)) {
+        position = run.at(-1)?.id ?? position;
+        yield run;
+      }
+      const scan = lacksEnd && !signal.aborted ? await this.#space.store.scans.get(scanId) : null;
+      if (scan === null) return;
+      const next = await this.#open(scan);
+      if (!followed.isOpen) return next.close();
+      followed.part.close();
+      followed.part = next;
     }
-    if (signal.aborted || (await this.#space.store.scans.get(scanId)) === null) return;
-    throw new PortolanError('unavailable', 'The server that has the scan closed the stream.');
   }
 }
 

@@ -18,7 +18,7 @@ import { storeProgress, withLiveProgress } from './live-progress.ts';
 import { PoolCapacity } from './pool-capacity.ts';
 import type { PoolContext, WorkerPoolInput } from './pool-context.ts';
 import { RateSharing } from './rate-sharing.ts';
-import { recoverScans, stopShards, takeOverAbandoned } from './recover-scans.ts';
+import { recoverScans, stopWaiting, takeOverAbandoned } from './recover-scans.ts';
 import { ScanEnds } from './scan-end.ts';
 import { ScanRunner } from './scan-runner.ts';
 import { cancelSlot, openSlot, type ScanSlot, slotFields } from './scan-slot.ts';
@@ -180,11 +180,12 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     await this.#claims.lastClaim;
     const { slots, shards } = this.#context;
     const slot = slots.get(scanId);
-    if (!slot && shards && (await shards.elsewhere.homeOf(scanId)) === null)
-      return await stopShards(this.#context, scanId);
-    if (!slot) return await shards?.elsewhere.cancel(scanId);
-    cancelSlot(slot);
-    await slot.ended;
+    if (slot) {
+      cancelSlot(slot);
+      return await slot.ended;
+    }
+    await shards?.elsewhere.cancel(scanId);
+    await stopWaiting(this.#context, scanId);
   }
 
   async pause(scanId: string): Promise<void> {

@@ -10,7 +10,6 @@ import type { ShardWorker } from '../../worker/shard-worker.ts';
 import { serverId } from '../../workspace/server-id.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
 import type { ServerLog } from '../logging/log.ts';
-import { HomeServers } from './home-servers.ts';
 import { Presence } from './presence.ts';
 import { RemoteScans } from './remote-scans.ts';
 import { StoreWatch } from './store-watch.ts';
@@ -24,7 +23,6 @@ export interface Distribution {
   readonly queue: JobQueue;
   readonly line: ShardQueue;
   readonly elsewhere: RemoteScans;
-  readonly homes: HomeServers;
   /** Which workers and servers are present. */
   readonly presence: Presence;
   /** The worker inside this server, while it runs; it has places for undivided scans. */
@@ -69,7 +67,6 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     queue,
     line,
     elsewhere,
-    homes: new HomeServers(store, elsewhere),
     presence,
     localWorker: null,
     get reachable() {

@@ -30,10 +30,7 @@ export type OlderThan = ReadonlyMap<string | null, CursorPosition>;
 
 /** Rows per statement: SQLite runs on the event loop, which is free between two statements. */
 const rowsAtOnce = 500;
-/**
- * Scans by age, page by page: the cost of a statement does not depend on their number. Only scans whose folder is on
- * this server.
- */
+/** Scans by age, page by page: the cost of a statement does not depend on their number. */
 export class ScanAges {
   readonly #db: Kysely<Tables>;
   readonly #view: TenantView;
@@ -80,7 +77,8 @@ export class ScanAges {
     return row?.tenant ?? null;
   }
 
-  async count(): Promise<number> {
+  /** Scans of this server. */
+  async countHere(): Promise<number> {
     if (serverOf(this.#executor) === null)
       return (await new RowCounts(this.#db, this.#view).of('scans')).total;
     const row = await this.#db
@@ -111,7 +109,6 @@ export class ScanAges {
       .selectFrom('scans')
       .select(['created_at', 'scan_id'])
       .where(inView(tenant))
-      .where(isHere(this.#executor))
       .where(isBeyond('<', position))
       .orderBy('created_at', 'desc')
       .orderBy('scan_id', 'desc')
@@ -121,7 +118,7 @@ export class ScanAges {
     return row ? agePositionOf(row) : null;
   }
 
-  /** Scans in any state, newest first, without those inserted meanwhile. */
+  /** Scans of this server in any state, newest first, without those inserted meanwhile. */
   async *newestFirst(): AsyncGenerator<DatedScan> {
     for (let position: CursorPosition | null = newestOfAll; position !== null; ) {
       const page: DatedScan[] = await this.#pageBefore(position);
@@ -150,24 +147,31 @@ export class ScanAges {
     }));
   }
 
-  /** Finished scans of all given tenants, oldest first. @param after exclusive */
-  async *finished(olderThan: OlderThan, after?: CursorPosition): AsyncGenerator<FinishedScan> {
+  /**
+   * Finished scans of all given tenants, oldest first.
+   * @param after exclusive
+   * @param of the scans of every server, or of this one
+   */
+  async *finished(
+    olderThan: OlderThan,
+    { after, of = 'all' }: { after?: CursorPosition | undefined; of?: 'all' | 'here' } = {},
+  ): AsyncGenerator<FinishedScan> {
     const streams: PageReader[] = [];
     for (const [tenant, end] of olderThan) {
       // One stream per state: a combined query would sort in memory.
       for (const status of ['completed', 'failed'] as const)
-        streams.push(new PageReader((last) => this.#finishedPage(tenant, status, end, last), after));
+        streams.push(new PageReader((last) => this.#finishedPage(tenant, status, end, of, last), after));
     }
     yield* merged(streams);
   }
 
-  /** Finished scans that are not in the result store, oldest first. */
+  /** Finished scans of this server that are not in the result store, oldest first. */
   unstored(): AsyncGenerator<FinishedScan> {
     const read = (status: ScanStatus) => new PageReader((last) => this.#unstoredPage(status, last));
     return merged([read('completed'), read('failed')]);
   }
 
-  /** Number of finished scans that are not in the result store. */
+  /** Number of finished scans of this server that are not in the result store. */
   async countUnstored(): Promise<number> {
     const row = await this.#db
       .selectFrom('scans')
@@ -183,6 +187,7 @@ export class ScanAges {
   async #unstoredPage(status: ScanStatus, last: CursorPosition | undefined): Promise<FinishedScan[]> {
     const rows = await this.#finishedRows(status, last)
       .where(inView(this.#view))
+      .where(isHere(this.#executor))
       .where('stored_at', 'is', null)
       .execute();
     await setImmediate();
@@ -193,10 +198,12 @@ export class ScanAges {
     tenant: string | null,
     status: ScanStatus,
     end: CursorPosition,
+    of: 'all' | 'here',
     last: CursorPosition | undefined,
   ): Promise<FinishedScan[]> {
     const rows = await this.#finishedRows(status, last)
       .where(inView(tenant))
+      .$if(of === 'here', (query) => query.where(isHere(this.#executor)))
       .where(isBeyond('<', end))
       .execute();
     await setImmediate();
@@ -207,7 +214,6 @@ export class ScanAges {
     return this.#db
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'completed_at', 'tenant', 'size_bytes'])
-      .where(isHere(this.#executor))
       .where('status', '=', status)
       .$if(last !== undefined, (query) => query.where(isBeyond('>', last ?? newestOfAll)))
       .orderBy('created_at')

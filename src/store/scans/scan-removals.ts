@@ -5,6 +5,7 @@ import { inView, type TenantView } from '../tenant-view.ts';
 /** A deleted scan. */
 export interface ScanRemoval {
   scanId: string;
+  tenant: string | null;
   /** By the clock of the database, epoch milliseconds. */
   removedAt: number;
 }
@@ -27,13 +28,17 @@ export class ScanRemovalTable {
   async from(from: number): Promise<ScanRemoval[]> {
     const rows = await this.#db
       .selectFrom('scan_removals')
-      .select(['scan_id', 'removed_at'])
+      .select(['scan_id', 'tenant', 'removed_at'])
       .where('removed_at', '>=', from)
       .where(inView(this.#view))
       .orderBy('removed_at')
       .limit(maxRemovals)
       .execute();
-    return rows.map(({ scan_id, removed_at }) => ({ scanId: scan_id, removedAt: Number(removed_at) }));
+    return rows.map(({ scan_id, tenant, removed_at }) => ({
+      scanId: scan_id,
+      tenant,
+      removedAt: Number(removed_at),
+    }));
   }
 
   /** Time of the newest one of all tenants; 0 without any. */

@@ -399,7 +399,7 @@ export class ScanTable {
 }
 
 /** Size of the folder of an ended scan, bytes, and since when the result store has its files. */
-type ScanFiles = { size_bytes?: number; stored_at?: string | null };
+export type ScanFiles = { size_bytes?: number; stored_at?: string | null };
 
 /** Whether a change affects neither another table nor the searchable text. */
 function isRowOnly({ tags, targets, name, status }: Partial<Scan>): boolean {

@@ -61,10 +61,12 @@ export interface ScanRecord extends RowRecord {
 }
 
 /** A record that stays readable until it is released. */
-export interface HeldRecord<R extends RowRecord = ScanRecord> {
-  record: R;
+export interface HeldRecord {
+  record: ScanRecord;
   /** Idempotent. */
   release(): void;
+  /** It has the rows of a running scan only: what comes with its end is in the record that is held then. */
+  lacksEnd?: boolean;
 }
 
 /**

@@ -15,7 +15,7 @@ describe('a result store in the database', () => {
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'portolan-objects-'));
     store = await openStore(join(dir, 'service.db'));
-    objects = new DatabaseObjects(store);
+    objects = new DatabaseObjects(store.resultObjects);
   });
   afterEach(async () => {
     await store.close();

@@ -1,17 +1,19 @@
-import type { Store } from '../../store/open.ts';
+import type { ResultObjectTable } from '../../store/result-objects.ts';
 import type { NamedContent, ObjectContent, ObjectStore } from './object-store.ts';
 import { storeAway } from './object-store.ts';
 
 /** Size of a part, bytes. */
 const partBytes = 1024 * 1024;
 
+export type ObjectTable = Pick<ResultObjectTable, 'put' | 'putWhole' | 'part' | 'remove'>;
+
 /** Objects in the database that servers share, which needs nothing besides. */
 export class DatabaseObjects implements ObjectStore {
   readonly maxAtOnce = partBytes - 1;
-  readonly #objects: Store['resultObjects'];
+  readonly #objects: ObjectTable;
 
-  constructor({ resultObjects }: Pick<Store, 'resultObjects'>) {
-    this.#objects = resultObjects;
+  constructor(objects: ObjectTable) {
+    this.#objects = objects;
   }
 
   /** The first part comes last: readers see the object once all of it is there. */

@@ -14,7 +14,7 @@ import {
   readResultManifest,
   type StoredFile,
 } from './manifest.ts';
-import type { NamedContent, ObjectStore } from './object-store.ts';
+import type { NamedContent, ObjectContent, ObjectStore } from './object-store.ts';
 import { checked, contentOf, filesOf, textContent } from './stored-files.ts';
 
 /** Owner of the results. */
@@ -24,6 +24,8 @@ export interface StoredScanLocation {
   tenant: string | null;
 }
 
+/** Stands for no tenant in names. */
+export const noTenant = '_';
 /** Concurrent transfers per scan. */
 const maxTransfers = 8;
 
@@ -61,12 +63,43 @@ export class ResultStore {
     // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
     const earlier = isFirst ? [] : await this.#contents(place, signal);
     const leftovers = earlier.filter((name) => !names.has(name));
-    const contents = namedText(place, contentsName, contentsText([...names, ...leftovers]));
-    const manifest = namedText(place, manifestName, manifestText(place.scanId, files));
+    const stored = files.map((file) => ({ file, content: contentOf(join(folder, file.name), file) }));
+    await this.#seal(place, stored, leftovers, signal);
+  }
+
+  /**
+   * Copies a stored scan to another store.
+   * @throws PortolanError `unavailable`, or `internal_error` if it is damaged or missing here
+   */
+  async copyTo(target: ResultStore, place: StoredScanLocation, signal?: AbortSignal): Promise<void> {
+    const { files } = await this.manifest(place, signal);
+    const bytesOf = (file: StoredFile) => this.#bytesOf(place, file, signal);
     const stored = files.map((file) => ({
-      name: pathOf(place, file.name),
-      content: contentOf(join(folder, file.name), file),
+      file,
+      content: {
+        ...file,
+        async *bytes() {
+          yield* await bytesOf(file);
+        },
+      },
     }));
+    await target.#seal(place, stored, [], signal);
+  }
+
+  async #seal(
+    place: StoredScanLocation,
+    files: readonly { file: StoredFile; content: ObjectContent }[],
+    leftovers: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const names = files.map(({ file }) => file.name);
+    const contents = namedText(place, contentsName, contentsText([...names, ...leftovers]));
+    const sealing = manifestText(
+      place.scanId,
+      files.map(({ file }) => file),
+    );
+    const manifest = namedText(place, manifestName, sealing);
+    const stored = files.map(({ file, content }) => ({ name: pathOf(place, file.name), content }));
     if (leftovers.length === 0 && this.#takesAtOnce([contents, ...stored, manifest]))
       return await this.#objects.putAll?.([contents, ...stored, manifest], signal);
     await this.#put(contents, signal);
@@ -107,17 +140,23 @@ export class ResultStore {
     folder: string,
     signal?: AbortSignal,
   ): Promise<void> {
-    const other = () => damagedManifest(place.scanId, `${file.name} differs from what was stored`);
-    const bytes = async () => {
-      const found = await this.#objects.read(pathOf(place, file.name), file.size, signal);
-      if (found === null) throw damagedManifest(place.scanId, `${file.name} is missing`);
-      return checked(found, file, other);
-    };
     try {
-      await writeNew(join(folder, file.name), bytes);
+      await writeNew(join(folder, file.name), () => this.#bytesOf(place, file, signal));
     } catch (error) {
       throw diskError(error);
     }
+  }
+
+  /** Verified while they are read. */
+  async #bytesOf(
+    place: StoredScanLocation,
+    file: StoredFile,
+    signal?: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const other = () => damagedManifest(place.scanId, `${file.name} differs from what was stored`);
+    const found = await this.#objects.read(pathOf(place, file.name), file.size, signal);
+    if (found === null) throw damagedManifest(place.scanId, `${file.name} is missing`);
+    return checked(found, file, other);
   }
 
   /** Removes a scan, the manifest first; idempotent. @throws PortolanError `unavailable` */
@@ -151,7 +190,7 @@ export class ResultStore {
 }
 
 function pathOf({ scanId, tenant }: StoredScanLocation, name: string): string {
-  return `${tenant ?? '_'}/${scanId}/${name}`;
+  return `${tenant ?? noTenant}/${scanId}/${name}`;
 }
 
 function namedText(place: StoredScanLocation, name: string, text: string): NamedContent {

@@ -21,7 +21,6 @@ import { submissionSchema } from '../../http/schema/schemas.ts';
 import { choicesOf } from '../../installed.ts';
 import { ScanRecords } from '../../scans/scan-records.ts';
 import { traceScan } from '../../scans/trace-scan.ts';
-import { callOwner } from '../../shards/call-owner.ts';
 import { type AdmittedCall, streaming, unary } from '../call.ts';
 import { pinnedChunks } from '../file-chunks.ts';
 import {
@@ -35,7 +34,6 @@ import {
   SubmitScanResponseSchema,
   type WatchScanRequest,
 } from '../gen/service_pb.ts';
-import { forwardChunks } from '../home-call.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { messageOf, structOf } from '../messages.ts';
 import { given, RequestBody, spreadOptions } from '../request-body.ts';
@@ -75,8 +73,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
 
     deleteScan: unary(async (message, call) => {
       const { scan_id } = await showScan(call.space.store, idOf(message, call));
-      const remote = await callOwner(context, call, scan_id, 'DELETE', `/api/v1/scans/${scan_id}`);
-      if (!remote) await deleteScan({ ...context, ...call.space }, scan_id);
+      await deleteScan({ ...context, ...call.space }, scan_id);
       return messageOf(DeleteScanResponseSchema, { scan_id, deleted: true });
     }),
 
@@ -103,11 +100,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
       const id = idOf(message, call);
       const format = resultFormatOf(given(message.format) ?? 'json');
       const { store } = call.space;
-      const scan = workers.freshen(await showScan(store, id));
-      const { scan_id } = scan;
-      const url = `/api/v1/scans/${scan_id}/results?format=${format}`;
-      const remote = await callOwner(context, call, scan_id, 'GET', url);
-      yield* remote ? forwardChunks(remote) : pinnedChunks(scan, format, call);
+      yield* pinnedChunks(workers.freshen(await showScan(store, id)), format, call);
     }),
 
     watchScan: streaming((message, call) => watch(context, message, call)),
@@ -145,7 +138,7 @@ async function* watch(
   const { scan_id } = await showScan(space.store, id);
   const revoked = new AbortController();
   const signal = AbortSignal.any([call.signal, context.closing, revoked.signal]);
-  const followed = await new ScanRecords(context, space, head).follow(scan_id, afterRow, signal);
+  const followed = await new ScanRecords(context, space).follow(scan_id, afterRow, signal);
   const tokenLook = setInterval(() => {
     if (token) void context.admission.holds(head).then((holds) => holds || revoked.abort());
   }, tokenCheckMs);

@@ -6,7 +6,6 @@ import type { Scan } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
 import { exportQuery, garbageRequest, partOf } from '../../http/resources/workspace.ts';
 import { orderExport } from '../../results/order-export.ts';
-import { callOwner } from '../../shards/call-owner.ts';
 import { type AdmittedCall, streaming, unary } from '../call.ts';
 import { pinnedChunks } from '../file-chunks.ts';
 import {
@@ -16,7 +15,6 @@ import {
   WorkspaceInfoSchema,
   WorkspaceService,
 } from '../gen/service_pb.ts';
-import { forwardChunks } from '../home-call.ts';
 import { messageOf } from '../messages.ts';
 import { given, RequestBody } from '../request-body.ts';
 import { idOf, numberOf } from './scan-service.ts';
@@ -62,17 +60,6 @@ async function* exportChunks(
   checkReportWishes(format, wishes);
   const { space } = call;
   const scan = context.workers.freshen(await showScan(space.store, id));
-  const query = new URLSearchParams({ format });
-  for (const [name, value] of Object.entries(wishes)) query.set(name, String(value));
-  const url = `/api/v1/workspace/scans/${scan.scan_id}/export?${query}`;
-  const remote = await callOwner(
-    context,
-    { head: call.head, signal: call.signal, whole: true },
-    scan.scan_id,
-    'GET',
-    url,
-  );
-  if (remote) return yield* forwardChunks(remote);
   const held: (() => void)[] = [];
   const recordOf = async (one: Scan) => {
     const { record, release } = await space.records.hold(one);

@@ -65,7 +65,7 @@ export function coverageRoutes(app: App, { indexes }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/coverage',
-    config: { access: ['scan:read'], abortable: true, atHome: 'rows', refusals: ['timeout'] },
+    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
     schema: {
       summary: 'Show what a scan has looked at',
       description:

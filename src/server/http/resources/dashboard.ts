@@ -3,7 +3,6 @@ import { Type } from 'typebox';
 import { type Dashboard, type DashboardContext, Dashboards } from '../../../actions/dashboard/dashboards.ts';
 import { severities } from '../../../domain/finding.ts';
 import type { RouteContext } from '../../context.ts';
-import { ScanRecords } from '../../scans/scan-records.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { fixSchema } from '../schema/fix-schema.ts';
@@ -98,14 +97,14 @@ export function dashboardRoutes(app: App, context: RouteContext): void {
   });
 }
 
-function contextOf({ space, headers }: FastifyRequest, context: RouteContext): DashboardContext {
+function contextOf({ space }: FastifyRequest, context: RouteContext): DashboardContext {
   const { tenant, store, observer } = space;
   return {
     config: context.config,
     tenant,
     store,
     observer,
-    records: new ScanRecords(context, space, { headers }),
+    records: space.records,
     get installed() {
       return space.installed;
     },

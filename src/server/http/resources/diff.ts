@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Comparison, compareScans, renderComparison } from '../../../actions/results/compare-scans.ts';
-import { showScan } from '../../../actions/scans/show-scan.ts';
 import { type Scan, scanIdPattern } from '../../../domain/scan.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
@@ -87,7 +86,7 @@ export function diffRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/diff',
-    config: { access: ['scan:read'], streams: true, atHome: 'rows', refusals: ['conflict'] },
+    config: { access: ['scan:read'], streams: true, refusals: ['conflict'] },
     schema: {
       summary: 'Compare two finished scans',
       description:
@@ -102,10 +101,6 @@ export function diffRoutes(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const { store, installed, observer } = request.space;
       const { against } = request.query;
-      if (context.shards) {
-        await showScan(store, against);
-        await context.shards.homes.demandHere(against);
-      }
       const recordOf = (scan: Scan) => pinnedRecord(request, reply, scan);
       const order = { store, config: context.config, catalogue: installed, recordOf, observer };
       const gone = new AbortController();

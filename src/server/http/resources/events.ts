@@ -23,7 +23,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/events',
-    config: { access: ['scan:read'], streams: true, eventStream: true, atHome: 'rows' },
+    config: { access: ['scan:read'], streams: true, eventStream: true },
     schema: {
       summary: 'Follow a scan as server-sent events',
       description:
@@ -39,7 +39,7 @@ export function eventRoutes(app: App, context: RouteContext): void {
       const leaving = new AbortController();
       reply.raw.once('close', () => leaving.abort());
       const signal = AbortSignal.any([leaving.signal, context.closing]);
-      const records = new ScanRecords(context, request.space, { headers: request.headers });
+      const records = new ScanRecords(context, request.space);
       const followed = await records.follow(scan_id, from, signal);
       try {
         await sendRecord(context, request, reply, followed, leaving);

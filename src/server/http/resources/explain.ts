@@ -113,7 +113,7 @@ export function explainRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/explain',
-    config: { access: ['scan:read'], abortable: true, atHome: 'rows', refusals: ['timeout'] },
+    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
     schema: {
       summary: 'Explain a host or a port of a scan',
       description:

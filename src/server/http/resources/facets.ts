@@ -39,7 +39,7 @@ export function facetRoutes(app: App, { indexes }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/facets',
-    config: { access: ['scan:read'], abortable: true, atHome: 'rows', refusals: ['timeout'] },
+    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
     schema: {
       summary: 'Count the values of fields in the records of a scan',
       description:

@@ -21,7 +21,7 @@ export function fixRoutes(app: App, { config, indexes }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/fixes',
-    config: { access: ['scan:read'], abortable: true, atHome: 'rows', refusals: ['timeout'] },
+    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
     schema: {
       summary: 'List what removes the findings of a scan',
       description: 'Findings grouped by the action that removes them, most urgent first, as in a report.',

@@ -56,7 +56,7 @@ export function recordRoutes(app: App, { config, indexes }: RouteContext): void 
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/records',
-    config: { access: ['scan:read'], abortable: true, atHome: 'rows', refusals: ['timeout'] },
+    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
     schema: {
       summary: 'List the records of a scan',
       description:

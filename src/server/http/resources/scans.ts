@@ -142,7 +142,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'DELETE',
     url: '/api/v1/scans/:scan_id',
-    config: { access: ['scan:write'], atHome: 'rows', refusals: ['conflict'] },
+    config: { access: ['scan:write'], refusals: ['conflict'] },
     schema: {
       summary: 'Stop a scan and delete it with its files',
       params: scanIdParams,
@@ -209,7 +209,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/results',
-    config: { access: ['scan:read'], streams: true, atHome: 'rows', refusals: ['not_acceptable'] },
+    config: { access: ['scan:read'], streams: true, refusals: ['not_acceptable'] },
     schema: {
       summary: 'Download results',
       params: scanIdParams,

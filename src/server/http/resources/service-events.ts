@@ -77,7 +77,7 @@ interface Followed {
 
 async function sendService(
   context: RouteContext,
-  { space, token, headers: sent }: FastifyRequest,
+  { space, token }: FastifyRequest,
   stream: EventStream,
   { position, scans }: Followed,
 ): Promise<void> {
@@ -90,7 +90,7 @@ async function sendService(
       feed,
       position,
       scans,
-      records: new ScanRecords(context, space, { headers: sent }),
+      records: new ScanRecords(context, space),
       holds: (scope: TokenScope) => token === null || allows(token.scopes, [scope]),
       hello: { server_time: now(), version: version.version, draining: phase === 'draining' },
       gone: stream.gone,

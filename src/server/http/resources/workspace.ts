@@ -137,7 +137,6 @@ export function workspaceRoutes(app: App, context: RouteContext): void {
     config: {
       access: ['workspace:read', 'scan:read'],
       streams: true,
-      atHome: 'whole',
       refusals: ['license_required', 'conflict'],
     },
     schema: {

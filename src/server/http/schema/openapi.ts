@@ -116,8 +116,6 @@ function errorsOf({ schema, config }: RouteOptions): ErrorCode[] {
     ...when(config?.feature !== undefined, 'license_required'),
     ...when(Array.isArray(config?.access), 'insufficient_scope'),
     ...when(schema?.params !== undefined, 'not_found'),
-    // The other server may not have the files either.
-    ...when(config?.atHome !== undefined, 'conflict'),
     ...(config?.refusals ?? []),
   ];
 }
