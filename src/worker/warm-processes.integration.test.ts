@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ServingProcess } from './serving-process.ts';
 import { maxMemory, maxScans, WarmProcesses } from './warm-processes.ts';
 
@@ -94,9 +94,9 @@ it('replaces a process after its last scan, and has the next one ready', async (
   expect(await scan()).not.toBe(first);
 });
 
-it('keeps a spare one beside those that run scans, and none but that', async () => {
+it('keeps a spare one beside those that run large scans, and none but that', async () => {
   const own = open(true);
-  const taken = await Promise.all([own.take(null), own.take(null)]);
+  const taken = await Promise.all([own.take(null, false), own.take(null, false)]);
   expect(own.idlePids).toEqual([]);
   await expect.poll(() => own.idlePids.length, { timeout: 10_000 }).toBe(1);
   const [spare] = own.idlePids;
@@ -107,6 +107,22 @@ it('keeps a spare one beside those that run scans, and none but that', async () 
   for (const process of [...taken, large, third]) own.giveBack(process);
   await expect.poll(() => own.size, { timeout: 20_000 }).toBe(1);
   await own.close();
+});
+
+it('keeps none beside small scans', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const own = open(true);
+    const small = await own.take(null);
+    expect(vi.getTimerCount()).toBe(0);
+    const large = await own.take(null, false);
+    expect(vi.getTimerCount()).toBe(1);
+    for (const process of [small, large]) own.giveBack(process);
+    vi.useRealTimers();
+    await own.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('gives small scans more of the processor than large ones', async () => {

@@ -11,7 +11,7 @@ export const maxMemory = 300 * 1024 * 1024;
 const idleMs = 1500;
 /** A spare one starts after this time, milliseconds, unless a small scan has given its process back. */
 const spareMs = 1000;
-/** More processes than one that wait for a scan end after this long, milliseconds. */
+/** More processes than one that wait for a scan end when they have for this long, milliseconds. */
 const surplusMs = 5000;
 /** Time for an unused process to clean up its modules, milliseconds. */
 const endMs = 2000;
@@ -19,7 +19,7 @@ const endMs = 2000;
 export interface WarmProcessesInput {
   /** What a process that starts now is started with. */
   settings: () => ServingProcessInput;
-  /** Whether one waits for the next scan also while others run scans. */
+  /** Whether one waits for the next scan also while large scans run. */
   keepsSpare: boolean;
   /** Called when a process does not run another scan. */
   onReplace: (reason: string, pid: number | undefined) => void;
@@ -32,6 +32,10 @@ interface Warm {
   env: string;
   /** Tenant of its scans; undefined before the first one. */
   tenant: string | null | undefined;
+  /** Whether it runs a scan that is not small. */
+  isLarge: boolean;
+  /** When it began to wait for a scan, monotonic milliseconds. */
+  idleSince: number;
   /** Whether it lost its scan in an unknown state, or is about to end. */
   ending: boolean;
 }
@@ -73,7 +77,7 @@ export class WarmProcesses {
   /** Starts a process for the next scan, unless there is one. */
   prepare(): void {
     if (this.#closed || [...this.#all.values()].some(({ ending }) => !ending)) return;
-    this.#idle.push(this.#launch());
+    this.#wait(this.#launch());
   }
 
   /** A process for a scan of a tenant; to be given back when the scan has ended. */
@@ -82,7 +86,8 @@ export class WarmProcesses {
     const idle = waiting ?? (await this.#takeLeaving(tenant));
     const taken = idle ?? this.#launch();
     taken.tenant = tenant;
-    if (this.#input.keepsSpare) this.#spare ??= setTimeout(() => this.#addSpare(), spareMs).unref();
+    taken.isLarge = !isSmall;
+    if (this.#runsLarge) this.#spare ??= setTimeout(() => this.#addSpare(), spareMs).unref();
     return taken.process;
   }
 
@@ -93,6 +98,11 @@ export class WarmProcesses {
     isSmall: boolean,
   ): Promise<ServingProcess | null> {
     return plannedPlugins(request).length > 0 ? null : await this.take(tenant, isSmall);
+  }
+
+  /** Small scans end soon: one more of them waits for the process of another one. */
+  get #runsLarge(): boolean {
+    return this.#input.keepsSpare && [...this.#all.values()].some(({ isLarge }) => isLarge);
   }
 
   /** Others run scans: the last process that waits is for a small one. */
@@ -106,6 +116,7 @@ export class WarmProcesses {
     const warm = this.#all.get(process);
     // It died with its scan.
     if (!warm) return this.prepare();
+    warm.isLarge = false;
     if (process.scans === 0) return this.#keep(warm);
     const clean = this.#isClean(warm).then((isClean) => {
       // Whoever waits for this process takes it.
@@ -156,7 +167,14 @@ export class WarmProcesses {
   #launch(): Warm {
     const settings = this.#input.settings();
     const process = new ServingProcess(settings);
-    const warm: Warm = { process, env: this.#env(settings), tenant: undefined, ending: false };
+    const warm: Warm = {
+      process,
+      env: this.#env(settings),
+      tenant: undefined,
+      isLarge: false,
+      idleSince: 0,
+      ending: false,
+    };
     this.#all.set(process, warm);
     void process.gone.then(() => {
       this.#all.delete(process);
@@ -192,18 +210,30 @@ export class WarmProcesses {
 
   #addSpare(): void {
     this.#spare = null;
-    if (!this.#closed && this.#idle.length === 0) this.#idle.push(this.#launch());
+    if (!this.#closed && this.#idle.length === 0) this.#wait(this.#launch());
   }
 
   #keep(warm: Warm): void {
     if (this.#closed || !warm.process.alive) return this.#end(warm);
-    this.#idle.push(warm);
+    this.#wait(warm);
     this.#surplus ??= setTimeout(() => this.#endSurplus(), surplusMs).unref();
   }
 
+  #wait(warm: Warm): void {
+    warm.idleSince = performance.now();
+    this.#idle.push(warm);
+  }
+
+  /** The newest ones are taken first: the others wait because there are too many. */
   #endSurplus(): void {
     this.#surplus = null;
-    for (const warm of this.#idle.splice(0, this.#idle.length - 1)) this.#end(warm);
+    const before = performance.now() - surplusMs;
+    const lasting = this.#idle.slice(0, -1).filter(({ idleSince }) => idleSince <= before);
+    for (const warm of lasting) {
+      this.#idle.splice(this.#idle.indexOf(warm), 1);
+      this.#end(warm);
+    }
+    if (this.#idle.length > 1) this.#surplus = setTimeout(() => this.#endSurplus(), surplusMs).unref();
   }
 
   #replace(warm: Warm, reason: string): void {

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { RecordIndexes } from '../../actions/record-index/record-indexes.ts';
 import type { Store } from '../../store/open.ts';
+import { maxRemovals } from '../../store/scans/scan-removals.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
@@ -49,7 +50,8 @@ export class RemovedFolders {
         if (signal.aborted) return;
         await this.#remove(scanId, tenant);
       }
-      this.#readTo = Math.max(this.#readTo, (removals.at(-1)?.removedAt ?? 0) - overlapMs);
+      const newest = removals.at(-1)?.removedAt ?? 0;
+      this.#readTo = Math.max(this.#readTo, removals.length < maxRemovals ? newest - overlapMs : newest);
     } catch (error) {
       log.debug(logReason(error), 'cannot remove the folders of deleted scans, retrying');
     }

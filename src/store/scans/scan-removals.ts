@@ -10,8 +10,8 @@ export interface ScanRemoval {
   removedAt: number;
 }
 
-/** More at once are reported incompletely. */
-const maxRemovals = 100_000;
+/** Removals read at once; followers of the service miss further ones. */
+export const maxRemovals = 100_000;
 
 /** Scans that were deleted lately, by any process. */
 export class ScanRemovalTable {

@@ -77,7 +77,7 @@ async function* partsOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
       size = 0;
     }
     // The source may use its memory again.
-    waiting.push(Uint8Array.from(piece));
+    waiting.push(Buffer.from(piece));
     size += piece.length;
   }
   if (size > 0) yield Buffer.concat(waiting);

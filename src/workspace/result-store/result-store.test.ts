@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -145,7 +145,7 @@ describe('a result store', () => {
       read: (name, size) => directory.read(name, size),
       remove: (name) => directory.remove(name),
       async put(name, content) {
-        if (name.endsWith('request.json')) await writeFile(join(folder, 'request.json'), '{"a":2}\n');
+        if (name.endsWith('results.jsonl')) await appendFile(join(folder, 'results.jsonl'), '{"a":2}\n');
         await directory.put(name, content);
       },
     };

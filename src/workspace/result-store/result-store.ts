@@ -14,8 +14,8 @@ import {
   readResultManifest,
   type StoredFile,
 } from './manifest.ts';
-import type { NamedContent, ObjectContent, ObjectStore } from './object-store.ts';
-import { checked, contentOf, filesOf, textContent } from './stored-files.ts';
+import type { NamedContent, ObjectStore } from './object-store.ts';
+import { checked, type FoundFile, filesOf, textContent } from './stored-files.ts';
 
 /** Owner of the results. */
 export interface StoredScanLocation {
@@ -59,12 +59,11 @@ export class ResultStore {
     { signal, isFirst = false }: { signal?: AbortSignal | undefined; isFirst?: boolean } = {},
   ): Promise<void> {
     const files = await filesOf(folder, signal);
-    const names = new Set(files.map(({ name }) => name));
+    const names = new Set(files.map(({ file }) => file.name));
     // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
     const earlier = isFirst ? [] : await this.#contents(place, signal);
     const leftovers = earlier.filter((name) => !names.has(name));
-    const stored = files.map((file) => ({ file, content: contentOf(join(folder, file.name), file) }));
-    await this.#seal(place, stored, leftovers, signal);
+    await this.#seal(place, files, leftovers, signal);
   }
 
   /**
@@ -88,7 +87,7 @@ export class ResultStore {
 
   async #seal(
     place: StoredScanLocation,
-    files: readonly { file: StoredFile; content: ObjectContent }[],
+    files: readonly FoundFile[],
     leftovers: readonly string[],
     signal?: AbortSignal,
   ): Promise<void> {

@@ -11,12 +11,23 @@ import type { ObjectContent } from './object-store.ts';
 
 /** Not part of a finished scan, besides drafts: its resume count, and uploads of its workers. */
 const passing = new Set(['checkpoint.resumes.json', 'shards']);
+/** Files up to this size are read once, as long as they are no more than 1 MiB together, bytes. */
+const smallBytes = 64 * 1024;
+const smallTogether = 1024 * 1024;
+
+/** A file to store. */
+export interface FoundFile {
+  file: StoredFile;
+  content: ObjectContent;
+}
+
 /**
  * The files in the folder of a finished scan, with their hashes. Skips links and special files.
  * @throws PortolanError `not_found` if the folder is gone
  */
-export async function filesOf(folder: string, signal?: AbortSignal): Promise<StoredFile[]> {
-  const files: StoredFile[] = [];
+export async function filesOf(folder: string, signal?: AbortSignal): Promise<FoundFile[]> {
+  const files: FoundFile[] = [];
+  let room = smallTogether;
   for await (const name of namesBelow(folder, '')) {
     signal?.throwIfAborted();
     if (files.length >= maxStoredFiles || !isStoredName(name))
@@ -24,7 +35,11 @@ export async function filesOf(folder: string, signal?: AbortSignal): Promise<Sto
         'conflict',
         `The folder of the scan contains more or other files than a scan has.`,
       );
-    files.push({ name, ...(await digestOf(join(folder, name), signal)) });
+    const path = join(folder, name);
+    const { bytes, ...digest } = await digestOf(path, Math.min(room, smallBytes), signal);
+    room -= bytes?.length ?? 0;
+    const file = { name, ...digest };
+    files.push({ file, content: bytes ? { ...digest, bytes: once(bytes) } : contentOf(path, file) });
   }
   return files;
 }
@@ -49,19 +64,26 @@ async function entriesOf(path: string): Promise<Dirent[]> {
   }
 }
 
-async function digestOf(path: string, signal?: AbortSignal): Promise<Pick<StoredFile, 'size' | 'sha256'>> {
+/** @param kept bytes up to which they come with it, else null */
+async function digestOf(
+  path: string,
+  kept: number,
+  signal?: AbortSignal,
+): Promise<Pick<StoredFile, 'size' | 'sha256'> & { bytes: Buffer | null }> {
   const hash = createHash('sha256');
+  const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of bytesOf(path)) {
     signal?.throwIfAborted();
     hash.update(piece);
     size += piece.length;
+    if (size <= kept) pieces.push(piece);
   }
-  return { size, sha256: hash.digest('hex') };
+  return { size, sha256: hash.digest('hex'), bytes: size <= kept ? Buffer.concat(pieces) : null };
 }
 
 /** A file as it was when it was hashed; reading fails with `conflict` if it has changed since. */
-export function contentOf(path: string, { size, sha256 }: StoredFile): ObjectContent {
+function contentOf(path: string, { size, sha256 }: StoredFile): ObjectContent {
   return {
     size,
     sha256,
@@ -79,9 +101,13 @@ export function textContent(text: string): ObjectContent {
   return {
     size: bytes.length,
     sha256,
-    bytes: async function* whole() {
-      yield bytes;
-    },
+    bytes: once(bytes),
+  };
+}
+
+function once(bytes: Buffer): ObjectContent['bytes'] {
+  return async function* whole() {
+    yield bytes;
   };
 }
 
