@@ -51,11 +51,13 @@ async function rateOf(count: number, work: () => Promise<void>): Promise<number>
 }
 
 async function insertScans(store: Store): Promise<string[]> {
-  const ids = Array.from({ length: jobsOfRound }, () => newScanId(new Date(), randomBytes));
+  // Made at once, two of them may be the same.
+  const ids = new Set<string>();
+  while (ids.size < jobsOfRound) ids.add(newScanId(new Date(), randomBytes));
   await store.transaction(async (inside) => {
     for (const scan_id of ids) await inside.scans.insert(requestOf(scan_id));
   });
-  return ids;
+  return [...ids];
 }
 
 function requestOf(scan_id: string) {

@@ -31,6 +31,4 @@ export interface JobQueue {
   /** At server start: voids all earlier leases. @returns the number of jobs that wait again */
   reclaimAll(): Promise<number>;
   remove(scanId: string): Promise<boolean>;
-  /** Closes connections; no call may follow. */
-  close(): Promise<void>;
 }

@@ -74,6 +74,4 @@ export class ScanQueue implements JobQueue {
   async remove(scanId: string): Promise<boolean> {
     return await this.#store.scanQueue.delete(scanId);
   }
-
-  async close(): Promise<void> {}
 }

@@ -133,7 +133,6 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
     queue = await openQueue(engine);
   });
   afterAll(async () => {
-    await queue?.close();
     await engine.end();
   });
   beforeEach(async () => {

@@ -70,6 +70,16 @@ it.each([
   expect((await store.scans.get(place.scanId))?.name).toBe('scan 1');
 });
 
+it('leaves nothing of large results whose scan is deleted before its end', async () => {
+  await large();
+  const deleted = await ends.end(place, { held, isFirst: true }, async (inside) => {
+    await inside.scans.delete(place.scanId);
+    return false;
+  });
+  expect(deleted).toBe(false);
+  expect((await store.execute('select name from result_objects', [])).rows).toEqual([]);
+});
+
 it('ends a scan whose folder cannot be stored, which is left for later', async () => {
   await workspace.scan(place.scanId).remove();
   expect(await end()).toBe(false);

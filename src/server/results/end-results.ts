@@ -79,6 +79,7 @@ export class EndResults {
       return isAccepted;
     }, 'read committed');
     if (isStored) metrics.resultsMoved('stored');
+    else if (isLarge && !(await store.scans.isTaken(place.scanId))) await this.#clear(place);
     return isStored;
   }
 
@@ -86,6 +87,12 @@ export class EndResults {
     await databaseResults(this.#input.config, objects)?.replace(place, this.#folderOf(place).path, {
       isFirst,
     });
+  }
+
+  /** The scan was deleted meanwhile. */
+  async #clear(place: StoredScanLocation): Promise<void> {
+    const { store, config } = this.#input;
+    await databaseResults(config, store.resultObjects)?.remove(place);
   }
 
   #folderOf({ scanId, tenant }: StoredScanLocation) {

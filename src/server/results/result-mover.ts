@@ -1,5 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { serverOf } from '../../domain/executor.ts';
+import { isFinal } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
@@ -183,9 +184,11 @@ export class ResultMover {
       if (await this.#movesStaged(place.scanId)) yield { place, staged: results };
   }
 
-  /** Those of a server that is away are moved by any other one, even by several. */
+  /** Those of a server that is away are moved by any other one, even by several. Large ones wait before the end of their scan. */
   async #movesStaged(scanId: string): Promise<boolean> {
     const { store, isPresent } = this.#input;
+    const scan = await store.scans.get(scanId);
+    if (scan && !isFinal(scan.status)) return false;
     const owner = await store.scans.ownerOf(scanId);
     if (owner === null || owner === serverOf(store.executor)) return true;
     return isPresent !== null && !(await isPresent(owner));
