@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -194,7 +194,10 @@ describe.skipIf(postgresObstacle() !== null)(
             );
           for (const server of servers) {
             expect((await server.request(`/api/v1/scans/${scanId}`)).status, shown).toBe(404);
-            expect(readdirSync(join(server.workspace, 'scans')), shown).not.toContain(scanId);
+            await until(
+              `its folder is gone: ${shown}`,
+              () => !existsSync(join(server.workspace, 'scans', scanId)),
+            );
           }
         }
         await expectIdle();

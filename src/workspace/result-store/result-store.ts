@@ -67,11 +67,13 @@ export class ResultStore {
   }
 
   /**
-   * Copies a stored scan to another store.
+   * Copies a stored scan to another store, unless that has it.
    * @throws PortolanError `unavailable`, or `internal_error` if it is damaged or missing here
    */
   async copyTo(target: ResultStore, place: StoredScanLocation, signal?: AbortSignal): Promise<void> {
     const { files } = await this.manifest(place, signal);
+    // An earlier copy may have been sealed although no response said so.
+    if ((await target.#text(place, manifestName, signal)) === manifestText(place.scanId, files)) return;
     const bytesOf = (file: StoredFile) => this.#bytesOf(place, file, signal);
     const stored = files.map((file) => ({
       file,

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openStore, type Store } from '../../store/open.ts';
 import { DatabaseObjects } from './database-objects.ts';
 import { DirectoryStore } from './directory-store.ts';
@@ -75,6 +75,15 @@ describe('results that wait in the database', () => {
     await staged.clearStage(place);
     expect(await waiting()).toEqual([ofTenant]);
     expect([await banner(staged), await banner(target)]).toEqual(['SSH-2.0-x', 'SSH-2.0-x']);
+  });
+
+  it('are not copied again to a result store that has them, whatever it responded', async () => {
+    await staged.move(place);
+    const written = vi.spyOn(DirectoryStore.prototype, 'put').mockRejectedValue(storeAway('broke off'));
+    await staged.move(place);
+    expect(written).not.toHaveBeenCalled();
+    await expect(staged.move(ofTenant)).rejects.toMatchObject({ code: 'unavailable' });
+    written.mockRestore();
   });
 
   it('are removed from both, and from neither while the result store is away', async () => {
