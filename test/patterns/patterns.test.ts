@@ -44,7 +44,6 @@ const builtPatterns: Record<string, RegExp[]> = {
   ],
   'domain/targets/address-family.ts': addressPatterns,
   'engine/graph/condition.ts': [],
-  'server/shards/call-owner.ts': [/^event: (.*)$/m],
   'server/http/routes.ts': [/^\/ui\/.*$/, /^\/api\/v1\/scans\/[^/]+\/results$/],
   // Patterns of the schemas of the API, on the examples beside them.
   'server/http/schema/document/examples.ts': [],
