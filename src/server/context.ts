@@ -55,6 +55,7 @@ export interface ServerContext {
   shards: Distribution | null;
   /** Null without a result store. */
   results: ResultMover | null;
+  /** Ends a scan that nobody runs. */
   endWith: EndWriter;
   reports: ReportThreads;
   indexes: RecordIndexes;

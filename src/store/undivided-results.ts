@@ -25,7 +25,7 @@ export class UndividedResultTable {
     first: number,
     { rows, bytes }: Pick<ResultBlock, 'rows' | 'bytes'>,
   ): Promise<BlockRejection | null> {
-    if (!(await this.#lock(held))) return 'lost';
+    if (!(await this.holds(held))) return 'lost';
     const { rows: stored, blocks } = await this.#stored(held.scanId);
     if (stored !== first) return 'gap';
     const place = { scan_id: held.scanId, number: blocks + 1, shard: 0 };
@@ -38,7 +38,7 @@ export class UndividedResultTable {
 
   /** Call it in a transaction. @returns false if another server has the scan, or it has ended */
   async putCheckpoint(held: HeldScan, bytes: Buffer): Promise<boolean> {
-    if (!(await this.#lock(held))) return false;
+    if (!(await this.holds(held))) return false;
     await this.#db
       .insertInto('shard_checkpoints')
       .values({ scan_id: held.scanId, shard: 0, bytes })
@@ -49,20 +49,15 @@ export class UndividedResultTable {
 
   /** Rows that are stored; null if another server has the scan, or it has ended. */
   async rowsHeld(held: HeldScan): Promise<number | null> {
-    return (await this.#lock(held)) ? await this.rowsOf(held.scanId) : null;
-  }
-
-  /** Call it in a transaction: nobody takes the scan over before its end. */
-  async holds(held: HeldScan): Promise<boolean> {
-    return await this.#lock(held);
+    return (await this.holds(held)) ? await this.rowsOf(held.scanId) : null;
   }
 
   async rowsOf(scanId: string): Promise<number> {
     return (await this.#stored(scanId)).rows;
   }
 
-  /** Nobody takes the scan over before the end of the transaction. */
-  async #lock({ scanId, attempt, owner }: HeldScan): Promise<boolean> {
+  /** Call it in a transaction: nobody takes the scan over before its end. */
+  async holds({ scanId, attempt, owner }: HeldScan): Promise<boolean> {
     const row = await this.#db
       .selectFrom('scan_queue')
       .select('scan_id')

@@ -86,8 +86,8 @@ export class RemovalBatch {
     const { scan_id, tenant, size_bytes } = scan;
     const folder = this.#folderOf(scan);
     // Without a folder here the files are in the result store.
-    const elsewhere = this.#context.results === null ? 0 : size_bytes;
-    return { scan_id, tenant, folder, bytes: (await folder.sizeBytes()) || elsewhere };
+    const storedBytes = this.#context.results === null ? 0 : size_bytes;
+    return { scan_id, tenant, folder, bytes: (await folder.sizeBytes()) || storedBytes };
   }
 
   #folderOf({ scan_id, tenant }: RemovedScan): ScanFolder {

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const isHere = (number: number) => existsSync(workspace.scan(storedScanId(number)).path);
 
-it('removes what is left of scans that were deleted elsewhere, before its start and later, and nothing else', async () => {
+it('removes what is left of scans that other servers deleted, before its start and later, and nothing else', async () => {
   for (const number of [1, 2, 3]) await storeScan({ store, workspace }, number, 3);
   // Another server deletes the row; the folder is a matter of this one.
   await store.scans.delete(storedScanId(1));

@@ -76,7 +76,7 @@ export class ScanFolders {
     if (isOwn) return here;
     // One that was canceled before it began has no results.
     if ((await store.scans.get(scan_id))?.started_at === null) return held(await this.#copyOf(scan_id));
-    throw elsewhere();
+    throw outOfReach();
   }
 
   async #isOwn(scanId: string): Promise<boolean> {
@@ -102,7 +102,7 @@ export class ScanFolders {
     const { store, unfinished } = this.#input;
     const isCommandLine = commandLineOf((await store.scans.executor(scanId)) ?? '') !== null;
     if (!unfinished || isCommandLine || (await store.shardResults.hasBlocks(scanId)) === false)
-      throw elsewhere();
+      throw outOfReach();
     return await unfinished.hold(scanId);
   }
 
@@ -124,7 +124,7 @@ function held({ folder, release }: PinnedFolder): HeldRecord {
 }
 
 /** A command line scans, an earlier version has divided the scan, or its results could not be stored yet. */
-function elsewhere(): PortolanError {
+function outOfReach(): PortolanError {
   const message = 'The results of the scan are on the machine that runs it, and not yet in the result store.';
   return new PortolanError('unavailable', message);
 }

@@ -57,8 +57,9 @@ async function removeLeftShards(
  */
 export async function stopWaiting(context: PoolContext, scanId: string): Promise<void> {
   const { store, shards } = context;
+  if (!shards) return;
   const scan = await store.scans.get(scanId);
-  if (!shards || !scan || isFinal(scan.status)) return;
+  if (!scan || isFinal(scan.status)) return;
   if ((await shards.elsewhere.homeOf(scanId)) !== null)
     await store.scanTakeovers.adopt(scanId, store.executor);
   if ((await store.shards.count(scanId)) > 0) {
