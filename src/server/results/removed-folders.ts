@@ -28,6 +28,9 @@ export class RemovedFolders {
   readonly #looks: PeriodicTasks;
   /** Deletions before have been read, epoch milliseconds. */
   #readTo = 0;
+  /** Time of the newest one, and when it was first read, monotonic milliseconds. */
+  #newest = 0;
+  #changedAt = performance.now();
 
   constructor(input: RemovedFoldersInput) {
     this.#input = input;
@@ -50,11 +53,19 @@ export class RemovedFolders {
         if (signal.aborted) return;
         await this.#remove(scanId, tenant);
       }
-      const newest = removals.at(-1)?.removedAt ?? 0;
-      this.#readTo = Math.max(this.#readTo, removals.length < maxRemovals ? newest - overlapMs : newest);
+      this.#advance(removals.at(-1)?.removedAt ?? 0, removals.length === maxRemovals);
     } catch (error) {
       log.debug(logReason(error), 'cannot remove the folders of deleted scans, retrying');
     }
+  }
+
+  /** Once nothing has come for the overlap, what was read last is not read again. */
+  #advance(newest: number, isCut: boolean): void {
+    const now = performance.now();
+    if (newest > this.#newest) [this.#newest, this.#changedAt] = [newest, now];
+    const isQuiet = now - this.#changedAt > overlapMs;
+    const readTo = isQuiet ? this.#newest + 1 : newest - (isCut ? 0 : overlapMs);
+    this.#readTo = Math.max(this.#readTo, readTo);
   }
 
   async #remove(scanId: string, tenant: string | null): Promise<void> {
