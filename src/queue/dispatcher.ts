@@ -132,6 +132,24 @@ export class Dispatcher {
     this.#lines.add(name);
   }
 
+  /**
+   * Claims the job of a queue that never has more than one; creates both if missing.
+   * @param leaseMs time without a heartbeat after which its host counts as dead, at least 10 s, milliseconds
+   * @returns null while another host has it
+   */
+  async claimOnly(line: string, leaseMs: number): Promise<ShardJob | null> {
+    const name = nameOf(line);
+    if (!this.#lines.has(name)) {
+      const kept = { retryLimit: 0, deleteAfterSeconds: sweepSeconds };
+      await this.#boss.createQueue(name, { policy: 'exclusive', ...kept });
+      this.#lines.add(name);
+    }
+    // Whoever sent it may have died before the claim, so it is there for anybody.
+    await this.#boss.send(name, {}, { heartbeatSeconds: heartbeatSecondsOf(leaseMs) });
+    const [job] = await this.#boss.fetch(name);
+    return job ? { line, id: job.id, retry: job.retryCount } : null;
+  }
+
   async send(store: Store, line: string, jobs: readonly NewJob[], options: NewJobOptions): Promise<void> {
     const { text, values } = await this.sending(line, jobs, options);
     await store.execute(text, values);
@@ -143,7 +161,7 @@ export class Dispatcher {
     jobs: readonly NewJob[],
     { retries, leaseMs }: NewJobOptions,
   ): Promise<JobStatement> {
-    const heartbeatSeconds = Math.max(shortestHeartbeatSeconds, Math.ceil(leaseMs / 1000));
+    const heartbeatSeconds = heartbeatSecondsOf(leaseMs);
     const inserted = jobs.map((job) => ({ ...job, retryLimit: retries, heartbeatSeconds }));
     return await statementOf((db) => this.#boss.insert(nameOf(line), inserted, db));
   }
@@ -282,6 +300,10 @@ function isDone(response: CommandResponse): boolean {
 
 function attemptOf({ id, retry }: Pick<ShardJob, 'id' | 'retry'>): { id: string; retryCount: number } {
   return { id, retryCount: retry };
+}
+
+function heartbeatSecondsOf(leaseMs: number): number {
+  return Math.max(shortestHeartbeatSeconds, Math.ceil(leaseMs / 1000));
 }
 
 function nameOf(line: string): string {

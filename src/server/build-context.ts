@@ -62,7 +62,11 @@ export function buildContext(input: ContextInput): {
     fetched &&
     new ResultMover({ ...input, results: input.results, fetched, isPresent, onMove });
   const { retention } = config.workspace;
-  const garbage = new GarbageCollector({ store, workspace, retention, results }, log);
+  const garbage = new GarbageCollector(
+    { store, workspace, retention, results },
+    log,
+    shards?.garbage ?? null,
+  );
   const onEnd: Metrics['notificationEnded'] = (type, status) => metrics.notificationEnded(type, status);
   const notifier = new Notifier({
     store,

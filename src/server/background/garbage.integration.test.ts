@@ -1,12 +1,17 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 const own: Service[] = [];
 afterEach(async () => {
   for (const one of own.splice(0)) await one.close();
 });
-async function serviceWith(flags: Record<string, unknown>, working = false): Promise<Service> {
-  const one = await openService(flags, { working });
+async function serviceWith(
+  flags: Record<string, unknown>,
+  working = false,
+  database?: string,
+): Promise<Service> {
+  const one = await openService(flags, { working, ...(database !== undefined && { database }) });
   own.push(one);
   return one;
 }
@@ -22,6 +27,27 @@ async function finished(service: Service, name: string): Promise<string> {
   const scanId = await service.submit(name);
   await service.store.scans.update(scanId, { status: 'failed' });
   return scanId;
+}
+
+/** Begins a collection that goes on until `end`. */
+async function beginHeld({ store, workspace, context }: Service) {
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const space = { tenant: null, store: store.forTenant(null), workspace };
+  const tenants = space.store.scanAges.tenants.bind(space.store.scanAges);
+  space.store.scanAges.tenants = async () => {
+    begun.resolve();
+    await gate.promise;
+    return tenants();
+  };
+  const ended = context.garbage.collect(space, { keep_last: 9 });
+  await begun.promise;
+  return {
+    end: () => {
+      gate.resolve();
+      return ended;
+    },
+  };
 }
 
 describe('POST /workspace/gc', () => {
@@ -80,18 +106,10 @@ describe('POST /workspace/gc', () => {
 
   it('responds 409 to a concurrent second one', async () => {
     const service = await serviceWith({});
-    const gate = Promise.withResolvers<void>();
-    const space = { tenant: null, store: service.store.forTenant(null), workspace: service.workspace };
-    const tenants = space.store.scanAges.tenants.bind(space.store.scanAges);
-    space.store.scanAges.tenants = async () => {
-      await gate.promise;
-      return tenants();
-    };
-    const first = service.context.garbage.collect(space, { keep_last: 0 });
+    const first = await beginHeld(service);
     const second = await gc(service, { keep_last: 0 });
     expect([second.statusCode, second.json().error.code]).toEqual([409, 'conflict']);
-    gate.resolve();
-    expect((await first).deleted_count).toBe(0);
+    expect((await first.end()).deleted_count).toBe(0);
     expect((await gc(service, { keep_last: 0 })).statusCode).toBe(200);
   });
 
@@ -167,5 +185,31 @@ describe('the configured retention', () => {
     const service = await serviceWith({ 'workspace.retention.min_free_space': '900TB' });
     const { checks } = (await service.app.inject({ url: '/api/v1/health' })).json().data;
     expect(checks).toContainEqual(expect.objectContaining({ name: 'disk_space', status: 'degraded' }));
+  });
+});
+
+describe.skipIf(postgresObstacle() !== null)('of two servers on one database', () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres({ fsync: 'off' });
+  });
+  afterAll(() => postgres.remove());
+
+  it('one collects garbage at a time: a request to the other one gets 409, retention waits', async () => {
+    const database = await postgres.database();
+    const one = await serviceWith({}, false, database);
+    const other = await serviceWith(
+      { 'workspace.retention.enabled': true, 'workspace.retention.max_age': '1s' },
+      false,
+      database,
+    );
+    const held = await beginHeld(one);
+    const scan = await finished(other, 'a');
+    await other.store.scans.update(scan, { created_at: '2020-01-01T00:00:00.000Z' });
+    other.context.garbage.start();
+    await expect.poll(async () => (await gc(other, { keep_last: 0 })).statusCode).toBe(409);
+    expect(await other.store.scans.get(scan)).not.toBeNull();
+    await held.end();
+    await expect.poll(() => other.store.scans.get(scan), { timeout: 10_000 }).toBeNull();
   });
 });

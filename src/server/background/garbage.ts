@@ -7,6 +7,7 @@ import {
   type GarbageRequest,
 } from '../../actions/workspace/collect-garbage.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { ExclusiveWork } from '../../queue/exclusive-work.ts';
 import type { ServerLog } from '../logging/log.ts';
 
 /** Interval at which retention is applied, in addition to after each scan, milliseconds. */
@@ -16,6 +17,8 @@ const sweepMs = 3_600_000;
  * add up the sizes of all scans again.
  */
 const shortfallMs = 600_000;
+/** Pause before retention is applied while another server of the database applies it, milliseconds. */
+const busyMs = 1000;
 
 /** Store and workspace with the scans that a run may delete. */
 export type FreeSpace = Pick<GarbageContext, 'store' | 'workspace'> & { tenant: string | null };
@@ -26,20 +29,24 @@ interface Run {
   done: Promise<unknown>;
 }
 
-/** Collects garbage of one workspace, one run at a time, on request and by retention. */
+/** Collects garbage of one workspace or database, one run at a time, on request and by retention. */
 export class GarbageCollector {
   readonly #context: GarbageContext;
   readonly #log: ServerLog;
+  /** Of the servers of a database; null for a workspace of this server alone. */
+  readonly #exclusive: ExclusiveWork | null;
   #timer: NodeJS.Timeout | null = null;
+  #busyTimer: NodeJS.Timeout | null = null;
   #run: Run | null = null;
   #sweepAgain = false;
   /** Why `min_free_space` cannot be reached, and when that was found (performance.now). */
   #shortfall: (DiskShortfall & { foundAt: number }) | null = null;
   #closed = false;
 
-  constructor(context: GarbageContext, log: ServerLog) {
+  constructor(context: GarbageContext, log: ServerLog, exclusive: ExclusiveWork | null) {
     this.#context = context;
     this.#log = log;
+    this.#exclusive = exclusive;
   }
 
   /** Result of the last check of `min_free_space`; null if it was reached. */
@@ -67,10 +74,14 @@ export class GarbageCollector {
     while (this.#run && this.#run.tenant !== undefined && this.#run.tenant !== tenant) {
       await this.#run.done.catch(() => undefined);
     }
-    if (this.#run) throw new PortolanError('conflict', 'Another garbage collection is running.');
+    if (this.#run) throw anotherRuns();
     const space = { ...this.#context, store, workspace };
-    const { report } = await this.#alone(tenant, collectGarbage(space, request));
-    return report;
+    const ran = await this.#alone(
+      tenant,
+      this.#exclusively(() => collectGarbage(space, request)),
+    );
+    if (ran === null) throw anotherRuns();
+    return ran.done.report;
   }
 
   /** Applies retention; during a run, after it. */
@@ -84,7 +95,13 @@ export class GarbageCollector {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearInterval(this.#timer);
+    if (this.#busyTimer) clearTimeout(this.#busyTimer);
     await this.#run?.done.catch(() => undefined);
+  }
+
+  /** @returns null while another server of the database collects garbage */
+  async #exclusively<T>(collect: () => Promise<T>): Promise<{ done: T } | null> {
+    return this.#exclusive ? await this.#exclusive.run(collect) : { done: await collect() };
   }
 
   async #alone<T>(tenant: Run['tenant'], done: Promise<T>): Promise<T> {
@@ -104,7 +121,12 @@ export class GarbageCollector {
     const foundAt = this.#shortfall?.foundAt ?? Number.NEGATIVE_INFINITY;
     const withSpace = performance.now() - foundAt >= shortfallMs;
     try {
-      const { report, shortfall } = await applyRetention(this.#context, { withSpace });
+      const ran = await this.#exclusively(() => applyRetention(this.#context, { withSpace }));
+      if (ran === null) {
+        this.#sweepLater();
+        return;
+      }
+      const { report, shortfall } = ran.done;
       const { deleted_count, freed_bytes, errors } = report;
       if (deleted_count > 0) this.#log.info({ deleted_count, freed_bytes }, 'old scans deleted');
       for (const error of errors) {
@@ -117,10 +139,20 @@ export class GarbageCollector {
     }
   }
 
+  #sweepLater(): void {
+    if (this.#closed) return;
+    if (this.#busyTimer) clearTimeout(this.#busyTimer);
+    this.#busyTimer = setTimeout(() => this.sweep(), busyMs).unref();
+  }
+
   #follow(shortfall: DiskShortfall | null): void {
     if (shortfall && !this.#shortfall) this.#log.warn(shortfall, shortfallText(shortfall));
     this.#shortfall = shortfall && { ...shortfall, foundAt: performance.now() };
   }
+}
+
+function anotherRuns(): PortolanError {
+  return new PortolanError('conflict', 'Another garbage collection is running.');
 }
 
 /** For the log and the health response. */

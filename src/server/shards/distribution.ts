@@ -1,5 +1,6 @@
 import type { PoolTags } from '../../domain/pool-tags.ts';
 import { Dispatcher } from '../../queue/dispatcher.ts';
+import { ExclusiveWork } from '../../queue/exclusive-work.ts';
 import type { JobQueue } from '../../queue/queue.ts';
 import { ScanQueue } from '../../queue/scan-queue.ts';
 import { ShardQueue } from '../../queue/shard-queue.ts';
@@ -22,6 +23,8 @@ export interface Distribution {
   readonly home: string;
   readonly queue: JobQueue;
   readonly line: ShardQueue;
+  /** Garbage collection of these servers. */
+  readonly garbage: ExclusiveWork;
   readonly elsewhere: RemoteScans;
   /** Which workers and servers are present. */
   readonly presence: Presence;
@@ -66,6 +69,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     home,
     queue,
     line,
+    garbage: new ExclusiveWork(store, dispatcher, 'garbage'),
     elsewhere,
     presence,
     localWorker: null,
