@@ -7,12 +7,14 @@ import { postgresObstacle, startPostgres, type TestPostgres } from '../../../tes
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
 import { initialProgress } from '../../domain/scan-progress.ts';
 import type { QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
+import { ShardResults } from '../../worker/shard-results.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 const skip = postgresObstacle();
 /** Maximum concurrent scans per pool with a shard plan. */
 const mostOfPool = 64;
 const hour = 3_600_000;
+const timestamp = '2026-10-06T14:30:23.000Z';
 
 describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})` : ''}`, () => {
   let dir: string;
@@ -230,6 +232,26 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await line.finish(shard, JSON.stringify(silentOutcome()));
     expect((await canceling).json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
     expect(existsSync(mark)).toBe(false);
+  });
+
+  it('keeps what workers have found when it is canceled while its server is away', async () => {
+    const away = await openService({}, { working: true, database });
+    await see('lab');
+    await shardsOf(away).presence.lookForWorkers();
+    const scanId = await away.submit('waits', { pool: 'lab' });
+    await laidOut(scanId);
+    const shard = await claim('lab');
+    await begin(shard);
+    await service.until(scanId, ({ status }) => status === 'running');
+    const row = { type: 'port', timestamp, host: '127.0.0.1', port: 22, protocol: 'tcp', state: 'open' };
+    await ShardResults.ofShard(service.store, shard).putRows(0, Buffer.from(`${JSON.stringify(row)}\n`));
+    await line.release(shard);
+    await away.close();
+    expect(await service.queue.isCanceled(scanId)).toBe(false);
+    const canceled = await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+    expect(canceled.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    const results = await service.app.inject(`/api/v1/scans/${scanId}/results`);
+    expect(results.json().data.summary.open_ports).toBe(1);
   });
 });
 
