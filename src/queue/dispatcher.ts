@@ -140,8 +140,12 @@ export class Dispatcher {
   async claimOnly(line: string, leaseMs: number): Promise<ShardJob | null> {
     const name = nameOf(line);
     if (!this.#lines.has(name)) {
-      const kept = { retryLimit: 0, deleteAfterSeconds: sweepSeconds };
-      await this.#boss.createQueue(name, { policy: 'exclusive', ...kept });
+      await this.#boss.createQueue(name, {
+        policy: 'exclusive',
+        retryLimit: 0,
+        expireInSeconds: longestClaimSeconds,
+        deleteAfterSeconds: sweepSeconds,
+      });
       this.#lines.add(name);
     }
     // Whoever sent it may have died before the claim, so it is there for anybody.

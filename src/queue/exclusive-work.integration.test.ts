@@ -46,6 +46,16 @@ describe.skipIf(postgresObstacle() !== null)('exclusive work', () => {
     expect(await b.run(nothing)).toEqual({ done: 'done' });
   });
 
+  it('may take hours, as long as its host gives heartbeats', async () => {
+    const [dispatcher] = dispatchers as [Dispatcher];
+    await dispatcher.claimOnly('garbage', 15_000);
+    const { rows } = await store.execute(
+      'select heartbeat_seconds, expire_seconds from portolan_queue.job where state = $1',
+      ['active'],
+    );
+    expect(rows).toEqual([{ heartbeat_seconds: 15, expire_seconds: 24 * 3600 }]);
+  });
+
   it('is done once, however many hosts begin at the same time', async () => {
     let running = 0;
     let most = 0;
