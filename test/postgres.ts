@@ -244,3 +244,15 @@ export async function runStatements(url: string, statements: readonly string[]):
   for (const statement of statements) await client.query(statement);
   await client.end();
 }
+
+/** The number that a statement gives. */
+export async function numberFrom(url: string, statement: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ number: unknown }>(`select (${statement}) as number`);
+    return Number(rows[0]?.number);
+  } finally {
+    await client.end();
+  }
+}

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, fromProto, GrpcClient } from '../../src/server/fixtures/grpc-client.ts';
-import { freePort, postgresObstacle, runStatements } from '../postgres.ts';
+import { freePort, numberFrom, postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, sweep, until } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -169,12 +169,14 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
       distant = await sweep(home, lab.field, [ofWorker], 20);
       await begun(from, ofWorker);
       own = await sweepOf(ofServer, 40);
-      await begun(from, ofServer);
+      await until('its first rows are in the database', async () => (await storedRows(own)) > 10);
       expect(await codes()).not.toContain('owner_away');
       await home.stop('SIGKILL');
     });
     afterAll(() => worker?.dispose());
 
+    const storedRows = (scanId: string) =>
+      numberFrom(url, `select sum(rows) from portolan.result_blocks where scan_id = '${scanId}'`);
     const codes = async () => (await other.detail(own)).warnings.map(({ code }) => code);
     const ownersCheck = async () => {
       const { body } = await other.request('/api/v1/health');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, runStatements } from '../postgres.ts';
+import { numberFrom, postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, rowsOf, sweep, until } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -67,16 +67,8 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
       `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
     ]);
   };
-  const countOf = async (table: string, scanId: string): Promise<number> => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    try {
-      const { rowCount } = await client.query(`select 1 from portolan.${table} where scan_id = $1`, [scanId]);
-      return rowCount ?? 0;
-    } finally {
-      await client.end();
-    }
-  };
+  const countOf = (table: string, scanId: string) =>
+    numberFrom(url, `select count(*) from portolan.${table} where scan_id = '${scanId}'`);
   const shardsOf = (scanId: string) => countOf('shards', scanId);
   const blocksOf = (scanId: string) => countOf('result_blocks', scanId);
   const begun = (from: number, count: number) =>

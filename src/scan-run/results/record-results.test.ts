@@ -75,6 +75,26 @@ describe('ResultRecorder', () => {
     expect(row).not.toHaveProperty('unidentified_reason');
   });
 
+  it('writes no second row for a port of an interrupted run that is found again as it was', async () => {
+    const { rows, recorder } = record();
+    const port = { ...endpoint, state: 'open', reason: 'syn-ack' };
+    void recorder.take('open_ports', port);
+    void recorder.take('service_fingerprints', claim);
+    await recorder.flush();
+
+    const resumed = record();
+    for (const row of merged(rows)) void resumed.recorder.recall(row);
+    void resumed.recorder.take('open_ports', port);
+    await resumed.recorder.flush();
+    expect(resumed.rows).toEqual([]);
+    void resumed.recorder.take('banners', banner);
+    await resumed.recorder.flush();
+    expect(resumed.rows).toMatchObject([{ banner: banner.banner, service: { product: 'OpenSSH' } }]);
+    void resumed.recorder.take('open_ports', { ...port, reason: 'response' });
+    expect(resumed.rows.at(-1)).toMatchObject({ reason: 'response' });
+    expect(resumed.recorder.counts.open_ports).toBe(1);
+  });
+
   it('counts a finding of an interrupted run once when it is published again', () => {
     const { recorder } = record();
     const finding = { ...endpoint, id: 'redis-no-auth', severity: 'high' };

@@ -195,6 +195,9 @@ export class ResultRecorder {
     this.#portsPublished = true;
     this.#showHost(host, plugin);
     this.#countPort(row);
+    const known = this.#ports.get(openRowKey(row));
+    // A resumed scan probes some ports again: their rows are there, and readers of events have had them.
+    if (known?.state === state && known.reason === reason) return this.#keep(known);
     this.#keep(row);
     return this.#write(row);
   }

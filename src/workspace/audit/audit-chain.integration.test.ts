@@ -219,6 +219,16 @@ describe('audit chain', () => {
     expect(verifiableLog(place())?.end).toMatchObject({ records: 5 });
   });
 
+  it('begins anew beside the empty head of a process that was killed before its first record', async () => {
+    writeFileSync(join(folder, '.head'), '');
+    expect(verifiableLog(place())).toBeNull();
+    expect(append(['one'])).toEqual({ repaired: 0, gaps: [] });
+    expect(await check()).toMatchObject({ ok: true, records: 1, complete: true });
+    writeFileSync(join(folder, '.head'), '');
+    expect((await check()).ok).toBe(false);
+    expect(append(['two']).gaps).toEqual([{ reason: 'end_unknown', records: null }]);
+  });
+
   it('goes on when the workspace was moved, and finds a cut there too', async () => {
     append(['one', 'two']);
     const moved = await mkdtemp(join(tmpdir(), 'portolan-audit-'));

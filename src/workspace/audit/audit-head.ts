@@ -120,6 +120,8 @@ function headPath(folder: string): string {
 }
 
 function parseHead(text: string): HeadReading {
+  // A kill between its creation and its first line leaves an empty one.
+  if (text === '') return 'missing';
   if (/^[0-9a-f]{64}$/.test(text)) return { hash: text, file: null };
   const [json = '', seal] = text.split('\t');
   if (seal === undefined || auditHash(json) !== seal) return 'damaged';
