@@ -28,6 +28,12 @@ export function parseChannel(text: string): NotificationChannel | null {
   return isChannelType(type) ? { type, name } : null;
 }
 
+/** The receiver of a channel: one Slack webhook, one mail server, each webhook separately. */
+export function receiverOf(channel: string): string {
+  const type = parseChannel(channel)?.type ?? 'unknown';
+  return type === 'webhook' ? channel : `${type}://`;
+}
+
 function isChannelType(type: string): type is ChannelType {
   return (channelTypes as readonly string[]).includes(type);
 }

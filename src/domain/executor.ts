@@ -3,6 +3,9 @@
  * for a scan of the command line, `cli:<pid>:<id>` in the workspace of one of several.
  */
 
+/** Of a notification that any of several servers sends. */
+export const anyServer = 'any';
+
 /** @param home ID of the server; null if it is the only one */
 export function serverExecutor(home: string | null): string {
   return home === null ? 'server' : `server:${home}`;

@@ -8,7 +8,7 @@ import {
 } from 'pg-boss';
 import type { Store } from '../store/open.ts';
 import type { JobFetch, JobStatement } from '../store/shard-jobs.ts';
-import type { ShardJob } from '../store/shards.ts';
+import type { ClaimedJob } from '../store/shards.ts';
 
 /** Schema of the pg-boss tables. */
 const schema = 'portolan_queue';
@@ -48,6 +48,10 @@ export interface NewJob {
   data: object;
   /** Between -2^30 and 2^30 - 1. */
   priority: number;
+  /** Jobs of a group are limited together. */
+  group?: string;
+  /** Nobody claims it earlier, milliseconds from now. */
+  afterMs?: number;
 }
 
 export interface NewJobOptions {
@@ -137,7 +141,7 @@ export class Dispatcher {
    * @param leaseMs time without a heartbeat after which its host counts as dead, at least 10 s, milliseconds
    * @returns null while another host has it
    */
-  async claimOnly(line: string, leaseMs: number): Promise<ShardJob | null> {
+  async claimOnly(line: string, leaseMs: number): Promise<ClaimedJob | null> {
     const name = nameOf(line);
     if (!this.#lines.has(name)) {
       await this.#boss.createQueue(name, {
@@ -166,8 +170,21 @@ export class Dispatcher {
     { retries, leaseMs }: NewJobOptions,
   ): Promise<JobStatement> {
     const heartbeatSeconds = heartbeatSecondsOf(leaseMs);
-    const inserted = jobs.map((job) => ({ ...job, retryLimit: retries, heartbeatSeconds }));
+    const inserted = jobs.map(({ group, afterMs = 0, ...job }) => ({
+      ...job,
+      ...(group !== undefined && { group: { id: group } }),
+      ...(afterMs > 0 && { startAfter: `${afterMs} milliseconds` }),
+      retryLimit: retries,
+      heartbeatSeconds,
+    }));
     return await statementOf((db) => this.#boss.insert(nameOf(line), inserted, db));
+  }
+
+  /** Claims jobs that are due. @param mostOfGroup maximum number of claimed ones of a group, on all hosts */
+  async claim(line: string, most: number, mostOfGroup: number): Promise<ClaimedJob[]> {
+    const limits = { batchSize: most, groupConcurrency: mostOfGroup };
+    const jobs = await this.#boss.fetch(nameOf(line), limits);
+    return jobs.map(({ id, retryCount }) => ({ line, id, retry: retryCount }));
   }
 
   /** The statement that claims the job with the highest priority, of equal ones the oldest. */
@@ -179,12 +196,12 @@ export class Dispatcher {
   }
 
   /** Heartbeat of a claim. @returns whether it still holds */
-  async renew(store: Store, { line, ...claim }: ShardJob): Promise<boolean> {
+  async renew(store: Store, { line, ...claim }: ClaimedJob): Promise<boolean> {
     return isDone(await this.#boss.touch(nameOf(line), attemptOf(claim), within(store)));
   }
 
   /** Ends a job that is done, without a trace: rows that are kept slow down later claims. @returns whether the claim still held */
-  async complete(store: Store, { line, ...claim }: ShardJob): Promise<boolean> {
+  async complete(store: Store, { line, ...claim }: ClaimedJob): Promise<boolean> {
     return isDone(await this.#boss.deleteJob(nameOf(line), attemptOf(claim), within(store)));
   }
 
@@ -192,7 +209,7 @@ export class Dispatcher {
    * The statement that does as `complete`, and returns whether the claim still held. That of pg-boss counts its rows: it cannot be
    * a part of another one.
    */
-  completing({ line, id, retry }: ShardJob): JobStatement {
+  completing({ line, id, retry }: ClaimedJob): JobStatement {
     const text = `delete from ${schema}.job
       where name = $1 and id = $2::uuid and state = 'active' and retry_count = $3 returning id`;
     return { text, values: [nameOf(line), id, retry] };
@@ -202,7 +219,7 @@ export class Dispatcher {
    * Ends a claim that failed, unless it is over.
    * @returns whether the job is claimed by somebody else, waits for another claim, or has none left
    */
-  async fail(store: Store, { line, ...claim }: ShardJob): Promise<'claimed' | 'waits' | 'dead'> {
+  async fail(store: Store, { line, ...claim }: ClaimedJob): Promise<'claimed' | 'waits' | 'dead'> {
     const name = nameOf(line);
     await this.#boss.fail(name, attemptOf(claim), null, within(store));
     const job = await this.#job(store, line, claim.id);
@@ -220,7 +237,7 @@ export class Dispatcher {
    */
   async giveBack(
     store: Store,
-    claim: ShardJob,
+    claim: ClaimedJob,
     id: string,
     priority = begunPriority,
   ): Promise<string | null> {
@@ -302,7 +319,7 @@ function isDone(response: CommandResponse): boolean {
   return (response as { affected: number }).affected > 0;
 }
 
-function attemptOf({ id, retry }: Pick<ShardJob, 'id' | 'retry'>): { id: string; retryCount: number } {
+function attemptOf({ id, retry }: Pick<ClaimedJob, 'id' | 'retry'>): { id: string; retryCount: number } {
   return { id, retryCount: retry };
 }
 

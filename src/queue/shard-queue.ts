@@ -4,7 +4,7 @@ import { type LeasedShard, mostShards, type ShardCommand, type ShardPlan } from 
 import { anyInterface, countAddresses, parseTargets } from '../domain/targets/target.ts';
 import type { Store } from '../store/open.ts';
 import type { ShardClaim } from '../store/shard-jobs.ts';
-import type { HeldShard, ShardCommands, ShardHeartbeat, ShardJob } from '../store/shards.ts';
+import type { ClaimedJob, HeldShard, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
 import {
   type Dispatcher,
@@ -17,7 +17,7 @@ import { type WakeUps, wakeEverybody, wakeWorkers } from './wake-ups.ts';
 
 /** A claimed shard. */
 export interface QueuedShard extends ShardClaim {
-  job: ShardJob;
+  job: ClaimedJob;
   /** Milliseconds after the last renewal. */
   leaseMs: number;
   /** The only shard of a scan of at most `maxSmallAddresses`. */
@@ -269,7 +269,7 @@ export class ShardQueue {
     return commands;
   }
 
-  async finish(held: LeasedShard & { job: ShardJob }, outcome: string): Promise<boolean> {
+  async finish(held: LeasedShard & { job: ClaimedJob }, outcome: string): Promise<boolean> {
     const completed = this.#dispatcher.completing(held.job);
     return await this.#store.shards.finish(held, outcome, await this.now(), completed);
   }
@@ -293,7 +293,7 @@ export class ShardQueue {
    * @param priority of its scan, if shards that wait shall have their turn; else it is the next one
    */
   async release(
-    { job, ...held }: LeasedShard & { pool: string; job: ShardJob | null },
+    { job, ...held }: LeasedShard & { pool: string; job: ClaimedJob | null },
     priority?: number,
   ): Promise<boolean> {
     const turn = priority === undefined ? undefined : jobPriority(priority, mostShards - 1);

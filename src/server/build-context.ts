@@ -1,6 +1,7 @@
 import { RecordIndexes } from '../actions/record-index/record-indexes.ts';
 import type { AlertRules } from '../alerts/alert-rules.ts';
 import type { Config } from '../config/schema.ts';
+import { OwnNotifications } from '../queue/notification-queue.ts';
 import { ScanQueue } from '../queue/scan-queue.ts';
 import { ReportThreads } from '../report/thread/report-threads.ts';
 import type { License } from '../workspace/license/read-license.ts';
@@ -70,6 +71,7 @@ export function buildContext(input: ContextInput): {
   const onEnd: Metrics['notificationEnded'] = (type, status) => metrics.notificationEnded(type, status);
   const notifier = new Notifier({
     store,
+    queue: shards?.notifications ?? new OwnNotifications(store),
     workspace,
     config,
     log,

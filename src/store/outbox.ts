@@ -124,6 +124,17 @@ export class OutboxTable {
       .execute();
   }
 
+  /** Those of these ids that are still pending. */
+  async ofIds(ids: readonly string[]): Promise<PendingNotification[]> {
+    return await this.#db
+      .selectFrom('outbox')
+      .select(columns)
+      .select(requestIdOfScan)
+      .where('id', 'in', ids)
+      .where(inView(this.#view))
+      .execute();
+  }
+
   /** Number of notifications of all senders. */
   async count(): Promise<number> {
     const row = await this.#db
@@ -187,6 +198,19 @@ export class OutboxTable {
       .where('owner', '=', from)
       .where(inView(this.#view))
       .execute();
+  }
+
+  /** Like `handOver`, for some of them. @returns those that the sender still had */
+  async handOverSome(ids: readonly string[], from: string, to: string): Promise<string[]> {
+    const rows = await this.#db
+      .updateTable('outbox')
+      .set({ owner: to })
+      .where('id', 'in', ids)
+      .where('owner', '=', from)
+      .where(inView(this.#view))
+      .returning('id')
+      .execute();
+    return rows.map(({ id }) => id);
   }
 
   /** Like `handOver`, for messages without a scan only. */

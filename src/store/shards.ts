@@ -14,7 +14,7 @@ import {
 import { leasedShard, ShardResultTable } from './shard-results.ts';
 
 /** The job by which a shard is claimed. A claim with an older `retry` is over. */
-export interface ShardJob {
+export interface ClaimedJob {
   line: string;
   id: string;
   /** Claims of it that were lost or failed before. */
@@ -24,7 +24,7 @@ export interface ShardJob {
 /** A shard that a worker has, or had; null: of an earlier version, without a job. */
 export interface HeldShard extends LeasedShard {
   pool: string;
-  job: ShardJob | null;
+  job: ClaimedJob | null;
 }
 
 /** Shards of a scan that run. */
@@ -258,7 +258,7 @@ export class ShardTable {
   /** Gives a shard another job. */
   async setJob(
     { scanId, shard }: Pick<LeasedShard, 'scanId' | 'shard'>,
-    { line, id, retry }: ShardJob,
+    { line, id, retry }: ClaimedJob,
   ): Promise<void> {
     await this.#db
       .updateTable('shards')
@@ -352,7 +352,7 @@ export class ShardTable {
   }
 
   /** Ends the waiting shards of a scan as canceled. @returns their jobs, which nobody shall claim */
-  async endWaiting(scanId: string, now: number): Promise<Pick<ShardJob, 'line' | 'id'>[]> {
+  async endWaiting(scanId: string, now: number): Promise<Pick<ClaimedJob, 'line' | 'id'>[]> {
     const rows = await this.#db
       .updateTable('shards')
       .set({ state: 'failed', finished_at: new Date(now).toISOString() })

@@ -31,7 +31,7 @@ export const sweep = (
   { ports }: TargetField,
   targets: readonly string[],
   rate: number,
-  more: { pool?: string; exclude?: string[]; ports?: readonly number[] } = {},
+  more: { pool?: string; exclude?: string[]; ports?: readonly number[]; notifications?: string[] } = {},
 ): Promise<string> =>
   server.submit({
     targets,

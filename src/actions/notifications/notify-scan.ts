@@ -4,6 +4,7 @@ import { parseChannel } from '../../domain/channel.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';
 import { deliver, type Tried } from '../../notify/deliver.ts';
 import { scanReport } from '../../notify/scan-report.ts';
+import { type NotificationQueue, settleRow } from '../../queue/notification-queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
@@ -56,16 +57,20 @@ export async function tryMessage(
 /**
  * Records the outcome of an attempt: in the outbox, and in the scan if it is about one; with the last notification of
  * the scan also in `status.json`, so that it has one writer.
+ * @param queue null for a notification that this process sends itself, whatever others do
+ * @returns false if another server has the notification by now
  */
 export async function noteTry(
   { store, workspace }: Pick<NotifyContext, 'store' | 'workspace'>,
+  queue: Pick<NotificationQueue, 'settle'> | null,
   owed: PendingNotification,
   { state, againMs }: TriedMessage,
-): Promise<void> {
+): Promise<boolean> {
   const { scan_id: scanId } = owed;
+  const next = againMs === null ? null : { attempts: state.attempts, afterMs: againMs };
+  const settle = queue === null ? settleRow : queue.settle.bind(queue);
   const noted = await store.transaction(async (inside) => {
-    if (againMs === null) await inside.outbox.delete(owed.id);
-    else await inside.outbox.postpone(owed.id, state.attempts, Date.now() + againMs);
+    if ((await settle(inside, owed, next)) === false) return false;
     if (scanId === null) return null;
     const scan = await inside.scans.get(scanId);
     if (scan === null) return null;
@@ -73,9 +78,11 @@ export async function noteTry(
     await inside.scans.update(scanId, { notifications });
     return notifications;
   });
-  if (scanId === null || noted === null || noted.some(({ status }) => status === 'pending')) return;
+  if (noted === false) return false;
+  if (scanId === null || noted === null || noted.some(({ status }) => status === 'pending')) return true;
   const tenant = await store.scans.tenantOf(scanId);
   await noteInStatus(workspace.forTenant(tenant), scanId, noted);
+  return true;
 }
 
 /**
@@ -129,7 +136,7 @@ async function sendUntilSettled(
 ): Promise<NotificationState> {
   return await untilSettled(message, context.signal, async (owed) => {
     const tried = await tryMessage(context, owed);
-    if (tried) await noteTry(context, owed, tried);
+    if (tried) await noteTry(context, null, owed, tried);
     return tried;
   });
 }

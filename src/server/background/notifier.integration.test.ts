@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, type TestContext, vi } from 'vitest';
 import { type Behavior, HttpReceiver } from '../../../test/receivers.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
+import { OwnNotifications } from '../../queue/notification-queue.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import { Notifier } from './notifier.ts';
@@ -434,7 +435,17 @@ describe('notifications of a scan', { concurrent: true }, () => {
       release: () => undefined,
     });
     const catalogueOf = (tenant: string | null) => installed.of(tenant);
-    const notifier = new Notifier({ store, workspace, config, log, catalogueOf, holdRecord, ...quick });
+    const queue = new OwnNotifications(store);
+    const notifier = new Notifier({
+      store,
+      queue,
+      workspace,
+      config,
+      log,
+      catalogueOf,
+      holdRecord,
+      ...quick,
+    });
     open.push(notifier);
     const scanId = await service.submit('rows 1', { notifications: ['webhook://siem'] });
     await service.store.scans.update(scanId, { status: 'failed' });

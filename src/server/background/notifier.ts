@@ -11,8 +11,10 @@ import {
 } from '../../actions/notifications/stored-highlights.ts';
 import { scanPage } from '../../config/public-url.ts';
 import type { Config } from '../../config/schema.ts';
+import { receiverOf } from '../../domain/channel.ts';
 import type { NotificationState } from '../../domain/scan.ts';
 import { type ScanLogFields, scanLogFields } from '../../domain/scan-origin.ts';
+import { maxDue, type NotificationQueue } from '../../queue/notification-queue.ts';
 import { isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
@@ -22,6 +24,7 @@ import type { ServerLog } from '../logging/log.ts';
 export interface NotifierInput {
   /** Of all tenants. */
   store: Store;
+  queue: NotificationQueue;
   /** Of all tenants. */
   workspace: Workspace;
   config: Config;
@@ -44,8 +47,6 @@ const maxSending = 8;
 const maxSendingEach = 2;
 /** Poll interval of pending notifications in case the end of a scan is missed, milliseconds. */
 const pollMs = 2000;
-/** Maximum number of messages per poll. */
-const maxLooked = 100;
 /** Pause before retrying to store the outcome of an attempt, milliseconds. */
 const storeAgainMs = 1000;
 /** How long a stop waits for running attempts, milliseconds. */
@@ -59,7 +60,8 @@ export class Notifier {
   readonly #input: NotifierInput;
   readonly #closing = new AbortController();
   readonly #highlights: StoredHighlights;
-  readonly #sending = new Map<string, { receiver: string; ended: Promise<void> }>();
+  /** By id. */
+  readonly #sending = new Map<string, Promise<void>>();
   /** Receivers whose last message failed. */
   readonly #failing = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
@@ -87,6 +89,7 @@ export class Notifier {
     for (const owner of await outbox.owners()) {
       if (isDeadCommandLine(owner, executor)) await outbox.handOver(owner, executor);
     }
+    await this.#input.queue.open();
     this.#started = true;
     this.#timer = setInterval(() => this.wake(), pollMs);
     this.wake();
@@ -112,11 +115,12 @@ export class Notifier {
     if (this.#timer) clearInterval(this.#timer);
     this.#started = false;
     await this.#looking;
-    const ended = Promise.all([...this.#sending.values()].map((sending) => sending.ended));
+    const ended = Promise.all(this.#sending.values());
     const late = setTimeout(() => this.#closing.abort(), closeMs);
     await ended;
     clearTimeout(late);
     this.#closing.abort();
+    this.#input.queue.close();
   }
 
   async #look(): Promise<void> {
@@ -132,44 +136,36 @@ export class Notifier {
     }
   }
 
-  /**
-   * Starts sending due messages, up to the limits.
-   *
-   * @returns whether more may be due behind messages to busy receivers
-   */
+  /** Starts sending due messages, up to the limits. @returns whether there were any */
   async #beginDue(): Promise<boolean> {
-    const { outbox, executor } = this.#input.store;
-    const without = this.#fullReceivers();
-    const due = await outbox.due(executor, Date.now(), maxLooked, without);
-    for (const owed of due)
-      if (!this.#sending.has(owed.id) && this.#hasRoom(receiverOf(owed.channel))) this.#begin(owed);
-    return due.length === maxLooked && this.#fullReceivers().length > without.length;
-  }
-
-  /** Receivers that are at their limit. */
-  #fullReceivers(): string[] {
-    const receivers = [...this.#sending.values()].map(({ receiver }) => receiver);
-    return [...new Set(receivers)].filter((receiver) => !this.#hasRoom(receiver));
-  }
-
-  #hasRoom(receiver: string): boolean {
-    const sending = [...this.#sending.values()].filter((one) => one.receiver === receiver).length;
-    return sending === 0 || (sending < maxSendingEach && this.#sending.size < maxSending);
+    const room = maxSending - this.#sending.size;
+    const due =
+      room > 0
+        ? await this.#input.queue.claim(room, maxSendingEach)
+        : await this.#input.queue.claim(maxDue, 1);
+    for (const owed of due) this.#begin(owed);
+    return due.length > 0;
   }
 
   #begin(owed: PendingNotification): void {
-    const ended = this.#send(owed)
-      .catch((err: unknown) =>
-        this.#input.log.error({ err, ...subjectOf(owed) }, 'sending a notification failed'),
-      )
+    const { log, queue } = this.#input;
+    const failed = (err: unknown) => log.error({ err, ...subjectOf(owed) }, 'sending a notification failed');
+    const sending = this.#send(owed)
+      .catch((err: unknown) => {
+        failed(err);
+        return false;
+      })
+      .then((isSettled) => queue.release(owed, isSettled))
+      .catch(failed)
       .finally(() => {
         this.#sending.delete(owed.id);
         this.wake();
       });
-    this.#sending.set(owed.id, { receiver: receiverOf(owed.channel), ended });
+    this.#sending.set(owed.id, sending);
   }
 
-  async #send(owed: PendingNotification): Promise<void> {
+  /** @returns whether the outcome is stored */
+  async #send(owed: PendingNotification): Promise<boolean> {
     const { store, workspace, config, timeoutMs, delaysMs } = this.#input;
     const tried = await tryMessage(
       {
@@ -184,20 +180,24 @@ export class Notifier {
       },
       owed,
     );
-    if (tried === null) return;
+    if (tried === null) return false;
     // Before the scan detail shows it, so that health never contradicts it.
     this.#judge(tried.state);
-    await this.#untilNoted(owed, tried);
+    if (!(await this.#untilNoted(owed, tried))) return true;
     this.#tell(owed, tried);
     if (tried.againMs !== null) setTimeout(() => this.wake(), tried.againMs).unref();
+    return true;
   }
 
-  /** Keeps retrying to store the outcome, so that a full disk does not cause a second delivery. */
-  async #untilNoted(owed: PendingNotification, tried: TriedMessage): Promise<void> {
+  /**
+   * Keeps retrying to store the outcome, so that a full disk does not cause a second delivery.
+   * @returns false if another server has the notification by now
+   */
+  async #untilNoted(owed: PendingNotification, tried: TriedMessage): Promise<boolean> {
     const { signal } = this.#closing;
     for (let tries = 1; ; tries++) {
       try {
-        return await noteTry(this.#input, owed, tried);
+        return await noteTry(this.#input, this.#input.queue, owed, tried);
       } catch (err) {
         if (signal.aborted) throw err;
         if (tries === 1)
@@ -233,9 +233,4 @@ function subjectOf({
   event,
 }: PendingNotification): ScanLogFields | { event: string | null } {
   return scan_id === null ? { event } : scanLogFields(scan_id, request_id);
-}
-
-/** The receiver: one Slack webhook, one mail server, each webhook separately. */
-function receiverOf(channel: string): string {
-  return channelType({ channel }) === 'webhook' ? channel : `${channelType({ channel })}://`;
 }

@@ -1,6 +1,7 @@
 import type { PoolTags } from '../../domain/pool-tags.ts';
 import { Dispatcher } from '../../queue/dispatcher.ts';
 import { ExclusiveWork } from '../../queue/exclusive-work.ts';
+import { NotificationJobs } from '../../queue/notification-jobs.ts';
 import type { JobQueue } from '../../queue/queue.ts';
 import { ScanQueue } from '../../queue/scan-queue.ts';
 import { ShardQueue } from '../../queue/shard-queue.ts';
@@ -25,6 +26,8 @@ export interface Distribution {
   readonly line: ShardQueue;
   /** Garbage collection of these servers. */
   readonly garbage: ExclusiveWork;
+  /** Notifications of these servers. */
+  readonly notifications: NotificationJobs;
   readonly elsewhere: RemoteScans;
   /** Which workers and servers are present. */
   readonly presence: Presence;
@@ -70,6 +73,7 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
     queue,
     line,
     garbage: new ExclusiveWork(store, dispatcher, 'garbage'),
+    notifications: new NotificationJobs(store, dispatcher),
     elsewhere,
     presence,
     localWorker: null,
