@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { numberFrom, postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, rowsOf, sweep, until } from './cluster.ts';
@@ -47,17 +47,19 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
   let other: ServerProcess;
   let worker: WorkerProcess;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     lab = await Lab.open([address], portCount);
+  });
+  afterAll(() => lab?.dispose());
+  beforeEach(async () => {
     url = await lab.postgres.database();
     const env = { SERVICE_QUEUE__URL: url, SERVICE_WORKERS__LEASE: '5s', SERVICE_WORKERS__HEARTBEAT: '1s' };
-    home = await lab.server(env);
-    other = await lab.server(env);
-    worker = await new WorkerProcess(['--pool', 'lab', '--queue', url], env).start();
+    worker = new WorkerProcess(['--pool', 'lab', '--queue', url], env);
+    [home, other] = await Promise.all([lab.server(env), lab.server(env), worker.start()]);
   });
   afterEach(async () => {
     await worker?.dispose();
-    await lab?.dispose();
+    await lab.clear();
   });
 
   /** Its last heartbeat ages at once, so that the test need not wait until it has. */
@@ -149,8 +151,10 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
     await begun(from, 60);
     process.kill(home.pid, 'SIGSTOP');
     try {
+      // The other one would take the scan over before the silence is seen.
+      process.kill(other.pid, 'SIGSTOP');
       // Its process sends until the end of the lease that its last heartbeat gave, which is before the end of the scan.
-      await lab.silence([address], 3000);
+      await lab.silence([address], 3000).finally(() => process.kill(other.pid, 'SIGCONT'));
       expect(lab.count(from, address)).toBeLessThan(portCount);
       await runStatements(url, [
         `update portolan.servers set last_seen = last_seen - 15000 where url = '${home.url}'`,
