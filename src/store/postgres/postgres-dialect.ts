@@ -23,14 +23,19 @@ const maxConnections = 8;
 const connectMs = 5000;
 /** Statement timeout including lock waits, milliseconds. */
 const statementMs = 20_000;
+/** A transaction without a statement for this long is rolled back, milliseconds: its program stands still, or is cut off. */
+const idleInTransactionMs = 20_000;
 /** Read timeout of a busy connection, milliseconds: a silent one was cut without notice. */
 const silentMs = 25_000;
 
 /** OID of bigint: epoch milliseconds, sizes and queue positions, all below 2^53. */
 const bigintOid = 20;
 
-/** Errors of a network, or of a server that starts, stops or is full; SQLSTATE classes of PostgreSQL, appendix A. */
-const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|53300|57P0[1-5])$/;
+/**
+ * Errors of a network, of a server that starts, stops or is full, or that has ended a session that stood still; SQLSTATE classes
+ * of PostgreSQL, appendix A.
+ */
+const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|25P03|53300|57P0[1-5])$/;
 const refused = /^(28...|3D000)$/;
 
 /** Serialization failure and deadlock: another transaction was first. */
@@ -57,6 +62,7 @@ export async function openPostgres<Tables>(url: string, home: string | null): Pr
     max: maxConnections,
     connectionTimeoutMillis: connectMs,
     statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
     application_name: 'portolan',
     options: `-c search_path=${schema}`,

@@ -34,8 +34,8 @@ describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () =
     }
   });
 
-  const addToken = (id: string) =>
-    first.tokens.insert({
+  const addToken = (id: string, to = first) =>
+    to.tokens.insert({
       id,
       name: id,
       digest: id.padEnd(64, '0'),
@@ -63,6 +63,34 @@ describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () =
       expect((await second.tokens.list()).map(({ name }) => name)).toEqual(['changed', 'changed']);
     },
   );
+
+  it('hold up nobody for longer than 20 s when their server stands still', async ({ onTestFinished }) => {
+    const shown = await first.execute('show idle_in_transaction_session_timeout', []);
+    expect(shown.rows).toEqual([{ idle_in_transaction_session_timeout: '20s' }]);
+    const url = await postgres.database();
+    const frozen = await openStore(`${url}?idle_in_transaction_session_timeout=300`);
+    const other = await openStore(url);
+    onTestFinished(async () => {
+      await frozen.close();
+      await other.close();
+    });
+    await addToken('a', other);
+    const changed = Promise.withResolvers<void>();
+    const goesOn = Promise.withResolvers<void>();
+    const late = frozen.transaction(async (inside) => {
+      await rename(inside, 'a', 'frozen');
+      changed.resolve();
+      await goesOn.promise;
+      await rename(inside, 'a', 'late');
+    });
+    await changed.promise;
+    // It waits for the row.
+    await rename(other, 'a', 'other');
+    goesOn.resolve();
+    await expect(late).rejects.toMatchObject({ code: 'unavailable' });
+    expect((await other.tokens.list()).map(({ name }) => name)).toEqual(['other']);
+    await rename(frozen, 'a', 'again');
+  });
 
   it('run again when another one has changed what they read', async () => {
     await addToken('a');
