@@ -50,10 +50,15 @@ export class NotificationJobs implements NotificationQueue {
   }
 
   async #take(job: ClaimedJob, owed: PendingNotification | undefined): Promise<PendingNotification[]> {
-    // Its scan was deleted.
-    if (owed === undefined) await this.#dispatcher.complete(this.#store, job);
-    else this.#claims.set(job.id, job);
-    return owed === undefined ? [] : [owed];
+    if (owed === undefined) {
+      // Its scan was deleted.
+      await this.#dispatcher.complete(this.#store, job);
+      return [];
+    }
+    // This server stood still and lost it: what it has begun settles the new claim.
+    const isUnderWay = this.#claims.has(job.id);
+    this.#claims.set(job.id, job);
+    return isUnderWay ? [] : [owed];
   }
 
   /** What this server has stored can be sent by any. */
