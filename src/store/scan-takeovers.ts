@@ -1,8 +1,5 @@
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { Tables } from './schema/tables.ts';
-
-/** PostgreSQL limits a statement to 65,535 parameters. */
-const idsAtOnce = 5000;
 
 /** A scan that another server has now. */
 export interface TakenScan {
@@ -36,8 +33,9 @@ export class ScanTakeoverTable {
    * running until they are ended. Those whose rows are on the disk of their server stay. Call it in a transaction.
    *
    * @param to id and executor of the other server
+   * @param most maximum number of them, below 65,535: the parameters of a statement of PostgreSQL
    */
-  async take(from: string, to: { id: string; executor: string }): Promise<TakenScan[]> {
+  async take(from: string, to: { id: string; executor: string }, most: number): Promise<TakenScan[]> {
     const rows = await this.#db
       .updateTable('scan_queue')
       .set((e) => ({
@@ -51,27 +49,17 @@ export class ScanTakeoverTable {
         lease_until: null,
         worker: null,
       }))
+      .where('scan_id', 'in', (e) => unfinishedOf(e, from).limit(most))
+      // Another server may have been first.
       .where('owner_server', '=', from)
-      .where('state', 'in', ['waiting', 'running'])
-      .where((e) =>
-        e.not(
-          e.exists(
-            e
-              .selectFrom('shard_plans')
-              .select('shard_plans.scan_id')
-              .whereRef('shard_plans.scan_id', '=', 'scan_queue.scan_id')
-              .where('shard_plans.blocks', 'is', null),
-          ),
-        ),
-      )
       .returning(['scan_id', 'tenant', 'attempt', 'cancel_requested'])
       .execute();
     const ids = rows.map(({ scan_id }) => scan_id);
-    for (let at = 0; at < ids.length; at += idsAtOnce)
+    if (ids.length > 0)
       await this.#db
         .updateTable('scans')
         .set({ executor: to.executor })
-        .where('scan_id', 'in', ids.slice(at, at + idsAtOnce))
+        .where('scan_id', 'in', ids)
         .execute();
     return rows.map(({ scan_id, tenant, attempt, cancel_requested }) => ({
       scanId: scan_id,
@@ -80,4 +68,23 @@ export class ScanTakeoverTable {
       isCanceled: cancel_requested === 1,
     }));
   }
+}
+
+function unfinishedOf(e: ExpressionBuilder<Tables, 'scan_queue'>, server: string) {
+  return e
+    .selectFrom('scan_queue as owned')
+    .select('owned.scan_id')
+    .where('owned.owner_server', '=', server)
+    .where('owned.state', 'in', ['waiting', 'running'])
+    .where((inner) =>
+      inner.not(
+        inner.exists(
+          inner
+            .selectFrom('shard_plans')
+            .select('shard_plans.scan_id')
+            .whereRef('shard_plans.scan_id', '=', 'owned.scan_id')
+            .where('shard_plans.blocks', 'is', null),
+        ),
+      ),
+    );
 }

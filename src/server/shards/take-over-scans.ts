@@ -9,6 +9,9 @@ import { folderOf, type PoolContext } from '../scans/pool-context.ts';
 import type { Distribution } from './distribution.ts';
 import { GatheredRows, isOfEarlierVersion } from './gathered-rows.ts';
 
+/** Scans taken over per transaction, which must not take long: folders are removed in it. */
+const scansAtOnce = 500;
+
 /**
  * Takes over the unfinished scans of servers without a heartbeat for as long as a lease. What their workers have found is
  * in the database; scans that an earlier version has divided stay, their rows are on the disk of their server.
@@ -18,15 +21,18 @@ export async function takeOverScans(context: PoolContext, shards: Distribution):
   const own = { id: shards.home, executor: store.executor };
   const taken: TakenScan[] = [];
   for (const owner of await shards.presence.absentOwners(shards.line.leaseMs)) {
-    const scans = await store.transaction(async (inside) => {
-      const found = await inside.scanTakeovers.take(owner, own);
-      // What is here of an earlier time may have other rows than what the last owner has stored.
-      for (const scan of found) await folderOf(context, scan).remove();
-      return found;
-    }, 'read committed');
-    if (scans.length > 0)
-      log.warn({ server_id: owner, scans: scans.length }, 'scans of an absent server taken over');
-    taken.push(...scans);
+    for (let last = scansAtOnce; last === scansAtOnce; ) {
+      const scans = await store.transaction(async (inside) => {
+        const found = await inside.scanTakeovers.take(owner, own, scansAtOnce);
+        // What is here of an earlier time may have other rows than what the last owner has stored.
+        for (const scan of found) await folderOf(context, scan).remove();
+        return found;
+      }, 'read committed');
+      if (scans.length > 0)
+        log.warn({ server_id: owner, scans: scans.length }, 'scans of an absent server taken over');
+      taken.push(...scans);
+      last = scans.length;
+    }
   }
   return taken;
 }
