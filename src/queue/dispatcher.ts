@@ -7,8 +7,7 @@ import {
   systemClock,
 } from 'pg-boss';
 import type { Store } from '../store/open.ts';
-import type { JobFetch, JobStatement } from '../store/shard-jobs.ts';
-import type { ClaimedJob } from '../store/shards.ts';
+import type { ClaimedJob, JobFetch, JobStatement } from '../store/shard-jobs.ts';
 
 /** Schema of the pg-boss tables. */
 const schema = 'portolan_queue';
@@ -36,6 +35,8 @@ const begunPriority = 2 ** 30;
 const highestPriority = 2 ** 31 - 1;
 const lowestPriority = -(2 ** 31);
 const deadAtOnce = 100;
+/** Advisory lock of claims with a limit of groups; an arbitrary number. */
+const groupLock = 7_061_993;
 
 /**
  * Starts at the wall clock and never jumps. After a jump back by weeks, pg-boss would set a timer longer than Node.js
@@ -181,9 +182,13 @@ export class Dispatcher {
   }
 
   /** Claims jobs that are due. @param mostOfGroup maximum number of claimed ones of a group, on all hosts */
-  async claim(line: string, most: number, mostOfGroup: number): Promise<ClaimedJob[]> {
+  async claim(store: Store, line: string, most: number, mostOfGroup: number): Promise<ClaimedJob[]> {
     const limits = { batchSize: most, groupConcurrency: mostOfGroup };
-    const jobs = await this.#boss.fetch(nameOf(line), limits);
+    const jobs = await store.transaction(async (inside) => {
+      // pg-boss sees no claims of a group that are being made: two hosts at once would exceed its limit.
+      await inside.execute('select pg_advisory_xact_lock($1::bigint)', [groupLock]);
+      return await this.#boss.fetch(nameOf(line), { ...limits, ...within(inside) });
+    }, 'read committed');
     return jobs.map(({ id, retryCount }) => ({ line, id, retry: retryCount }));
   }
 

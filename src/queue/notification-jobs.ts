@@ -2,9 +2,9 @@ import { receiverOf } from '../domain/channel.ts';
 import { anyServer } from '../domain/executor.ts';
 import type { Store } from '../store/open.ts';
 import type { PendingNotification } from '../store/outbox.ts';
-import type { ClaimedJob } from '../store/shards.ts';
+import type { ClaimedJob } from '../store/shard-jobs.ts';
 import type { Dispatcher, NewJob } from './dispatcher.ts';
-import { maxDue, type NextAttempt, type NotificationQueue, settleRow } from './notification-queue.ts';
+import { maxDue, type NextAttempt, type NotificationQueue, updateOutbox } from './notification-queue.ts';
 
 const line = 'notifications';
 /** Another server may send a notification this long after the last heartbeat of one that died, milliseconds. */
@@ -35,30 +35,33 @@ export class NotificationJobs implements NotificationQueue {
     const offered = await this.#store.outbox.due(anyServer, Number.MAX_SAFE_INTEGER, maxDue);
     await this.#send(
       this.#store,
-      offered.map((owed) => jobOf(owed)),
+      offered.map((notification) => jobOf(notification)),
     );
     this.#renewals ??= setInterval(() => void this.#renew(), renewMs);
   }
 
   async claim(most: number, mostEach: number): Promise<PendingNotification[]> {
     await this.#offerOwn();
-    const jobs = await this.#dispatcher.claim(line, most, mostEach);
+    const jobs = await this.#dispatcher.claim(this.#store, line, most, mostEach);
     if (jobs.length === 0) return [];
     const pending = await this.#store.outbox.ofIds(jobs.map(({ id }) => id));
-    const rows = new Map(pending.map((owed) => [owed.id, owed]));
+    const rows = new Map(pending.map((notification) => [notification.id, notification]));
     return (await Promise.all(jobs.map((job) => this.#take(job, rows.get(job.id))))).flat();
   }
 
-  async #take(job: ClaimedJob, owed: PendingNotification | undefined): Promise<PendingNotification[]> {
-    if (owed === undefined) {
+  async #take(
+    job: ClaimedJob,
+    notification: PendingNotification | undefined,
+  ): Promise<PendingNotification[]> {
+    if (notification === undefined) {
       // Its scan was deleted.
       await this.#dispatcher.complete(this.#store, job);
       return [];
     }
-    // This server stood still and lost it: what it has begun settles the new claim.
+    // This server stood still and lost it: what it has begun ends the new claim.
     const isUnderWay = this.#claims.has(job.id);
     this.#claims.set(job.id, job);
-    return isUnderWay ? [] : [owed];
+    return isUnderWay ? [] : [notification];
   }
 
   /** What this server has stored can be sent by any. */
@@ -68,26 +71,30 @@ export class NotificationJobs implements NotificationQueue {
     if (own.length === 0) return;
     await this.#store.transaction(async (inside) => {
       const ids = own.map(({ id }) => id);
-      const offered = new Set(await inside.outbox.handOverSome(ids, executor, anyServer));
+      const offered = new Set(await inside.outbox.handOver(executor, anyServer, ids));
       await this.#send(
         inside,
-        own.filter(({ id }) => offered.has(id)).map((owed) => jobOf(owed)),
+        own.filter(({ id }) => offered.has(id)).map((notification) => jobOf(notification)),
       );
     }, 'read committed');
   }
 
-  async settle(inside: Store, owed: PendingNotification, next: NextAttempt | null): Promise<boolean> {
-    const job = this.#claims.get(owed.id);
+  async endAttempt(
+    inside: Store,
+    notification: PendingNotification,
+    next: NextAttempt | null,
+  ): Promise<boolean> {
+    const job = this.#claims.get(notification.id);
     if (job === undefined || !(await this.#dispatcher.complete(inside, job))) return false;
-    await settleRow(inside, owed, next);
-    if (next !== null) await this.#send(inside, [jobOf(owed, next.afterMs)]);
+    await updateOutbox(inside, notification, next);
+    if (next !== null) await this.#send(inside, [jobOf(notification, next.afterMs)]);
     return true;
   }
 
-  async release({ id }: PendingNotification, isSettled: boolean): Promise<void> {
+  async release({ id }: PendingNotification, isEnded: boolean): Promise<void> {
     const job = this.#claims.get(id);
     this.#claims.delete(id);
-    if (job !== undefined && !isSettled) await this.#dispatcher.fail(this.#store, job);
+    if (job !== undefined && !isEnded) await this.#dispatcher.fail(this.#store, job);
   }
 
   close(): void {

@@ -50,15 +50,17 @@ for (const engine of storeEngines()) {
       const message = { event: 'alert', payload: {}, channels: [channel], owner: of.executor, tenant: null };
       await of.outbox.addNotice(message, due++);
     };
-    const channels = (owed: readonly PendingNotification[]) => owed.map(({ channel }) => channel);
-    const settle = async (owed: PendingNotification, afterMs: number | null, by = queue) => {
-      const next = afterMs === null ? null : { attempts: owed.attempts + 1, afterMs };
-      return await store.transaction((inside) => by.settle(inside, owed, next));
+    const channels = (notification: readonly PendingNotification[]) =>
+      notification.map(({ channel }) => channel);
+    const endAttempt = async (notification: PendingNotification, afterMs: number | null, by = queue) => {
+      const next = afterMs === null ? null : { attempts: notification.attempts + 1, afterMs };
+      return await store.transaction((inside) => by.endAttempt(inside, notification, next));
     };
     const only = async (by = queue): Promise<PendingNotification> => {
-      const [owed, ...others] = await by.claim(10, 2);
-      if (owed === undefined || others.length > 0) throw new Error(`claimed ${others.length} more than one`);
-      return owed;
+      const [notification, ...others] = await by.claim(10, 2);
+      if (notification === undefined || others.length > 0)
+        throw new Error(`claimed ${others.length} more than one`);
+      return notification;
     };
     /** Claims until there are so many, or none is left. */
     const claimUpTo = async (most: number, mostEach: number) => {
@@ -92,16 +94,16 @@ for (const engine of storeEngines()) {
       expect(await claimUpTo(10, 2)).toEqual(['webhook://a', 'webhook://a', 'webhook://b']);
     });
 
-    it('are gone when they are settled, or due again later, with their attempts', async () => {
+    it('are gone after their last attempt, or due again later, with their attempts', async () => {
       await notice('webhook://a');
       const first = await only();
-      expect(await settle(first, hourMs)).toBe(true);
+      expect(await endAttempt(first, hourMs)).toBe(true);
       await queue.release(first, true);
       expect(await queue.claim(10, 2)).toEqual([]);
       await anHourLater();
       const again = await only();
       expect(again).toMatchObject({ id: first.id, attempts: 1 });
-      expect(await settle(again, null)).toBe(true);
+      expect(await endAttempt(again, null)).toBe(true);
       await queue.release(again, true);
       expect(await queue.claim(10, 2)).toEqual([]);
       expect(await store.outbox.count()).toBe(0);
@@ -115,16 +117,16 @@ for (const engine of storeEngines()) {
       expect(await only()).toEqual(first);
     });
 
-    it('are not settled by a transaction that fails', async () => {
+    it('stay when the transaction that ends their attempt fails', async () => {
       await notice('webhook://a');
-      const owed = await only();
+      const notification = await only();
       const broken = store.transaction(async (inside) => {
-        await queue.settle(inside, owed, null);
+        await queue.endAttempt(inside, notification, null);
         throw new Error('disk full');
       });
       await expect(broken).rejects.toThrow('disk full');
       expect(await store.outbox.count()).toBe(1);
-      expect(await settle(owed, null)).toBe(true);
+      expect(await endAttempt(notification, null)).toBe(true);
     });
 
     if (!isShared) return;
@@ -136,6 +138,21 @@ for (const engine of storeEngines()) {
         expect(channels(await queue.claim(1, 2))).toEqual(['webhook://a']);
         expect(channels(await other.queue.claim(10, 2)).toSorted()).toEqual(['webhook://a', 'webhook://b']);
         expect(await queue.claim(10, 2)).toEqual([]);
+      });
+
+      it('are no more per receiver when several servers claim at the same time', async () => {
+        const others = [await server('b'), await server('c'), await server('d')];
+        const queues = [queue, ...others.map((other) => other.queue)];
+        for (let round = 0; round < 50; round++) {
+          await notice('slack://x');
+          for (let at = 0; at < 8; at++) await notice('webhook://a');
+          // From here on all of them are jobs.
+          expect(channels(await queue.claim(1, 2))).toEqual(['slack://x']);
+          const claimed = (await Promise.all(queues.map((one) => one.claim(8, 2)))).flat();
+          expect(claimed).toHaveLength(2);
+          await store.execute('delete from portolan.outbox', []);
+          await store.execute('delete from portolan_queue.job', []);
+        }
       });
 
       /** The heartbeats of claims are too old. */
@@ -158,10 +175,10 @@ for (const engine of storeEngines()) {
 
       it('are not sent a second time by a server that stood still and has them again', async () => {
         await notice('webhook://a');
-        const owed = await only();
+        const notification = await only();
         await takeClaims();
         expect(await queue.claim(10, 2)).toEqual([]);
-        expect(await settle(owed, null)).toBe(true);
+        expect(await endAttempt(notification, null)).toBe(true);
       });
 
       it('go to another one when theirs died, and what that one still does changes nothing', async () => {
@@ -169,12 +186,12 @@ for (const engine of storeEngines()) {
         await notice('webhook://a');
         const before = await only();
         await takeClaims();
-        const owed = await only(other.queue);
-        expect(owed).toEqual(before);
-        expect(await settle(before, null)).toBe(false);
+        const notification = await only(other.queue);
+        expect(notification).toEqual(before);
+        expect(await endAttempt(before, null)).toBe(false);
         await queue.release(before, false);
         expect(await store.outbox.count()).toBe(1);
-        expect(await settle(owed, null, other.queue)).toBe(true);
+        expect(await endAttempt(notification, null, other.queue)).toBe(true);
       });
 
       it('have no job left when their row is gone, and get one when only that is missing', async () => {
@@ -185,7 +202,7 @@ for (const engine of storeEngines()) {
         const [first, second] = both.toSorted((a, b) => (a.channel < b.channel ? -1 : 1));
         if (!first || !second) throw new Error('two were claimed');
         await store.outbox.delete(first.id);
-        for (const owed of [first, second]) await queue.release(owed, false);
+        for (const notification of [first, second]) await queue.release(notification, false);
         expect(channels(await other.queue.claim(10, 2))).toEqual(['webhook://b']);
         expect((await store.execute('select id from portolan_queue.job', [])).rows).toEqual([
           { id: second.id },

@@ -25,14 +25,14 @@ export interface NotificationQueue {
    * Stores the end of an attempt. @param inside a transaction @param next null without another attempt
    * @returns false if somebody else has claimed the notification by now
    */
-  settle(inside: Store, owed: PendingNotification, next: NextAttempt | null): Promise<boolean>;
-  /** Ends a claim. @param isSettled whether `settle` was committed; otherwise the notification is due at once */
-  release(owed: PendingNotification, isSettled: boolean): Promise<void>;
+  endAttempt(inside: Store, notification: PendingNotification, next: NextAttempt | null): Promise<boolean>;
+  /** Ends a claim. @param isEnded whether `endAttempt` was committed; otherwise the notification is due at once */
+  release(notification: PendingNotification, isEnded: boolean): Promise<void>;
   close(): void;
 }
 
 /** Stores the end of an attempt in the outbox. */
-export async function settleRow(
+export async function updateOutbox(
   inside: Store,
   { id }: PendingNotification,
   next: NextAttempt | null,
@@ -60,18 +60,22 @@ export class OwnNotifications implements NotificationQueue {
       [...this.#claimed.values()].filter((one) => one === receiver).length >= mostEach;
     const full = [...new Set(this.#claimed.values())].filter(isFull);
     const claimed: PendingNotification[] = [];
-    for (const owed of await outbox.due(executor, Date.now(), maxDue, full)) {
-      const receiver = receiverOf(owed.channel);
+    for (const notification of await outbox.due(executor, Date.now(), maxDue, full)) {
+      const receiver = receiverOf(notification.channel);
       if (claimed.length === most) break;
-      if (this.#claimed.has(owed.id) || isFull(receiver)) continue;
-      this.#claimed.set(owed.id, receiver);
-      claimed.push(owed);
+      if (this.#claimed.has(notification.id) || isFull(receiver)) continue;
+      this.#claimed.set(notification.id, receiver);
+      claimed.push(notification);
     }
     return claimed;
   }
 
-  async settle(inside: Store, owed: PendingNotification, next: NextAttempt | null): Promise<boolean> {
-    await settleRow(inside, owed, next);
+  async endAttempt(
+    inside: Store,
+    notification: PendingNotification,
+    next: NextAttempt | null,
+  ): Promise<boolean> {
+    await updateOutbox(inside, notification, next);
     return true;
   }
 

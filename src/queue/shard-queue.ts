@@ -3,8 +3,8 @@ import { defaultPriority, maxSmallAddresses, type ScanRequest } from '../domain/
 import { type LeasedShard, mostShards, type ShardCommand, type ShardPlan } from '../domain/shard.ts';
 import { anyInterface, countAddresses, parseTargets } from '../domain/targets/target.ts';
 import type { Store } from '../store/open.ts';
-import type { ShardClaim } from '../store/shard-jobs.ts';
-import type { ClaimedJob, HeldShard, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
+import type { ClaimedJob, ShardClaim } from '../store/shard-jobs.ts';
+import type { HeldShard, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
 import {
   type Dispatcher,

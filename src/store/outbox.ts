@@ -190,23 +190,13 @@ export class OutboxTable {
     return rows.map((row) => row.owner);
   }
 
-  /** Moves pending notifications from one sender to another. */
-  async handOver(from: string, to: string): Promise<void> {
-    await this.#db
-      .updateTable('outbox')
-      .set({ owner: to })
-      .where('owner', '=', from)
-      .where(inView(this.#view))
-      .execute();
-  }
-
-  /** Like `handOver`, for some of them. @returns those that the sender still had */
-  async handOverSome(ids: readonly string[], from: string, to: string): Promise<string[]> {
+  /** Moves pending notifications, or those of these ids, from one sender to another. @returns ids of those that it still had */
+  async handOver(from: string, to: string, ids: readonly string[] | null = null): Promise<string[]> {
     const rows = await this.#db
       .updateTable('outbox')
       .set({ owner: to })
-      .where('id', 'in', ids)
       .where('owner', '=', from)
+      .$if(ids !== null, (query) => query.where('id', 'in', ids ?? []))
       .where(inView(this.#view))
       .returning('id')
       .execute();

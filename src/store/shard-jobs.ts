@@ -18,6 +18,14 @@ export interface JobStatement {
   values: readonly unknown[];
 }
 
+/** The claim of a job. One with an older `retry` is over. */
+export interface ClaimedJob {
+  line: string;
+  id: string;
+  /** Claims of it that were lost or failed before. */
+  retry: number;
+}
+
 /** Claims the next job of a queue, with at least `minPriority`, which is one of the values. */
 export interface JobFetch extends JobStatement {
   minPriority: number;

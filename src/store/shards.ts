@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 import {
+  type ClaimedJob,
   claimNextShard,
   claimShard,
   type FetchedShard,
@@ -12,14 +13,6 @@ import {
   shardPlanOf,
 } from './shard-jobs.ts';
 import { leasedShard, ShardResultTable } from './shard-results.ts';
-
-/** The job by which a shard is claimed. A claim with an older `retry` is over. */
-export interface ClaimedJob {
-  line: string;
-  id: string;
-  /** Claims of it that were lost or failed before. */
-  retry: number;
-}
 
 /** A shard that a worker has, or had; null: of an earlier version, without a job. */
 export interface HeldShard extends LeasedShard {

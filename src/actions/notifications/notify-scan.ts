@@ -4,7 +4,7 @@ import { parseChannel } from '../../domain/channel.ts';
 import type { NotificationState, Scan } from '../../domain/scan.ts';
 import { deliver, type Tried } from '../../notify/deliver.ts';
 import { scanReport } from '../../notify/scan-report.ts';
-import { type NotificationQueue, settleRow } from '../../queue/notification-queue.ts';
+import { type NotificationQueue, updateOutbox } from '../../queue/notification-queue.ts';
 import type { Store } from '../../store/open.ts';
 import type { PendingNotification } from '../../store/outbox.ts';
 import { readPlainText } from '../../workspace/plain-file.ts';
@@ -39,19 +39,20 @@ export interface TriedMessage {
  */
 export async function tryMessage(
   context: NotifyContext,
-  owed: PendingNotification,
+  notification: PendingNotification,
 ): Promise<TriedMessage | null> {
   const { settings, signal, timeoutMs, delaysMs = retryDelaysMs } = context;
-  const notice = await storedNotice(context, owed).catch((error: unknown) => {
+  const notice = await storedNotice(context, notification).catch((error: unknown) => {
     if (signal.aborted) return null;
     throw error;
   });
   if (notice === null) return null;
-  if ('unusable' in notice) return stateAfter(owed, { status: 'skipped', reason: notice.unusable }, delaysMs);
-  const delivery = { ...owed, requestId: owed.request_id, notice };
+  if ('unusable' in notice)
+    return stateAfter(notification, { status: 'skipped', reason: notice.unusable }, delaysMs);
+  const delivery = { ...notification, requestId: notification.request_id, notice };
   const tried = await deliver(settings, delivery, signal, timeoutMs);
   if (signal.aborted && tried.status === 'fault') return null;
-  return stateAfter(owed, tried, delaysMs);
+  return stateAfter(notification, tried, delaysMs);
 }
 
 /**
@@ -62,15 +63,15 @@ export async function tryMessage(
  */
 export async function noteTry(
   { store, workspace }: Pick<NotifyContext, 'store' | 'workspace'>,
-  queue: Pick<NotificationQueue, 'settle'> | null,
-  owed: PendingNotification,
+  queue: Pick<NotificationQueue, 'endAttempt'> | null,
+  notification: PendingNotification,
   { state, againMs }: TriedMessage,
 ): Promise<boolean> {
-  const { scan_id: scanId } = owed;
+  const { scan_id: scanId } = notification;
   const next = againMs === null ? null : { attempts: state.attempts, afterMs: againMs };
-  const settle = queue === null ? settleRow : queue.settle.bind(queue);
+  const endAttempt = queue === null ? updateOutbox : queue.endAttempt.bind(queue);
   const noted = await store.transaction(async (inside) => {
-    if ((await settle(inside, owed, next)) === false) return false;
+    if ((await endAttempt(inside, notification, next)) === false) return false;
     if (scanId === null) return null;
     const scan = await inside.scans.get(scanId);
     if (scan === null) return null;
@@ -90,8 +91,8 @@ export async function noteTry(
  * @returns the outcome of each notification; `pending` if the signal came first
  */
 export async function notifyScan(context: NotifyContext, scanId: string): Promise<NotificationState[]> {
-  const owed = await context.store.outbox.ofScan(scanId);
-  return await Promise.all(owed.map((message) => sendUntilSettled(context, message)));
+  const notification = await context.store.outbox.ofScan(scanId);
+  return await Promise.all(notification.map((message) => sendUntilComplete(context, message)));
 }
 
 /** The same for a scan that is not stored, and so has no page. */
@@ -114,46 +115,46 @@ export async function notifyUnstoredScan(
         payload: null,
       };
       const details = await chooseReport(settings, highlights, scan, channel);
-      return await untilSettled(message, signal, async (owed) => {
+      return await untilComplete(message, signal, async (notification) => {
         const tried: Tried =
           'unusable' in details
             ? { status: 'skipped', reason: details.unusable }
             : await deliver(
                 settings,
-                { ...owed, notice: scanReport(scan, null, details) },
+                { ...notification, notice: scanReport(scan, null, details) },
                 signal,
                 timeoutMs,
               );
-        return stateAfter(owed, tried, delaysMs);
+        return stateAfter(notification, tried, delaysMs);
       });
     }),
   );
 }
 
-async function sendUntilSettled(
+async function sendUntilComplete(
   context: NotifyContext,
   message: PendingNotification,
 ): Promise<NotificationState> {
-  return await untilSettled(message, context.signal, async (owed) => {
-    const tried = await tryMessage(context, owed);
-    if (tried) await noteTry(context, null, owed, tried);
+  return await untilComplete(message, context.signal, async (notification) => {
+    const tried = await tryMessage(context, notification);
+    if (tried) await noteTry(context, null, notification, tried);
     return tried;
   });
 }
 
-async function untilSettled(
+async function untilComplete(
   message: PendingNotification,
   signal: AbortSignal,
-  attempt: (owed: PendingNotification) => Promise<TriedMessage | null>,
+  attempt: (notification: PendingNotification) => Promise<TriedMessage | null>,
 ): Promise<NotificationState> {
-  let owed = message;
-  let state: NotificationState = pending(owed);
+  let notification = message;
+  let state: NotificationState = pending(notification);
   while (!signal.aborted) {
-    const tried = await attempt(owed);
+    const tried = await attempt(notification);
     if (tried === null) break;
     state = tried.state;
     if (tried.againMs === null) break;
-    owed = { ...owed, attempts: state.attempts };
+    notification = { ...notification, attempts: state.attempts };
     await sleep(tried.againMs, undefined, { signal }).catch(() => undefined);
   }
   return state;
@@ -163,19 +164,23 @@ function pending({ channel, attempts }: PendingNotification): NotificationState 
   return { channel, status: 'pending', attempts, error: null };
 }
 
-function stateAfter(owed: PendingNotification, tried: Tried, delaysMs: readonly number[]): TriedMessage {
-  const { channel } = owed;
-  const attempts = owed.attempts + 1;
+function stateAfter(
+  notification: PendingNotification,
+  tried: Tried,
+  delaysMs: readonly number[],
+): TriedMessage {
+  const { channel } = notification;
+  const attempts = notification.attempts + 1;
   switch (tried.status) {
     case 'delivered':
       return { state: { channel, status: 'delivered', attempts, error: tried.remark }, againMs: null };
     case 'skipped':
       return {
-        state: { channel, status: 'skipped', attempts: owed.attempts, error: tried.reason },
+        state: { channel, status: 'skipped', attempts: notification.attempts, error: tried.reason },
         againMs: null,
       };
     case 'fault': {
-      const againMs = delaysMs[owed.attempts] ?? null;
+      const againMs = delaysMs[notification.attempts] ?? null;
       const status = againMs === null ? 'failed' : 'pending';
       return { state: { channel, status, attempts, error: tried.reason }, againMs };
     }

@@ -143,29 +143,30 @@ export class Notifier {
       room > 0
         ? await this.#input.queue.claim(room, maxSendingEach)
         : await this.#input.queue.claim(maxDue, 1);
-    for (const owed of due) this.#begin(owed);
+    for (const notification of due) this.#begin(notification);
     return due.length > 0;
   }
 
-  #begin(owed: PendingNotification): void {
+  #begin(notification: PendingNotification): void {
     const { log, queue } = this.#input;
-    const failed = (err: unknown) => log.error({ err, ...subjectOf(owed) }, 'sending a notification failed');
-    const sending = this.#send(owed)
+    const failed = (err: unknown) =>
+      log.error({ err, ...subjectOf(notification) }, 'sending a notification failed');
+    const sending = this.#send(notification)
       .catch((err: unknown) => {
         failed(err);
         return false;
       })
-      .then((isSettled) => queue.release(owed, isSettled))
+      .then((isEnded) => queue.release(notification, isEnded))
       .catch(failed)
       .finally(() => {
-        this.#sending.delete(owed.id);
+        this.#sending.delete(notification.id);
         this.wake();
       });
-    this.#sending.set(owed.id, sending);
+    this.#sending.set(notification.id, sending);
   }
 
   /** @returns whether the outcome is stored */
-  async #send(owed: PendingNotification): Promise<boolean> {
+  async #send(notification: PendingNotification): Promise<boolean> {
     const { store, workspace, config, timeoutMs, delaysMs } = this.#input;
     const tried = await tryMessage(
       {
@@ -178,13 +179,13 @@ export class Notifier {
         ...(timeoutMs !== undefined && { timeoutMs }),
         ...(delaysMs && { delaysMs }),
       },
-      owed,
+      notification,
     );
     if (tried === null) return false;
     // Before the scan detail shows it, so that health never contradicts it.
     this.#judge(tried.state);
-    if (!(await this.#untilNoted(owed, tried))) return true;
-    this.#tell(owed, tried);
+    if (!(await this.#untilNoted(notification, tried))) return true;
+    this.#tell(notification, tried);
     if (tried.againMs !== null) setTimeout(() => this.wake(), tried.againMs).unref();
     return true;
   }
@@ -193,16 +194,16 @@ export class Notifier {
    * Keeps retrying to store the outcome, so that a full disk does not cause a second delivery.
    * @returns false if another server has the notification by now
    */
-  async #untilNoted(owed: PendingNotification, tried: TriedMessage): Promise<boolean> {
+  async #untilNoted(notification: PendingNotification, tried: TriedMessage): Promise<boolean> {
     const { signal } = this.#closing;
     for (let tries = 1; ; tries++) {
       try {
-        return await noteTry(this.#input, this.#input.queue, owed, tried);
+        return await noteTry(this.#input, this.#input.queue, notification, tried);
       } catch (err) {
         if (signal.aborted) throw err;
         if (tries === 1)
           this.#input.log.error(
-            { err, ...subjectOf(owed) },
+            { err, ...subjectOf(notification) },
             'cannot store the outcome of a notification, retrying',
           );
         await sleep(storeAgainMs, undefined, { signal }).catch(() => undefined);
@@ -215,10 +216,10 @@ export class Notifier {
     if (status === 'failed') this.#failing.add(receiverOf(channel));
   }
 
-  #tell(owed: PendingNotification, { state, againMs }: TriedMessage): void {
+  #tell(notification: PendingNotification, { state, againMs }: TriedMessage): void {
     const { log, onEnd } = this.#input;
     const { status, attempts, error } = state;
-    const facts = { ...subjectOf(owed), channel: owed.channel, attempts, error };
+    const facts = { ...subjectOf(notification), channel: notification.channel, attempts, error };
     if (againMs === null) onEnd?.(channelType(state), status);
     if (status === 'failed') log.warn(facts, 'notification dropped');
     else if (status === 'pending') log.warn(facts, 'notification failed, retrying');
