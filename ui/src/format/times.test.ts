@@ -46,6 +46,8 @@ it('a clock that runs ahead by a second is no future', () => {
 it('further away than seven days is a date', () => {
   expect(ago(7 * d)).toBe('Sat, Nov 14, 14:32 UTC');
   expect(ahead(9 * d + 15 * h)).toBe('Tue, Dec 1, 05:32 UTC');
+  expect(relativeTime(now - 7 * d, now, 'UTC', 'short')).toBe('Nov 14');
+  expect(relativeTime(now - 365 * d, now, 'UTC', 'short')).toBe('Nov 21, 2025');
 });
 
 it.each([null, undefined, '', 'never', Number.NaN, 1e300])('%s is no time', (at) => {

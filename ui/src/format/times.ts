@@ -48,11 +48,14 @@ export function dateTime(at: Moment, now: number, zone: Zone = 'UTC'): string {
 /** `Sat, Nov 21`, with the year when it differs from that of `now`. */
 export function calendarDate(at: Moment, now: number, zone: Zone = 'UTC'): string {
   const value = milliseconds(at);
-  if (value === null) return absent;
+  return value === null ? absent : date(value, now, zone, { weekday: 'short' });
+}
+
+function date(value: number, now: number, zone: Zone, options: Intl.DateTimeFormatOptions): string {
   const year = format(zone, { year: 'numeric' });
   const sameYear = year.format(value) === year.format(now);
   return format(zone, {
-    weekday: 'short',
+    ...options,
     month: 'short',
     day: 'numeric',
     ...(sameYear ? {} : { year: 'numeric' }),
@@ -70,13 +73,19 @@ export function exactTime(at: Moment, zone: Zone = 'UTC'): string {
 /**
  * `9 min ago`, `in 2 d 8 h`, `just now`; further away than seven days the date.
  * @param now the server's clock, milliseconds
+ * @param form `short` is for phones: further away the day alone, `Nov 14`
  */
-export function relativeTime(at: Moment, now: number, zone: Zone = 'UTC'): string {
+export function relativeTime(
+  at: Moment,
+  now: number,
+  zone: Zone = 'UTC',
+  form: 'date-time' | 'short' = 'date-time',
+): string {
   const value = milliseconds(at);
   if (value === null) return absent;
   const ahead = value - now;
   const span = Math.abs(ahead);
-  if (span >= relativeUpTo) return dateTime(value, now, zone);
+  if (span >= relativeUpTo) return form === 'short' ? date(value, now, zone, {}) : dateTime(value, now, zone);
   // Clocks of two machines differ by some seconds: what has just happened does not lie ahead.
   if (ahead <= 0 || ahead < 2000) {
     return span < 2000 ? 'just now' : `${oneUnit(span)} ago`;

@@ -8,10 +8,12 @@ export interface SeverityCountsProps {
   counts: Partial<Record<Severity, number>>;
   /** Every severity in a slot of its own, so that the counts of several rows line up. Pixels; `true` is 36. */
   slots?: boolean | 36 | 42;
+  /** Drawn are as many as one line has room for. */
+  oneLine?: boolean;
 }
 
 /** Counts per severity, the worst first. */
-export function SeverityCounts({ counts, slots }: SeverityCountsProps): ReactNode {
+export function SeverityCounts({ counts, slots, oneLine }: SeverityCountsProps): ReactNode {
   const present = severities.filter((severity) => (counts[severity] ?? 0) > 0);
   const spoken = present
     .map((severity) => `${count(counts[severity] ?? 0)} ${severityWord(severity)}`)
@@ -22,7 +24,7 @@ export function SeverityCounts({ counts, slots }: SeverityCountsProps): ReactNod
       className={
         slots
           ? `inline-grid items-center print:inline-flex print:flex-wrap print:gap-x-2.5 ${width}`
-          : 'inline-flex items-center gap-2.5'
+          : `inline-flex items-center gap-2.5 ${oneLine ? 'h-4 flex-wrap justify-end overflow-hidden' : ''}`
       }
     >
       <span className="sr-only">{spoken === '' ? 'no findings' : spoken}</span>

@@ -14,8 +14,8 @@ import { useTimeZone } from './time-zone.ts';
 export interface TimeTextProps {
   /** ISO text or milliseconds; `–` when absent. */
   at: Moment;
-  /** `9 min ago`, up to seven days; the exact time is the tooltip either way. */
-  relative?: boolean;
+  /** `9 min ago`, up to seven days, then the date and time (`short`: `Nov 14`); the exact time is the tooltip. */
+  relative?: boolean | 'short';
   /** Otherwise `Sat, Nov 21, 14:23 UTC`. `time` is `14:23:10 UTC`, `exact` has year and seconds. */
   form?: 'date-time' | 'time' | 'date' | 'exact';
 }
@@ -34,7 +34,9 @@ export function TimeText({ at, relative, form = 'date-time' }: TimeTextProps): R
       title={exact}
       className="whitespace-nowrap"
     >
-      {relative ? relativeTime(at, now, zone) : written(form, at, now, zone)}
+      {relative
+        ? relativeTime(at, now, zone, relative === 'short' ? 'short' : 'date-time')
+        : written(form, at, now, zone)}
     </time>
   );
 }

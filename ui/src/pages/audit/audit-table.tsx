@@ -149,7 +149,7 @@ function PhoneRecord({ record }: { record: AuditRecord }): ReactNode {
         <span className="min-w-0 truncate">
           <TargetText text={actorText(record)} />
         </span>
-        <TimeText at={record.timestamp} relative />
+        <TimeText at={record.timestamp} relative="short" />
       </div>
     </div>
   );

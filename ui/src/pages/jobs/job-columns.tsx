@@ -160,7 +160,7 @@ export function JobPhoneRow({ job }: { job: Job }) {
         <span className="truncate">{words}</span>
         {job.next_run_at !== null && (
           <span className="flex-none">
-            <TimeText at={job.next_run_at} relative />
+            <TimeText at={job.next_run_at} relative="short" />
           </span>
         )}
       </span>

@@ -49,7 +49,7 @@ export function scanColumns(changesOf: (scanId: string) => Changes | null): Colu
     {
       id: 'started',
       head: 'Started',
-      width: 140,
+      width: 152,
       priority: 1,
       sort: 'created_at',
       descendingFirst: true,
@@ -169,7 +169,7 @@ function noteOf(scan: ListedScan): string {
   }
 }
 
-/** Two lines on phones. */
+/** Two lines on phones. Where the counts do not fit, those of the lesser severities fall below the line. */
 export function phoneRow(scan: ListedScan) {
   return (
     <div className="flex flex-col">
@@ -180,8 +180,8 @@ export function phoneRow(scan: ListedScan) {
         <StateMark state={shownState(scan)} />
       </span>
       <span className="flex items-center justify-between gap-2 text-size-12 text-text-2">
-        <TimeText at={scan.started_at ?? scan.created_at} relative />
-        <SeverityCounts counts={scan.severity_counts} />
+        <TimeText at={scan.started_at ?? scan.created_at} relative="short" />
+        <SeverityCounts counts={scan.severity_counts} oneLine />
       </span>
     </div>
   );
