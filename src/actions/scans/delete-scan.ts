@@ -11,6 +11,8 @@ import { showScan } from './show-scan.ts';
 export interface ResultRemover {
   /** @throws PortolanError `unavailable` */
   remove(place: StoredScanLocation): Promise<void>;
+  /** Removes what other servers have stored between `remove` and the deletion of its row. */
+  removeLate(place: StoredScanLocation): Promise<void>;
 }
 
 export interface DeleteContext extends CancelContext {
@@ -33,12 +35,15 @@ export async function deleteScan(
     await workers.stop(scanId);
     scan = await showScan(store, scanId);
   }
+  const place = { scanId, tenant: await store.scans.tenantOf(scanId) };
   // Only finished scans are in the result store, and one that was just stopped may be.
-  if (isFinal(scan.status)) await results?.remove({ scanId, tenant: await store.scans.tenantOf(scanId) });
+  const mayBeStored = isFinal(scan.status);
+  if (mayBeStored) await results?.remove(place);
   const folder = workspace.scan(scanId);
   // Hide it first: a crash here leaves a scan that is listed and can be deleted again.
   const retired = await folder.retire();
   const deleted = await deleteRow(store, folder, retired, scanId);
+  if (mayBeStored) await results?.removeLate(place);
   if (retired !== null) await folder.removeRetired(retired);
   await rm(workspace.indexFile(scanId), { force: true });
   if (!deleted) throw new PortolanError('not_found', 'There is no such scan.');

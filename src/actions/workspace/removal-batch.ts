@@ -148,6 +148,9 @@ export class RemovalBatch {
       for (const { scan_id } of doomed) this.#fail(scan_id, error);
       return [];
     }
+    await this.#each(doomed, async ({ scan_id, tenant }) =>
+      this.#context.results?.removeLate({ scanId: scan_id, tenant }),
+    );
     // Those that another server has deleted meanwhile are its own.
     return (await this.#removeFiles(doomed)).filter(({ scan_id }) => deleted.has(scan_id));
   }

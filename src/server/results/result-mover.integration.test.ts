@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
+import { deleteScan } from '../../actions/scans/delete-scan.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openStore, type Store } from '../../store/open.ts';
+import { DatabaseObjects } from '../../workspace/result-store/database-objects.ts';
 import { DirectoryStore } from '../../workspace/result-store/directory-store.ts';
 import { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
 import { type ObjectStore, storeAway } from '../../workspace/result-store/object-store.ts';
 import { ResultStore } from '../../workspace/result-store/result-store.ts';
+import { StagedResults } from '../../workspace/result-store/staged-results.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { createServerLog, openLogOutput } from '../logging/log.ts';
 import { ResultMover } from './result-mover.ts';
@@ -60,8 +63,7 @@ describe('the mover of results', () => {
     },
   };
 
-  const moverOn = (through: ObjectStore) => {
-    const results = new ResultStore(through);
+  const moverOn = (through: ObjectStore, results = new ResultStore(through)) => {
     const { config } = loadConfig({ env: { HOME: dir }, systemFile: join(dir, 'none.yaml') });
     const log = createServerLog(config.logging, openLogOutput(config.logging, workspace.dir));
     log.level = 'silent';
@@ -164,6 +166,40 @@ describe('the mover of results', () => {
     mover.start();
     await sealed.promise;
     await expect.poll(there).toEqual([]);
+  });
+
+  it('what is moved from the database while another server deletes it is gone from the store', async () => {
+    await storeScan({ store, workspace }, 1, 3);
+    const folder = workspace.scan(storedScanId(1));
+    await new ResultStore(new DatabaseObjects(store.resultObjects)).replace(placeOf(1), folder.path);
+    await store.scans.setStored(storedScanId(1), new Date().toISOString());
+    const reached = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const slow: ObjectStore = {
+      ...passing,
+      async put(name, content, signal) {
+        await objects.put(name, content, signal);
+        if (!name.endsWith('results.jsonl')) return;
+        reached.resolve();
+        await go.promise;
+      },
+    };
+    mover = moverOn(slow, new StagedResults(store.resultObjects, slow));
+    const other = moverOn(passing, new StagedResults(store.resultObjects, passing));
+    mover.start();
+    await reached.promise;
+    const results = {
+      async remove(place: ReturnType<typeof placeOf>) {
+        await other.remove(place);
+        go.resolve();
+        await expect.poll(() => moves).toEqual(['stored']);
+        expect(await there()).not.toEqual([]);
+      },
+      removeLate: (place: ReturnType<typeof placeOf>) => other.removeLate(place),
+    };
+    const context = { store, workspace, results } as Parameters<typeof deleteScan>[0];
+    await deleteScan(context, storedScanId(1));
+    expect(await there()).toEqual([]);
   });
 
   it('a stop in the middle seals nothing; the next one stores it', async () => {

@@ -118,6 +118,15 @@ export class ResultMover {
     }
   }
 
+  /** Never rejects: the scan is deleted. */
+  async removeLate(place: StoredScanLocation): Promise<void> {
+    const { results, log } = this.#input;
+    await results.removeLate(place).catch((error: unknown) => {
+      const fields = { ...logReason(error), scan_id: place.scanId };
+      log.warn(fields, 'the result store may keep files of a deleted scan');
+    });
+  }
+
   /**
    * If the deletion is aborted, the scan is stored again. A scan that exists nowhere else stays marked as stored, as does one that
    * other servers may read while the result store is away.

@@ -49,6 +49,10 @@ export class StagedResults extends ResultStore {
     await this.#stage.copyTo(this.#target, place, signal);
   }
 
+  override async removeLate(place: StoredScanLocation): Promise<void> {
+    await this.remove(place);
+  }
+
   /** Removes what waits in the database. */
   async clearStage(place: StoredScanLocation): Promise<void> {
     await this.#stage.remove(place);
