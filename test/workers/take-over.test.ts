@@ -53,15 +53,19 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
   afterAll(() => lab?.dispose());
   beforeEach(async () => {
     url = await lab.postgres.database();
-    const env = { SERVICE_QUEUE__URL: url, SERVICE_WORKERS__LEASE: '5s', SERVICE_WORKERS__HEARTBEAT: '1s' };
-    worker = new WorkerProcess(['--pool', 'lab', '--queue', url], env);
-    [home, other] = await Promise.all([lab.server(env), lab.server(env), worker.start()]);
+    worker = new WorkerProcess(['--pool', 'lab', '--queue', url], env());
+    [home, other] = await Promise.all([lab.server(env()), lab.server(env()), worker.start()]);
   });
   afterEach(async () => {
     await worker?.dispose();
     await lab.clear();
   });
 
+  const env = () => ({
+    SERVICE_QUEUE__URL: url,
+    SERVICE_WORKERS__LEASE: '5s',
+    SERVICE_WORKERS__HEARTBEAT: '1s',
+  });
   /** Its last heartbeat ages at once, so that the test need not wait until it has. */
   const kill = async () => {
     await home.stop('SIGKILL');
@@ -206,6 +210,27 @@ describe.skipIf(postgresObstacle() !== null)('a server that is killed', () => {
     expect([...(otherHalf ?? []), ...(rest[1] ?? [])]).toEqual(all);
     for (const scanId of [divided, undivided])
       expect(await portIds(home, scanId, 0, () => false)).toEqual(all);
+  });
+
+  it('loses its scan to one without API, UI or clients, which completes it', async () => {
+    const from = performance.now();
+    const scanId = await sweep(home, lab.field, [address], 50);
+    await begun(from, 60);
+    const finisher = await lab.server({
+      ...env(),
+      SERVICE_SERVER__API__ENABLED: 'false',
+      SERVICE_SERVER__UI__ENABLED: 'false',
+    });
+    await other.stop();
+    await kill();
+    expect(await finisher.request('/api/v1/scans')).toMatchObject({ status: 404 });
+    const completed = `select count(*) from portolan.scans where scan_id = '${scanId}' and status = 'completed'`;
+    await until('it is completed', async () => (await numberFrom(url, completed)) === 1);
+    await finisher.stop();
+    await home.start();
+    const rows = (await rowsOf(home, scanId)).filter(({ type }) => type === 'port');
+    expect(rows.map(({ host, port }) => `${host}:${port}`).sort()).toEqual(lab.pairs([address]));
+    expect(lab.probedAgain(from, [address], Number.POSITIVE_INFINITY, 0)).toEqual([]);
   });
 
   it('has stored the results of a scan the moment it has ended: the other one has them', async () => {
