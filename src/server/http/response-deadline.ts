@@ -45,7 +45,10 @@ export class ResponseDeadline {
     for (const open of this.#open.filter(({ since }) => since <= latest)) {
       this.#remove(open);
       const { reply } = open;
-      if (!reply.sent) sendError(late(this.#limitMs), reply.request, reply);
+      if (reply.sent) continue;
+      sendError(late(this.#limitMs), reply.request, reply);
+      // What the handler returns later is not sent, nor logged as a second response.
+      reply.hijack();
     }
   }
 

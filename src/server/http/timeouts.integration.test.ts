@@ -99,6 +99,20 @@ describe('a handler that takes too long', () => {
     expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
   });
 
+  it('does not log what comes after it', async () => {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => void lines.push(line) };
+    const app = Fastify({ logger: { level: 'warn', stream } }) as unknown as App;
+    app.setErrorHandler((cause, request, reply) => sendError(cause, request, reply));
+    new ResponseDeadline(50).addHooks(app);
+    const responded = Promise.withResolvers<string>();
+    app.get('/', { config: { access: 'open' } }, () => responded.promise);
+    expect(await app.inject({ url: '/' })).toMatchObject({ statusCode: 504 });
+    responded.resolve('late');
+    await app.close();
+    expect(lines).toEqual([]);
+  });
+
   it('is aborted where it can be', async () => {
     const { statusCode, body } = await slow((app, responded) => {
       new ResponseDeadline(60_000).addHooks(app);
