@@ -5,20 +5,21 @@
  *
  *   npm run bench:queue
  */
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PgBoss } from 'pg-boss';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { scanRequest } from '../src/domain/fixtures/scan-request.ts';
 import { newScanId } from '../src/domain/scan.ts';
-import { Dispatcher } from '../src/queue/dispatcher.ts';
 import type { JobQueue } from '../src/queue/queue.ts';
 import { ScanQueue } from '../src/queue/scan-queue.ts';
-import { ShardQueue } from '../src/queue/shard-queue.ts';
 import { openStore, type Store } from '../src/store/open.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { ServerProcess } from '../test/program.ts';
+import { openEngines, type QueueOrder, type QueueWork, runBare, runShards } from './queue-process.ts';
 
 const rounds = 5;
 const jobsOfRound = 300;
@@ -26,6 +27,8 @@ const workers = 4;
 const queued = 1000;
 const asked = 50;
 const leaseMs = 30_000;
+/** Between two looks at the statements of a database, milliseconds. */
+const sampleMs = 10;
 
 interface Engine {
   name: string;
@@ -44,7 +47,7 @@ function row(name: string, value: string): void {
 }
 
 /** Things done per second. */
-async function rateOf(count: number, work: () => Promise<void>): Promise<number> {
+async function rateOf(count: number, work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await work();
   return (count * 1000) / (performance.now() - startedAt);
@@ -145,40 +148,14 @@ async function throughput(engine: Engine): Promise<void> {
  * same database, in turns.
  */
 async function shardsBesidePgBoss(store: Store, url: string): Promise<void> {
-  const failed = (error: unknown) => console.error(String(error));
-  const boss = new PgBoss({ connectionString: url, schema: 'portolan_queue', supervise: false });
-  boss.on('error', failed);
-  await boss.start();
-  await boss.createQueue('bare');
-  const dispatcher = await Dispatcher.start(url, failed);
-  const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: 3 });
-  const bare = async (atOnce: number) => {
-    for (let i = 0; i < jobsOfRound; i++) await boss.send('bare', { number: i });
-    const work = async () => {
-      for (let [job] = await boss.fetch('bare'); job; [job] = await boss.fetch('bare'))
-        await boss.complete('bare', job.id);
-    };
-    await Promise.all(Array.from({ length: atOnce }, work));
-  };
-  const shards = async (ids: string[], atOnce: number) => {
-    const plan = { addresses: ['10.0.0.0/24'], hostnames: {} };
-    for (const scan_id of ids) await line.layOut({ scan_id, pool: 'default', priority: 5 }, plan, 1);
-    const work = async (worker: string) => {
-      for (
-        let shard = await line.claim(worker, ['default']);
-        shard;
-        shard = await line.claim(worker, ['default'])
-      )
-        if (!(await line.finish(shard, '{}'))) throw new Error('the claim was lost');
-    };
-    await Promise.all(Array.from({ length: atOnce }, (_, number) => work(`w${number}`)));
-  };
+  const { line, boss, close } = await openEngines(store, url);
   for (const atOnce of [1, workers]) {
     const rates = { bare: [] as number[], shards: [] as number[] };
     for (let round = 0; round <= rounds; round++) {
       const ids = await insertScans(store);
-      const ofBare = await rateOf(jobsOfRound, () => bare(atOnce));
-      const ofShards = await rateOf(jobsOfRound, () => shards(ids, atOnce));
+      const order = { scanIds: ids, atOnce };
+      const ofBare = await rateOf(jobsOfRound, () => runBare(boss, order));
+      const ofShards = await rateOf(jobsOfRound, () => runShards(line, order));
       if (round === 0) continue;
       rates.bare.push(ofBare);
       rates.shards.push(ofShards);
@@ -190,8 +167,77 @@ async function shardsBesidePgBoss(store: Store, url: string): Promise<void> {
       `${Math.round(ofShards)}/s  ratio ${(ofShards / ofBare).toFixed(2)}  (bar 0.6)`,
     );
   }
-  await dispatcher.close();
-  await boss.stop({ graceful: false });
+  await close();
+}
+
+/** The same by one process and by two, and what those of shards wait for in the database. */
+async function severalProcesses(store: Store, url: string): Promise<void> {
+  const children = [await startProcess(url), await startProcess(url)];
+  const both = { 'one process': children.slice(0, 1), 'two processes': children };
+  const rates = new Map<string, number[]>();
+  const waits = new Map<string, number>();
+  for (let round = 0; round <= rounds; round++)
+    for (const work of ['bare pg-boss', 'shards'] as const)
+      for (const [name, several] of Object.entries(both)) {
+        const isWatched = round > 0 && work === 'shards' && several.length > 1;
+        const watched = isWatched ? watchWaits(store, waits) : null;
+        const rate = await rateOfProcesses(store, several, work);
+        await watched?.end();
+        const what = `${work}, ${name} with ${workers} at once`;
+        if (round > 0) rates.set(what, [...(rates.get(what) ?? []), rate]);
+      }
+  for (const child of children) child.disconnect();
+  for (const [what, all] of rates) row(`PostgreSQL: ${what}`, `${Math.round(median(all))}/s`);
+  const seen = [...waits.values()].reduce((sum, count) => sum + count, 0);
+  for (const [event, count] of [...waits].toSorted(([, one], [, other]) => other - one))
+    row(`PostgreSQL: statements of the two with shards: ${event}`, `${((100 * count) / seen).toFixed(1)} %`);
+}
+
+async function rateOfProcesses(store: Store, several: ChildProcess[], work: QueueWork): Promise<number> {
+  const orders = new Map<ChildProcess, string[]>();
+  for (const child of several) orders.set(child, await insertScans(store));
+  const all = jobsOfRound * several.length;
+  return await rateOf(all, async () => {
+    const counts = [...orders].map(([child, scanIds]) => ordered(child, { work, scanIds, atOnce: workers }));
+    const done = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+    if (done !== all) throw new Error(`${done} of ${all} were done`);
+  });
+}
+
+async function startProcess(url: string): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, 'queue-process.ts'), [url]);
+  await once(child, 'message');
+  return child;
+}
+
+async function ordered(child: ChildProcess, order: QueueOrder): Promise<number> {
+  const done = once(child, 'message');
+  child.send(order);
+  const [count] = (await done) as [number];
+  return count;
+}
+
+/** Counts what statements of others wait for, or that they run, until it is ended. */
+function watchWaits(store: Store, waits: Map<string, number>): { end(): Promise<void> } {
+  let ended = false;
+  const watch = async () => {
+    while (!ended) {
+      const { rows } = await store.execute(
+        `select coalesce(wait_event_type || ': ' || wait_event, 'running') as event from pg_stat_activity
+          where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+        [],
+      );
+      for (const { event } of rows as { event: string }[]) waits.set(event, (waits.get(event) ?? 0) + 1);
+      await sleep(sampleMs);
+    }
+  };
+  const watching = watch();
+  return {
+    async end() {
+      ended = true;
+      await watching;
+    },
+  };
 }
 
 /** Milliseconds of each answer. */
@@ -286,6 +332,7 @@ try {
   const queue = new ScanQueue(database, { leaseMs, home: 'bench' });
   await throughput({ name: 'PostgreSQL', store: database, queue, bar: 200 });
   await shardsBesidePgBoss(database, url);
+  await severalProcesses(database, url);
   await database.close();
 
   await answers('SQLite', {});
