@@ -5,6 +5,7 @@
 import { PgBoss } from 'pg-boss';
 import { Dispatcher } from '../src/queue/dispatcher.ts';
 import { ShardQueue } from '../src/queue/shard-queue.ts';
+import { WakeUps } from '../src/queue/wake-ups.ts';
 import { openStore, type Store } from '../src/store/open.ts';
 
 /** What a process does. */
@@ -66,11 +67,13 @@ export async function openEngines(store: Store, url: string): Promise<QueueEngin
   await boss.start();
   await boss.createQueue('bare');
   const dispatcher = await Dispatcher.start(url, failed);
-  const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: 3 });
+  const wakeUps = new WakeUps(url);
+  const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: 3, wakeUps });
   return {
     line,
     boss,
     async close() {
+      await wakeUps.close();
       await dispatcher.close();
       await boss.stop({ graceful: false });
     },

@@ -13,7 +13,7 @@ import {
   type NewJob,
   type NewJobOptions,
 } from './dispatcher.ts';
-import { type WakeUps, wakeEverybody, wakeWorkers } from './wake-ups.ts';
+import type { WakeUps } from './wake-ups.ts';
 
 /** A claimed shard. */
 export interface QueuedShard extends ShardClaim {
@@ -108,6 +108,7 @@ export class ShardQueue {
     const jobs = ids.map((id, shard) => newJob(id, { scanId, shard, priority }));
     const sent = await this.#dispatcher.sending(line, jobs, this.#jobOptions);
     await this.#store.shards.insert(scanId, pool, division, { line, ids }, sent);
+    this.#wakeUps?.tell('work');
   }
 
   /**
@@ -133,7 +134,7 @@ export class ShardQueue {
   /** Sends a command to all unfinished shards of a scan. */
   async command(scanId: string, command: ShardCommand): Promise<void> {
     await this.#store.shards.command(scanId, command);
-    await wakeEverybody(this.#store, scanId);
+    this.#wakeUps?.tell('shards', scanId);
   }
 
   /** Ends the shards of a canceled scan that no worker has. */
@@ -150,13 +151,13 @@ export class ShardQueue {
   /** Sends changed scope rules, as JSON text, to all shards of a scan. */
   async setRules(scanId: string, rules: string): Promise<void> {
     await this.#store.shards.setRules(scanId, rules);
-    await wakeEverybody(this.#store, scanId);
+    this.#wakeUps?.tell('shards', scanId);
   }
 
   /** Assigns rates, packets per second. */
   async grant(scanId: string, grants: readonly { shard: number; rate: number }[]): Promise<void> {
     for (const { shard, rate } of grants) await this.#store.shards.grant(scanId, shard, rate);
-    if (grants.length > 0) await wakeEverybody(this.#store, scanId);
+    if (grants.length > 0) this.#wakeUps?.tell('shards', scanId);
   }
 
   /** Ends the claims of workers of a scan that are dead or gave up: their shards wait again, or fail for good. */
@@ -173,11 +174,11 @@ export class ShardQueue {
     if (state === 'dead') {
       await this.buryDead(store);
       // Its letter may be gone: nobody claims a shard without a job.
-      return await store.shards.fail(held, await this.now());
+      await store.shards.fail(held, await this.now());
+      return true;
     }
     if (!(await store.shards.wait(held))) return false;
     if (state === 'none') await this.#giveJob(store, held);
-    else await wakeWorkers(store);
     return true;
   }
 
@@ -185,15 +186,12 @@ export class ShardQueue {
   async buryDead(store = this.#store): Promise<void> {
     await this.#dispatcher.open(deadLine);
     const now = await this.now();
-    await store.transaction(async (inside) => {
-      for (const { scan_id: scanId, shard } of await this.#dispatcher.takeDead<ShardPlace>(
-        inside,
-        deadLine,
-      )) {
-        await inside.shards.fail({ scanId, shard }, now);
-        await wakeEverybody(inside, scanId);
-      }
+    const dead = await store.transaction(async (inside) => {
+      const places = await this.#dispatcher.takeDead<ShardPlace>(inside, deadLine);
+      for (const { scan_id: scanId, shard } of places) await inside.shards.fail({ scanId, shard }, now);
+      return places;
     }, 'read committed');
+    for (const { scan_id: scanId } of dead) this.#wakeUps?.tell('shards', scanId);
   }
 
   /** Gives each waiting shard of a scan that has no job one: an earlier version has divided it. */
@@ -212,7 +210,6 @@ export class ShardQueue {
     await store.shards.setJob({ scanId, shard }, job);
     const jobs = [newJob(job.id, { scanId, shard, priority: defaultPriority })];
     await this.#dispatcher.send(store, job.line, jobs, this.#jobOptions);
-    await wakeWorkers(store);
   }
 
   /** Claims the next shard of one of the pools; null if there is none. */
@@ -236,7 +233,10 @@ export class ShardQueue {
       const { place, id, retry, claim } = fetched;
       const job = { line: asked[place]?.line ?? '', id, retry };
       const leaseMs = Math.min(this.leaseMs, fetched.leaseMs);
-      if (claim !== null) return { ...claim, job, leaseMs, isSmall: isSmall(claim.plan, claim.of) };
+      if (claim !== null) {
+        this.#wakeUps?.tell('shards', claim.scanId);
+        return { ...claim, job, leaseMs, isSmall: isSmall(claim.plan, claim.of) };
+      }
       // Its shard has ended meanwhile.
       await this.#dispatcher.complete(this.#store, job);
     }
@@ -265,19 +265,21 @@ export class ShardQueue {
     beat: Omit<ShardHeartbeat, 'leaseUntil'>,
   ): Promise<ShardCommands | null> {
     const commands = await this.#store.shards.heartbeat(held, beat);
-    if (commands !== null) await wakeEverybody(this.#store, held.scanId);
+    if (commands !== null) this.#wakeUps?.tell('shards', held.scanId);
     return commands;
   }
 
   async finish(held: LeasedShard & { job: ClaimedJob }, outcome: string): Promise<boolean> {
     const completed = this.#dispatcher.completing(held.job);
-    return await this.#store.shards.finish(held, outcome, await this.now(), completed);
+    const finished = await this.#store.shards.finish(held, outcome, await this.now(), completed);
+    if (finished) this.#wakeUps?.tell('shards', held.scanId);
+    return finished;
   }
 
   /** Ends the lease of a shard that this worker cannot continue; counts as an attempt. */
   async abandon(held: LeasedShard): Promise<boolean> {
     const abandoned = await this.#store.shards.abandon(held);
-    if (abandoned) await wakeEverybody(this.#store, held.scanId);
+    if (abandoned) this.#wakeUps?.tell('shards', held.scanId);
     return abandoned;
   }
 
@@ -304,18 +306,18 @@ export class ShardQueue {
       if (!(await store.shards.wait(held))) return false;
       if (job === null || id === null) await this.#giveJob(store, held);
       else await store.shards.setJob(held, { line: job.line, id, retry: 0 });
-      await wakeWorkers(store);
       return true;
     });
   }
 
-  /** A change of a scan's shards and their jobs in one transaction; wakes everybody if it was made. */
+  /** A change of a scan's shards and their jobs in one transaction; wakes everybody if it was made: there may be work again. */
   async #change(scanId: string, change: (store: Store) => Promise<boolean>): Promise<boolean> {
-    return await this.#store.transaction(async (store) => {
-      const changed = await change(store);
-      if (changed) await wakeEverybody(store, scanId);
-      return changed;
-    }, 'read committed');
+    const changed = await this.#store.transaction(change, 'read committed');
+    if (changed) {
+      this.#wakeUps?.tell('shards', scanId);
+      this.#wakeUps?.tell('work');
+    }
+    return changed;
   }
 
   async #open(line: string): Promise<void> {

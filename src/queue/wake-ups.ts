@@ -1,24 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Store } from '../store/open.ts';
-import { shardChannel, workChannel } from '../store/shard-jobs.ts';
 
 /** PostgreSQL channels: changes of shards, with the ID of their scan as payload, and shards to claim, without one. */
-const channels = { shards: shardChannel, work: workChannel } as const;
+const channels = { shards: 'portolan_shards', work: 'portolan_work' } as const;
 type News = keyof typeof channels;
+const notifying =
+  'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
 /** Reconnect delay, milliseconds. Meanwhile everybody polls. */
 const retryMs = 2000;
 const connectMs = 5000;
+/** Pause after a statement: what is told meanwhile goes with the next one, milliseconds. */
+const pauseMs = 10;
+/** Timeout of a statement, milliseconds; the connection is opened again. */
+const statementMs = 10_000;
 
 /**
  * Notifies about changes of the shards of a scan across hosts (LISTEN and NOTIFY). Nothing depends on it: without
  * notifications everybody polls. A pooler in transaction mode delivers none.
+ *
+ * Notifications have a connection of their own: a transaction that notifies holds a lock of the whole database until its commit is
+ * on the disk, and all others that notify wait for it.
  */
 export class WakeUps {
   readonly #url: string;
   readonly #listeners = { shards: new Set<(scanId: string) => void>(), work: new Set<() => void>() };
   readonly #closing = new AbortController();
   #client: pg.Client | null = null;
+  /** Payloads to send. */
+  readonly #told = { shards: new Set<string>(), work: new Set<string>() };
+  /** Statements, one after another. */
+  #sending: Promise<void> | null = null;
   readonly #listening: Promise<void>;
 
   /** @param url of the database */
@@ -34,8 +45,39 @@ export class WakeUps {
     return () => listeners.delete(wake);
   }
 
+  /**
+   * Notifies all hosts; call it after the commit. A lost notification is harmless.
+   * @param scanId of the changed shards; none for work
+   */
+  tell(news: News, scanId = ''): void {
+    this.#told[news].add(scanId);
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = null;
+    });
+  }
+
+  async #send(): Promise<void> {
+    // What changes in the same turn goes together.
+    await Promise.resolve();
+    for (let told = this.#take(); told.length > 0; told = this.#take()) {
+      const client = this.#client;
+      const values = [told.map(({ channel }) => channel), told.map(({ payload }) => payload)];
+      await client?.query(notifying, values).catch(() => client.end().catch(() => undefined));
+      await sleep(pauseMs);
+    }
+  }
+
+  #take(): { channel: string; payload: string }[] {
+    const told = Object.entries(this.#told).flatMap(([news, payloads]) =>
+      [...payloads].map((payload) => ({ channel: channels[news as News], payload })),
+    );
+    for (const payloads of Object.values(this.#told)) payloads.clear();
+    return told;
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
+    await this.#sending;
     await this.#client?.end().catch(() => undefined);
     await this.#listening;
   }
@@ -53,6 +95,7 @@ export class WakeUps {
     const client = new pg.Client({
       connectionString: this.#url,
       connectionTimeoutMillis: connectMs,
+      query_timeout: statementMs,
       keepAlive: true,
       application_name: 'portolan wake-ups',
     });
@@ -72,14 +115,4 @@ export class WakeUps {
       await client.end().catch(() => undefined);
     }
   }
-}
-
-/** Notifies everybody; within a transaction, at commit. A lost notification is harmless. */
-export async function wakeEverybody(store: Store, scanId: string): Promise<void> {
-  await store.execute('select pg_notify($1, $2)', [channels.shards, scanId]);
-}
-
-/** Notifies workers of shards to claim. */
-export async function wakeWorkers(store: Store): Promise<void> {
-  await store.execute('select pg_notify($1, $2)', [channels.work, '']);
 }

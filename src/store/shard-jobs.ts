@@ -4,11 +4,6 @@ import { isPostgres } from './database.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 import { leasedShard } from './shard-results.ts';
 
-/** PostgreSQL channel for changes of shards; the payload is the ID of their scan. */
-export const shardChannel = 'portolan_shards';
-/** PostgreSQL channel for shards to claim, without payload. */
-export const workChannel = 'portolan_work';
-
 /**
  * A statement on jobs that runs as a part of one on their shards: both change together, in one round trip to the database, which
  * takes longer than the work. `text` has `$1` for the first of `values`.
@@ -77,7 +72,7 @@ export async function insertShards(
     .with('plan', (query) => insertPlan(query, place.scanId, plan))
     .with('laid_out', (query) => insertRows(query, place, jobs, rows))
     .with('sent', () => expressionOf(sent))
-    .selectNoFrom(sql`pg_notify(${workChannel}, '')`.as('notified'))
+    .selectNoFrom(sql.lit(1).as('done'))
     .execute();
 }
 
@@ -149,7 +144,7 @@ export async function claimShard(
 }
 
 /**
- * Claims a job of the first queue that has one, notes it in the row of its shard and notifies everybody; null if no queue has
+ * Claims a job of the first queue that has one, notes it in the row of its shard; null if no queue has
  * one. PostgreSQL only.
  * @param fetches one for each queue; the data of their jobs has the `scan_id` and `shard`
  * @param lease.leaseMs unless the job has a shorter one
@@ -171,8 +166,7 @@ export async function claimNextShard(
         .whereRef('shards.scan_id', '=', 'job.scan_id')
         .whereRef('shards.shard', '=', 'job.shard')
         .whereRef('shards.job_id', '=', 'job.id')
-        .returning(claimColumns)
-        .returning(sql`pg_notify(${shardChannel}, shards.scan_id)`.as('notified')),
+        .returning(claimColumns),
     )
     .selectFrom('job')
     .leftJoin('claimed', (join) => join.onTrue())
@@ -276,7 +270,7 @@ export function shardPlanOf(addresses: string, hostnames: string): ShardPlan {
 }
 
 /**
- * Ends a shard and notifies everybody. @param completed deletes its job and returns whether it did; PostgreSQL only
+ * Ends a shard. @param completed deletes its job and returns whether it did; PostgreSQL only
  * @returns false if the shard belongs to another worker or has ended
  */
 export async function finishShard(
@@ -302,7 +296,7 @@ export async function finishShard(
   )
     .from(sql.table('job').as('job'))
     .set(done)
-    .returning(sql`pg_notify(${shardChannel}, ${held.scanId})`.as('notified'))
+    .returning('shards.scan_id')
     .executeTakeFirst();
   return row !== undefined;
 }
