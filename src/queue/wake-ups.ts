@@ -11,6 +11,8 @@ const retryMs = 2000;
 const connectMs = 5000;
 /** Pause after a statement: what is told meanwhile goes with the next one, milliseconds. */
 const pauseMs = 10;
+/** Longest wait for the last statement, milliseconds. */
+const lastMs = 1000;
 /** Timeout of a statement, milliseconds; the connection is opened again. */
 const statementMs = 10_000;
 
@@ -77,7 +79,7 @@ export class WakeUps {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#sending;
+    await Promise.race([this.#sending, sleep(lastMs)]);
     await this.#client?.end().catch(() => undefined);
     await this.#listening;
   }
