@@ -16,7 +16,7 @@ describe.skipIf(postgresObstacle() !== null)('notifications between hosts', () =
   let url: string;
   let wakeUps: WakeUps;
   let client: pg.Client;
-  /** What every host hears, with the process of PostgreSQL that it comes from. */
+  /** What every host hears. */
   let heard: pg.Notification[];
 
   beforeAll(async () => {

@@ -53,9 +53,7 @@ export class WakeUps {
    */
   tell(news: News, scanId = ''): void {
     this.#told[news].add(scanId);
-    this.#sending ??= this.#send().finally(() => {
-      this.#sending = null;
-    });
+    this.#sending ??= this.#send();
   }
 
   async #send(): Promise<void> {
@@ -67,6 +65,8 @@ export class WakeUps {
       await client?.query(notifying, values).catch(() => client.end().catch(() => undefined));
       await sleep(pauseMs);
     }
+    // In the turn of the last look: nothing was told since.
+    this.#sending = null;
   }
 
   #take(): { channel: string; payload: string }[] {
@@ -79,7 +79,7 @@ export class WakeUps {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.race([this.#sending, sleep(lastMs)]);
+    await Promise.race([this.#sending, sleep(lastMs, undefined, { ref: false })]);
     await this.#client?.end().catch(() => undefined);
     await this.#listening;
   }
