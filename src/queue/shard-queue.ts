@@ -108,7 +108,7 @@ export class ShardQueue {
     const jobs = ids.map((id, shard) => newJob(id, { scanId, shard, priority }));
     const sent = await this.#dispatcher.sending(line, jobs, this.#jobOptions);
     await this.#store.shards.insert(scanId, pool, division, { line, ids }, sent);
-    this.#wakeUps?.tell('work');
+    this.#wakeUps?.notify('work');
   }
 
   /**
@@ -134,7 +134,7 @@ export class ShardQueue {
   /** Sends a command to all unfinished shards of a scan. */
   async command(scanId: string, command: ShardCommand): Promise<void> {
     await this.#store.shards.command(scanId, command);
-    this.#wakeUps?.tell('shards', scanId);
+    this.#wakeUps?.notify('shards', scanId);
   }
 
   /** Ends the shards of a canceled scan that no worker has. */
@@ -151,13 +151,13 @@ export class ShardQueue {
   /** Sends changed scope rules, as JSON text, to all shards of a scan. */
   async setRules(scanId: string, rules: string): Promise<void> {
     await this.#store.shards.setRules(scanId, rules);
-    this.#wakeUps?.tell('shards', scanId);
+    this.#wakeUps?.notify('shards', scanId);
   }
 
   /** Assigns rates, packets per second. */
   async grant(scanId: string, grants: readonly { shard: number; rate: number }[]): Promise<void> {
     for (const { shard, rate } of grants) await this.#store.shards.grant(scanId, shard, rate);
-    if (grants.length > 0) this.#wakeUps?.tell('shards', scanId);
+    if (grants.length > 0) this.#wakeUps?.notify('shards', scanId);
   }
 
   /** Ends the claims of workers of a scan that are dead or gave up: their shards wait again, or fail for good. */
@@ -191,7 +191,7 @@ export class ShardQueue {
       for (const { scan_id: scanId, shard } of places) await inside.shards.fail({ scanId, shard }, now);
       return places;
     }, 'read committed');
-    for (const { scan_id: scanId } of dead) this.#wakeUps?.tell('shards', scanId);
+    for (const { scan_id: scanId } of dead) this.#wakeUps?.notify('shards', scanId);
   }
 
   /** Gives each waiting shard of a scan that has no job one: an earlier version has divided it. */
@@ -234,7 +234,7 @@ export class ShardQueue {
       const job = { line: asked[place]?.line ?? '', id, retry };
       const leaseMs = Math.min(this.leaseMs, fetched.leaseMs);
       if (claim !== null) {
-        this.#wakeUps?.tell('shards', claim.scanId);
+        this.#wakeUps?.notify('shards', claim.scanId);
         return { ...claim, job, leaseMs, isSmall: isSmall(claim.plan, claim.of) };
       }
       // Its shard has ended meanwhile.
@@ -265,21 +265,21 @@ export class ShardQueue {
     beat: Omit<ShardHeartbeat, 'leaseUntil'>,
   ): Promise<ShardCommands | null> {
     const commands = await this.#store.shards.heartbeat(held, beat);
-    if (commands !== null) this.#wakeUps?.tell('shards', held.scanId);
+    if (commands !== null) this.#wakeUps?.notify('shards', held.scanId);
     return commands;
   }
 
   async finish(held: LeasedShard & { job: ClaimedJob }, outcome: string): Promise<boolean> {
     const completed = this.#dispatcher.completing(held.job);
     const finished = await this.#store.shards.finish(held, outcome, await this.now(), completed);
-    if (finished) this.#wakeUps?.tell('shards', held.scanId);
+    if (finished) this.#wakeUps?.notify('shards', held.scanId);
     return finished;
   }
 
   /** Ends the lease of a shard that this worker cannot continue; counts as an attempt. */
   async abandon(held: LeasedShard): Promise<boolean> {
     const abandoned = await this.#store.shards.abandon(held);
-    if (abandoned) this.#wakeUps?.tell('shards', held.scanId);
+    if (abandoned) this.#wakeUps?.notify('shards', held.scanId);
     return abandoned;
   }
 
@@ -314,8 +314,8 @@ export class ShardQueue {
   async #change(scanId: string, change: (store: Store) => Promise<boolean>): Promise<boolean> {
     const changed = await this.#store.transaction(change, 'read committed');
     if (changed) {
-      this.#wakeUps?.tell('shards', scanId);
-      this.#wakeUps?.tell('work');
+      this.#wakeUps?.notify('shards', scanId);
+      this.#wakeUps?.notify('work');
     }
     return changed;
   }

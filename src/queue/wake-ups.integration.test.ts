@@ -53,8 +53,8 @@ describe.skipIf(postgresObstacle() !== null)('notifications between hosts', () =
     other.on('shards', (id) => woken.push(id));
     other.on('work', () => woken.push('work'));
     await expect.poll(async () => (await ownConnections()).length, patience).toBe(2);
-    for (let i = 0; i < 1000; i++) for (const id of ['a', 'b']) wakeUps.tell('shards', id);
-    wakeUps.tell('work');
+    for (let i = 0; i < 1000; i++) for (const id of ['a', 'b']) wakeUps.notify('shards', id);
+    wakeUps.notify('work');
     await expect.poll(() => woken.toSorted(), patience).toEqual(['a', 'b', 'work']);
     await other.close();
     expect(payloads().toSorted()).toEqual(['portolan_shards a', 'portolan_shards b', 'portolan_work ']);
@@ -64,14 +64,14 @@ describe.skipIf(postgresObstacle() !== null)('notifications between hosts', () =
     const [pid] = await ownConnections();
     await runStatements(url, [`select pg_terminate_backend(${pid})`]);
     const again = async () => {
-      wakeUps.tell('work');
+      wakeUps.notify('work');
       return heard.length > 0;
     };
     await expect.poll(again, patience).toBe(true);
   });
 
-  it('that are told last are sent before the end', async () => {
-    wakeUps.tell('work');
+  it('that come last are sent before the end', async () => {
+    wakeUps.notify('work');
     await wakeUps.close();
     await client.query('select 1');
     expect(payloads()).toEqual(['portolan_work ']);
@@ -90,8 +90,9 @@ describe.skipIf(postgresObstacle() !== null)('notifications between hosts', () =
       await store.close();
     });
 
-    /** All that can happen to shards. */
-    async function runShards(line: ShardQueue): Promise<void> {
+    /** Changes of shards, one after another, with the notifications that each one has to send. */
+    async function* changes(line: ShardQueue): AsyncGenerator<[string, ...string[]]> {
+      const [work, shards] = ['portolan_work ', `portolan_shards ${scanId}`];
       const request = scanRequest({
         scan_id: scanId,
         created_at: new Date().toISOString(),
@@ -100,36 +101,53 @@ describe.skipIf(postgresObstacle() !== null)('notifications between hosts', () =
       });
       await store.scans.insert(request);
       await line.layOut(request, { addresses: ['10.0.0.0-10.0.3.255'], hostnames: {} }, 3);
+      yield ['laid out', work];
       const next = async () => {
         const shard = await line.claim('w', [pool]);
         if (shard === null) throw new Error('there was no shard to claim');
         return shard;
       };
-      const shard = await next();
+      let shard = await next();
+      yield ['claimed', shards];
       await line.begin(scanId);
       await line.firstHeartbeat(shard, { appliedCommand: 'run', appliedRate: 1 });
+      yield ['first heartbeat', shards];
       await line.grant(scanId, [{ shard: shard.shard, rate: 10 }]);
+      yield ['granted', shards];
       await line.setRules(scanId, '{}');
+      yield ['rules', shards];
       await line.release(shard);
-      await line.finish(await next(), '{}');
-      await line.abandon(await next());
+      yield ['released', work, shards];
+      shard = await next();
+      yield ['claimed again', shards];
+      await line.finish(shard, '{}');
+      yield ['finished', shards];
+      shard = await next();
+      yield ['next claimed', shards];
+      await line.abandon(shard);
+      yield ['abandoned', shards];
       await line.lapse(scanId);
+      yield ['lapsed', work, shards];
       await line.command(scanId, 'cancel');
-      await line.endWaiting(scanId);
-      await line.buryDead();
+      yield ['canceled', shards];
     }
 
     it('come from a connection of their own: a transaction that notifies would hold up all others', async () => {
-      await runShards(new ShardQueue(store, dispatcher, { leaseMs: 12_000, maxAttempts: 3 }));
-      await client.query('select 1');
-      expect(payloads()).toEqual([]);
+      const line = new ShardQueue(store, dispatcher, { leaseMs: 12_000, maxAttempts: 3 });
+      for await (const [change] of changes(line)) {
+        await client.query('select 1');
+        expect([change, payloads()]).toEqual([change, []]);
+      }
     });
 
     it('are sent for each change', async () => {
-      await runShards(new ShardQueue(store, dispatcher, { leaseMs: 12_000, maxAttempts: 3, wakeUps }));
-      await wakeUps.close();
-      await client.query('select 1');
-      expect(new Set(payloads())).toEqual(new Set(['portolan_work ', `portolan_shards ${scanId}`]));
+      const line = new ShardQueue(store, dispatcher, { leaseMs: 12_000, maxAttempts: 3, wakeUps });
+      for await (const [change, ...due] of changes(line)) {
+        await expect
+          .poll(() => [change, [...new Set(payloads())].toSorted()], patience)
+          .toEqual([change, due.toSorted()]);
+        heard = [];
+      }
     });
   });
 });

@@ -3,13 +3,13 @@ import pg from 'pg';
 
 /** PostgreSQL channels: changes of shards, with the ID of their scan as payload, and shards to claim, without one. */
 const channels = { shards: 'portolan_shards', work: 'portolan_work' } as const;
-type News = keyof typeof channels;
+type Channel = keyof typeof channels;
 const notifying =
-  'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
+  'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as unsent (channel, payload)';
 /** Reconnect delay, milliseconds. Meanwhile everybody polls. */
 const retryMs = 2000;
 const connectMs = 5000;
-/** Pause after a statement: what is told meanwhile goes with the next one, milliseconds. */
+/** Pause after a statement: what is to be sent meanwhile goes with the next one, milliseconds. */
 const pauseMs = 10;
 /** Longest wait for the last statement, milliseconds. */
 const lastMs = 1000;
@@ -29,7 +29,7 @@ export class WakeUps {
   readonly #closing = new AbortController();
   #client: pg.Client | null = null;
   /** Payloads to send. */
-  readonly #told = { shards: new Set<string>(), work: new Set<string>() };
+  readonly #unsent = { shards: new Set<string>(), work: new Set<string>() };
   /** Statements, one after another. */
   #sending: Promise<void> | null = null;
   readonly #listening: Promise<void>;
@@ -41,8 +41,11 @@ export class WakeUps {
   }
 
   /** @param wake called with the ID of each scan that changed, or without for work @returns unsubscribe */
-  on<N extends News>(news: N, wake: N extends 'shards' ? (scanId: string) => void : () => void): () => void {
-    const listeners: Set<(scanId: string) => void> = this.#listeners[news];
+  on<C extends Channel>(
+    channel: C,
+    wake: C extends 'shards' ? (scanId: string) => void : () => void,
+  ): () => void {
+    const listeners: Set<(scanId: string) => void> = this.#listeners[channel];
     listeners.add(wake);
     return () => listeners.delete(wake);
   }
@@ -51,30 +54,30 @@ export class WakeUps {
    * Notifies all hosts; call it after the commit. A lost notification is harmless.
    * @param scanId of the changed shards; none for work
    */
-  tell(news: News, scanId = ''): void {
-    this.#told[news].add(scanId);
+  notify(channel: Channel, scanId = ''): void {
+    this.#unsent[channel].add(scanId);
     this.#sending ??= this.#send();
   }
 
   async #send(): Promise<void> {
     // What changes in the same turn goes together.
     await Promise.resolve();
-    for (let told = this.#take(); told.length > 0; told = this.#take()) {
+    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
       const client = this.#client;
-      const values = [told.map(({ channel }) => channel), told.map(({ payload }) => payload)];
+      const values = [batch.map(({ channel }) => channel), batch.map(({ payload }) => payload)];
       await client?.query(notifying, values).catch(() => client.end().catch(() => undefined));
       await sleep(pauseMs);
     }
-    // In the turn of the last look: nothing was told since.
+    // In the turn of the last look: nothing was added since.
     this.#sending = null;
   }
 
   #take(): { channel: string; payload: string }[] {
-    const told = Object.entries(this.#told).flatMap(([news, payloads]) =>
-      [...payloads].map((payload) => ({ channel: channels[news as News], payload })),
+    const batch = Object.entries(this.#unsent).flatMap(([channel, payloads]) =>
+      [...payloads].map((payload) => ({ channel: channels[channel as Channel], payload })),
     );
-    for (const payloads of Object.values(this.#told)) payloads.clear();
-    return told;
+    for (const payloads of Object.values(this.#unsent)) payloads.clear();
+    return batch;
   }
 
   async close(): Promise<void> {
