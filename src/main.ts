@@ -44,7 +44,8 @@ const wiring: CliWiring = {
   },
   async runWorker(settings, signal) {
     const { runWorker } = await import('./server/start-worker.ts');
-    await runWorker({ ...settings, version, entryFile: wiring.entryFile }, signal);
+    const { entryFile } = wiring;
+    await runWorker({ ...settings, version, entryFile, readCatalog: loadModuleCatalog }, signal);
   },
 };
 

@@ -89,7 +89,7 @@ export function buildContext(input: ContextInput): {
     if (!isStored || input.results instanceof StagedResults) results?.wake();
   };
   const endResults = new EndResults({ store, workspace, config, metrics });
-  const workers = new WorkerPool({ ...input, queue, metrics, endResults, onScanEnd });
+  const workers = new WorkerPool({ ...input, queue, metrics, endResults, onScanEnd, standIn: null });
   const onNotice = () => notifier.wake();
   const alerts = new AlertEvaluator(
     { store, config, workers, workspace, shards, log, onNotice },

@@ -19,6 +19,7 @@ import { createServerLog, openLogOutput, type ServerLog } from './logging/log.ts
 import type { LogOutput } from './logging/log-output.ts';
 import { openTraces } from './logging/open-traces.ts';
 import type { Distribution } from './shards/distribution.ts';
+import { scanSettings } from './shards/scan-settings.ts';
 import type { TlsMaterial } from './tls.ts';
 
 /** Resources that a server holds open, and values derived from them. */
@@ -126,10 +127,12 @@ async function openStores({ config, tls, stopping }: OpenInput, workspace: Works
 
 /** @throws PortolanError `unavailable` while a remote database cannot be reached; `configuration` */
 async function tryOpenStores(
-  { queue: { url }, workers }: Config,
+  config: Config,
   workspace: Workspace,
   log: ServerLog,
 ): Promise<Pick<Resources, 'store' | 'shards'>> {
+  const { queue, workers } = config;
+  const { url } = queue;
   if (url === null) return { store: await openStore(workspace.storeFile, null, true), shards: null };
   const store = await openStore(url, await serverId(workspace.dir), true);
   try {
@@ -141,6 +144,7 @@ async function tryOpenStores(
       leaseMs: workers.lease,
       maxAttempts: workers.max_attempts,
       poolTags: poolTagsOf(workers),
+      settings: () => scanSettings(config),
       freeBytes: () => workspace.freeBytes(),
       log,
     });

@@ -5,10 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { placePlugins } from '../actions/plugins/place-plugins.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../domain/errors.ts';
+import type { ScanRequest } from '../domain/scan.ts';
 import { PrivateFolder } from '../plugins/private-folder.ts';
 import { Dispatcher } from '../queue/dispatcher.ts';
 import { ShardQueue } from '../queue/shard-queue.ts';
 import { WakeUps } from '../queue/wake-ups.ts';
+import type { ModuleCatalog } from '../scan-run/plan/plan-scan.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { isPostgresUrl, shownUrl } from '../store/postgres/postgres-url.ts';
 import { logReason } from '../worker/log-reason.ts';
@@ -16,9 +18,11 @@ import { ShardWorker } from '../worker/shard-worker.ts';
 import { requireSameMajor } from '../worker/worker-version.ts';
 import { readLicense } from '../workspace/license/read-license.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
+import { openAuditLogs } from './logging/audit.ts';
 import { createServerLog, openLogOutput, type ServerLog } from './logging/log.ts';
 import { openTraces } from './logging/open-traces.ts';
 import { processesOf } from './scans/scan-processes.ts';
+import { StandIns } from './shards/stand-ins.ts';
 
 /** Retry delay for an unreachable database, milliseconds. */
 const retryMs = 1000;
@@ -41,6 +45,8 @@ export interface WorkerInput extends WorkerSettings {
   version: string;
   /** Entry file of scan processes. */
   entryFile: string;
+  /** The builtin modules and graphs. */
+  readCatalog: () => Promise<ModuleCatalog>;
 }
 
 /**
@@ -58,6 +64,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
   const log = createServerLog(config.logging, output);
   const plugins = new PrivateFolder();
   const traces = await openTraces(process.env, log, input.version);
+  const audit = openAuditLogs(config, workspace.dir, log);
   try {
     for (const warning of input.warnings) log.warn(warning);
     const reached = await untilReached(url, log, signal);
@@ -68,22 +75,32 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
       const line = new ShardQueue(store, dispatcher, { leaseMs: config.workers.lease, wakeUps });
       await demandSameServers(store, line, input.version);
       const places = { store, config, license: await readLicense(config), folder: plugins };
-      const { entryFile, ...settings } = input;
+      const { entryFile, readCatalog, ...settings } = input;
       const processes = processesOf({ config, entryFile, logOutput: output, log });
+      const common = { ...settings, store, workspaceDir: workspace.dir, traces, log };
+      const place = (request: ScanRequest) => placePlugins(request, places);
       const worker = new ShardWorker({
-        ...settings,
-        store,
-        placePlugins: (request) => placePlugins(request, places),
+        ...common,
+        placePlugins: place,
         line,
-        workspaceDir: workspace.dir,
         idPrefix: '',
         scale: null,
         processes,
         listeners: [],
-        traces,
-        log,
+      });
+      const standIns = new StandIns({
+        ...common,
+        entryFile,
+        readCatalog,
+        url,
+        now: () => line.now(),
+        worker,
+        plugins: { place },
+        audit,
+        logOutput: output,
       });
       await worker.start();
+      standIns.start();
       processes.prepare();
       const { pools, tags, concurrency, version } = input;
       log.info(
@@ -93,7 +110,8 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
       await aborted(signal);
       log.info('shutting down');
       const processesGone = processes.close();
-      await worker.stop(Math.max(closingMs, config.server.shutdown_timeout - closingMs));
+      const timeoutMs = Math.max(closingMs, config.server.shutdown_timeout - closingMs);
+      await Promise.all([standIns.close(timeoutMs), worker.stop(timeoutMs)]);
       await processesGone;
     } finally {
       await wakeUps.close();
@@ -103,6 +121,7 @@ export async function runWorker(input: WorkerInput, signal: AbortSignal): Promis
     log.info('stopped');
   } finally {
     await traces?.close();
+    await audit.close();
     await output.close();
     await plugins.remove();
     if (temporary !== null) await rm(temporary, { recursive: true, force: true });

@@ -9,8 +9,8 @@ export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {
 }
 
 /** A server's own heartbeat. */
-type SeenServer = Omit<ServerTableRow, 'free_bytes' | 'pool_tags'> &
-  Partial<Pick<ServerTableRow, 'free_bytes' | 'pool_tags'>>;
+type SeenServer = Omit<ServerTableRow, 'free_bytes' | 'pool_tags' | 'settings'> &
+  Partial<Pick<ServerTableRow, 'free_bytes' | 'pool_tags' | 'settings'>>;
 
 /** Servers and workers that share the store, each with its last heartbeat. */
 export class HostTable {
@@ -20,12 +20,13 @@ export class HostTable {
     this.#db = db;
   }
 
+  /** Without `settings` those of an earlier heartbeat stay. */
   async saveServer(server: SeenServer): Promise<void> {
     const row = { free_bytes: null, pool_tags: null, ...server };
     const { server_id: _id, ...rest } = row;
     await this.#db
       .insertInto('servers')
-      .values(row)
+      .values({ settings: null, ...row })
       .onConflict((conflict) => conflict.column('server_id').doUpdateSet(rest))
       .execute();
   }

@@ -114,7 +114,7 @@ export class ShardWorker {
     this.#unsubscribe = () => {
       for (const unsubscribe of subscriptions) unsubscribe();
     };
-    await removeLeftovers(join(this.#input.workspaceDir, folderName));
+    await removeLeftovers(leftoverFolder(this.#input.workspaceDir));
     await this.#heartbeat();
     this.#heartbeatTimer = setInterval(() => void this.#heartbeat(), heartbeatMs);
     this.#polling = this.#poll();
@@ -172,7 +172,7 @@ export class ShardWorker {
 
   /** Separate folder per worker: several may share a workspace. */
   get #dir(): string {
-    return join(this.#input.workspaceDir, folderName, `${process.pid}-${this.id.slice(-8)}`);
+    return join(leftoverFolder(this.#input.workspaceDir), `${process.pid}-${this.id.slice(-8)}`);
   }
 
   async #poll(): Promise<void> {
@@ -358,6 +358,11 @@ function shardFields(
   { requestId }: ScanOrigin,
 ): ScanLogFields & { shard: number } {
   return { ...scanLogFields(scanId, requestId), shard };
+}
+
+/** Contains folders of workers, each named after its process. */
+export function leftoverFolder(workspaceDir: string): string {
+  return join(workspaceDir, folderName);
 }
 
 /** Removes folders of killed workers: their results are stored. */

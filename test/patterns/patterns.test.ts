@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { addressPatterns } from '../../src/domain/targets/address-family.ts';
 import type { Probe } from '../../src/knowledge/probes/probe.ts';
 import { webProbes } from '../../src/knowledge/probes/web.ts';
+import { plainRow } from '../../src/server/shards/row-subject.ts';
 import { baitsFor, baitText } from './pattern-baits.ts';
 import { StepCounter } from './pattern-steps.ts';
 import { readPattern } from './pattern-tree.ts';
@@ -44,6 +45,7 @@ const builtPatterns: Record<string, RegExp[]> = {
   ],
   'domain/targets/address-family.ts': addressPatterns,
   'engine/graph/condition.ts': [],
+  'server/shards/row-subject.ts': [plainRow],
   'server/http/routes.ts': [/^\/ui\/.*$/, /^\/api\/v1\/scans\/[^/]+\/results$/],
   // Patterns of the schemas of the API, on the examples beside them.
   'server/http/schema/document/examples.ts': [],

@@ -21,6 +21,8 @@ export interface EndResultsInput {
   workspace: Workspace;
   config: Pick<Config, 'workspace' | 'queue'>;
   metrics: Pick<Metrics, 'resultsMoved'>;
+  /** The folder of an ended scan is removed: without room in the database a scan does not end. */
+  isOnlyCopy?: boolean;
 }
 
 /** Who ends a scan. */
@@ -57,6 +59,7 @@ export class EndResults {
         return await this.#endStored(place, run, size_bytes, write);
       } catch (error) {
         if (!(error instanceof PortolanError && laterCodes.has(error.code))) throw error;
+        if (this.#input.isOnlyCopy && error.code === 'insufficient_storage') throw error;
         // It ends all the same.
       }
     const files = { size_bytes, stored_at: null };

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { Config } from '../../config/schema.ts';
 import type { Listener } from '../../net/local-listeners.ts';
 import type { JobQueue } from '../../queue/queue.ts';
+import type { ScopeRules } from '../../scan-run/control.ts';
 import type { Store } from '../../store/open.ts';
 import type { QueueClaim } from '../../store/scan-queue.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
@@ -27,6 +28,14 @@ export interface ScanEnding {
   notifies: boolean;
 }
 
+/** In a worker that completes the scans of a server that is away. */
+export interface StandInPlace {
+  /** Id of that server: no other scans are taken over. */
+  serverId: string;
+  /** Of the worker: what it sends itself must also be permitted by them. */
+  rules: ScopeRules;
+}
+
 export interface WorkerPoolInput {
   store: Store;
   queue: JobQueue;
@@ -43,7 +52,9 @@ export interface WorkerPoolInput {
   logOutput: LogOutput;
   /** Scans are divided among workers; null = each runs in a process of this server. */
   shards: Distribution | null;
-  installed: Installed;
+  /** Of a worker that completes scans; null for a server. */
+  standIn: StandInPlace | null;
+  installed: Pick<Installed, 'of'>;
   plugins: Pick<ServerPlugins, 'place'>;
   /** Null = no traces. */
   traces: Tracer | null;

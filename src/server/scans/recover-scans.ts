@@ -76,7 +76,8 @@ export async function stopWaiting(context: PoolContext, scanId: string): Promise
 /** Takes over the scans of servers that are gone. */
 export async function takeOverAbandoned(context: PoolContext, ends: ScanEnds): Promise<number> {
   if (context.shards === null) return 0;
-  await takeOverNotifications(context, context.shards);
+  // A worker sends none: their channels are settings of servers.
+  if (context.standIn === null) await takeOverNotifications(context, context.shards);
   await removeLeftShards(context, ends, context.store.executor);
   const taken = await takeOverScans(context, context.shards);
   for (const scan of taken) {

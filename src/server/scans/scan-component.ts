@@ -3,7 +3,11 @@ import type { ServerContext } from '../context.ts';
 import { ScanWindows } from './scan-windows.ts';
 
 /** Runs scans within the configured windows. */
-export function scanComponent({ config, workers, log }: ServerContext): Component {
+export function scanComponent({
+  config,
+  workers,
+  log,
+}: Pick<ServerContext, 'config' | 'workers' | 'log'>): Component {
   const windows = new ScanWindows(config, workers, log);
   return {
     start: async () => {

@@ -219,9 +219,9 @@ export class ScanRunner {
     process: ScanProcessInput,
     shared: ServingProcess | null,
   ): RunningScan {
-    const { store, log } = this.#context;
+    const { store, standIn, log } = this.#context;
     const { scanId, attempt } = slot;
-    return new UndividedScan({
+    const started = new UndividedScan({
       store,
       held: { scanId, attempt, owner: home },
       folder: folderOf(this.#context, slot),
@@ -233,6 +233,8 @@ export class ScanRunner {
       leaseMs: line.leaseMs,
       onWarning: (err, message) => log.warn({ ...logReason(err), ...slotFields(slot) }, message),
     });
+    if (standIn !== null) started.narrow(standIn.rules);
+    return started;
   }
 
   #divide(run: Run, shards: Distribution, process: ScanProcessInput, paused: boolean): RunningScan {

@@ -49,21 +49,23 @@ export interface DistributionInput {
   /** Of a shard. */
   maxAttempts: number;
   poolTags: PoolTags;
-  /** On the disk of the workspace. */
-  freeBytes: () => Promise<number>;
+  /** By which others complete the scans of this server, as JSON; a reload may change them. */
+  settings: () => string;
+  /** On the disk of the workspace; null to report none. */
+  freeBytes: () => Promise<number | null>;
   log: ServerLog;
 }
 
 /** @throws PortolanError `unavailable`, `configuration` */
 export async function openDistribution(input: DistributionInput): Promise<Distribution> {
-  const { store, url, workspaceDir, leaseMs, log } = input;
+  const { store, url, workspaceDir, leaseMs, poolTags, settings, log } = input;
   const home = await serverId(workspaceDir);
   const failed = (err: unknown) => log.warn({ err }, 'queue maintenance failed, retrying');
   const dispatcher = await Dispatcher.start(url, failed, true);
   const queue = new ScanQueue(store, { leaseMs, home });
   const wakeUps = new WakeUps(url);
   const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: input.maxAttempts, wakeUps });
-  const presence = new Presence(store, () => line.now(), { id: home, poolTags: input.poolTags }, log);
+  const presence = new Presence(store, () => line.now(), { id: home, poolTags, settings }, log);
   const elsewhere = new RemoteScans(store, line, home, presence);
   const freeBytes = () => input.freeBytes().catch(() => null);
   let signs: PeriodicTasks | null = null;

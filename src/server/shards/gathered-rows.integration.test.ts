@@ -39,7 +39,15 @@ const gather = (skip = 0) =>
   new GatheredRows({
     store,
     scanId,
-    sink: { append: (row) => void rows.push(row) },
+    sink: {
+      appendLines: (lines) => {
+        const texts = lines
+          .toString()
+          .split('\n')
+          .filter((line) => line !== '');
+        rows.push(...texts.map((line) => JSON.parse(line) as ResultRow));
+      },
+    },
     skip,
     onInvalid: (message) => invalid.push(message),
   });
@@ -114,6 +122,25 @@ describe('the gathered rows of a scan', () => {
     await gather().take(await shards());
     expect(ports()).toEqual([2]);
     expect(invalid).toHaveLength(1);
+  });
+
+  it('leave out single lines between others', async () => {
+    const held = await claim(0);
+    await put(
+      held,
+      0,
+      'x',
+      port(first, 1),
+      port(first, 2),
+      '{}',
+      port(first, 3),
+      'y',
+      'z',
+      port(first, 4),
+      'x',
+    );
+    await gather(1).take(await shards());
+    expect(ports()).toEqual([2, 3, 4]);
   });
 
   it('leave out what only a whole scan has', async () => {

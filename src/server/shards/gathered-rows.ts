@@ -1,6 +1,5 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ResultRow } from '../../domain/result.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { anyInterface, parseTargets } from '../../domain/targets/target.ts';
 import type { Store } from '../../store/open.ts';
@@ -9,10 +8,10 @@ import type { ShardState } from '../../store/shards.ts';
 import { blockBytes, blockLines } from '../../worker/block-bytes.ts';
 import { readCheckpointBytes } from '../../workspace/record/checkpoint.ts';
 import { openRecordFile, recordPieces } from '../../workspace/record/open-record.ts';
-import { linesOf, recordFiles } from '../../workspace/record/record-files.ts';
+import { linesOf, newLine, recordFiles } from '../../workspace/record/record-files.ts';
 import type { RecordWriter } from '../../workspace/record/record-writer.ts';
-import { parseRow } from '../../workspace/record/row-line.ts';
 import { ScanFolder } from '../../workspace/scan-folder.ts';
+import { type RowSubject, rowSubject } from './row-subject.ts';
 
 /** Kinds of rows that only a whole scan produces. */
 const ofWholeScans = new Set<string>(['summary', 'compliance']);
@@ -26,8 +25,8 @@ const blocksAtOnce = 8;
 /** Subfolder of a scan where earlier versions kept a folder per shard. */
 const folderName = 'shards';
 
-/** Receives the rows of a whole scan. A returned promise asks to wait. */
-export type RowSink = Pick<RecordWriter, 'append'>;
+/** Receives the rows of a whole scan, each of them looked at. A returned promise asks to wait. */
+export type RowSink = Pick<RecordWriter, 'appendLines'>;
 
 export interface GatheredRowsInput {
   store: Store;
@@ -89,16 +88,32 @@ export class GatheredRows {
     const lines = await blockLines(bytes).catch(() => null);
     if (lines === null) return this.#reportInvalid(shard);
     const hosts = addresses && new HostsOfShard(addresses);
+    // Rows that follow each other are copied at once.
+    const run = { start: 0, rows: 0 };
+    const takeRun = (end: number) => {
+      const { start, rows } = run;
+      run.rows = 0;
+      return rows === 0 ? undefined : this.#input.sink.appendLines(lines.subarray(start, end), rows);
+    };
     for (const { start, end } of linesOf(lines)) {
-      const row = shardRow(lines.toString('utf8', start, end), hosts);
-      if (row === null) this.#reportInvalid(shard);
-      else if (hosts === null ? row.type === 'summary' : ofWholeScans.has(row.type)) continue;
-      else if (this.#skip > 0) this.#skip -= 1;
-      else {
-        const full = this.#input.sink.append(row);
-        if (full) await full;
-      }
+      if (this.#isWanted(rowSubject(lines.toString('utf8', start, end)), shard, hosts)) {
+        if (run.rows === 0) run.start = start;
+        run.rows += 1;
+      } else if (run.rows > 0) await takeRun(start);
     }
+    await takeRun(lines.lastIndexOf(newLine) + 1);
+  }
+
+  /** @param hosts null for a whole scan */
+  #isWanted(row: RowSubject | null, shard: number, hosts: HostsOfShard | null): boolean {
+    if (row === null || (row.host !== null && hosts?.has(row.host) === false)) {
+      this.#reportInvalid(shard);
+      return false;
+    }
+    if (hosts === null ? row.type === 'summary' : ofWholeScans.has(row.type)) return false;
+    if (this.#skip === 0) return true;
+    this.#skip -= 1;
+    return false;
   }
 
   #reportInvalid(shard: number): void {
@@ -143,18 +158,6 @@ class HostsOfShard {
     return this.#hasLast;
   }
 }
-
-/** Null for an invalid row, or a row about a host outside the shard. @param hosts null for a whole scan */
-function shardRow(line: string, hosts: HostsOfShard | null): ResultRow | null {
-  const row = parseRow(line) as (ResultRow & { host?: unknown }) | null;
-  if (row === null || typeof row !== 'object' || !kinds.has(row.type) || typeof row.timestamp !== 'string')
-    return null;
-  const { host } = row;
-  if (hosts === null || host === null || host === undefined) return row;
-  return typeof host === 'string' && hosts.has(host) ? row : null;
-}
-
-const kinds = new Set<string>(['host', 'port', 'vulnerability', 'compliance', 'extra', 'error', 'summary']);
 
 /**
  * Stores what a server of an earlier version has on disk of the shards of a scan, unless that was done.

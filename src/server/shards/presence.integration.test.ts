@@ -22,7 +22,7 @@ describe('owners that are gone', () => {
     presence = new Presence(
       store,
       async () => time,
-      { id: 'own', poolTags: {} },
+      { id: 'own', poolTags: {}, settings: () => '{}' },
       log,
       () => time,
     );

@@ -59,18 +59,21 @@ export class Presence {
   readonly #now: () => Promise<number>;
   readonly #own: string;
   readonly #poolTags: PoolTags;
+  readonly #settings: () => string;
+  /** Those of the last heartbeat that the database has. */
+  #signedSettings: string | null = null;
   readonly #log: Pick<ServerLog, 'info' | 'warn'>;
 
   /**
    * @param store of all tenants
    * @param now database clock
-   * @param own id of this server, and the tags of its pools
+   * @param own id of this server, the tags of its pools, and its settings of scans as JSON
    * @param clock monotonic milliseconds
    */
   constructor(
     store: Store,
     now: () => Promise<number>,
-    own: { id: string; poolTags: PoolTags },
+    own: { id: string; poolTags: PoolTags; settings: () => string },
     log: Pick<ServerLog, 'info' | 'warn'>,
     clock: () => number = () => performance.now(),
   ) {
@@ -79,6 +82,7 @@ export class Presence {
     this.#now = now;
     this.#own = own.id;
     this.#poolTags = own.poolTags;
+    this.#settings = own.settings;
     this.#log = log;
   }
 
@@ -230,6 +234,7 @@ export class Presence {
   async sign(url: string, version: string, free_bytes: number | null): Promise<void> {
     const askedAt = machineNow();
     const now = await this.#now();
+    const settings = this.#settings();
     await this.#store.hosts.saveServer({
       server_id: this.#own,
       url,
@@ -237,7 +242,9 @@ export class Presence {
       last_seen: now,
       free_bytes,
       pool_tags: JSON.stringify(this.#poolTags),
+      ...(settings === this.#signedSettings ? {} : { settings }),
     });
+    this.#signedSettings = settings;
     this.#signAskedAt = askedAt;
     this.#signed.emit('signed');
     await this.#store.hosts.deleteSilentBefore(now - forgottenMs);

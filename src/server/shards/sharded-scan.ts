@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config/schema.ts';
 import type { FailureCode, ScanWarning, StageRecord } from '../../domain/scan.ts';
 import type { ShardCommand } from '../../domain/shard.ts';
 import type { Slots } from '../../net/gate/slots.ts';
@@ -8,6 +7,7 @@ import { NameResolver } from '../../net/resolve.ts';
 import type { ShardQueue } from '../../queue/shard-queue.ts';
 import type { ScopeRules } from '../../scan-run/control.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
+import { withPlannedModules } from '../../scan-run/plan/plan-plugins.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import { plannedPorts } from '../../scan-run/plan/planned-ports.ts';
 import { prepareTargets } from '../../scan-run/prepare-targets.ts';
@@ -24,6 +24,7 @@ import { addressesByName, asTargets, shardCount } from './divide.ts';
 import { FairTurns } from './fair-turns.ts';
 import { GatheredRows, importShards } from './gathered-rows.ts';
 import { SampledRates } from './sampled-rates.ts';
+import { scopeRules } from './scan-settings.ts';
 import { nextGrants } from './shard-rates.ts';
 import { ShardReports, ShardTraffic } from './shard-reports.ts';
 import {
@@ -247,7 +248,7 @@ export class ShardedScan implements RunningScan {
     if (this.#shards.length > 0) {
       await this.#input.line.giveJobs(this.#scanId);
       // The configuration may have changed since the scan was divided.
-      this.#rules ??= rulesOf(config);
+      this.#rules ??= scopeRules(config);
       return;
     }
     const { servers, timeout } = config.scanner.dns;
@@ -279,7 +280,9 @@ export class ShardedScan implements RunningScan {
 
   /** Whether a module sends packets. */
   #sends(module: string): boolean {
-    return sending.has(this.#input.catalogue.registry.get(module)?.type ?? '');
+    const { catalogue, process } = this.#input;
+    const modules = withPlannedModules(catalogue.registry, process.start.request);
+    return sending.has(modules.get(module)?.type ?? '');
   }
 
   /** Polls until no shard waits or runs. */
@@ -466,11 +469,6 @@ export class ShardedScan implements RunningScan {
     const { history } = this.#rates;
     this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, warnings, history);
   }
-}
-
-function rulesOf({ scanner }: Config): ScopeRules {
-  const { allow, deny } = scanner.scope;
-  return { allow, deny, blocklist: scanner.blocklist };
 }
 
 /** The time before this process followed the scan is measured by the wall clock. */

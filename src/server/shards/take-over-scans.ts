@@ -17,10 +17,11 @@ const scansAtOnce = 500;
  * in the database; scans that an earlier version has divided stay, their rows are on the disk of their server.
  */
 export async function takeOverScans(context: PoolContext, shards: Distribution): Promise<TakenScan[]> {
-  const { store, log } = context;
+  const { store, standIn, log } = context;
   const own = { id: shards.home, executor: store.executor };
   const taken: TakenScan[] = [];
   for (const owner of await shards.presence.absentOwners(shards.line.leaseMs)) {
+    if (standIn !== null && owner !== standIn.serverId) continue;
     for (let last = scansAtOnce; last === scansAtOnce; ) {
       const scans = await store.transaction(async (inside) => {
         const found = await inside.scanTakeovers.take(owner, own, scansAtOnce);

@@ -27,6 +27,7 @@ export const migrationNames = [
   '0026-result-objects',
   '0027-pool-tags',
   '0028-shard-jobs',
+  '0029-scan-settings',
 ] as const;
 
 export type MigrationName = (typeof migrationNames)[number];

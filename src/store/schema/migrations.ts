@@ -41,8 +41,9 @@ const migrations: Record<MigrationName, Migration> = {
   '0024-small-scans': { up: addSmallScans },
   '0025-shard-results': { up: createShardResults },
   '0026-result-objects': { up: createResultObjects },
-  '0027-pool-tags': { up: addPoolTags },
+  '0027-pool-tags': { up: addServerText('pool_tags') },
   '0028-shard-jobs': { up: addShardJobs },
+  '0029-scan-settings': { up: addServerText('settings') },
 };
 
 async function createFirstTables(db: Kysely<unknown>): Promise<void> {
@@ -452,9 +453,10 @@ async function addSmallScans(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Servers of earlier versions ask for none. */
-async function addPoolTags(db: Kysely<unknown>): Promise<void> {
-  await db.schema.alterTable('servers').addColumn('pool_tags', 'text').execute();
+/** A text that servers of earlier versions do not have. */
+function addServerText(column: string) {
+  return async ({ schema }: Kysely<unknown>): Promise<void> =>
+    await schema.alterTable('servers').addColumn(column, 'text').execute();
 }
 
 const provider: MigrationProvider = { getMigrations: async () => migrations };

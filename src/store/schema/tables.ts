@@ -362,6 +362,8 @@ export interface ServerTableRow {
   free_bytes: number | null;
   /** JSON of the tags of its pools; null for none. */
   pool_tags: string | null;
+  /** JSON of the settings by which a worker completes its scans, see `server/shards/scan-settings.ts`; null of earlier versions. */
+  settings: string | null;
 }
 
 /** A process that runs shards. */

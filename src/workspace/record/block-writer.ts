@@ -32,6 +32,13 @@ export class BlockBuffer {
     this.#rows += 1;
   }
 
+  /** @param lines with their line breaks */
+  addLines(lines: Buffer, rows: number): void {
+    this.#reserve(lines.length);
+    this.#bytes += lines.copy(this.#memory, this.#bytes);
+    this.#rows += rows;
+  }
+
   get rows(): number {
     return this.#rows;
   }

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { ResultRow, SummaryRow } from '../../domain/result.ts';
 import { diskError, fileMode, syncFolder } from '../atomic-file.ts';
 import type { ScanFolder } from '../scan-folder.ts';
-import { BlockBuffer, BlockWriter, type PendingBlock } from './block-writer.ts';
+import { BlockBuffer, BlockWriter, blockRows, type PendingBlock } from './block-writer.ts';
 import { openRecordFile, recordPieces } from './open-record.ts';
 import {
   blockEnd,
@@ -29,6 +29,9 @@ export interface RecordOptions {
 }
 
 const defaultSealMs = 250;
+
+/** Bytes of foreign lines from which they are a block of their own: they are not copied. */
+const leastWholeBytes = 128 * 1024;
 
 /** Full blocks that may wait for the disk before `append` blocks. */
 const maxWaitingBlocks = 4;
@@ -159,8 +162,28 @@ export class RecordWriter {
     this.#buffer.add(rowLine(row));
     this.#rows += 1;
     this.#options.onRow?.(row);
+    return this.#added();
+  }
+
+  /**
+   * Adds the rows of a block of another record as they are: whoever reads them parses them. Does not call `onRow`.
+   * @param lines sound JSON Lines without a summary, at most as many as a block has; they must not change afterwards
+   */
+  appendLines(lines: Buffer, rows: number): void | Promise<void> {
+    this.#mustGrow();
+    this.#rows += rows;
+    const isWhole = lines.length >= leastWholeBytes;
+    const isFull = this.#buffer.rows > 0 && (isWhole || this.#buffer.rows + rows > blockRows);
+    if (isFull) this.#waiting.push(this.#buffer.take());
+    if (isWhole) this.#waiting.push({ bytes: lines, rows });
+    if (isFull || isWhole) this.#sealSoon(0);
+    if (!isWhole) this.#buffer.addLines(lines, rows);
+    return this.#added();
+  }
+
+  #added(): void | Promise<void> {
     if (this.#buffer.isFull) this.#sealSoon(0);
-    else this.#sealSoon(this.#options.sealMs ?? defaultSealMs);
+    else if (this.#buffer.rows > 0) this.#sealSoon(this.#options.sealMs ?? defaultSealMs);
     if (this.#waiting.length > maxWaitingBlocks) return this.#roomToWait();
   }
 

@@ -108,6 +108,22 @@ describe('a growing record', () => {
     expect(await collectItems(recordIn(folder).rows())).toHaveLength(7);
   });
 
+  it('takes the rows of a block as they are, and has no larger blocks for it: small ones together, others as they are', async () => {
+    const writer = await openRecord(folder, { sealMs: 60_000 });
+    const rows = Array.from({ length: 9000 }, (_, at) => openPortRow('10.0.0.1', at + 1));
+    void writer.append(rows[0] as ResultRow);
+    for (let from = 1, count = 0; from < rows.length; from += count) {
+      count = from < 6000 ? 100 : 2000;
+      const lines = rows.slice(from, from + count).map((row) => ` ${JSON.stringify(row)}\n`);
+      await writer.appendLines(Buffer.from(lines.join('')), lines.length);
+    }
+    expect(writer.rows).toBe(9000);
+    await writer.close();
+    expect(await collectItems(recordIn(folder).rows())).toEqual(rows.map(completeRow));
+    const blocks = await readIndex(recordFiles(folder.path).index);
+    expect(blocks.map((block) => block.rows)).toEqual([4901, 1100, 2000, 999]);
+  });
+
   it('goes on where it was closed', async () => {
     await recordRows(folder, [openPortRow('10.0.0.1', 22)]);
     const writer = await openRecord(folder);

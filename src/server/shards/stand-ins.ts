@@ -1,0 +1,84 @@
+import type { Store } from '../../store/open.ts';
+import { logReason } from '../../worker/log-reason.ts';
+import { PeriodicTasks } from '../background/periodic-tasks.ts';
+import type { AwayServer, StandIn, StandInInput } from './stand-in.ts';
+
+/** Interval at which a worker looks whether there is a server, milliseconds. */
+const lookMs = 5000;
+/** A server is present if its last heartbeat is younger than this, milliseconds. */
+const presentMs = 15_000;
+
+export interface StandInsInput extends StandInInput {
+  /** Of the worker. */
+  store: Store;
+  /** Of the database, epoch milliseconds. */
+  now: () => Promise<number>;
+}
+
+/**
+ * A worker in place of a server that is away, while no other server is there: it completes the scans of that one, with its
+ * settings. Servers take them over themselves, and before.
+ */
+export class StandIns {
+  readonly #input: StandInsInput;
+  readonly #looks = new PeriodicTasks(() => this.#lookOrWarn(), { firstMs: lookMs, betweenMs: lookMs });
+  #current: StandIn | null = null;
+  #isFailing = false;
+
+  constructor(input: StandInsInput) {
+    this.#input = input;
+  }
+
+  start(): void {
+    this.#looks.start();
+  }
+
+  /** Scans that have not ended wait for a server, or for another worker. */
+  async close(timeoutMs: number): Promise<void> {
+    await this.#looks.close();
+    await this.#current?.close(timeoutMs);
+    this.#current = null;
+  }
+
+  async #lookOrWarn(): Promise<void> {
+    try {
+      await this.#look();
+      this.#isFailing = false;
+    } catch (err) {
+      const message = 'cannot complete the scans of a server that is away, retrying';
+      if (!this.#isFailing) this.#input.log.warn(logReason(err), message);
+      this.#isFailing = true;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store, now, config, log } = this.#input;
+    const present = await store.hosts.servers((await now()) - presentMs);
+    const isServed = present.some(({ server_id }) => server_id !== this.#current?.id);
+    if (this.#current === null) {
+      const away = isServed ? null : await this.#findAway();
+      if (away === null) return;
+      // Most workers never need it.
+      const { startStandIn } = await import('./stand-in.ts');
+      this.#current = await startStandIn(this.#input, away);
+      log.warn(
+        { server_id: away.serverId },
+        'no server is there: this worker completes the scans of one that is away',
+      );
+    } else if (this.#current.claimed === 0 && (isServed || !(await this.#current.hasScans()))) {
+      await this.#current.close(config.server.shutdown_timeout);
+      this.#current = null;
+      log.info({}, 'this worker completes no more scans of servers');
+    }
+  }
+
+  /** A server with unfinished scans; those of earlier versions do not say their settings. */
+  async #findAway(): Promise<AwayServer | null> {
+    const { hosts, scanQueue } = this.#input.store;
+    for (const { owner } of await scanQueue.unfinishedByOwner()) {
+      const server = owner === null ? null : await hosts.server(owner);
+      if (server?.settings) return { serverId: server.server_id, settings: server.settings };
+    }
+    return null;
+  }
+}
