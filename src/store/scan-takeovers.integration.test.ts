@@ -4,7 +4,7 @@ import { ScanQueue } from '../queue/scan-queue.ts';
 import { numberedScanId, numberedScanRequest } from './fixtures/numbered-scan.ts';
 import type { Store } from './open.ts';
 
-const here = { id: 'here', executor: 'server:here' };
+const here = { id: 'here', executor: 'server:here', resumesUndivided: true };
 
 describe.each(storeEngines())('scans of a server that is gone, in $name,', (engine) => {
   if (engine.skip !== null) return void it.skip(engine.skip, () => {});
@@ -37,6 +37,25 @@ describe.each(storeEngines())('scans of a server that is gone, in $name,', (engi
     expect(taken.toSorted()).toEqual(scans);
     for (const scanId of scans) expect(await store.scans.ownerOf(scanId)).toBe('here');
     expect(await queueOf('other').claim('w')).toMatchObject({ scanId: numberedScanId(6) });
+  });
+
+  it('are left to others when they run undivided and the taker has no place for such', async () => {
+    const [waiting, undivided, divided] = [
+      await submit(1, 'gone'),
+      await submit(2, 'gone'),
+      await submit(3, 'gone'),
+    ];
+    for (const scanId of [undivided, divided]) await store.scans.update(scanId, { status: 'running' });
+    const plan = { addresses: ['10.0.0.1'], hostnames: {} };
+    await store.shards.insert(divided, 'lab', plan, { line: 'shards', ids: ['job 0'] });
+    const other = { ...here, resumesUndivided: false };
+    expect(await store.scanTakeovers.isLeft('gone', other)).toBe(true);
+    const taken = await store.transaction((inside) => inside.scanTakeovers.take('gone', other, 10));
+    expect(taken.map(({ scanId }) => scanId).toSorted()).toEqual([waiting, divided]);
+    expect(await store.scanTakeovers.isLeft('gone', other)).toBe(false);
+    expect(await store.scanTakeovers.isLeft('gone', here)).toBe(true);
+    expect((await take(10)).map(({ scanId }) => scanId)).toEqual([undivided]);
+    expect(await store.scanTakeovers.isLeft('gone', here)).toBe(false);
   });
 
   it('wait again, but for canceled ones, which only have to be ended', async () => {

@@ -28,14 +28,26 @@ export class ScanTakeoverTable {
       .execute();
   }
 
+  /** Whether another server could take scans of a server, as `take` does. */
+  async isLeft(from: string, { resumesUndivided }: { resumesUndivided: boolean }): Promise<boolean> {
+    const query = this.#db.selectNoFrom((e) =>
+      unfinishedOf(e, from, resumesUndivided).limit(1).as('scan_id'),
+    );
+    return (await query.executeTakeFirst())?.scan_id != null;
+  }
+
   /**
    * Gives the unfinished scans of a server to another one, where they wait; canceled ones count as
    * running until they are ended. Those whose rows are on the disk of their server stay. Call it in a transaction.
    *
-   * @param to id and executor of the other server
+   * @param to id and executor of the other server, and whether it can go on with scans that run undivided
    * @param most maximum number of them, below 65,535: the parameters of a statement of PostgreSQL
    */
-  async take(from: string, to: { id: string; executor: string }, most: number): Promise<TakenScan[]> {
+  async take(
+    from: string,
+    to: { id: string; executor: string; resumesUndivided: boolean },
+    most: number,
+  ): Promise<TakenScan[]> {
     const rows = await this.#db
       .updateTable('scan_queue')
       .set((e) => ({
@@ -49,7 +61,7 @@ export class ScanTakeoverTable {
         lease_until: null,
         worker: null,
       }))
-      .where('scan_id', 'in', (e) => unfinishedOf(e, from).limit(most))
+      .where('scan_id', 'in', (e) => unfinishedOf(e, from, to.resumesUndivided).limit(most))
       // Another server may have been first.
       .where('owner_server', '=', from)
       .returning(['scan_id', 'tenant', 'attempt', 'cancel_requested'])
@@ -70,8 +82,12 @@ export class ScanTakeoverTable {
   }
 }
 
-function unfinishedOf(e: ExpressionBuilder<Tables, 'scan_queue'>, server: string) {
-  return e
+function unfinishedOf(
+  e: Pick<ExpressionBuilder<Tables, 'scan_queue'>, 'selectFrom'>,
+  server: string,
+  includesUndivided: boolean,
+) {
+  const owned = e
     .selectFrom('scan_queue as owned')
     .select('owned.scan_id')
     .where('owned.owner_server', '=', server)
@@ -87,4 +103,22 @@ function unfinishedOf(e: ExpressionBuilder<Tables, 'scan_queue'>, server: string
         ),
       ),
     );
+  if (includesUndivided) return owned;
+  return owned.where((inner) =>
+    inner.or([
+      inner.exists(
+        inner
+          .selectFrom('shard_plans')
+          .select('shard_plans.scan_id')
+          .whereRef('shard_plans.scan_id', '=', 'owned.scan_id'),
+      ),
+      inner.exists(
+        inner
+          .selectFrom('scans')
+          .select('scans.scan_id')
+          .whereRef('scans.scan_id', '=', 'owned.scan_id')
+          .where('scans.status', '=', 'pending'),
+      ),
+    ]),
+  );
 }

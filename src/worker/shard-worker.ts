@@ -143,7 +143,7 @@ export class ShardWorker {
   takePlace({ pool, isSmall }: { pool: string; isSmall: boolean }, isBegun: boolean): WorkerPlace | null {
     const room = roomFor(this.#busy, this.#input.concurrency);
     const hasRoom = isBegun || (isSmall ? room.small : room.all);
-    if (this.#stopping.signal.aborted || !this.#served.includes(pool) || !hasRoom) return null;
+    if (this.#stopping.signal.aborted || !this.serves(pool) || !hasRoom) return null;
     const leave = () => {
       if (!this.#places.delete(place)) return;
       void this.#shareRate();
@@ -154,6 +154,11 @@ export class ShardWorker {
     this.#places.add(place);
     this.#followPlaces();
     return place;
+  }
+
+  /** Whether it takes shards of a pool. */
+  serves(pool: string): boolean {
+    return this.#served.includes(pool);
   }
 
   #followPlaces(): void {

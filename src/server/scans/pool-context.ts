@@ -34,6 +34,8 @@ export interface StandInPlace {
   serverId: string;
   /** Of the worker: what it sends itself must also be permitted by them. */
   rules: ScopeRules;
+  /** Whether the worker serves the pool of small scans: pools are places in the network. */
+  resumesUndivided: () => boolean;
 }
 
 export interface WorkerPoolInput {

@@ -22,6 +22,9 @@ const maxAwayScans = 10_000;
 /** Pools of a server's own workers; other pools need workers that name them. */
 export const ownPools = ['default'] as const;
 
+/** Of a worker that completes scans: it gives heartbeats as a server does, but serves nobody. */
+export const standInUrl = '';
+
 /** A pool without workers in which scans wait. */
 export interface UnservedPool {
   pool: string;

@@ -16,6 +16,7 @@ import { scanComponent } from '../scans/scan-component.ts';
 import { WorkerPool } from '../scans/worker-pool.ts';
 import { ShutdownDeadline } from '../shutdown-deadline.ts';
 import { openDistribution } from './distribution.ts';
+import { standInUrl } from './presence.ts';
 import { scopeRules, withScanSettings } from './scan-settings.ts';
 
 /** A server that is away, and the settings of its scans. */
@@ -41,17 +42,22 @@ export interface StandInInput extends Pick<WorkerPoolInput, FromWorker> {
 }
 
 export interface StandIn {
-  /** As of a server. */
-  id: string;
   /** Number of scans that it runs. */
   readonly claimed: number;
-  /** Whether it or the server that is away has unfinished scans. */
+  /** Whether it or the server that is away has unfinished scans that it can complete. */
   hasScans(): Promise<boolean>;
   close(timeoutMs: number): Promise<void>;
 }
 
-/** Takes no submissions, starts no jobs, collects no garbage and sends no notifications: that is what servers are set up for. */
-export async function startStandIn(input: StandInInput, away: AwayServer): Promise<StandIn> {
+/**
+ * Takes no submissions, starts no jobs, collects no garbage and sends no notifications: that is what servers are set up for.
+ * @param resumesUndivided as for `StandInPlace`
+ */
+export async function startStandIn(
+  input: StandInInput,
+  away: AwayServer,
+  resumesUndivided: () => boolean,
+): Promise<StandIn> {
   const { url, version, log, worker } = input;
   const config = withScanSettings(input.config, away.settings);
   const parts = new Components();
@@ -94,18 +100,22 @@ export async function startStandIn(input: StandInInput, away: AwayServer): Promi
       metrics,
       endResults: new EndResults({ store, workspace, config, metrics, isOnlyCopy: true }),
       installed: { of: () => ({ registry, library }) },
-      standIn: { serverId: away.serverId, rules: scopeRules(input.config) },
+      standIn: {
+        serverId: away.serverId,
+        rules: scopeRules(input.config),
+        resumesUndivided,
+      },
       onScanEnd: () => undefined,
     });
-    const announced = { start: () => shards.announce('', version) };
+    const announced = { start: () => shards.announce(standInUrl, version) };
     await parts.start([announced, scanComponent({ config, workers: pool, log })]);
-    const ids = [id, away.serverId];
     return {
-      id,
       get claimed() {
         return pool.claimed;
       },
-      hasScans: async () => (await store.scanQueue.unfinishedOf(ids, 1)).length > 0,
+      hasScans: async () =>
+        (await store.scanQueue.unfinishedOf([id], 1)).length > 0 ||
+        (await store.scanTakeovers.isLeft(away.serverId, { resumesUndivided: resumesUndivided() })),
       close: (timeoutMs) => parts.close(new ShutdownDeadline(timeoutMs)),
     };
   } catch (error) {

@@ -1,6 +1,8 @@
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
+import type { ShardWorker } from '../../worker/shard-worker.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
+import { ownPools, standInUrl } from './presence.ts';
 import type { AwayServer, StandIn, StandInInput } from './stand-in.ts';
 
 /** Interval at which a worker looks whether there is a server, milliseconds. */
@@ -13,6 +15,7 @@ export interface StandInsInput extends StandInInput {
   store: Store;
   /** Of the database, epoch milliseconds. */
   now: () => Promise<number>;
+  worker: Pick<ShardWorker, 'takePlace' | 'serves'>;
 }
 
 /**
@@ -54,13 +57,14 @@ export class StandIns {
   async #look(): Promise<void> {
     const { store, now, config, log } = this.#input;
     const present = await store.hosts.servers((await now()) - presentMs);
-    const isServed = present.some(({ server_id }) => server_id !== this.#current?.id);
+    const isServed = present.some(({ url }) => url !== standInUrl);
     if (this.#current === null) {
-      const away = isServed ? null : await this.#findAway();
+      // Another worker is enough.
+      const away = present.length > 0 ? null : await this.#findAway();
       if (away === null) return;
       // Most workers never need it.
       const { startStandIn } = await import('./stand-in.ts');
-      this.#current = await startStandIn(this.#input, away);
+      this.#current = await startStandIn(this.#input, away, this.#servesOwnPools);
       log.warn(
         { server_id: away.serverId },
         'no server is there: this worker completes the scans of one that is away',
@@ -72,13 +76,17 @@ export class StandIns {
     }
   }
 
-  /** A server with unfinished scans; those of earlier versions do not say their settings. */
+  /** A server with scans that this worker can complete; those of earlier versions do not say their settings. */
   async #findAway(): Promise<AwayServer | null> {
-    const { hosts, scanQueue } = this.#input.store;
+    const { hosts, scanQueue, scanTakeovers } = this.#input.store;
+    const resumesUndivided = this.#servesOwnPools();
     for (const { owner } of await scanQueue.unfinishedByOwner()) {
       const server = owner === null ? null : await hosts.server(owner);
-      if (server?.settings) return { serverId: server.server_id, settings: server.settings };
+      if (server?.settings && (await scanTakeovers.isLeft(server.server_id, { resumesUndivided })))
+        return { serverId: server.server_id, settings: server.settings };
     }
     return null;
   }
+
+  readonly #servesOwnPools = () => ownPools.every((name) => this.#input.worker.serves(name));
 }

@@ -18,7 +18,8 @@ const scansAtOnce = 500;
  */
 export async function takeOverScans(context: PoolContext, shards: Distribution): Promise<TakenScan[]> {
   const { store, standIn, log } = context;
-  const own = { id: shards.home, executor: store.executor };
+  const resumesUndivided = standIn === null || standIn.resumesUndivided();
+  const own = { id: shards.home, executor: store.executor, resumesUndivided };
   const taken: TakenScan[] = [];
   for (const owner of await shards.presence.absentOwners(shards.line.leaseMs)) {
     if (standIn !== null && owner !== standIn.serverId) continue;
