@@ -6,7 +6,7 @@ import type { ServerProcess } from '../program.ts';
 import { Lab, rowsOf, sweep, until } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-const [address, forbidden] = ['127.86.30.1', '127.86.30.2'] as const;
+const [address, forbidden] = ['127.86.31.1', '127.86.31.2'] as const;
 const portCount = 300;
 
 describe.skipIf(postgresObstacle() !== null)('a worker without any server', () => {
@@ -102,7 +102,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker without any server', () =
     await startBoth(ofServer, ofWorker);
     const from = performance.now();
     // A server rejects an address that it forbids, but not a network.
-    const targets = ['127.86.30.0/30'];
+    const targets = ['127.86.31.0/30'];
     const running = await sweep(server, lab.field, targets, 25, { pool: 'default' });
     await begun(from, 20);
     // The worker has one place.
