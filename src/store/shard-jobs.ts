@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, type Kysely, type QueryCreator, type RawBuilder, sql } from 'kysely';
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
 import { isPostgres } from './database.ts';
+import { runPrepared } from './prepared-statement.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 import { leasedShard } from './shard-results.ts';
 
@@ -68,12 +69,12 @@ export async function insertShards(
     await insertRows(db, place, jobs, rows).execute();
     return;
   }
-  await db
+  const insertion = db
     .with('plan', (query) => insertPlan(query, place.scanId, plan))
     .with('laid_out', (query) => insertRows(query, place, jobs, rows))
     .with('sent', () => expressionOf(sent))
-    .selectNoFrom(sql.lit(1).as('done'))
-    .execute();
+    .selectNoFrom(sql.lit(1).as('done'));
+  await runPrepared(db, insertion);
 }
 
 function insertPlan(query: QueryCreator<Tables>, scanId: string, { addresses, hostnames }: ShardPlan) {
@@ -156,7 +157,7 @@ export async function claimNextShard(
   { now, leaseMs }: { now: number; leaseMs: number },
 ): Promise<FetchedShard | null> {
   const leaseUntil = sql<number>`${now}::bigint + least(${leaseMs}, job.lease_ms)`;
-  const row = await withJob(db, fetches)
+  const claiming = withJob(db, fetches)
     .with('claimed', (query) =>
       query
         .updateTable('shards')
@@ -171,8 +172,8 @@ export async function claimNextShard(
     .selectFrom('job')
     .leftJoin('claimed', (join) => join.onTrue())
     .select(['place', 'id', 'retry', 'lease_ms'])
-    .selectAll('claimed')
-    .executeTakeFirst();
+    .selectAll('claimed');
+  const [row] = await runPrepared(db, claiming);
   if (!row) return null;
   const { place, id, retry, lease_ms: leaseOfJob } = row;
   return { place, id, retry, leaseMs: leaseOfJob, claim: claimOf(row as ClaimRow) };
@@ -290,15 +291,14 @@ export async function finishShard(
     const { numUpdatedRows } = await leasedShard(db, held).set(done).executeTakeFirst();
     return numUpdatedRows > 0n;
   }
-  const row = await leasedShard(
+  const finishing = leasedShard(
     db.with('job', () => expressionOf(completed)),
     held,
   )
     .from(sql.table('job').as('job'))
     .set(done)
-    .returning('shards.scan_id')
-    .executeTakeFirst();
-  return row !== undefined;
+    .returning('shards.scan_id');
+  return (await runPrepared(db, finishing)).length > 0;
 }
 
 /** A value that is an expression stands for itself. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -7,12 +8,14 @@ import {
   PostgresDialect,
   type PostgresDialectConfig,
   PostgresDriver,
+  type QueryResult,
   sql,
 } from 'kysely';
 import pg from 'pg';
 import { PortolanError } from '../../domain/errors.ts';
 import { serverExecutor } from '../../domain/executor.ts';
 import type { Database, Isolation } from '../database.ts';
+import type { PreparedQuery } from '../prepared-statement.ts';
 import { shownUrl } from './postgres-url.ts';
 
 /** Schema of the tables, separate from other programs in the same database. */
@@ -37,6 +40,9 @@ const bigintOid = 20;
  */
 const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|25P03|53300|57P0[1-5])$/;
 const refused = /^(28...|3D000)$/;
+
+/** A prepared statement that this connection does not have, or that it has from elsewhere. */
+const foreignStatement = /^(26000|42P05)$/;
 
 /** Serialization failure and deadlock: another transaction was first. */
 const conflict = /^(40001|40P01)$/;
@@ -150,14 +156,35 @@ class TranslatingDialect extends PostgresDialect {
 
 class TranslatingDriver extends PostgresDriver {
   readonly #known = new WeakSet<DatabaseConnection>();
+  /** Not behind a pooler that gives each transaction another connection. */
+  #keepsStatements = true;
 
   override async acquireConnection(): Promise<DatabaseConnection> {
     const connection = await translated(() => super.acquireConnection());
     if (this.#known.has(connection)) return connection;
     this.#known.add(connection);
     const execute = connection.executeQuery.bind(connection);
-    connection.executeQuery = (...query) => translated(() => execute(...query));
+    connection.executeQuery = async <R>(query: PreparedQuery<R>) =>
+      await translated(async () =>
+        query.isPrepared ? await this.#executePrepared(execute, query) : await execute(query),
+      );
     return connection;
+  }
+
+  async #executePrepared<R>(
+    execute: DatabaseConnection['executeQuery'],
+    query: PreparedQuery<R>,
+  ): Promise<QueryResult<R>> {
+    if (!this.#keepsStatements) return await execute(query);
+    try {
+      // `pg` takes a text with a name in place of a text.
+      const named = { name: createHash('sha1').update(query.sql).digest('hex'), text: query.sql };
+      return await execute({ ...query, sql: named as unknown as string });
+    } catch (error) {
+      if (!foreignStatement.test((error as { code?: string }).code ?? '')) throw error;
+      this.#keepsStatements = false;
+      return await execute(query);
+    }
   }
 }
 
