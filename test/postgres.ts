@@ -241,8 +241,11 @@ async function isServerOf(data: string, query: PostgresLocation['query'], url: s
 export async function runStatements(url: string, statements: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  for (const statement of statements) await client.query(statement);
-  await client.end();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 /** The number that a statement gives. */
