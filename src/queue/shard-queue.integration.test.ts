@@ -104,6 +104,31 @@ describe.skipIf(postgresObstacle() !== null)('the queue of shards', () => {
     expect(await states('a')).toEqual(['done', 'waiting']);
   });
 
+  it('has few statements for a connection to keep, whatever is laid out, claimed and finished', async () => {
+    const rooms = [
+      { begun: true, small: true, all: true },
+      { begun: false, small: true, all: false },
+      { begun: false, small: true, all: true },
+    ];
+    const claims = async () => {
+      for (const room of rooms) {
+        const shard = await line.claim('w', [pool], room);
+        if (shard) await line.finish(shard, JSON.stringify({ rows: shard.rows, scan: shard.scanId }));
+      }
+    };
+    const kept = async () =>
+      (await store.execute('select statement from pg_prepared_statements', [])).rows.length;
+    await layOut('a');
+    await claims();
+    const before = await kept();
+    expect(before).toBeGreaterThan(2);
+    for (const [at, of] of [1, 2, 5, 9, 1, 3].entries()) {
+      await layOut(`b${at}`, of, { priority: at, addresses: at % 2 === 0 ? large : ['10.0.0.1'] });
+      await claims();
+    }
+    expect(await kept()).toBe(before);
+  });
+
   it('gives the highest priority first, of equal ones early shards, and small scans before all', async () => {
     await layOut('a', 2);
     await layOut('b', 2);
