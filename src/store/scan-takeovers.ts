@@ -33,7 +33,7 @@ export class ScanTakeoverTable {
     const query = this.#db.selectNoFrom((e) =>
       unfinishedOf(e, from, resumesUndivided).limit(1).as('scan_id'),
     );
-    return (await query.executeTakeFirst())?.scan_id != null;
+    return ((await query.executeTakeFirst())?.scan_id ?? null) !== null;
   }
 
   /**
