@@ -20,13 +20,12 @@ export class HostTable {
     this.#db = db;
   }
 
-  /** Without `settings` those of an earlier heartbeat stay. */
   async saveServer(server: SeenServer): Promise<void> {
-    const row = { free_bytes: null, pool_tags: null, ...server };
+    const row = { free_bytes: null, pool_tags: null, settings: null, ...server };
     const { server_id: _id, ...rest } = row;
     await this.#db
       .insertInto('servers')
-      .values({ settings: null, ...row })
+      .values(row)
       .onConflict((conflict) => conflict.column('server_id').doUpdateSet(rest))
       .execute();
   }

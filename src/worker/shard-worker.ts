@@ -114,7 +114,7 @@ export class ShardWorker {
     this.#unsubscribe = () => {
       for (const unsubscribe of subscriptions) unsubscribe();
     };
-    await removeLeftovers(leftoverFolder(this.#input.workspaceDir));
+    await removeLeftovers(workerFolders(this.#input.workspaceDir));
     await this.#heartbeat();
     this.#heartbeatTimer = setInterval(() => void this.#heartbeat(), heartbeatMs);
     this.#polling = this.#poll();
@@ -177,7 +177,7 @@ export class ShardWorker {
 
   /** Separate folder per worker: several may share a workspace. */
   get #dir(): string {
-    return join(leftoverFolder(this.#input.workspaceDir), `${process.pid}-${this.id.slice(-8)}`);
+    return join(workerFolders(this.#input.workspaceDir), `${process.pid}-${this.id.slice(-8)}`);
   }
 
   async #poll(): Promise<void> {
@@ -365,8 +365,8 @@ function shardFields(
   return { ...scanLogFields(scanId, requestId), shard };
 }
 
-/** Contains folders of workers, each named after its process. */
-export function leftoverFolder(workspaceDir: string): string {
+/** Contains a folder for each worker process, named after it. */
+export function workerFolders(workspaceDir: string): string {
   return join(workspaceDir, folderName);
 }
 

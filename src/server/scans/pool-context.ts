@@ -29,7 +29,7 @@ export interface ScanEnding {
 }
 
 /** In a worker that completes the scans of a server that is away. */
-export interface StandInPlace {
+export interface StandInRole {
   /** Id of that server: no other scans are taken over. */
   serverId: string;
   /** Of the worker: what it sends itself must also be permitted by them. */
@@ -55,7 +55,7 @@ export interface WorkerPoolInput {
   /** Scans are divided among workers; null = each runs in a process of this server. */
   shards: Distribution | null;
   /** Of a worker that completes scans; null for a server. */
-  standIn: StandInPlace | null;
+  standIn: StandInRole | null;
   installed: Pick<Installed, 'of'>;
   plugins: Pick<ServerPlugins, 'place'>;
   /** Null = no traces. */

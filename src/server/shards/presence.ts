@@ -7,7 +7,7 @@ import type { Store } from '../../store/open.ts';
 import type { ServerLog } from '../logging/log.ts';
 
 /** A server or worker is present if its last heartbeat is younger than this, milliseconds. */
-const presentMs = 15_000;
+export const presentMs = 15_000;
 /** With a longer pause between two of its own heartbeats, a server does not know which others were absent meanwhile, milliseconds. */
 const maxGapMs = 12_000;
 /** Servers and workers are deleted this long after their last heartbeat, milliseconds. */
@@ -63,8 +63,6 @@ export class Presence {
   readonly #own: string;
   readonly #poolTags: PoolTags;
   readonly #settings: () => string;
-  /** Those of the last heartbeat that the database has. */
-  #signedSettings: string | null = null;
   readonly #log: Pick<ServerLog, 'info' | 'warn'>;
 
   /**
@@ -237,7 +235,6 @@ export class Presence {
   async sign(url: string, version: string, free_bytes: number | null): Promise<void> {
     const askedAt = machineNow();
     const now = await this.#now();
-    const settings = this.#settings();
     await this.#store.hosts.saveServer({
       server_id: this.#own,
       url,
@@ -245,9 +242,8 @@ export class Presence {
       last_seen: now,
       free_bytes,
       pool_tags: JSON.stringify(this.#poolTags),
-      ...(settings === this.#signedSettings ? {} : { settings }),
+      settings: this.#settings(),
     });
-    this.#signedSettings = settings;
     this.#signAskedAt = askedAt;
     this.#signed.emit('signed');
     await this.#store.hosts.deleteSilentBefore(now - forgottenMs);

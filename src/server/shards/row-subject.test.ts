@@ -57,7 +57,7 @@ describe('the subject of a row', () => {
     line.replace('\\r', '\\x'),
     line.replace('["a"]', '["a",]'),
     line.replace(/"timestamp":"[^"]*"/, '"timestamp":1'),
-  ])('is null for what is no row: %j', (text) => {
+  ])('is null for an invalid line: %j', (text) => {
     expect(rowSubject(text)).toBeNull();
   });
 

@@ -14,7 +14,7 @@ const mostCharacters = 64 * 1024;
 
 /**
  * A row as this program writes it (`rowLine`): JSON of RFC 8259 without `\u`, without escapes in names, at most three levels
- * deep, whose identity comes first and is not named again. Telling that takes a third of the time of parsing and leaves no
+ * deep, whose identity comes first and is not named again. Matching it takes a third of the time of parsing and leaves no
  * objects behind. No two alternatives begin with the same character, so that the time grows with the length only.
  */
 export const plainRow = plainRowPattern();
@@ -31,7 +31,7 @@ function plainRowPattern(): RegExp {
   return new RegExp(String.raw`^\{${identity}(?:,"(?!(?:type|timestamp|host)")${plain}":${value})*\}$`);
 }
 
-/** Null for a line that is no row. */
+/** Null for an invalid line. */
 export function rowSubject(line: string): RowSubject | null {
   const [, type, host] = (line.length <= mostCharacters && plainRow.exec(line)) || [];
   return type === undefined ? parsedSubject(line) : { type, host: host ?? null };

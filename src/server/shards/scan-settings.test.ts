@@ -12,6 +12,7 @@ describe('settings of scans', () => {
     'scanner.blocklist': ['10.0.0.2'],
     'scanner.max_rate': 500,
     'scanner.interface': 'eth7',
+    'workers.lease': '90s',
     'workers.shard_size': 7,
     'queue.timezone': 'Europe/Oslo',
     'vulndb.nvd_api_key': 'S3CRET',
@@ -27,7 +28,7 @@ describe('settings of scans', () => {
     const both = withScanSettings(worker, scanSettings(server));
     expect(scopeRules(both)).toEqual({ allow: ['10.0.0.0/8'], deny: ['10.0.0.1'], blocklist: ['10.0.0.2'] });
     expect(both.scanner).toMatchObject({ max_rate: 500, interface: 'eth0' });
-    expect(both.workers.shard_size).toBe(7);
+    expect(both.workers).toMatchObject({ shard_size: 7, lease: 90_000 });
     expect(both.queue).toMatchObject({ url: 'postgres://x/y', timezone: 'Europe/Oslo' });
     expect(both.workspace.dir).toBe('/var/w');
   });

@@ -8,7 +8,7 @@ interface ScanSettings {
   modules: Config['modules'];
   multi_tenant: Config['multi_tenant'];
   queue: Pick<Config['queue'], 'timezone'>;
-  workers: Pick<Config['workers'], 'shard_size' | 'max_attempts'>;
+  workers: Pick<Config['workers'], 'lease' | 'shard_size' | 'max_attempts'>;
   workspace: Pick<Config['workspace'], 'enabled' | 'scans'>;
 }
 
@@ -22,7 +22,8 @@ export function scanSettings(config: Config): string {
     modules,
     multi_tenant,
     queue: { timezone: queue.timezone },
-    workers: { shard_size: workers.shard_size, max_attempts: workers.max_attempts },
+    // The server sends until its own lease ends, not that of whoever completes its scans.
+    workers: { lease: workers.lease, shard_size: workers.shard_size, max_attempts: workers.max_attempts },
     workspace: { enabled: workspace.enabled, scans: workspace.scans },
   };
   return JSON.stringify(settings);

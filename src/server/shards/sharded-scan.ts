@@ -278,13 +278,6 @@ export class ShardedScan implements RunningScan {
     return ports === null ? 0 : ports.tcp.size + ports.udp.size;
   }
 
-  /** Whether a module sends packets. */
-  #sends(module: string): boolean {
-    const { catalogue, process } = this.#input;
-    const modules = withPlannedModules(catalogue.registry, process.start.request);
-    return sending.has(modules.get(module)?.type ?? '');
-  }
-
   /** Polls until no shard waits or runs. */
   async #gather(rows: GatheredRows): Promise<void> {
     let warned = false;
@@ -435,9 +428,11 @@ export class ShardedScan implements RunningScan {
 
   /** Profiles, evaluation, reports and the summary concern the whole scan. */
   async #runLastStep(): Promise<void> {
-    const { process, processes, folder } = this.#input;
+    const { process, processes, folder, catalogue } = this.#input;
     const reports = this.#reports.of(this.#shards);
-    const states = completedNodes(stagesOf(reports), (module) => this.#sends(module));
+    const modules = withPlannedModules(catalogue.registry, process.start.request);
+    const sends = (module: string) => sending.has(modules.get(module)?.type ?? '');
+    const states = completedNodes(stagesOf(reports), sends);
     // Without shards nothing was left to scan; the process detects and reports that.
     const time = this.#time?.save(process.start.pausedMs);
     if (this.#shards.length > 0) await writeCheckpoint(folder, states, time);

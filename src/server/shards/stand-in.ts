@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import { openStore } from '../../store/open.ts';
-import { leftoverFolder, type ShardWorker } from '../../worker/shard-worker.ts';
+import { type ShardWorker, workerFolders } from '../../worker/shard-worker.ts';
 import { folderMode } from '../../workspace/atomic-file.ts';
 import { serverId } from '../../workspace/server-id.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
@@ -51,7 +51,7 @@ export interface StandIn {
 
 /**
  * Takes no submissions, starts no jobs, collects no garbage and sends no notifications: that is what servers are set up for.
- * @param resumesUndivided as for `StandInPlace`
+ * @param resumesUndivided as for `StandInRole`
  */
 export async function startStandIn(
   input: StandInInput,
@@ -63,7 +63,7 @@ export async function startStandIn(
   const parts = new Components();
   try {
     const folder = join(
-      leftoverFolder(input.workspaceDir),
+      workerFolders(input.workspaceDir),
       `${process.pid}-server-${randomBytes(4).toString('hex')}`,
     );
     await mkdir(folder, { recursive: true, mode: folderMode });

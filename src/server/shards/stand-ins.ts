@@ -2,13 +2,11 @@ import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { ShardWorker } from '../../worker/shard-worker.ts';
 import { PeriodicTasks } from '../background/periodic-tasks.ts';
-import { ownPools, standInUrl } from './presence.ts';
+import { ownPools, presentMs, standInUrl } from './presence.ts';
 import type { AwayServer, StandIn, StandInInput } from './stand-in.ts';
 
-/** Interval at which a worker looks whether there is a server, milliseconds. */
-const lookMs = 5000;
-/** A server is present if its last heartbeat is younger than this, milliseconds. */
-const presentMs = 15_000;
+/** Interval at which a worker checks whether there is a server, milliseconds. */
+const pollMs = 5000;
 
 export interface StandInsInput extends StandInInput {
   /** Of the worker. */
@@ -24,7 +22,7 @@ export interface StandInsInput extends StandInInput {
  */
 export class StandIns {
   readonly #input: StandInsInput;
-  readonly #looks = new PeriodicTasks(() => this.#lookOrWarn(), { firstMs: lookMs, betweenMs: lookMs });
+  readonly #polls = new PeriodicTasks(() => this.#pollOrWarn(), { firstMs: pollMs, betweenMs: pollMs });
   #current: StandIn | null = null;
   #isFailing = false;
 
@@ -33,19 +31,19 @@ export class StandIns {
   }
 
   start(): void {
-    this.#looks.start();
+    this.#polls.start();
   }
 
   /** Scans that have not ended wait for a server, or for another worker. */
   async close(timeoutMs: number): Promise<void> {
-    await this.#looks.close();
+    await this.#polls.close();
     await this.#current?.close(timeoutMs);
     this.#current = null;
   }
 
-  async #lookOrWarn(): Promise<void> {
+  async #pollOrWarn(): Promise<void> {
     try {
-      await this.#look();
+      await this.#poll();
       this.#isFailing = false;
     } catch (err) {
       const message = 'cannot complete the scans of a server that is away, retrying';
@@ -54,7 +52,7 @@ export class StandIns {
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { store, now, config, log } = this.#input;
     const present = await store.hosts.servers((await now()) - presentMs);
     const isServed = present.some(({ url }) => url !== standInUrl);
@@ -76,7 +74,7 @@ export class StandIns {
     }
   }
 
-  /** A server with scans that this worker can complete; those of earlier versions do not say their settings. */
+  /** A server with scans that this worker can complete; those of earlier versions have no settings. */
   async #findAway(): Promise<AwayServer | null> {
     const { hosts, scanQueue, scanTakeovers } = this.#input.store;
     const resumesUndivided = this.#servesOwnPools();

@@ -41,7 +41,7 @@ const bigintOid = 20;
 const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|08...|25P03|53300|57P0[1-5])$/;
 const refused = /^(28...|3D000)$/;
 
-/** A prepared statement that this connection does not have, or that it has from elsewhere. */
+/** Unknown prepared statement, or one of the same name that another client has left; SQLSTATE. */
 const foreignStatement = /^(26000|42P05)$/;
 
 /** Serialization failure and deadlock: another transaction was first. */
