@@ -54,6 +54,8 @@ type PartName = 'scan' | 'worker' | 'server';
 
 interface PartInput {
   dir: string;
+  /** Whether the scan is a shard of a worker. */
+  isShard?: boolean;
   /** None in a scan without workers. */
   url?: string;
   held?: LeasedShard;
@@ -139,8 +141,9 @@ class Meter {
   }
 }
 
-async function scanPart({ dir }: PartInput): Promise<void> {
-  const record = await openRecord(new ScanFolder(dir));
+async function scanPart({ dir, isShard = false }: PartInput): Promise<void> {
+  // As in a worker (src/scan-run/run-scan.ts).
+  const record = await openRecord(new ScanFolder(dir), { isDurable: !isShard });
   const meter = new Meter();
   await started();
   const startedAt = performance.now();
@@ -183,7 +186,11 @@ async function serverPart({ dir, url = '', held }: PartInput): Promise<void> {
   const scanId = held?.scanId ?? '';
   const store = await openStore(url);
   const meter = new Meter();
-  const record = await openRecord(new ScanFolder(dir), { onSealed: (sealed) => meter.at(sealed) });
+  // As src/server/shards/sharded-scan.ts.
+  const record = await openRecord(new ScanFolder(dir), {
+    onSealed: (sealed) => meter.at(sealed),
+    isDurable: false,
+  });
   const rows = new GatheredRows({ store, scanId, sink: record, skip: 0, onInvalid: console.error });
   const over = new AbortController();
   void told('ended').then(() => over.abort());
@@ -301,7 +308,7 @@ async function throughStore(dir: string, postgres: TestPostgres): Promise<Measur
   const [ofShard, ofScan] = [join(dir, 'shard'), join(dir, 'scan')];
   await mkdir(ofShard, { recursive: true });
   await mkdir(ofScan);
-  const scan = new Part('scan', { dir: ofShard });
+  const scan = new Part('scan', { dir: ofShard, isShard: true });
   const worker = new Part('worker', { dir: ofShard, url, held });
   const server = new Part('server', { dir: ofScan, url, held });
   const parts = [scan, worker, server];

@@ -44,7 +44,7 @@ export async function runScan(input: RunScanInput): Promise<ScanOutcome> {
 }
 
 async function runWithContext(input: RunScanInput, modules: ScanModules): Promise<ScanOutcome> {
-  const { request, config, folder, onSealed, onRow } = input;
+  const { request, config, folder, onSealed, onRow, part } = input;
   const time = await timeOf(input);
   const control = input.control ?? new ScanControl({ rate: request.rate, mostRate: config.scanner.max_rate });
   const { hold } = control;
@@ -53,7 +53,12 @@ async function runWithContext(input: RunScanInput, modules: ScanModules): Promis
   const resolve = resolverOf(input, control, stop);
   const warnings: RunContext['warnings'] = [];
   const evaluation = new EvaluationSources(config, rulesOf(input), warnings);
-  const record = await openRecord(folder, { ...(onSealed && { onSealed }), ...(onRow && { onRow }) });
+  const record = await openRecord(folder, {
+    ...(onSealed && { onSealed }),
+    ...(onRow && { onRow }),
+    // The worker stores the rows of a shard, and the folder is of this attempt only.
+    isDurable: !part,
+  });
   const run = new ScanRun({ input, time, control, stop, record, evaluation, modules, warnings, resolve });
   try {
     return await run.execute();

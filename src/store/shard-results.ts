@@ -1,5 +1,6 @@
 import type { Kysely, QueryCreator } from 'kysely';
 import type { LeasedShard } from '../domain/shard.ts';
+import { runPrepared } from './prepared-statement.ts';
 import type { ResultBlockTableRow, Tables } from './schema/tables.ts';
 
 /** Rows of one shard, in the order in which the blocks of its scan were stored. */
@@ -26,29 +27,28 @@ export class ShardResultTable {
     { rows, bytes }: Pick<ResultBlock, 'rows' | 'bytes'>,
   ): Promise<BlockRejection | null> {
     const { scanId, shard } = held;
-    const kept = await leasedShard(this.#db, held)
+    const counting = leasedShard(this.#db, held)
       .set({ rows: first + rows })
       .where('rows', '=', first)
-      .executeTakeFirst();
-    if (kept.numUpdatedRows === 0n) return (await this.rowsOf(held)) === null ? 'lost' : 'gap';
+      .returning('shard');
+    const counted = await runPrepared(this.#db, counting);
+    if (counted.length === 0) return (await this.rowsOf(held)) === null ? 'lost' : 'gap';
     const number = await this.#nextNumber(scanId);
     if (number === null) return 'no_plan';
-    await this.#db
-      .insertInto('result_blocks')
-      .values({ scan_id: scanId, number, shard, rows, bytes })
-      .execute();
+    const block = { scan_id: scanId, number, shard, rows, bytes };
+    await runPrepared(this.#db, this.#db.insertInto('result_blocks').values(block));
     return null;
   }
 
   /** Locks the plan: block n + 1 is stored after block n, so readers miss none. */
   async #nextNumber(scanId: string): Promise<number | null> {
-    const plan = await this.#db
+    const counting = this.#db
       .updateTable('shard_plans')
       .set((e) => ({ blocks: e('blocks', '+', 1) }))
       .where('scan_id', '=', scanId)
       .where('blocks', 'is not', null)
-      .returning('blocks')
-      .executeTakeFirst();
+      .returning('blocks');
+    const [plan] = await runPrepared(this.#db, counting);
     return plan?.blocks ?? null;
   }
 
@@ -102,7 +102,7 @@ export class ShardResultTable {
       .orderBy('number')
       .limit(limit)
       .execute();
-    return found.map((block) => ({ ...block, bytes: Buffer.from(block.bytes) }));
+    return found.map((block) => ({ ...block, bytes: bufferOf(block.bytes) }));
   }
 
   /** Whether the scan has its results here; null for one that is not divided. */
@@ -150,6 +150,11 @@ export class ShardResultTable {
     await this.#db.deleteFrom('result_blocks').where('scan_id', '=', scanId).execute();
     await this.#db.deleteFrom('shard_checkpoints').where('scan_id', '=', scanId).execute();
   }
+}
+
+/** The same bytes, not a copy. */
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** An update of a shard that takes place while its worker holds it only. */

@@ -22,7 +22,7 @@ export async function writeEarlierRows(
 ): Promise<number> {
   // The checkpoint first: rows newer than the checkpoint do no harm, missing ones would.
   const checkpoint = await results.checkpoint();
-  const record = await openRecord(folder);
+  const record = await openRecord(folder, { isDurable: false });
   try {
     for await (const piece of results.lines())
       for (const { start, end } of linesOf(piece)) {

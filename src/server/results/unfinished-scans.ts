@@ -116,7 +116,7 @@ export class UnfinishedScans {
     if (request === null) throw new PortolanError('not_found', 'There is no such scan.');
     await mkdir(copy.place, { recursive: true, mode: folderMode });
     await copy.folder.create(request);
-    const record = await openRecord(copy.folder);
+    const record = await openRecord(copy.folder, { isDurable: false });
     const onInvalid = () => undefined;
     const rows = new GatheredRows({ store, scanId, sink: record, skip: 0, onInvalid });
     const take = async () => {

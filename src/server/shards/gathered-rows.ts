@@ -11,7 +11,7 @@ import { openRecordFile, recordPieces } from '../../workspace/record/open-record
 import { linesOf, newLine, recordFiles } from '../../workspace/record/record-files.ts';
 import type { RecordWriter } from '../../workspace/record/record-writer.ts';
 import { ScanFolder } from '../../workspace/scan-folder.ts';
-import { type RowSubject, rowSubject } from './row-subject.ts';
+import { type RowSubject, RowSubjects } from './row-subject.ts';
 
 /** Kinds of rows that only a whole scan produces. */
 const ofWholeScans = new Set<string>(['summary', 'compliance']);
@@ -88,6 +88,7 @@ export class GatheredRows {
     const lines = await blockLines(bytes).catch(() => null);
     if (lines === null) return this.#reportInvalid(shard);
     const hosts = addresses && new HostsOfShard(addresses);
+    const subjects = new RowSubjects(lines);
     // Rows that follow each other are copied at once.
     const run = { start: 0, rows: 0 };
     const takeRun = (end: number) => {
@@ -96,7 +97,7 @@ export class GatheredRows {
       return rows === 0 ? undefined : this.#input.sink.appendLines(lines.subarray(start, end), rows);
     };
     for (const { start, end } of linesOf(lines)) {
-      if (this.#isWanted(rowSubject(lines.toString('utf8', start, end)), shard, hosts)) {
+      if (this.#isWanted(subjects.of(start, end), shard, hosts)) {
         if (run.rows === 0) run.start = start;
         run.rows += 1;
       } else if (run.rows > 0) await takeRun(start);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rowLine } from '../../workspace/record/row-line.ts';
-import { rowSubject } from './row-subject.ts';
+import { RowSubjects } from './row-subject.ts';
 
 const identity = { type: 'port', timestamp: '2026-10-06T14:30:23.000Z', host: '10.0.0.1' } as const;
 const line = JSON.stringify({
@@ -11,6 +11,14 @@ const line = JSON.stringify({
   banner: 'x\r\n"\\"',
   score: -0.5,
 });
+
+/** Of a line between others. */
+function rowSubject(text: string): ReturnType<RowSubjects['of']> {
+  const row = Buffer.from(text);
+  const before = Buffer.from(`${line}\n`);
+  const block = Buffer.concat([before, row, Buffer.from(`\n${line}\n`)]);
+  return new RowSubjects(block).of(before.length, before.length + row.length);
+}
 
 /** What JSON.parse says of a line. */
 function asParsed(text: string): ReturnType<typeof rowSubject> {
@@ -37,6 +45,11 @@ describe('the subject of a row', () => {
       type,
       host: 'a',
     });
+  });
+
+  it('has the host as it was written', () => {
+    for (const host of ['schön.example', '\u{1f600}', '\u00ff'])
+      expect(rowSubject(line.replace('10.0.0.1', host))).toEqual({ type: 'port', host });
   });
 
   it.each([

@@ -9,12 +9,12 @@ export interface RowSubject {
 
 const types = ['host', 'port', 'vulnerability', 'compliance', 'extra', 'error', 'summary'];
 
-/** Longer lines are parsed: V8 keeps a stack for an expression that may have to go back. */
-const mostCharacters = 64 * 1024;
+/** Longer lines are parsed, bytes: V8 keeps a stack for an expression that may have to go back. */
+const mostBytes = 64 * 1024;
 
 /**
  * A row as this program writes it (`rowLine`): JSON of RFC 8259 without `\u`, without escapes in names, at most three levels
- * deep, whose identity comes first and is not named again. Matching it takes a third of the time of parsing and leaves no
+ * deep, whose identity comes first and is not named again. Matching it takes a third of the time of parsing and leaves few
  * objects behind. No two alternatives begin with the same character, so that the time grows with the length only.
  */
 export const plainRow = plainRowPattern();
@@ -28,13 +28,45 @@ function plainRowPattern(): RegExp {
   const either = (value: string) => `(?:${scalar}|${list(value)}|${members(value)})`;
   const value = either(either(scalar));
   const identity = String.raw`"type":"(${types.join('|')})","timestamp":"${plain}"(?:,"host":(?:"(${plain})"|null))?`;
-  return new RegExp(String.raw`^\{${identity}(?:,"(?!(?:type|timestamp|host)")${plain}":${value})*\}$`);
+  return new RegExp(String.raw`\{${identity}(?:,"(?!(?:type|timestamp|host)")${plain}":${value})*\}`, 'y');
 }
 
-/** Null for an invalid line. */
-export function rowSubject(line: string): RowSubject | null {
-  const [, type, host] = (line.length <= mostCharacters && plainRow.exec(line)) || [];
-  return type === undefined ? parsedSubject(line) : { type, host: host ?? null };
+const ascii = /^[\0-\x7f]*$/;
+
+/** Bytes of rows that are made a text at once: each row by itself, or all of a block, would be most of the garbage of a server. */
+const textBytes = 32 * 1024;
+
+/** What the rows of a block are about. */
+export class RowSubjects {
+  readonly #lines: Buffer;
+  /** A part of the lines, with a character for each byte. */
+  #text = '';
+  #textStart = 0;
+
+  /** @param lines JSON Lines, UTF-8 */
+  constructor(lines: Buffer) {
+    this.#lines = lines;
+  }
+
+  /** Null for an invalid line. To be asked for one row after the other. @param end without its line break */
+  of(start: number, end: number): RowSubject | null {
+    return (end - start <= mostBytes && this.#plainSubject(start, end)) || this.#parsedSubject(start, end);
+  }
+
+  #plainSubject(start: number, end: number): RowSubject | null {
+    if (end > this.#textStart + this.#text.length) {
+      this.#text = this.#lines.toString('latin1', start, Math.max(end, start + textBytes));
+      this.#textStart = start;
+    }
+    plainRow.lastIndex = start - this.#textStart;
+    const [, type, host = null] = plainRow.exec(this.#text) ?? [];
+    if (type === undefined || plainRow.lastIndex !== end - this.#textStart) return null;
+    return host === null || ascii.test(host) ? { type, host } : null;
+  }
+
+  #parsedSubject(start: number, end: number): RowSubject | null {
+    return parsedSubject(this.#lines.toString('utf8', start, end));
+  }
 }
 
 function parsedSubject(line: string): RowSubject | null {

@@ -218,7 +218,10 @@ export class ShardedScan implements RunningScan {
     const { folder, line, onWarning } = this.#input;
     const imported = await importShards(this.#input, this.#scanId);
     await this.#layOut();
-    const record = await openRecord(folder, { onSealed: () => this.#input.process.onNews() });
+    const record = await openRecord(folder, {
+      onSealed: () => this.#input.process.onNews(),
+      isDurable: false,
+    });
     const rows = new GatheredRows({
       store: this.#store,
       scanId: this.#scanId,

@@ -75,11 +75,22 @@ export interface PendingBlock {
 export class BlockWriter {
   readonly #data: FileHandle;
   readonly #index: FileHandle;
+  readonly #isDurable: boolean;
   #last: Block | undefined;
   #indexEnd: number;
 
-  /** @param after the last block in both files; `indexEnd` valid bytes of the index */
-  constructor(data: FileHandle, index: FileHandle, after: Block | undefined, indexEnd: number) {
+  /**
+   * @param after the last block in both files; `indexEnd` valid bytes of the index
+   * @param isDurable whether sealed blocks survive a crash of the machine
+   */
+  constructor(
+    data: FileHandle,
+    index: FileHandle,
+    after: Block | undefined,
+    indexEnd: number,
+    isDurable = true,
+  ) {
+    this.#isDurable = isDurable;
     this.#data = data;
     this.#index = index;
     this.#last = after;
@@ -107,9 +118,9 @@ export class BlockWriter {
   async seal(blocks: readonly PendingBlock[]): Promise<void> {
     const described = this.#describe(blocks);
     await this.#writeData(blocks);
-    await this.#data.datasync();
+    if (this.#isDurable) await this.#data.datasync();
     await this.#writeIndex(described);
-    await this.#index.datasync();
+    if (this.#isDurable) await this.#index.datasync();
   }
 
   async #writeData(blocks: readonly PendingBlock[]): Promise<void> {
@@ -131,12 +142,13 @@ export class BlockWriter {
     const described: Block[] = [];
     let last = this.#last;
     for (const { bytes, rows } of blocks) {
-      const block = {
+      const block: Block = {
         offset: blockEnd(last),
         length: bytes.length,
         first_row: blockLastRow(last) + 1,
         rows,
         crc32: crc32(bytes),
+        ...(!this.#isDurable && { unsynced: true }),
       };
       described.push(block);
       last = block;

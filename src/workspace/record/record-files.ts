@@ -45,6 +45,8 @@ export interface Block {
   rows: number;
   /** CRC-32 of its bytes. */
   crc32: number;
+  /** Written without waiting for the disk: a crash of the machine may tear it, and not only at the end of the file. */
+  unsynced?: true;
 }
 
 export const newLine = 0x0a;
@@ -59,8 +61,8 @@ export function blockLastRow(block: Block | undefined): number {
 }
 
 export function indexLine(block: Block): string {
-  const { offset, length, first_row, rows, crc32 } = block;
-  return `${JSON.stringify({ offset, length, first_row, rows, crc32 })}\n`;
+  const { offset, length, first_row, rows, crc32, unsynced } = block;
+  return `${JSON.stringify({ offset, length, first_row, rows, crc32, unsynced })}\n`;
 }
 
 /** The blocks of an index text, up to the first line that is torn, damaged or out of sequence. */

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { writeFileAtomic } from '../atomic-file.ts';
 import {
   type Block,
+  BlockMemory,
   blockEnd,
   blockLastRow,
   indexLine,
@@ -13,13 +14,27 @@ import {
   wholeLines,
 } from './record-files.ts';
 
-/** The blocks that survived a crash: it can only tear the end, so the last valid block decides. */
+/**
+ * The blocks that survived a crash. It can only tear the end of synced ones, so the last sound one decides; of the unsynced ones at the
+ * end it may have taken any.
+ */
 export async function soundBlocks(data: FileHandle, blocks: readonly Block[]): Promise<Block[]> {
-  for (let count = blocks.length; count > 0; count--) {
+  const synced = blocks.findLastIndex(({ unsynced }) => !unsynced) + 1;
+  const sound = await soundRun(data, blocks.slice(synced));
+  if (sound > 0) return blocks.slice(0, synced + sound);
+  for (let count = synced; count > 0; count--) {
     const { sound } = await readBlock(data, blocks[count - 1] as Block);
     if (sound) return blocks.slice(0, count);
   }
   return [];
+}
+
+/** Number of blocks up to the first one that is not sound. */
+async function soundRun(data: FileHandle, blocks: readonly Block[]): Promise<number> {
+  const memory = new BlockMemory();
+  for (const [at, block] of blocks.entries())
+    if (!(await readBlock(data, block, memory.for(block))).sound) return at;
+  return blocks.length;
 }
 
 /**

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rounds } from '../../../test/rounds.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
+import type { PortRow } from '../../domain/result.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
 import type { ScanFolder } from '../scan-folder.ts';
 import { openWorkspace } from '../workspace.ts';
@@ -116,6 +117,42 @@ describe('a torn tail', () => {
     expect(await collectItems(recordIn(folder).rows())).toHaveLength(2);
     await finishWithSummary(folder);
     expect(await collectItems(recordIn(folder).rows())).toHaveLength(2);
+  });
+});
+
+describe('blocks that were not synced', () => {
+  const first = [openPortRow('10.0.0.1', 1), openPortRow('10.0.0.1', 2)];
+  const then = [openPortRow('10.0.0.1', 3), openPortRow('10.0.0.1', 4), openPortRow('10.0.0.1', 5)];
+
+  /** As after a power cut: the disk has what was written in any order. */
+  async function loseBlock(number: number): Promise<void> {
+    const { data, index } = recordFiles(folder.path);
+    const block = (await readIndex(index))[number];
+    if (!block) throw new Error('no such block');
+    const bytes = await readFile(data);
+    await writeFile(data, bytes.fill(0, block.offset, block.offset + block.length));
+  }
+
+  it.each([2, 3, 4])('are cut from the first one that is lost, here block %i', async (lost) => {
+    await recordRows(folder, first, 1);
+    await recordRows(folder, then, 1, { isDurable: false });
+    await loseBlock(lost);
+    const writer = await openRecord(folder);
+    expect(writer.rows).toBe(lost);
+    await writer.append(openPortRow('10.0.0.2', 1));
+    await writer.close();
+    const ports = await collectItems(recordIn(folder).rows());
+    expect(ports.map((row) => (row as PortRow).port)).toEqual([...[1, 2, 3, 4, 5].slice(0, lost), 1]);
+  });
+
+  it('are synced when the record is opened again', async () => {
+    await recordRows(folder, first, 1, { isDurable: false });
+    await recordRows(folder, then, 1);
+    await loseBlock(1);
+    const writer = await openRecord(folder);
+    // Damage in the middle is not the end.
+    expect(writer.rows).toBe(5);
+    await writer.close();
   });
 });
 

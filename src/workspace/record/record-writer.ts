@@ -20,10 +20,15 @@ import { finishedIndex, soundBlocks } from './record-recovery.ts';
 import { rowLine } from './row-line.ts';
 
 export interface RecordOptions {
-  /** Called after every seal with the number of durable rows. */
+  /** Called after every seal with the number of sealed rows. */
   onSealed?: (rows: number) => void;
   /** Called with every row, before it is durable. */
   onRow?: (row: ResultRow) => void;
+  /**
+   * Whether sealed rows survive a crash of the machine, which is so unless this is false: where the database has the rows, or gets
+   * them before anybody sees them. They survive the end of the process in any case.
+   */
+  isDurable?: boolean;
   /** Maximum delay between the first row of a block and its seal, milliseconds. */
   sealMs?: number;
 }
@@ -74,7 +79,7 @@ async function openRecovered(
     await data.truncate(blockEnd(blocks.at(-1)));
     await data.sync();
     await syncFolder(folder.path);
-    const blockWriter = new BlockWriter(data, index, blocks.at(-1), indexEnd);
+    const blockWriter = new BlockWriter(data, index, blocks.at(-1), indexEnd, options.isDurable);
     return new RecordWriter(files, { data, index, blockWriter }, blockWriter.rows, options);
   });
 }
@@ -116,7 +121,7 @@ interface Growing {
 }
 
 /**
- * Appends rows to the record of a running scan. Rows are durable once their block is sealed; after a failed write
+ * Appends rows to the record of a running scan. Rows are durable once their block is sealed, see RecordOptions; after a failed write
  * every further call fails the same way.
  */
 export class RecordWriter {
