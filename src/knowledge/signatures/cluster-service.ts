@@ -14,25 +14,20 @@ const ovsdb = rows('ovsdb', 'ovsdb.databases', 0.9);
 
 /** Monitoring agents, clusters, storage, and services of Java and other run-time systems. */
 export const clusterServiceSignatures: readonly Signature[] = [
-  nrpe('nrpe.version', 'NRPE', 'nagios:remote_plugin_executor', '^NRPE v<v>', 'NRPE v4.1.0', '4.1.0'),
+  nrpe.prefix('nrpe.version', 'NRPE', 'nagios:remote_plugin_executor', 'NRPE v4.1.0', '4.1.0'),
   nrpe(
     'nrpe.nsclient',
     'NSClient++',
-    'nsclient:nsclient\\+\\+',
-    String.raw`I \((?P<version>\d+(?:\.\d+)*) [0-9-]+\) seem to be doing fine`,
+    'nsclient:nsclient++',
+    String.raw`I \(<v> [0-9-]+\) seem to be doing fine`,
     'I (0.5.2.35 2018-01-28) seem to be doing fine...',
     '0.5.2.35',
-    {
-      version: '{version}',
-      cpe: { part: 'a', vendor: 'nsclient', product: 'nsclient++', version: '{version}' },
-      os: { family: 'windows' },
-    },
+    { os: { family: 'windows' } },
   ),
-  rows('nsca', 'nsca.greeting', 0.75)(
+  rows('nsca', 'nsca.greeting', 0.75).exact(
     'nsca.greeting',
     'NSCA',
     'nagios:nsca',
-    '^128 random bytes and a time$',
     '128 random bytes and a time',
   ),
   rows('zabbix-trapper', 'zabbix.server', 0.9)(
@@ -115,10 +110,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
     String.raw`^\{"QMP": \{"version": \{"qemu": \{"micro": (\d+), "minor": (\d+), "major": (\d+)\}`,
     '{"QMP": {"version": {"qemu": {"micro": 22, "minor": 2, "major": 7}, "package": "Debian 1:7.2"}, "capabilities": ["oob"]}}\r\n',
     '7.2.22',
-    {
-      version: '{3}.{2}.{1}',
-      cpe: { part: 'a', vendor: 'qemu', product: 'qemu', version: '{3}.{2}.{1}' },
-    },
+    { version: '{3}.{2}.{1}', cpe: { part: 'a', vendor: 'qemu', product: 'qemu', version: '{3}.{2}.{1}' } },
   ),
   raw('galera', 0.85)(
     'galera.handshake',
@@ -135,18 +127,16 @@ export const clusterServiceSignatures: readonly Signature[] = [
     String.raw`^ceph v2\n`,
     'ceph v2\n\x10\x00\x01\x00\x00\x00\x00\x00\x00\x00',
   ),
-  rows('glusterfs', 'glusterfs.programs', 0.9)(
+  rows('glusterfs', 'glusterfs.programs', 0.9).exact(
     'glusterfs.programs',
     'GlusterFS',
     'gluster:glusterfs',
-    '^GF-DUMP$',
     'GF-DUMP',
   ),
-  rows('libvirt', 'libvirt.answer', 0.9)(
+  rows('libvirt', 'libvirt.answer', 0.9).exact(
     'libvirt.remote',
     'libvirt',
     'redhat:libvirt',
-    '^remote protocol 1$',
     'remote protocol 1',
   ),
   rows('corosync-qnetd', 'qnetd.answer', 0.85)(
@@ -163,15 +153,9 @@ export const clusterServiceSignatures: readonly Signature[] = [
     '^(?:PARAM_EXCHANGE|ACCESS_DENIED)$',
     'PARAM_EXCHANGE',
   ),
-  rows('uwsgi', 'uwsgi.ping', 0.85)('uwsgi.ping', 'uWSGI', 'unbit:uwsgi', '^pong$', 'pong'),
+  rows('uwsgi', 'uwsgi.ping', 0.85).exact('uwsgi.ping', 'uWSGI', 'unbit:uwsgi', 'pong'),
   // The library of other servers responds with different numbers.
-  rows('fastcgi', 'fastcgi.values', 0.75)(
-    'fastcgi.php',
-    'PHP FastCGI',
-    'php:php',
-    '^FCGI_MPXS_CONNS=0$',
-    'FCGI_MPXS_CONNS=0',
-  ),
+  rows('fastcgi', 'fastcgi.values', 0.75).exact('fastcgi.php', 'PHP FastCGI', 'php:php', 'FCGI_MPXS_CONNS=0'),
   rows('gqtp', 'groonga.version')(
     'groonga.gqtp',
     'Groonga',
@@ -233,10 +217,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
     '(?m)^release: DSN\\d{5}',
     'release: DSN12015\nclass: QDB2',
     null,
-    {
-      certainty: 0.93,
-      os: { family: 'z/os' },
-    },
+    { certainty: 0.93, os: { family: 'z/os' } },
   ),
   drda(
     'drda.informix',
@@ -255,10 +236,6 @@ export const clusterServiceSignatures: readonly Signature[] = [
     '^(?P<version>\\d+(?:[._]\\d+)*)(?:[-+][\\w.+~-]*)? .*OpenJDK',
     '17.0.9 OpenJDK 64-Bit Server VM',
     '17.0.9',
-    {
-      version: '{version}',
-      cpe: { part: 'a', vendor: 'oracle', product: 'openjdk', version: '{version}' },
-    },
   ),
   jdwp(
     'jdwp.hotspot',
@@ -267,7 +244,6 @@ export const clusterServiceSignatures: readonly Signature[] = [
     '^(?P<version>\\d+(?:[._]\\d+)*)(?:[-+][\\w.+~-]*)? .*Java HotSpot',
     '1.8.0_201 Java HotSpot(TM) 64-Bit Server VM',
     '1.8.0_201',
-    { version: '{version}', cpe: { part: 'a', vendor: 'oracle', product: 'jdk', version: '{version}' } },
   ),
   jdwp('jdwp.openj9', 'Eclipse OpenJ9', 'eclipse:openj9', 'OpenJ9|J9 VM', '11.0.11 Eclipse OpenJ9 VM'),
   jdwp('jdwp.dalvik', 'Android Runtime', 'google', 'Dalvik', '0 Dalvik', null, { os: { family: 'android' } }),
@@ -284,10 +260,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
   node('erlang.emqx', 'EMQX', 'emqx:emqx', '^emqx@', 'emqx@127.0.0.1', null, { certainty: 0.75 }),
   node('erlang.vernemq', 'VerneMQ', 'vernemq', '^VerneMQ@', 'VerneMQ@127.0.0.1', null, { certainty: 0.75 }),
   node('erlang.riak', 'Riak', 'basho:riak', '^riak@', 'riak@127.0.0.1', null, { certainty: 0.75 }),
-  node('erlang.node', 'Erlang/OTP', 'erlang:erlang\\/otp', '^[^@]+@', 'node@host', null, {
-    certainty: 0.7,
-    cpe: { part: 'a', vendor: 'erlang', product: 'erlang/otp' },
-  }),
+  node('erlang.node', 'Erlang/OTP', 'erlang:erlang/otp', '^[^@]+@', 'node@host', null, { certainty: 0.7 }),
 
   stomp(
     'stomp.activemq-refusal',
@@ -394,7 +367,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
     null,
     { examples: [{ text: 'SNMP Exporter', product: 'SNMP Exporter', version: null }] },
   ),
-  rows('http', 'http.title')('h2.console', 'H2 Console', 'h2database:h2', '^H2 Console$', 'H2 Console'),
+  rows('http', 'http.title').exact('h2.console', 'H2 Console', 'h2database:h2', 'H2 Console'),
   rows('http', 'http.body')(
     'nats.varz',
     'NATS Server',
@@ -420,11 +393,10 @@ export const clusterServiceSignatures: readonly Signature[] = [
     String.raw`^\x00\x00\x00\x00\x00\x00\x00\x05(?:\x00[0-9A-Z]){5}\x00\x00`,
     '\x00\x00\x00\x00\x00\x00\x00\x05\x009\x000\x000\x004\x007\x00\x00\x00K\x00V\x00e\x00r\x00s\x00i\x00o\x00n',
   ),
-  raw('memcached', 0.85)(
+  raw('memcached', 0.85).prefix(
     'memcached.unauthenticated',
     'memcached',
     'memcached:memcached',
-    '^CLIENT_ERROR unauthenticated\\r\\n',
     'CLIENT_ERROR unauthenticated\r\n',
   ),
   raw('sphinx', 0.6)(

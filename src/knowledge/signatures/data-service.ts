@@ -6,11 +6,10 @@ const icap = raw('icap', 0.97);
 
 /** Queues, caches, proxies and run-time systems with their own protocols. */
 export const dataServiceSignatures: readonly Signature[] = [
-  rows('rabbitmq-stream', 'rabbitmq.stream', 0.97)(
+  rows('rabbitmq-stream', 'rabbitmq.stream', 0.97).prefix(
     'rabbitmq.stream',
     'RabbitMQ',
     'vmware:rabbitmq',
-    '^RabbitMQ <v>',
     'RabbitMQ 3.10.8',
     '3.10.8',
   ),
@@ -21,11 +20,10 @@ export const dataServiceSignatures: readonly Signature[] = [
     String.raw`^ERROR\r?\nmessage:[^\n]{1,64}\ncontent-type:text/plain\nversion:1\.0,1\.1,1\.2\ncontent-length:\d+\n\n`,
     'ERROR\nmessage:Illegal command\ncontent-type:text/plain\nversion:1.0,1.1,1.2\ncontent-length:35\n\nYou must log in using CONNECT first\x00\n',
   ),
-  rows('postgresql', 'postgresql.blind-auth', 0.7)(
+  rows('postgresql', 'postgresql.blind-auth', 0.7).exact(
     'postgresql.h2',
     'H2 Database',
     'h2database:h2',
-    '^authentication request 3$',
     'authentication request 3',
   ),
   raw('hsqldb', 0.97)(
@@ -163,7 +161,7 @@ export const dataServiceSignatures: readonly Signature[] = [
     'Message: this port does not support HTTP requests\\.',
     '<p>Message: this port does not support HTTP requests.\n',
   ),
-  raw('xymon', 0.97)('xymon.ping', 'Xymon', 'xymon:xymon', '^xymond <v>', 'xymond 4.3.30\n', '4.3.30'),
+  raw('xymon', 0.97).prefix('xymon.ping', 'Xymon', 'xymon:xymon', 'xymond 4.3.30\n', '4.3.30'),
   raw('bzr', 0.85)(
     'bzr.smart-server',
     'Bazaar',

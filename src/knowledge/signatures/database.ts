@@ -1,19 +1,20 @@
+import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
+
+const mysql = (certainty: number) => rows('mysql', 'mysql.greeting', certainty);
+const mysqlError = (certainty: number) => rows('mysql', 'mysql.error', certainty);
+const postgresqlAuth = (certainty: number) => rows('postgresql', 'postgresql.auth', certainty);
+const redis = (certainty: number) => rows('redis', 'redis.info', certainty);
+const redisReply = (certainty: number) => rows('redis', 'redis.reply', certainty);
 
 /** Databases, key-value stores and message brokers. */
 export const databaseSignatures: readonly Signature[] = [
-  {
-    id: 'mysql.mariadb',
-    service: 'mysql',
-    source: 'mysql.greeting',
-    pattern: String.raw`^(?:5\.5\.5-)?(?P<version>\d+\.\d+\.\d+)-(?:\d+-)?MariaDB(?:-(?P<revision>.+))?$`,
-    product: 'MariaDB',
-    vendor: 'mariadb',
-    version: '{version}',
-    revision: '{revision}',
-    cpe: { part: 'a', vendor: 'mariadb', product: 'mariadb', version: '{version}' },
-    certainty: 0.99,
-    examples: [
+  mysql(0.99)(
+    'mysql.mariadb',
+    'MariaDB',
+    'mariadb:mariadb',
+    String.raw`^(?:5\.5\.5-)?(?P<version>\d+\.\d+\.\d+)-(?:\d+-)?MariaDB(?:-(?P<revision>.+))?$`,
+    [
       {
         text: '5.5.5-10.11.6-MariaDB-0+deb12u1',
         version: '10.11.6',
@@ -23,73 +24,51 @@ export const databaseSignatures: readonly Signature[] = [
       { text: '11.4.2-MariaDB-ubu2404', version: '11.4.2', revision: 'ubu2404' },
       { text: '5.5.5-10.11.4-MariaDB', version: '10.11.4', revision: null },
     ],
-  },
-  {
-    id: 'mysql.mysql',
-    service: 'mysql',
-    source: 'mysql.greeting',
-    pattern: String.raw`^(?P<version>\d+\.\d+\.\d+)(?:-(?P<revision>(?:\d+ubuntu|\d+\+deb|log|debug|commercial|enterprise|cluster)[^ ]*))?$`,
-    product: 'MySQL',
-    vendor: 'oracle',
-    version: '{version}',
-    revision: '{revision}',
-    cpe: { part: 'a', vendor: 'oracle', product: 'mysql', version: '{version}' },
-    certainty: 0.95,
-    examples: [
+    null,
+    { revision: '{revision}' },
+  ),
+  mysql(0.95)(
+    'mysql.mysql',
+    'MySQL',
+    'oracle:mysql',
+    String.raw`^(?P<version>\d+\.\d+\.\d+)(?:-(?P<revision>(?:\d+ubuntu|\d+\+deb|log|debug|commercial|enterprise|cluster)[^ ]*))?$`,
+    [
       { text: '8.0.36-0ubuntu0.22.04.1', version: '8.0.36', revision: '0ubuntu0.22.04.1' },
       { text: '8.4.0', version: '8.4.0', cpe: 'cpe:2.3:a:oracle:mysql:8.4.0:*:*:*:*:*:*:*' },
       { text: '5.7.44-log', version: '5.7.44' },
     ],
-  },
-  {
-    id: 'mysql.percona',
-    service: 'mysql',
-    source: 'mysql.greeting',
-    pattern: String.raw`^(?P<version>\d+\.\d+\.\d+-\d+(?:\.\d+)?)$`,
-    product: 'Percona Server',
-    vendor: 'percona',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'percona', product: 'percona_server', version: '{version}' },
-    // Others append a number as well.
-    certainty: 0.7,
-    examples: [{ text: '8.0.35-27', version: '8.0.35-27' }],
-  },
-  {
-    id: 'mysql.mariadb-refusal',
-    service: 'mysql',
-    source: 'mysql.error',
-    pattern: String.raw`to this MariaDB server`,
-    product: 'MariaDB',
-    vendor: 'mariadb',
-    cpe: { part: 'a', vendor: 'mariadb', product: 'mariadb' },
-    certainty: 0.97,
-    examples: [
-      { text: "1130 Host '192.0.2.1' is not allowed to connect to this MariaDB server", version: null },
-    ],
-  },
-  {
-    id: 'mysql.mysql-refusal',
-    service: 'mysql',
-    source: 'mysql.error',
-    pattern: String.raw`to this MySQL server`,
-    product: 'MySQL',
-    vendor: 'oracle',
-    cpe: { part: 'a', vendor: 'oracle', product: 'mysql' },
-    certainty: 0.9,
-    examples: [
-      { text: "1130 Host '192.0.2.1' is not allowed to connect to this MySQL server", version: null },
-    ],
-  },
-  {
-    id: 'postgresql.error',
-    service: 'postgresql',
-    source: 'postgresql.error',
-    pattern: String.raw`^(?:(?:0A000|08P01|28000|28P01|3D000|57P03|53300) |FATAL:)`,
-    product: 'PostgreSQL',
-    vendor: 'postgresql',
-    cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
-    certainty: 0.95,
-    examples: [
+    null,
+    { revision: '{revision}' },
+  ),
+  // Others append a number as well.
+  mysql(0.7)(
+    'mysql.percona',
+    'Percona Server',
+    'percona:percona_server',
+    String.raw`^(?P<version>\d+\.\d+\.\d+-\d+(?:\.\d+)?)$`,
+    '8.0.35-27',
+    '8.0.35-27',
+  ),
+  mysqlError(0.97)(
+    'mysql.mariadb-refusal',
+    'MariaDB',
+    'mariadb:mariadb',
+    'to this MariaDB server',
+    "1130 Host '192.0.2.1' is not allowed to connect to this MariaDB server",
+  ),
+  mysqlError(0.9)(
+    'mysql.mysql-refusal',
+    'MySQL',
+    'oracle:mysql',
+    'to this MySQL server',
+    "1130 Host '192.0.2.1' is not allowed to connect to this MySQL server",
+  ),
+  rows('postgresql', 'postgresql.error')(
+    'postgresql.error',
+    'PostgreSQL',
+    'postgresql:postgresql',
+    '^(?:(?:0A000|08P01|28000|28P01|3D000|57P03|53300) |FATAL:)',
+    [
       {
         text: '28000 no pg_hba.conf entry for host "192.0.2.1", user "postgres", database "postgres", no encryption',
         version: null,
@@ -98,151 +77,90 @@ export const databaseSignatures: readonly Signature[] = [
       { text: '0A000 unsupported frontend protocol 65363.19778: server supports 3.0 to 3.0', version: null },
       { text: 'FATAL:  unsupported frontend protocol', version: null },
     ],
-  },
-  {
-    id: 'postgresql.auth',
-    service: 'postgresql',
-    source: 'postgresql.auth',
-    pattern: String.raw`^authentication request (?:[0-24-9]|1\d)$`,
-    product: 'PostgreSQL',
-    vendor: 'postgresql',
-    cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
-    // Poolers and other databases with this protocol send the same request.
-    certainty: 0.75,
-    examples: [{ text: 'authentication request 10', version: null }],
-  },
-  {
-    id: 'postgresql.plain-auth',
-    service: 'postgresql',
-    source: 'postgresql.auth',
-    pattern: '^authentication request 3$',
-    product: 'PostgreSQL',
-    vendor: 'postgresql',
-    cpe: { part: 'a', vendor: 'postgresql', product: 'postgresql' },
-    // Imitations request a cleartext password.
-    certainty: 0.6,
-    examples: [{ text: 'authentication request 3', version: null }],
-  },
-  {
-    id: 'redis.redis',
-    service: 'redis',
-    source: 'redis.info',
-    pattern: String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)`,
-    product: 'Redis',
-    vendor: 'redis',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'redis', product: 'redis', version: '{version}' },
-    certainty: 0.95,
-    examples: [
+  ),
+  // Poolers and other databases with this protocol send the same request.
+  postgresqlAuth(0.75)(
+    'postgresql.auth',
+    'PostgreSQL',
+    'postgresql:postgresql',
+    String.raw`^authentication request (?:[0-24-9]|1\d)$`,
+    'authentication request 10',
+  ),
+  // Imitations request a cleartext password.
+  postgresqlAuth(0.6).exact(
+    'postgresql.plain-auth',
+    'PostgreSQL',
+    'postgresql:postgresql',
+    'authentication request 3',
+  ),
+  redis(0.95)(
+    'redis.redis',
+    'Redis',
+    'redis:redis',
+    String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)`,
+    [
       {
         text: '# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\n',
         version: '7.0.15',
         cpe: 'cpe:2.3:a:redis:redis:7.0.15:*:*:*:*:*:*:*',
       },
     ],
-  },
-  {
-    id: 'redis.valkey',
-    service: 'redis',
-    source: 'redis.info',
-    pattern: String.raw`(?m)^valkey_version:(?P<version>\d+\.\d+\.\d+)`,
-    product: 'Valkey',
-    vendor: 'lfprojects',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'lfprojects', product: 'valkey', version: '{version}' },
-    certainty: 0.99,
-    examples: [
-      {
-        text: '# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n',
-        version: '8.0.1',
-      },
-    ],
-  },
-  {
-    id: 'redis.protected',
-    service: 'redis',
-    source: 'redis.reply',
-    pattern: String.raw`^-DENIED Redis is running in protected mode`,
-    product: 'Redis',
-    vendor: 'redis',
-    cpe: { part: 'a', vendor: 'redis', product: 'redis' },
-    certainty: 0.9,
-    examples: [
-      { text: '-DENIED Redis is running in protected mode because protected mode is enabled', version: null },
-    ],
-  },
-  {
-    id: 'redis.noauth',
-    service: 'redis',
-    source: 'redis.reply',
-    pattern: String.raw`^-NOAUTH Authentication required`,
-    product: 'Redis',
-    vendor: 'redis',
-    cpe: { part: 'a', vendor: 'redis', product: 'redis' },
-    certainty: 0.75,
-    examples: [{ text: '-NOAUTH Authentication required.', version: null }],
-  },
-  {
-    id: 'memcached.version',
-    service: 'memcached',
-    source: 'memcached.version',
-    pattern: String.raw`^(?P<version>\d+\.\d+(?:\.\d+)*)(?:[_-](?P<revision>.+))?$`,
-    product: 'memcached',
-    vendor: 'memcached',
-    version: '{version}',
-    revision: '{revision}',
-    cpe: { part: 'a', vendor: 'memcached', product: 'memcached', version: '{version}' },
-    certainty: 0.97,
-    examples: [
+  ),
+  redis(0.99)(
+    'redis.valkey',
+    'Valkey',
+    'lfprojects:valkey',
+    String.raw`(?m)^valkey_version:(?P<version>\d+\.\d+\.\d+)`,
+    '# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n',
+    '8.0.1',
+  ),
+  redisReply(0.9)(
+    'redis.protected',
+    'Redis',
+    'redis:redis',
+    '^-DENIED Redis is running in protected mode',
+    '-DENIED Redis is running in protected mode because protected mode is enabled',
+  ),
+  redisReply(0.75)(
+    'redis.noauth',
+    'Redis',
+    'redis:redis',
+    '^-NOAUTH Authentication required',
+    '-NOAUTH Authentication required.',
+  ),
+  rows('memcached', 'memcached.version', 0.97)(
+    'memcached.version',
+    'memcached',
+    'memcached:memcached',
+    String.raw`^(?P<version>\d+\.\d+(?:\.\d+)*)(?:[_-](?P<revision>.+))?$`,
+    [
       { text: '1.6.18', version: '1.6.18', cpe: 'cpe:2.3:a:memcached:memcached:1.6.18:*:*:*:*:*:*:*' },
       { text: '1.6.17_13_g1', version: '1.6.17' },
     ],
-  },
-  {
-    id: 'mqtt.mosquitto',
-    service: 'mqtt',
-    source: 'banner.raw',
-    pattern: String.raw`mosquitto version (?P<version>\d+\.\d+(?:\.\d+)*)`,
-    product: 'Mosquitto',
-    vendor: 'eclipse',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'eclipse', product: 'mosquitto', version: '{version}' },
-    certainty: 0.97,
-    examples: [
-      { text: '\x20\x02\x00\x000)\x00\x14$SYS/broker/versionmosquitto version 2.0.11', version: '2.0.11' },
-    ],
-  },
-  {
-    id: 'mongodb.http',
-    service: 'mongodb',
-    source: 'http.body',
-    pattern: 'It looks like you are trying to access MongoDB over HTTP on the native driver port',
-    product: 'MongoDB',
-    vendor: 'mongodb',
-    cpe: { part: 'a', vendor: 'mongodb', product: 'mongodb' },
-    certainty: 0.95,
-    examples: [
-      {
-        text: 'It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n',
-        version: null,
-      },
-    ],
-  },
-  {
-    id: 'amqp.rabbitmq',
-    service: 'amqp',
-    source: 'banner.raw',
-    pattern: String.raw`productS(?s:.){4}RabbitMQ(?s:.){1,40}versionS(?s:.){4}(?P<version>\d+\.\d+\.\d+)`,
-    product: 'RabbitMQ',
-    vendor: 'vmware',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'vmware', product: 'rabbitmq', version: '{version}' },
-    certainty: 0.97,
-    examples: [
-      {
-        text: '\x01\x00\x00\x00\x00\x00\x80\x00\x0a\x00\x0aproductS\x00\x00\x00\x08RabbitMQ\x07versionS\x00\x00\x00\x063.12.1',
-        version: '3.12.1',
-      },
-    ],
-  },
+    null,
+    { revision: '{revision}' },
+  ),
+  rows('mqtt', 'banner.raw', 0.97)(
+    'mqtt.mosquitto',
+    'Mosquitto',
+    'eclipse:mosquitto',
+    String.raw`mosquitto version (?P<version>\d+\.\d+(?:\.\d+)*)`,
+    '\x20\x02\x00\x000)\x00\x14$SYS/broker/versionmosquitto version 2.0.11',
+    '2.0.11',
+  ),
+  rows('mongodb', 'http.body')(
+    'mongodb.http',
+    'MongoDB',
+    'mongodb:mongodb',
+    'It looks like you are trying to access MongoDB over HTTP on the native driver port',
+    'It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n',
+  ),
+  rows('amqp', 'banner.raw', 0.97)(
+    'amqp.rabbitmq',
+    'RabbitMQ',
+    'vmware:rabbitmq',
+    String.raw`productS(?s:.){4}RabbitMQ(?s:.){1,40}versionS(?s:.){4}(?P<version>\d+\.\d+\.\d+)`,
+    '\x01\x00\x00\x00\x00\x00\x80\x00\x0a\x00\x0aproductS\x00\x00\x00\x08RabbitMQ\x07versionS\x00\x00\x00\x063.12.1',
+    '3.12.1',
+  ),
 ];

@@ -37,18 +37,10 @@ export const greetingSignatures: readonly Signature[] = [
     '^VShell_(?P<version>\\d+(?:_\\d+)*)',
     'VShell_3_6_2_446 VShell',
     '3_6_2_446',
-    { version: '{version}' },
+    { cpe: { part: 'a', vendor: 'vandyke', product: 'vshell' } },
   ),
-  ssh(
-    'ssh.ws-ftp',
-    'WS_FTP Server',
-    'progress:ws_ftp_server',
-    '^WS_FTP-SSH_<v>',
-    'WS_FTP-SSH_6.1.1',
-    '6.1.1',
-    windows,
-  ),
-  ssh('ssh.ontap', 'Data ONTAP', 'netapp', '^Data ONTAP SSH <v>', 'Data ONTAP SSH 1.0', '1.0', {
+  ssh.prefix('ssh.ws-ftp', 'WS_FTP Server', 'progress:ws_ftp_server', 'WS_FTP-SSH_6.1.1', '6.1.1', windows),
+  ssh.prefix('ssh.ontap', 'Data ONTAP', 'netapp', 'Data ONTAP SSH 1.0', '1.0', {
     hardware: { type: 'nas', vendor: 'NetApp' },
   }),
   ssh(
@@ -59,10 +51,8 @@ export const greetingSignatures: readonly Signature[] = [
     'ReflectionForSecureIT_8.2.0.151',
     '8.2.0.151',
   ),
-  ssh('ssh.zyxel', 'Zyxel SSH', 'zyxel', '^Zyxel SSH server', 'Zyxel SSH server', null, {
-    hardware: { vendor: 'Zyxel' },
-  }),
-  ssh('ssh.draytek', 'DrayTek SSH', 'draytek', '^DraySSH_<v>', 'DraySSH_2.0', '2.0', {
+  ssh.prefix('ssh.zyxel', 'Zyxel SSH', 'zyxel', 'Zyxel SSH server', null, { hardware: { vendor: 'Zyxel' } }),
+  ssh.prefix('ssh.draytek', 'DrayTek SSH', 'draytek', 'DraySSH_2.0', '2.0', {
     hardware: { type: 'router', vendor: 'DrayTek' },
   }),
   ssh(
@@ -78,14 +68,7 @@ export const greetingSignatures: readonly Signature[] = [
     os: { family: 'vrp' },
     hardware: { vendor: 'Huawei' },
   }),
-  ssh(
-    'ssh.cleo',
-    'Cleo Harmony',
-    'cleo:harmony',
-    '^Cleo Harmony/<v>',
-    'Cleo Harmony/5.5.0.3 SSH FTP server',
-    '5.5.0.3',
-  ),
+  ssh.prefix('ssh.cleo', 'Cleo Harmony', 'cleo:harmony', 'Cleo Harmony/5.5.0.3 SSH FTP server', '5.5.0.3'),
   ssh('ssh.tinyssh', 'TinySSH', 'tinyssh:tinyssh', '^tinyssh(?:_noversion|_<v>)?', 'tinyssh_noversion'),
   ssh(
     'ssh.bitvise',
@@ -97,15 +80,13 @@ export const greetingSignatures: readonly Signature[] = [
     windows,
   ),
   ssh('ssh.twisted', 'Twisted Conch', 'twisted:twisted', '^Twisted(?:_<v>)?', 'Twisted_22.4.0', '22.4.0'),
-  ssh('ssh.asyncssh', 'AsyncSSH', 'asyncssh_project:asyncssh', '^AsyncSSH_<v>', 'AsyncSSH_2.13.1', '2.13.1'),
+  ssh.prefix('ssh.asyncssh', 'AsyncSSH', 'asyncssh_project:asyncssh', 'AsyncSSH_2.13.1', '2.13.1'),
   ssh('ssh.erlang', 'Erlang SSH', 'erlang:erlang\\/otp', '^Erlang(?:/<v>)?', 'Erlang/4.15.2', '4.15.2', {
     cpe: { part: 'a', vendor: 'erlang', product: 'erlang/otp' },
     vendor: 'erlang',
   }),
   ssh('ssh.wolfssh', 'wolfSSH', 'wolfssl:wolfssh', '^wolfSSHv?<v>', 'wolfSSHv1.4.12', '1.4.12'),
-  ssh('ssh.sun', 'Sun SSH', 'oracle:sunssh', '^Sun_SSH_<v>', 'Sun_SSH_1.1.5', '1.1.5', {
-    os: { family: 'solaris' },
-  }),
+  ssh.prefix('ssh.sun', 'Sun SSH', 'oracle:sunssh', 'Sun_SSH_1.1.5', '1.1.5', { os: { family: 'solaris' } }),
   ssh(
     'ssh.tectia',
     'Tectia Server',
@@ -114,13 +95,12 @@ export const greetingSignatures: readonly Signature[] = [
     '6.4.12.353 SSH Tectia Server',
     '6.4.12.353',
   ),
-  ssh('ssh.crushftp', 'CrushFTP', 'crushftp:crushftp', '^CrushFTPSSHD', 'CrushFTPSSHD'),
-  ssh('ssh.serv-u', 'Serv-U', 'solarwinds:serv-u', '^Serv-U_<v>', 'Serv-U_15.1.6.25', '15.1.6.25'),
-  ssh(
+  ssh.prefix('ssh.crushftp', 'CrushFTP', 'crushftp:crushftp', 'CrushFTPSSHD'),
+  ssh.prefix('ssh.serv-u', 'Serv-U', 'solarwinds:serv-u', 'Serv-U_15.1.6.25', '15.1.6.25'),
+  ssh.prefix(
     'ssh.cerberus',
     'Cerberus FTP Server',
     'cerberusftp:ftp_server',
-    '^CerberusFTPServer_<v>',
     'CerberusFTPServer_11.0',
     '11.0',
     windows,
@@ -142,7 +122,7 @@ export const greetingSignatures: readonly Signature[] = [
     'WingFTPServer',
   ),
   ssh('ssh.sftpgo', 'SFTPGo', 'sftpgo_project:sftpgo', '^SFTPGo(?:_<v>)?', 'SFTPGo_2.4.4', '2.4.4'),
-  ssh('ssh.gitlab', 'GitLab Shell', 'gitlab:gitlab', '^GitLab-SSHD', 'GitLab-SSHD'),
+  ssh.prefix('ssh.gitlab', 'GitLab Shell', 'gitlab:gitlab', 'GitLab-SSHD'),
   ssh('ssh.github', 'GitHub', 'github', '^babeld-', 'babeld-8405f9f3'),
   ssh(
     'ssh.gerrit',
@@ -152,16 +132,16 @@ export const greetingSignatures: readonly Signature[] = [
     'GerritCodeReview_3.7.2 (APACHE-SSHD-2.8.0)',
     '3.7.2',
   ),
-  ssh('ssh.teleport', 'Teleport', 'goteleport:teleport', '^Teleport', 'Teleport'),
-  ssh('ssh.romsshell', 'RomSShell', 'allegrosoft:romsshell', '^RomSShell_<v>', 'RomSShell_4.62', '4.62'),
+  ssh.prefix('ssh.teleport', 'Teleport', 'goteleport:teleport', 'Teleport'),
+  ssh.prefix('ssh.romsshell', 'RomSShell', 'allegrosoft:romsshell', 'RomSShell_4.62', '4.62'),
   ssh('ssh.mocana', 'Mocana SSH', 'mocana', '^Mocana SSH(?: <v>)?', 'Mocana SSH 6.3', '6.3'),
-  ssh('ssh.netscreen', 'NetScreen SSH', 'juniper', '^NetScreen$', 'NetScreen', null, {
+  ssh.exact('ssh.netscreen', 'NetScreen SSH', 'juniper', 'NetScreen', {
     hardware: { type: 'firewall', vendor: 'Juniper' },
   }),
   ssh('ssh.huawei', 'Huawei SSH', 'huawei', '^HUAWEI-(?:VRP-?)?<v>$', 'HUAWEI-1.5', '1.5', {
     hardware: { vendor: 'Huawei' },
   }),
-  ssh('ssh.comware', 'Comware SSH', 'hpe', '^Comware-<v>', 'Comware-7.1.045', '7.1.045', {
+  ssh.prefix('ssh.comware', 'Comware SSH', 'hpe', 'Comware-7.1.045', '7.1.045', {
     os: { family: 'comware' },
     hardware: { type: 'switch' },
   }),
@@ -175,12 +155,11 @@ export const greetingSignatures: readonly Signature[] = [
     windows,
   ),
   ssh('ssh.maverick', 'Maverick Synergy', 'sshtools', '^(?:Maverick|MAVERICK)', 'MAVERICK_LEGACY'),
-  ssh('ssh.confd', 'ConfD', 'tail-f', '^ConfD-<v>', 'ConfD-6.7', '6.7'),
-  ssh(
+  ssh.prefix('ssh.confd', 'ConfD', 'tail-f', 'ConfD-6.7', '6.7'),
+  ssh.prefix(
     'ssh.xlight',
     'xlightftpd',
     'xlightftpd:xlight_ftp_server',
-    '^xlightftpd_release_<v>',
     'xlightftpd_release_3.9.3.2',
     '3.9.3.2',
     windows,
@@ -222,20 +201,18 @@ export const greetingSignatures: readonly Signature[] = [
     '3.9',
     windows,
   ),
-  ftp(
+  ftp.prefix(
     'ftp.gene6',
     'Gene6 FTP Server',
     'gene6:g6_ftp_server',
-    '^Gene6 FTP Server v<v>',
     'Gene6 FTP Server v3.10.0 (Build 2) ready...',
     '3.10.0',
     windows,
   ),
-  ftp(
+  ftp.prefix(
     'ftp.titan',
     'Titan FTP Server',
     'southrivertech:titan_ftp_server',
-    '^Titan FTP Server <v>',
     'Titan FTP Server 10.47.1892 Ready.',
     '10.47.1892',
     windows,
@@ -328,15 +305,9 @@ export const greetingSignatures: readonly Signature[] = [
     '1.13',
     { hardware: { type: 'printer' }, certainty: 0.85 },
   ),
-  ftp(
-    'ftp.apache',
-    'Apache FtpServer',
-    'apache:ftpserver',
-    '^Service ready for new user\\.$',
-    'Service ready for new user.',
-    null,
-    { certainty: 0.55 },
-  ),
+  ftp.exact('ftp.apache', 'Apache FtpServer', 'apache:ftpserver', 'Service ready for new user.', {
+    certainty: 0.55,
+  }),
   ftp(
     'ftp.sftpgo',
     'SFTPGo',
@@ -345,11 +316,10 @@ export const greetingSignatures: readonly Signature[] = [
     'SFTPGo 2.4.4 ready',
     '2.4.4',
   ),
-  ftp(
+  ftp.prefix(
     'ftp.quick-easy',
     "Quick 'n Easy FTP Server",
     "pablosoftwaresolutions:quick_'n_easy_ftp_server",
-    "^Welcome to Quick 'n Easy FTP Server",
     "Welcome to Quick 'n Easy FTP Server",
     null,
     windows,
@@ -638,7 +608,7 @@ export const greetingSignatures: readonly Signature[] = [
     '21.5.2',
     windows,
   ),
-  pop3('pop3.popa3d', 'popa3d', 'openwall:popa3d', '^popa3d', 'popa3d'),
+  pop3.prefix('pop3.popa3d', 'popa3d', 'openwall:popa3d', 'popa3d'),
   pop3(
     'pop3.gpop',
     'Gmail POP3',
@@ -656,16 +626,15 @@ export const greetingSignatures: readonly Signature[] = [
     '2.80',
     { certainty: 0.97 },
   ),
-  dns(
+  dns.prefix(
     'dns.windows',
     'Microsoft DNS',
     'microsoft',
-    '^Microsoft DNS <v>',
     'Microsoft DNS 10.0.17763 (453F0000)',
     '10.0.17763',
     windows,
   ),
-  dns('dns.coredns', 'CoreDNS', 'coredns.io:coredns', '^CoreDNS-<v>', 'CoreDNS-1.9.3', '1.9.3'),
+  dns.prefix('dns.coredns', 'CoreDNS', 'coredns.io:coredns', 'CoreDNS-1.9.3', '1.9.3'),
   dns('dns.yadifa', 'YADIFA', 'eurid:yadifa', '^(?:YADIFA|yadifa) ?<v>', 'yadifa 2.6.4', '2.6.4'),
   dns(
     'dns.maradns',
@@ -675,16 +644,9 @@ export const greetingSignatures: readonly Signature[] = [
     'MaraDNS version 3.5.0020',
     '3.5.0020',
   ),
-  dns(
-    'dns.knot-resolver',
-    'Knot Resolver',
-    'nic:knot_resolver',
-    '^Knot Resolver <v>',
-    'Knot Resolver 5.6.0',
-    '5.6.0',
-  ),
-  dns('dns.gdnsd', 'gdnsd', 'gdnsd:gdnsd', '^gdnsd', 'gdnsd'),
-  dns('dns.dnsdist', 'dnsdist', 'powerdns:dnsdist', '^dnsdist <v>', 'dnsdist 1.8.0', '1.8.0'),
+  dns.prefix('dns.knot-resolver', 'Knot Resolver', 'nic:knot_resolver', 'Knot Resolver 5.6.0', '5.6.0'),
+  dns.prefix('dns.gdnsd', 'gdnsd', 'gdnsd:gdnsd', 'gdnsd'),
+  dns.prefix('dns.dnsdist', 'dnsdist', 'powerdns:dnsdist', 'dnsdist 1.8.0', '1.8.0'),
   dns('dns.infoblox', 'Infoblox NIOS', 'infoblox', 'Infoblox', 'Infoblox NIOS'),
 
   snmp(
@@ -703,7 +665,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^Cisco (?:IOS Software|Internetwork Operating System Software).*?, Version (?P<version>[0-9.()A-Za-z]+)',
     'Cisco IOS Software, C2960 Software (C2960-LANBASEK9-M), Version 12.2(55)SE7, RELEASE SOFTWARE (fc1)',
     '12.2(55)SE7',
-    { flags: 's', version: '{version}', ...system('ios', 'ios', 'cisco', 'router') },
+    { flags: 's', ...system('ios', 'ios', 'cisco', 'router') },
   ),
   snmp(
     'snmp.nxos',
@@ -712,7 +674,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^Cisco NX-OS\\(tm\\) .*?, Version (?P<version>[0-9.()A-Za-z]+)',
     'Cisco NX-OS(tm) n5000, Software (n5000-uk9), Version 7.3(2)N1(1), RELEASE SOFTWARE',
     '7.3(2)N1(1)',
-    { flags: 's', version: '{version}', ...system('nx-os', 'nx-os', 'cisco', 'switch') },
+    { flags: 's', ...system('nx-os', 'nx-os', 'cisco', 'switch') },
   ),
   snmp(
     'snmp.asa',
@@ -721,7 +683,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^Cisco Adaptive Security Appliance Version (?P<version>[0-9.()A-Za-z]+)',
     'Cisco Adaptive Security Appliance Version 9.8(4)20',
     '9.8(4)20',
-    { version: '{version}', ...system('asa', 'adaptive_security_appliance_software', 'cisco', 'firewall') },
+    { ...system('asa', 'adaptive_security_appliance_software', 'cisco', 'firewall') },
   ),
   snmp(
     'snmp.junos',
@@ -730,7 +692,7 @@ export const greetingSignatures: readonly Signature[] = [
     'JUNOS (?P<version>\\d+[0-9A-Za-z.:-]*)',
     'Juniper Networks, Inc. ex2200-24t-4g internet router, kernel JUNOS 12.3R12.4 #0',
     '12.3R12.4',
-    { version: '{version}', ...system('junos', 'junos', 'juniper', 'router') },
+    { ...system('junos', 'junos', 'juniper', 'router') },
   ),
   snmp('snmp.routeros', 'MikroTik RouterOS', 'mikrotik', '^RouterOS ', 'RouterOS RB750Gr3', null, {
     os: { family: 'routeros' },
@@ -824,11 +786,10 @@ export const greetingSignatures: readonly Signature[] = [
     '13.2',
     system('freebsd', 'freebsd', 'freebsd', 'server'),
   ),
-  snmp(
+  snmp.prefix(
     'snmp.esxi',
     'VMware ESXi',
     'vmware',
-    '^VMware ESXi <v>',
     'VMware ESXi 7.0.3 build-21313628 VMware, Inc. x86_64',
     '7.0.3',
     system('esxi', 'esxi', 'vmware', 'hypervisor'),
@@ -858,7 +819,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^Arista Networks EOS version (?P<version>[0-9.A-Z]+)',
     'Arista Networks EOS version 4.27.3F running on an Arista Networks DCS-7050',
     '4.27.3F',
-    { version: '{version}', ...system('eos', 'eos', 'arista', 'switch') },
+    { ...system('eos', 'eos', 'arista', 'switch') },
   ),
   mysql(
     'mysql.suffix',

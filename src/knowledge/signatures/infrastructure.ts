@@ -132,9 +132,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Microsoft',
     'host: ras1\nvendor: Microsoft',
     null,
-    {
-      os: { family: 'windows' },
-    },
+    { os: { family: 'windows' } },
   ),
   l2tp(
     'l2tp.cisco',
@@ -143,9 +141,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Cisco Systems',
     'host: lns\nvendor: Cisco Systems, Inc.',
     null,
-    {
-      hardware: { type: 'router', vendor: 'Cisco' },
-    },
+    { hardware: { type: 'router', vendor: 'Cisco' } },
   ),
   l2tp(
     'l2tp.mikrotik',
@@ -154,10 +150,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: MikroTik',
     'host: MikroTik\nvendor: MikroTik',
     null,
-    {
-      os: { family: 'routeros' },
-      hardware: { type: 'router', vendor: 'MikroTik' },
-    },
+    { os: { family: 'routeros' }, hardware: { type: 'router', vendor: 'MikroTik' } },
   ),
 
   pptp(
@@ -176,9 +169,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Microsoft',
     'vendor: Microsoft\nfirmware: 0ece',
     null,
-    {
-      os: { family: 'windows' },
-    },
+    { os: { family: 'windows' } },
   ),
   pptp(
     'pptp.cisco',
@@ -187,9 +178,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Cisco Systems',
     'host: vpn\nvendor: Cisco Systems, Inc.',
     null,
-    {
-      hardware: { type: 'router', vendor: 'Cisco' },
-    },
+    { hardware: { type: 'router', vendor: 'Cisco' } },
   ),
   pptp(
     'pptp.draytek',
@@ -198,22 +187,12 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: DrayTek',
     'host: Vigor\nvendor: DrayTek',
     null,
-    {
-      hardware: { type: 'router', vendor: 'DrayTek' },
-    },
+    { hardware: { type: 'router', vendor: 'DrayTek' } },
   ),
 
-  {
-    id: 'openvpn.reset',
-    service: 'openvpn',
-    source: 'openvpn.answer',
-    pattern: '^hard reset$',
-    product: 'OpenVPN',
-    vendor: 'openvpn',
-    cpe: { part: 'a', vendor: 'openvpn', product: 'openvpn' },
-    certainty: 0.85,
-    examples: [{ text: 'hard reset', cpe: 'cpe:2.3:a:openvpn:openvpn:*:*:*:*:*:*:*:*' }],
-  },
+  rows('openvpn', 'openvpn.answer', 0.85)('openvpn.reset', 'OpenVPN', 'openvpn:openvpn', '^hard reset$', [
+    { text: 'hard reset', cpe: 'cpe:2.3:a:openvpn:openvpn:*:*:*:*:*:*:*:*' },
+  ]),
   rows('openvpn-management', 'banner.raw', 0.97)(
     'openvpn.management-version',
     'OpenVPN',
@@ -265,9 +244,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '^Microsoft-Windows/',
     'Microsoft-Windows/10.0 UPnP/1.0 UPnP-Device-Host/1.0',
     null,
-    {
-      os: { family: 'windows' },
-    },
+    { os: { family: 'windows' } },
   ),
   ssdp('ssdp.sonos', 'Sonos', 'sonos', '\\bSonos/', 'Linux UPnP/1.0 Sonos/70.3-35220 (ZPS12)', null, {
     hardware: { type: 'iot', vendor: 'Sonos' },
@@ -279,9 +256,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '\\bIpBridge/',
     'Linux/3.14.0 UPnP/1.0 IpBridge/1.41.0',
     null,
-    {
-      hardware: { type: 'iot', vendor: 'Philips', product: 'Hue bridge' },
-    },
+    { hardware: { type: 'iot', vendor: 'Philips', product: 'Hue bridge' } },
   ),
   ssdp('ssdp.roku', 'Roku', 'roku', '^Roku(?: UPnP)?/', 'Roku/9.4.0 UPnP/1.0 Roku/9.4.0', null, {
     hardware: { type: 'iot', vendor: 'Roku' },
@@ -293,51 +268,37 @@ export const infrastructureSignatures: readonly Signature[] = [
     '^FRITZ!',
     'FRITZ!Box 7590 UPnP/1.0 AVM FRITZ!Box 7590 154.07.29',
     null,
-    {
-      hardware: { type: 'router', vendor: 'AVM' },
-    },
+    { hardware: { type: 'router', vendor: 'AVM' } },
   ),
   ssdp('ssdp.synology', 'Synology DSM', 'synology', '^Synology/', 'Synology/DSM/192.0.2.5', null, {
     hardware: { type: 'nas', vendor: 'Synology' },
   }),
 
-  {
-    id: 'mdns.avahi',
-    service: 'mdns',
-    source: 'mdns.instances',
-    pattern: String.raw`(?m)^[^ \[\]]{1,63} \[(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\]$`,
-    product: 'Avahi',
-    vendor: 'avahi',
-    cpe: { part: 'a', vendor: 'avahi', product: 'avahi' },
-    certainty: 0.85,
-    examples: [{ text: 'frontdesk [52:54:00:12:34:56]', product: 'Avahi' }],
-  },
-  {
-    id: 'netbios.samba',
-    description: 'Only Samba leaves the address of its card empty',
-    service: 'netbios-ns',
-    source: 'netbios.names',
-    pattern: '(?m)^mac: 00:00:00:00:00:00$',
-    product: 'Samba nmbd',
-    vendor: 'samba',
-    cpe: { part: 'a', vendor: 'samba', product: 'samba' },
-    certainty: 0.75,
-    examples: [
-      { text: 'computer: ACCOUNTS\ndomain: BACKOFFICE\nmac: 00:00:00:00:00:00', product: 'Samba nmbd' },
-    ],
-  },
-  {
-    id: 'dns.bind-zone',
-    description: 'BIND answers version.bind out of a zone of that name, also when its text is another',
-    service: 'dns',
-    source: 'dns.zone',
-    pattern: '^the text stands in a zone of its own$',
-    product: 'BIND',
-    vendor: 'isc',
-    cpe: { part: 'a', vendor: 'isc', product: 'bind' },
-    certainty: 0.85,
-    examples: [{ text: 'the text stands in a zone of its own', product: 'BIND' }],
-  },
+  rows('mdns', 'mdns.instances', 0.85)(
+    'mdns.avahi',
+    'Avahi',
+    'avahi:avahi',
+    String.raw`(?m)^[^ \[\]]{1,63} \[(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\]$`,
+    [{ text: 'frontdesk [52:54:00:12:34:56]', product: 'Avahi' }],
+  ),
+  rows('netbios-ns', 'netbios.names', 0.75)(
+    'netbios.samba',
+    'Samba nmbd',
+    'samba:samba',
+    '(?m)^mac: 00:00:00:00:00:00$',
+    [{ text: 'computer: ACCOUNTS\ndomain: BACKOFFICE\nmac: 00:00:00:00:00:00', product: 'Samba nmbd' }],
+    null,
+    { description: 'Only Samba leaves the address of its card empty' },
+  ),
+  rows('dns', 'dns.zone', 0.85)(
+    'dns.bind-zone',
+    'BIND',
+    'isc:bind',
+    '^the text stands in a zone of its own$',
+    [{ text: 'the text stands in a zone of its own', product: 'BIND' }],
+    null,
+    { description: 'BIND answers version.bind out of a zone of that name, also when its text is another' },
+  ),
   dnsVersion(
     'dns.technitium',
     'Technitium DNS Server',
@@ -346,71 +307,58 @@ export const infrastructureSignatures: readonly Signature[] = [
     'Technitium DNS Server',
   ),
 
-  {
-    id: 'snmp.engine-net-snmp',
-    service: 'snmp',
-    source: 'snmp.agent',
-    pattern: '^(?:Net|UCD)-SNMP$',
-    product: 'Net-SNMP',
-    vendor: 'net-snmp',
-    cpe: { part: 'a', vendor: 'net-snmp', product: 'net-snmp' },
-    certainty: 0.9,
-    examples: [{ text: 'Net-SNMP', product: 'Net-SNMP' }],
-  },
-  {
-    id: 'snmp.maker',
-    service: 'snmp',
-    source: 'snmp.vendor',
-    pattern: '^(?P<vendor>.+)$',
-    product: null,
-    vendor: null,
-    certainty: 0.85,
-    hardware: { vendor: '{vendor}' },
-    examples: [{ text: 'Cisco', hardware: 'Cisco' }],
-  },
-  {
-    id: 'ipmi.maker',
-    service: 'ipmi',
-    source: 'ipmi.vendor',
-    pattern: '^(?P<vendor>.+)$',
-    product: null,
-    vendor: null,
-    certainty: 0.85,
-    hardware: { vendor: '{vendor}' },
-    examples: [{ text: 'Dell', hardware: 'Dell' }],
-  },
+  rows('snmp', 'snmp.agent', 0.9)(
+    'snmp.engine-net-snmp',
+    'Net-SNMP',
+    'net-snmp:net-snmp',
+    '^(?:Net|UCD)-SNMP$',
+    [{ text: 'Net-SNMP', product: 'Net-SNMP' }],
+  ),
+  rows('snmp', 'snmp.vendor', 0.85)(
+    'snmp.maker',
+    null,
+    null,
+    '^(?P<vendor>.+)$',
+    [{ text: 'Cisco', hardware: 'Cisco' }],
+    null,
+    { hardware: { vendor: '{vendor}' } },
+  ),
+  rows('ipmi', 'ipmi.vendor', 0.85)(
+    'ipmi.maker',
+    null,
+    null,
+    '^(?P<vendor>.+)$',
+    [{ text: 'Dell', hardware: 'Dell' }],
+    null,
+    { hardware: { vendor: '{vendor}' } },
+  ),
 
-  {
-    id: 'kerberos.mit',
-    description: 'How MIT names a client that it does not know',
-    service: 'kerberos',
-    source: 'kerberos.error',
-    pattern: '^6 (?:CLIENT_NOT_FOUND|LOOKING_UP_CLIENT)$',
-    product: 'MIT Kerberos',
-    vendor: 'mit',
-    cpe: { part: 'a', vendor: 'mit', product: 'kerberos_5' },
-    certainty: 0.85,
-    examples: [{ text: '6 CLIENT_NOT_FOUND', product: 'MIT Kerberos' }],
-  },
+  rows('kerberos', 'kerberos.error', 0.85)(
+    'kerberos.mit',
+    'MIT Kerberos',
+    'mit:kerberos_5',
+    '^6 (?:CLIENT_NOT_FOUND|LOOKING_UP_CLIENT)$',
+    [{ text: '6 CLIENT_NOT_FOUND', product: 'MIT Kerberos' }],
+    null,
+    { description: 'How MIT names a client that it does not know' },
+  ),
 
-  rows('kerberos', 'kerberos.client', 0.6)(
+  rows('kerberos', 'kerberos.client', 0.6).exact(
     'kerberos.heimdal',
     'Heimdal',
     'heimdal_project:heimdal',
-    '^named, without a text$',
     'named, without a text',
   ),
 
-  rows('x11', 'x11.server')(
+  rows('x11', 'x11.server').prefix(
     'x11.xorg-release',
     'X.Org X Server',
     'x.org:x_server',
-    '^The X\\.Org Foundation <v>',
     'The X.Org Foundation 21.1.7',
     '21.1.7',
   ),
 
-  vncVersion('vnc.apple', 'Apple Remote Desktop', 'apple:apple_remote_desktop', '^3\\.889$', '3.889', null, {
+  vncVersion.exact('vnc.apple', 'Apple Remote Desktop', 'apple:apple_remote_desktop', '3.889', {
     os: { family: 'macos' },
   }),
   vncVersion('vnc.realvnc', 'RealVNC', 'realvnc:realvnc', '^(?:4\\.[01]|5\\.0)$', '5.0'),
@@ -424,17 +372,15 @@ export const infrastructureSignatures: readonly Signature[] = [
     '30 33 36 35',
   ),
 
-  {
-    id: 'rdp.windows',
-    service: 'rdp',
-    source: 'rdp.build',
-    pattern: String.raw`^(?:10\.0\.\d{5}|6\.[023]\.\d{4}|6\.1\.7600)$`,
-    product: 'Windows Remote Desktop',
-    vendor: 'microsoft',
-    certainty: 0.9,
-    os: { family: 'windows' },
-    examples: [{ text: '10.0.20348', product: 'Windows Remote Desktop' }],
-  },
+  rows('rdp', 'rdp.build', 0.9)(
+    'rdp.windows',
+    'Windows Remote Desktop',
+    'microsoft',
+    String.raw`^(?:10\.0\.\d{5}|6\.[023]\.\d{4}|6\.1\.7600)$`,
+    [{ text: '10.0.20348', product: 'Windows Remote Desktop' }],
+    null,
+    { os: { family: 'windows' } },
+  ),
   rdp('rdp.xrdp', 'xrdp', 'neutrinolabs:xrdp', '^12340002010800(?:01|00)000000$', '1234000201080001000000'),
   rdp(
     'rdp.freerdp',
@@ -443,23 +389,18 @@ export const infrastructureSignatures: readonly Signature[] = [
     '^00000002[0-9a-f]{2}080001000000$',
     '0000000203080001000000',
     null,
-    {
-      certainty: 0.7,
-    },
+    { certainty: 0.7 },
   ),
 
-  {
-    id: 'tor.relay',
-    description: 'The certificate of a relay: two names made up of base 32, and nothing else',
-    service: 'tor-orport',
-    source: 'tls.pair',
-    pattern: String.raw`^CN=www\.[a-z2-7]{8,20}\.net < CN=www\.[a-z2-7]{8,20}\.com$`,
-    product: 'Tor',
-    vendor: 'torproject',
-    cpe: { part: 'a', vendor: 'torproject', product: 'tor' },
-    certainty: 0.85,
-    examples: [{ text: 'CN=www.a5hwrpmg.net < CN=www.wa6rprv2nlrbcxz2.com', product: 'Tor' }],
-  },
+  rows('tor-orport', 'tls.pair', 0.85)(
+    'tor.relay',
+    'Tor',
+    'torproject:tor',
+    String.raw`^CN=www\.[a-z2-7]{8,20}\.net < CN=www\.[a-z2-7]{8,20}\.com$`,
+    [{ text: 'CN=www.a5hwrpmg.net < CN=www.wa6rprv2nlrbcxz2.com', product: 'Tor' }],
+    null,
+    { description: 'The certificate of a relay: two names made up of base 32, and nothing else' },
+  ),
   rows('socks5', 'banner.raw', 0.95)(
     'tor.socks',
     'Tor',
@@ -554,24 +495,24 @@ export const infrastructureSignatures: readonly Signature[] = [
     '3.0.0',
   ),
 
-  {
-    id: 'http.bind-statistics',
-    service: 'http',
-    source: 'http.body',
-    pattern: String.raw`<statistics version="\d(?s:.){1,600}?<version>(?P<version>9\.\d+(?:\.\d+)?)(?P<patch>-[SP]\d+)?(?:-(?P<revision>[^<]{1,64}))?</version>`,
-    product: 'BIND',
-    vendor: 'isc',
-    version: '{version}{patch}',
-    revision: '{revision}',
-    cpe: { part: 'a', vendor: 'isc', product: 'bind', version: '{version}{patch}' },
-    certainty: 0.95,
-    examples: [
+  rows('http', 'http.body')(
+    'http.bind-statistics',
+    'BIND',
+    'isc',
+    String.raw`<statistics version="\d(?s:.){1,600}?<version>(?P<version>9\.\d+(?:\.\d+)?)(?P<patch>-[SP]\d+)?(?:-(?P<revision>[^<]{1,64}))?</version>`,
+    [
       {
         text: '<statistics version="3.13"><server><boot-time>2026-01-01T00:00:00Z</boot-time><version>9.18.49-1~deb12u3-Debian</version>',
         version: '9.18.49',
         revision: '1~deb12u3-Debian',
       },
     ],
-  },
-  rows('http', 'http.realm', 0.7)('http.dnsdist', 'dnsdist', 'powerdns:dnsdist', '^PowerDNS$', 'PowerDNS'),
+    null,
+    {
+      version: '{version}{patch}',
+      revision: '{revision}',
+      cpe: { part: 'a', vendor: 'isc', product: 'bind', version: '{version}{patch}' },
+    },
+  ),
+  rows('http', 'http.realm', 0.7).exact('http.dnsdist', 'dnsdist', 'powerdns:dnsdist', 'PowerDNS'),
 ];

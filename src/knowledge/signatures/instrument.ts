@@ -15,9 +15,8 @@ export const instrumentSignatures: readonly Signature[] = [
     '^(?P<version>\\d+\\.\\d+(?:p\\d+)?)',
     '3.2p4',
     '3.2p4',
-    { version: '{version}' },
   ),
-  rows('http', 'http.header.server', 0.9)('http.owhttpd', 'owhttpd', 'owfs', '^owhttpd', 'owhttpd'),
+  rows('http', 'http.header.server', 0.9).prefix('http.owhttpd', 'owhttpd', 'owfs', 'owhttpd'),
   raw('ftp')('ftp.owftpd', 'owftpd', 'owfs', '^220 1-wire ftp server', '220 1-wire ftp server\r\n', null, {
     certainty: 0.85,
   }),
@@ -38,7 +37,7 @@ export const instrumentSignatures: readonly Signature[] = [
     '4.3.11',
   ),
   raw('ser2net', 0.6)('ser2net.prompt', 'ser2net', 'ser2net', '^(?:ser2net port control )?-> $', '-> '),
-  rows('eibd', 'eibd.answer', 0.75)('eibd.knxd', 'knxd', null, '^invalid request$', 'invalid request'),
+  rows('eibd', 'eibd.answer', 0.75).exact('eibd.knxd', 'knxd', null, 'invalid request'),
   gdb(
     'gdb.gdbserver',
     'gdbserver',
@@ -95,11 +94,10 @@ export const instrumentSignatures: readonly Signature[] = [
     null,
     { certainty: 0.75 },
   ),
-  rows('rpki-rtr', 'rpki.error', 0.7)(
+  rows('rpki-rtr', 'rpki.error', 0.7).prefix(
     'rpki.stayrtr',
     'StayRTR',
     null,
-    '^Session ID mismatch: client is desynchronized',
     'Session ID mismatch: client is desynchronized',
   ),
   ...(['http.body', 'http.foot'] as const).map((source) =>
@@ -160,11 +158,10 @@ export const instrumentSignatures: readonly Signature[] = [
     '^\\x00\\x00\\x00d\\x00\\x00\\x00\\x18$',
     '\0\0\0d\0\0\0\x18',
   ),
-  raw('telnet', 0.97)(
+  raw('telnet', 0.97).prefix(
     'coturn.cli',
     'coturn',
     'coturn_project:coturn',
-    '^TURN Server\\r\\nCoturn-<v>',
     "TURN Server\r\nCoturn-4.6.1 'Gorst'\r\n\r\nType '?' for help\r\nEnter password: \r\n",
     '4.6.1',
   ),
@@ -184,27 +181,13 @@ export const instrumentSignatures: readonly Signature[] = [
     'fax.example server (HylaFAX (tm) Version 6.0.7) ready.',
     '6.0.7',
   ),
-  ssh('ssh.lsh', 'lsh', null, '^lshd-<v>', 'lshd-2.1 lsh - a GNU ssh', '2.1'),
+  ssh.prefix('ssh.lsh', 'lsh', null, 'lshd-2.1 lsh - a GNU ssh', '2.1'),
   ssh('ssh.rclone', 'rclone', 'rclone:rclone', '^rclone/v?<v>?', 'rclone/v1.60.1', '1.60.1'),
   raw('i2p-bob', 0.6)('i2p.bob', 'I2P', null, '^BOB \\d\\d\\.\\d\\d\\.\\d\\d\\nOK\\n', 'BOB 00.00.10\nOK\n'),
   raw('i2p-sam', 0.6)('i2p.sam', 'I2P', null, '^HELLO REPLY RESULT=', 'HELLO REPLY RESULT=OK VERSION=3.1\n'),
-  body(0.85)('http.i2pd-host', 'i2pd', 'i2pd:i2pd', '^host mismatch$', 'host mismatch', null, {
-    certainty: 0.7,
-  }),
-  rows('http', 'http.title', 0.95)(
-    'http.i2pd-proxy',
-    'i2pd',
-    'i2pd:i2pd',
-    '^I2Pd HTTP proxy',
-    'I2Pd HTTP proxy',
-  ),
-  rows('http', 'http.title', 0.95)(
-    'http.i2pd-console',
-    'i2pd',
-    'i2pd:i2pd',
-    '^Purple I2P Webconsole',
-    'Purple I2P Webconsole',
-  ),
+  body(0.85).exact('http.i2pd-host', 'i2pd', 'i2pd:i2pd', 'host mismatch', { certainty: 0.7 }),
+  rows('http', 'http.title', 0.95).prefix('http.i2pd-proxy', 'i2pd', 'i2pd:i2pd', 'I2Pd HTTP proxy'),
+  rows('http', 'http.title', 0.95).prefix('http.i2pd-console', 'i2pd', 'i2pd:i2pd', 'Purple I2P Webconsole'),
   body(0.9)(
     'http.i2pd-version',
     'i2pd',
@@ -238,11 +221,10 @@ export const instrumentSignatures: readonly Signature[] = [
     '<ADDRESS>HTTP Server at [^<]{1,255} Port \\d{1,5}</ADDRESS>',
     '<ADDRESS>HTTP Server at 192.0.2.1 Port 443</ADDRESS>\n</BODY></HTML>',
   ),
-  rows('moosefs', 'moosefs.version', 0.9)(
+  rows('moosefs', 'moosefs.version', 0.9).prefix(
     'moosefs.version',
     'MooseFS',
     'moosefs:moosefs',
-    '^<v>',
     '3.0.117-1',
     '3.0.117',
   ),
@@ -253,16 +235,13 @@ export const instrumentSignatures: readonly Signature[] = [
     '^(?s:.)\\x00\\x00\\x00e\\xff\\xff(?s:.{4})\\x08\\x009P2000\\.L$',
     '\x15\0\0\0e\xff\xff\0 \0\0\x08\x009P2000.L',
   ),
-  {
-    id: '9p.version',
-    service: '9p',
-    source: 'banner.raw',
-    pattern: String.raw`^(?s:.)\x00\x00\x00e\xff\xff(?s:.{4})(?s:.)\x00(?:9P2000|unknown)`,
-    product: null,
-    vendor: null,
-    certainty: 0.8,
-    examples: [{ text: '\x13\0\0\0e\xff\xff\0 \0\0\x06\x009P2000' }],
-  },
+  rows('9p', 'banner.raw', 0.8)(
+    '9p.version',
+    null,
+    null,
+    String.raw`^(?s:.)\x00\x00\x00e\xff\xff(?s:.{4})(?s:.)\x00(?:9P2000|unknown)`,
+    [{ text: '\x13\0\0\0e\xff\xff\0 \0\0\x06\x009P2000' }],
+  ),
   raw('nuttcp')(
     'nuttcp.refusal',
     'nuttcp',
@@ -308,11 +287,10 @@ export const instrumentSignatures: readonly Signature[] = [
     '2.6.4',
     { certainty: 0.9 },
   ),
-  rows('dns', 'dns.version', 0.97)(
+  rows('dns', 'dns.version', 0.97).prefix(
     'dns.rbldnsd',
     'rbldnsd',
     null,
-    '^rbldnsd <v>',
     'rbldnsd 1.0pre (snapshot 20210120)',
     '1.0',
   ),

@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { protocolRows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const raw = (service: string | null, certainty?: number) => rows(service, 'banner.raw', certainty);
@@ -16,22 +16,8 @@ const irc = raw('irc');
 const git = raw('git');
 const stun = rows('stun', 'stun.software');
 const afp = rows('afp', 'afp.machine');
+const protocol = protocolRows('form', 0.75);
 const windows = { os: { family: 'windows' } };
-
-/** A protocol recognized by the form of its response, without a product. */
-function protocol(service: string, pattern: string, text: string, more: Partial<Signature> = {}): Signature {
-  return {
-    id: `form.${service}`,
-    service,
-    source: 'banner.raw',
-    pattern,
-    product: null,
-    vendor: null,
-    certainty: 0.75,
-    examples: [{ text }],
-    ...more,
-  };
-}
 
 const mailSignatures: readonly Signature[] = [
   smtp(
@@ -88,14 +74,14 @@ const mailSignatures: readonly Signature[] = [
     'smtp.lotus-old',
     'Lotus Domino',
     'hcltech:domino',
-    String.raw`Lotus SMTP MTA|Lotus Domino Build`,
+    'Lotus SMTP MTA|Lotus Domino Build',
     'host.example Lotus SMTP MTA Service Ready',
   ),
   smtp(
     'smtp.mailman-lmtp',
     'GNU Mailman',
     'gnu:mailman',
-    String.raw`GNU Mailman LMTP runner(?: v?<v>)?`,
+    'GNU Mailman LMTP runner(?: v?<v>)?',
     'host.example GNU Mailman LMTP runner 2.0',
     null,
     { version: '', certainty: 0.9, examples: [{ text: 'host.example GNU Mailman LMTP runner 2.0' }] },
@@ -119,7 +105,7 @@ const mailSignatures: readonly Signature[] = [
     'smtp.greenmail',
     'GreenMail',
     'icegreen',
-    String.raw`GreenMail SMTP Service(?: v<v>)? Ready`,
+    'GreenMail SMTP Service(?: v<v>)? Ready',
     '/127.0.0.1 GreenMail SMTP Service v1.6.1 Ready at port 3025',
     '1.6.1',
   ),
@@ -127,17 +113,10 @@ const mailSignatures: readonly Signature[] = [
     'smtp.spamd-openbsd',
     'OpenBSD spamd',
     'openbsd',
-    String.raw`ESMTP spamd IP-based SPAM blocker`,
+    'ESMTP spamd IP-based SPAM blocker',
     'host.example ESMTP spamd IP-based SPAM blocker; Tue Jul 11',
   ),
-  smtp(
-    'smtp.meta1',
-    'MeTA1',
-    'meta1',
-    String.raw`ESMTP MeTA1-<v>`,
-    'host.example ESMTP MeTA1-1.0.0.0',
-    '1.0.0.0',
-  ),
+  smtp('smtp.meta1', 'MeTA1', 'meta1', 'ESMTP MeTA1-<v>', 'host.example ESMTP MeTA1-1.0.0.0', '1.0.0.0'),
   smtp(
     'smtp.qmail-toaster',
     'qmail',
@@ -151,7 +130,7 @@ const mailSignatures: readonly Signature[] = [
     'smtp.amavis',
     'amavis',
     'amavis:amavis',
-    String.raw`ESMTP amavisd-new service ready`,
+    'ESMTP amavisd-new service ready',
     '[127.0.0.1] ESMTP amavisd-new service ready',
   ),
   smtp(
@@ -205,7 +184,7 @@ const mailSignatures: readonly Signature[] = [
     'smtp-help.qmail',
     'qmail',
     'qmail:qmail',
-    String.raw`^(?:net)?qmail home page: http`,
+    '^(?:net)?qmail home page: http',
     'netqmail home page: http://qmail.org/netqmail',
     null,
     { certainty: 0.95 },
@@ -219,24 +198,16 @@ const mailSignatures: readonly Signature[] = [
     null,
     { certainty: 0.85 },
   ),
-  help(
+  help.exact(
     'smtp-help.hmailserver',
     'hMailServer',
     'hmailserver:hmailserver',
-    '^DATA HELO EHLO MAIL NOOP QUIT RCPT RSET SAML TURN VRFY$',
     'DATA HELO EHLO MAIL NOOP QUIT RCPT RSET SAML TURN VRFY',
-    null,
     { certainty: 0.85, ...windows },
   ),
-  help(
-    'smtp-help.courier',
-    'Courier',
-    'courier-mta:courier',
-    '^ESMTP command error$',
-    'ESMTP command error',
-    null,
-    { certainty: 0.7 },
-  ),
+  help.exact('smtp-help.courier', 'Courier', 'courier-mta:courier', 'ESMTP command error', {
+    certainty: 0.7,
+  }),
 
   lmtp(
     'lmtp.dovecot',
@@ -270,10 +241,8 @@ const mailSignatures: readonly Signature[] = [
   ),
   lmtp('lmtp.dbmail', 'DBMail', 'dbmail:dbmail', 'DBMail LMTP', 'host.example DBMail LMTP service ready'),
 
-  imap('imap.mailutils', 'GNU Mailutils', 'gnu:mailutils', '^IMAP4rev1$', 'IMAP4rev1', null, {
-    certainty: 0.6,
-  }),
-  imap('imap.hmailserver', 'hMailServer', 'hmailserver:hmailserver', '^IMAPrev1$', 'IMAPrev1', null, {
+  imap.exact('imap.mailutils', 'GNU Mailutils', 'gnu:mailutils', 'IMAP4rev1', { certainty: 0.6 }),
+  imap.exact('imap.hmailserver', 'hMailServer', 'hmailserver:hmailserver', 'IMAPrev1', {
     certainty: 0.85,
     ...windows,
   }),
@@ -308,7 +277,7 @@ const mailSignatures: readonly Signature[] = [
     'host.example GroupWise IMAP4rev1 Server Ready',
   ),
   // The exact greeting of nginx's mail proxy.
-  imap('imap.nginx', 'nginx', 'f5:nginx', '^IMAP4 ready$', 'IMAP4 ready', null, { certainty: 0.7 }),
+  imap.exact('imap.nginx', 'nginx', 'f5:nginx', 'IMAP4 ready', { certainty: 0.7 }),
   imap(
     'imap.perdition',
     'Perdition',
@@ -427,9 +396,7 @@ const mailSignatures: readonly Signature[] = [
     null,
     { certainty: 0.85 },
   ),
-  pop3('pop3.solid', 'Solid POP3', null, '^Solid POP3 server ready', 'Solid POP3 server ready', null, {
-    vendor: null,
-  }),
+  pop3.prefix('pop3.solid', 'Solid POP3', null, 'Solid POP3 server ready', null, { vendor: null }),
   pop3(
     'pop3.teapop',
     'Teapop',
@@ -438,7 +405,7 @@ const mailSignatures: readonly Signature[] = [
     'Teapop [0.3.7] - Teaspoon stirs around again <1.2@host>',
     '0.3.7',
   ),
-  pop3('pop3.hmailserver', 'hMailServer', 'hmailserver:hmailserver', '^POP3$', 'POP3', null, {
+  pop3.exact('pop3.hmailserver', 'hMailServer', 'hmailserver:hmailserver', 'POP3', {
     certainty: 0.8,
     ...windows,
   }),
@@ -473,11 +440,10 @@ const mailSignatures: readonly Signature[] = [
     'Lotus Notes POP3 server version Release 8.5.3 ready on x/y.',
     '8.5.3',
   ),
-  pop3(
+  pop3.prefix(
     'pop3.communigate',
     'CommuniGate Pro',
     'communigate:communigate_pro',
-    '^CommuniGate Pro POP3 Server <v>',
     'CommuniGate Pro POP3 Server 6.3.3 ready <1@host>',
     '6.3.3',
   ),
@@ -497,9 +463,7 @@ const mailSignatures: readonly Signature[] = [
     '^POP3 ready(?: <\\d+\\.\\d+@[^>]*>)?$',
     'POP3 ready <8.1700000000@host>',
     null,
-    {
-      certainty: 0.7,
-    },
+    { certainty: 0.7 },
   ),
   pop3(
     'pop3.perdition',
@@ -517,14 +481,7 @@ const mailSignatures: readonly Signature[] = [
     '^Kopano POP3 gateway(?: <v>)? ready',
     'Kopano POP3 gateway ready',
   ),
-  pop3(
-    'pop3.cucipop',
-    'cucipop',
-    null,
-    "^Cubic Circle's v<v>",
-    "Cubic Circle's v1.31 1998/05/13 POP3 ready <1@host>",
-    '1.31',
-  ),
+  pop3.prefix('pop3.cucipop', 'cucipop', null, "Cubic Circle's v1.31 1998/05/13 POP3 ready <1@host>", '1.31'),
   raw('pop3')(
     'pop3.courier-implementation',
     'Courier IMAP',
@@ -585,11 +542,10 @@ const mailSignatures: readonly Signature[] = [
     '^"IMPLEMENTATION" "(?:Dovecot )?Pigeonhole"',
     '"IMPLEMENTATION" "Pigeonhole"\r\n',
   ),
-  sieve(
+  sieve.prefix(
     'sieve.citadel',
     'Citadel',
     'citadel:citadel',
-    '^"IMPLEMENTATION" "CITADEL Sieve v<v>',
     '"IMPLEMENTATION" "CITADEL Sieve v6.84"\r\n',
     '6.84',
   ),
@@ -756,11 +712,7 @@ const newsAndChatSignatures: readonly Signature[] = [
     '\\bu(?P<version>2\\.1\\d\\.\\d+(?:\\.\\d+)*)',
     ':irc.example 004 x irc.example u2.10.12.14 dioswkgx\r\n',
     '2.10.12.14',
-    {
-      version: '{version}',
-      certainty: 0.9,
-      cpe: { part: 'a', vendor: 'undernet', product: 'ircu', version: '{version}' },
-    },
+    { certainty: 0.9 },
   ),
   irc(
     'irc.ircnet',
@@ -769,10 +721,7 @@ const newsAndChatSignatures: readonly Signature[] = [
     '(?m)^:\\S+ 004 \\S+ \\S+ (?P<version>2\\.1[01]\\.\\d+(?:p\\d+)?) ',
     ':irc.example 004 x irc.example 2.11.2p3 aoOirw abeiIklmnoOpqrRstv\r\n',
     '2.11.2p3',
-    {
-      version: '{version}',
-      certainty: 0.85,
-    },
+    { certainty: 0.85 },
   ),
   irc(
     'irc.hyperion',
@@ -869,15 +818,8 @@ const newsAndChatSignatures: readonly Signature[] = [
     '1.3.4-4',
     '1.3.4',
   ),
-  stun('stun.coturn', 'coturn', 'coturn_project:coturn', '^Coturn-<v>', "Coturn-4.6.1 'Gorst'", '4.6.1'),
-  stun(
-    'stun.restund',
-    'restund',
-    'wire:restund',
-    '^restund v<v>',
-    'restund v0.4.12 (x86_64/linux)',
-    '0.4.12',
-  ),
+  stun.prefix('stun.coturn', 'coturn', 'coturn_project:coturn', "Coturn-4.6.1 'Gorst'", '4.6.1'),
+  stun.prefix('stun.restund', 'restund', 'wire:restund', 'restund v0.4.12 (x86_64/linux)', '0.4.12'),
   stun(
     'stun.rfc5766',
     'rfc5766-turn-server',
@@ -886,9 +828,9 @@ const newsAndChatSignatures: readonly Signature[] = [
     "Citrix-3.2.5.9 'Marshal West'",
     '3.2.5.9',
   ),
-  stun('stun.turnserver', 'TurnServer', null, '^TurnServer <v>', 'TurnServer 0.9', '0.9'),
-  stun('stun.eturnal', 'eturnal', 'process-one', '^eturnal <v>', 'eturnal 1.10.1', '1.10.1'),
-  stun('stun.vovida', 'Vovida STUN server', 'vovida', '^Vovida\\.org <v>', 'Vovida.org 0.96', '0.96'),
+  stun.prefix('stun.turnserver', 'TurnServer', null, 'TurnServer 0.9', '0.9'),
+  stun.prefix('stun.eturnal', 'eturnal', 'process-one', 'eturnal 1.10.1', '1.10.1'),
+  stun.prefix('stun.vovida', 'Vovida STUN server', 'vovida', 'Vovida.org 0.96', '0.96'),
   stun('stun.stuntman', 'STUNTMAN', 'stunprotocol', '^STUNTMAN(?: <v>)?', 'STUNTMAN 1.2.16', '1.2.16'),
   raw('pulseaudio')(
     'pulseaudio.cli',
@@ -906,19 +848,11 @@ const newsAndChatSignatures: readonly Signature[] = [
     'ZNC 1.8.2+deb3.1+deb12u2 - https://znc.in',
     '1.8.2',
   ),
-  rows('http', 'http.header.server')(
-    'http.rspamd',
-    'Rspamd',
-    'rspamd:rspamd',
-    '^rspamd/<v>',
-    'rspamd/3.4',
-    '3.4',
-  ),
-  rows('http', 'http.header.server')(
+  rows('http', 'http.header.server').prefix('http.rspamd', 'Rspamd', 'rspamd:rspamd', 'rspamd/3.4', '3.4'),
+  rows('http', 'http.header.server').prefix(
     'http.pulseaudio',
     'PulseAudio',
     'pulseaudio:pulseaudio',
-    '^pulseaudio/<v>',
     'pulseaudio/16.1',
     '16.1',
   ),
@@ -958,15 +892,7 @@ const fileSignatures: readonly Signature[] = [
     null,
     { os: { family: 'macos' } },
   ),
-  afp(
-    'afp.windows',
-    'Windows Services for Macintosh',
-    'microsoft',
-    '^Windows NT',
-    'Windows NT',
-    null,
-    windows,
-  ),
+  afp.prefix('afp.windows', 'Windows Services for Macintosh', 'microsoft', 'Windows NT', null, windows),
   raw('svn', 0.9)(
     'svn.svnserve',
     'Apache Subversion',
@@ -1034,28 +960,19 @@ const fileSignatures: readonly Signature[] = [
     'GoAnywhere7.1.1',
     '7.1.1',
   ),
-  ssh(
+  ssh.prefix(
     'ssh.moveit',
     'MOVEit Transfer',
     'progress:moveit_transfer',
-    '^MOVEit Transfer SFTP',
     'MOVEit Transfer SFTP',
     null,
     windows,
   ),
   // This server's text for every success, including the greeting.
-  ftp(
-    'ftp.busybox',
-    'BusyBox ftpd',
-    'busybox:busybox',
-    '^Operation successful$',
-    'Operation successful',
-    null,
-    {
-      certainty: 0.85,
-      os: { family: 'linux' },
-    },
-  ),
+  ftp.exact('ftp.busybox', 'BusyBox ftpd', 'busybox:busybox', 'Operation successful', {
+    certainty: 0.85,
+    os: { family: 'linux' },
+  }),
   ftp(
     'ftp.twisted',
     'Twisted FTP',
@@ -1072,20 +989,18 @@ const fileSignatures: readonly Signature[] = [
     '\\bZope FTP server',
     'host.example Zope FTP server (Zope 2.13) ready',
   ),
-  ftp(
+  ftp.prefix(
     'ftp.core',
     'Core FTP Server',
     'coreftp:core_ftp',
-    '^Core FTP Server Version <v>',
     'Core FTP Server Version 1.2, build 505 Registered',
     '1.2',
     windows,
   ),
-  ftp(
+  ftp.prefix(
     'ftp.golden',
     'Golden FTP Server',
     'kmint21:golden_ftp_server',
-    '^Golden FTP Server ready v<v>',
     'Golden FTP Server ready v4.70',
     '4.70',
     windows,
@@ -1099,29 +1014,26 @@ const fileSignatures: readonly Signature[] = [
     '1.0',
     windows,
   ),
-  ftp(
+  ftp.prefix(
     'ftp.pcman',
     "PCMan's FTP Server",
     "pcman's_ftp_server_project:pcman's_ftp_server",
-    "^PCMan's FTP Server <v>",
     "PCMan's FTP Server 2.0 Ready.",
     '2.0',
     windows,
   ),
-  ftp(
+  ftp.prefix(
     'ftp.slimftpd',
     'SlimFTPd',
     'whitsoft_development:slimftpd',
-    '^SlimFTPd <v>',
     'SlimFTPd 3.18, by WhitSoft Development',
     '3.18',
     windows,
   ),
-  ftp(
+  ftp.prefix(
     'ftp.typsoft',
     'TYPSoft FTP Server',
     'typsoft:typsoft_ftp_server',
-    '^TYPSoft FTP Server <v>',
     'TYPSoft FTP Server 1.10 ready...',
     '1.10',
     windows,
@@ -1353,11 +1265,10 @@ const oldSignatures: readonly Signature[] = [
     'Generated by <A HREF="[^"]*">PyGopherd</A>',
     'Generated by <A HREF="https://www.github.com/michael-lazar/pygopherd">PyGopherd</A>\n</BODY></HTML>',
   ),
-  rows('http', 'http.header.server')(
+  rows('http', 'http.header.server').prefix(
     'http.gophernicus',
     'Gophernicus',
     null,
-    '^Gophernicus/<v>',
     'Gophernicus/3.1.1',
     '3.1.1',
   ),
@@ -1369,11 +1280,10 @@ const oldSignatures: readonly Signature[] = [
     '^\\d+,\\d+:ERROR:[A-Z-]+\\r\\n',
     '1,1:ERROR:NO-USER\r\n',
   ),
-  raw('lirc')(
+  raw('lirc').prefix(
     'lirc.version',
     'LIRC',
     'lirc:lirc',
-    '^BEGIN\\nVERSION\\nSUCCESS\\nDATA\\n1\\n<v>',
     'BEGIN\nVERSION\nSUCCESS\nDATA\n1\n0.10.1\nEND\n',
     '0.10.1',
   ),

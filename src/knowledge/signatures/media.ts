@@ -15,27 +15,24 @@ export const mediaSignatures: readonly Signature[] = [
     '"controlProtocolVersion":1,"name":"Snapserver","protocolVersion":1,"version":"0.26.0"',
     '0.26.0',
   ),
-  rows('snapcast', 'snapcast.stream', 0.85)('snapcast.stream', 'Snapserver', 'badaix', '^time$', 'time'),
-  raw('liquidsoap')(
+  rows('snapcast', 'snapcast.stream', 0.85).exact('snapcast.stream', 'Snapserver', 'badaix', 'time'),
+  raw('liquidsoap').prefix(
     'liquidsoap.version',
     'Liquidsoap',
     'liquidsoap',
-    '^Liquidsoap <v>',
     'Liquidsoap 2.1.3\r\nEND\r\n',
     '2.1.3',
   ),
-  raw('liquidsoap', 0.9)(
+  raw('liquidsoap', 0.9).prefix(
     'liquidsoap.error',
     'Liquidsoap',
     'liquidsoap',
-    '^ERROR: unknown command, type "help" to get a list of commands\\.\\r\\nEND\\r\\n',
     'ERROR: unknown command, type "help" to get a list of commands.\r\nEND\r\n',
   ),
-  raw('telnet', 0.97)(
+  raw('telnet', 0.97).prefix(
     'vlc.telnet',
     'VLC media player',
     'videolan:vlc_media_player',
-    '^VLC media player <v>',
     'VLC media player 3.0.24 Vetinari\nPassword: \xff\xfb\x01',
     '3.0.24',
   ),
@@ -46,11 +43,10 @@ export const mediaSignatures: readonly Signature[] = [
     "^VLC media player - Command Line Interface module|^Remote control interface initialized\\. Type `help'",
     "Remote control interface initialized. Type `help' for help.\r\n> ",
   ),
-  rows('http', 'http.realm', 0.9)(
+  rows('http', 'http.realm', 0.9).exact(
     'http.vlc',
     'VLC media player',
     'videolan:vlc_media_player',
-    '^VLC stream$',
     'VLC stream',
   ),
   raw('svdrp', 0.97)(
@@ -69,15 +65,14 @@ export const mediaSignatures: readonly Signature[] = [
     'tv.example SVDRP VideoDiskRecorder 2.6.0; Sun Nov 22 05:31:49 2026; UTF-8',
     '2.6.0',
   ),
-  rows('http', 'http.header.x-mopidy-version', 0.97)(
+  rows('http', 'http.header.x-mopidy-version', 0.97).prefix(
     'http.mopidy-version',
     'Mopidy',
     null,
-    '^<v>',
     '3.4.1',
     '3.4.1',
   ),
-  header('http.snapcast', 'Snapserver', 'badaix', '^Snapcast$', 'Snapcast'),
+  header.exact('http.snapcast', 'Snapserver', 'badaix', 'Snapcast'),
   body(0.97)(
     'http.janus-information',
     'Janus WebRTC Server',
@@ -111,11 +106,10 @@ export const mediaSignatures: readonly Signature[] = [
     '<title>VLC media player - Web Interface</title>',
   ),
 
-  rows('freeciv', 'freeciv.version', 0.97)(
+  rows('freeciv', 'freeciv.version', 0.97).prefix(
     'freeciv.server',
     'Freeciv',
     'freeciv:freeciv',
-    '^<v>',
     '3.0.6',
     '3.0.6',
   ),
@@ -142,7 +136,7 @@ export const mediaSignatures: readonly Signature[] = [
     '<monopd><server host="" version="0.10.2"/></monopd>\n',
     '0.10.2',
   ),
-  raw('pioneers', 0.9)('pioneers.server', 'Pioneers', null, '^version report\\n$', 'version report\n'),
+  raw('pioneers', 0.9).exact('pioneers.server', 'Pioneers', null, 'version report\n'),
   raw('syncplay')(
     'syncplay.error',
     'Syncplay',
@@ -150,13 +144,7 @@ export const mediaSignatures: readonly Signature[] = [
     '^\\{"Error": \\{"message": "Not a json encoded string ',
     '{"Error": {"message": "Not a json encoded string GET / HTTP/1.1"}}\r\n',
   ),
-  raw('rptp', 0.8)(
-    'rplay.refusal',
-    'rplayd',
-    null,
-    '^-error="connection refused"\\r\\n$',
-    '-error="connection refused"\r\n',
-  ),
+  raw('rptp', 0.8).exact('rplay.refusal', 'rplayd', null, '-error="connection refused"\r\n'),
   raw('xmpp', 0.7)(
     'infinote.server',
     'infinoted',
@@ -197,7 +185,7 @@ export const mediaSignatures: readonly Signature[] = [
     '^0\\.6\\.\\d+, (?P<version>\\d{2}(?:\\.\\d+)+)$',
     '0.6.4, 16.4',
     '16.4',
-    { version: '{version}' },
+    { cpe: { part: 'a', vendor: 'ddnet', product: 'ddnet' } },
   ),
   rows('teeworlds', 'teeworlds.version', 0.85)(
     'teeworlds.server',
@@ -207,20 +195,13 @@ export const mediaSignatures: readonly Signature[] = [
     '0.6.4',
     '0.6.4',
   ),
-  rows('teeworlds', 'teeworlds.token', 0.7)(
+  rows('teeworlds', 'teeworlds.token', 0.7).exact(
     'teeworlds.token',
     'Teeworlds',
     'teeworlds:teeworlds',
-    '^0\\.7$',
     '0.7',
   ),
-  rows('minetest', 'minetest.answer', 0.9)(
-    'minetest.server',
-    'Minetest',
-    'minetest:minetest',
-    '^peer$',
-    'peer',
-  ),
+  rows('minetest', 'minetest.answer', 0.9).exact('minetest.server', 'Minetest', 'minetest:minetest', 'peer'),
   rows('minecraft', 'minecraft.bedrock', 0.85)(
     'minecraft.bedrock',
     'Minecraft Bedrock server',
@@ -278,11 +259,10 @@ export const mediaSignatures: readonly Signature[] = [
     '1.036.152',
     { certainty: 0.7 },
   ),
-  rows('deluge', 'deluge.version', 0.97)(
+  rows('deluge', 'deluge.version', 0.97).prefix(
     'deluge.daemon',
     'Deluge',
     'deluge-torrent:deluge',
-    '^<v>',
     '2.0.3',
     '2.0.3',
   ),
@@ -302,13 +282,7 @@ export const mediaSignatures: readonly Signature[] = [
     '^<boinc_gui_rpc_reply>\\n<(?:unauthorized|error)',
     '<boinc_gui_rpc_reply>\n<unauthorized/>\n</boinc_gui_rpc_reply>\n\x03',
   ),
-  body(0.7)(
-    'http.opentracker',
-    'opentracker',
-    null,
-    '^<title>Not Found</title>\\n$',
-    '<title>Not Found</title>\n',
-  ),
+  body(0.7).exact('http.opentracker', 'opentracker', null, '<title>Not Found</title>\n'),
   body(0.9)(
     'http.monero',
     'Monero daemon',
@@ -317,7 +291,7 @@ export const mediaSignatures: readonly Signature[] = [
     '"untrusted": false,\n  "update_available": false,\n  "version": "0.18.0.0-release"',
     '0.18.0.0',
   ),
-  header('http.epee', 'Monero daemon', 'monero', '^Epee-based$', 'Epee-based', null, { certainty: 0.75 }),
+  header.exact('http.epee', 'Monero daemon', 'monero', 'Epee-based', { certainty: 0.75 }),
   raw('festival', 0.97)(
     'festival.version',
     'Festival',

@@ -1,19 +1,16 @@
+import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
+
+const dns = rows('dns', 'dns.version', 0.97);
 
 /** Name servers, by their response to the CHAOS query `version.bind`. */
 export const nameServerSignatures: readonly Signature[] = [
-  {
-    id: 'dns.bind',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^(?:BIND )?(?:RedHat-)?(?P<version>9\.\d+(?:\.\d+)?(?:-S\d+)?)(?P<patch>-P\d+)?(?:-(?P<revision>.+))?$`,
-    product: 'BIND',
-    vendor: 'isc',
-    version: '{version}{patch}',
-    revision: '{revision}',
-    cpe: { part: 'a', vendor: 'isc', product: 'bind', version: '{version}{patch}' },
-    certainty: 0.97,
-    examples: [
+  dns(
+    'dns.bind',
+    'BIND',
+    'isc',
+    String.raw`^(?:BIND )?(?:RedHat-)?(?P<version>9\.\d+(?:\.\d+)?(?:-S\d+)?)(?P<patch>-P\d+)?(?:-(?P<revision>.+))?$`,
+    [
       {
         text: '9.18.28-1~deb12u2-Debian',
         version: '9.18.28',
@@ -23,103 +20,73 @@ export const nameServerSignatures: readonly Signature[] = [
       { text: '9.11.5-P4-5.1+deb10u5-Debian', version: '9.11.5-P4', revision: '5.1+deb10u5-Debian' },
       { text: '9.16.1-Ubuntu', version: '9.16.1', revision: 'Ubuntu' },
     ],
-  },
-  {
-    id: 'dns.unbound',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^unbound (?P<version>\d+\.\d+(?:\.\d+)*)`,
-    product: 'Unbound',
-    vendor: 'nlnetlabs',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'nlnetlabs', product: 'unbound', version: '{version}' },
-    certainty: 0.97,
-    examples: [
-      { text: 'unbound 1.17.1', version: '1.17.1', cpe: 'cpe:2.3:a:nlnetlabs:unbound:1.17.1:*:*:*:*:*:*:*' },
-    ],
-  },
-  {
-    id: 'dns.powerdns-authoritative',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^PowerDNS Authoritative Server (?P<version>\d+\.\d+(?:\.\d+)*)`,
-    product: 'PowerDNS Authoritative Server',
-    vendor: 'powerdns',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'powerdns', product: 'authoritative_server', version: '{version}' },
-    certainty: 0.97,
-    examples: [
+    null,
+    {
+      version: '{version}{patch}',
+      revision: '{revision}',
+      cpe: { part: 'a', vendor: 'isc', product: 'bind', version: '{version}{patch}' },
+    },
+  ),
+  dns('dns.unbound', 'Unbound', 'nlnetlabs:unbound', String.raw`^unbound (?P<version>\d+\.\d+(?:\.\d+)*)`, [
+    { text: 'unbound 1.17.1', version: '1.17.1', cpe: 'cpe:2.3:a:nlnetlabs:unbound:1.17.1:*:*:*:*:*:*:*' },
+  ]),
+  dns(
+    'dns.powerdns-authoritative',
+    'PowerDNS Authoritative Server',
+    'powerdns:authoritative_server',
+    String.raw`^PowerDNS Authoritative Server (?P<version>\d+\.\d+(?:\.\d+)*)`,
+    [
       {
         text: 'PowerDNS Authoritative Server 4.7.3 (built Jan  4 2023 13:57:17 by root@localhost)',
         version: '4.7.3',
         cpe: 'cpe:2.3:a:powerdns:authoritative_server:4.7.3:*:*:*:*:*:*:*',
       },
     ],
-  },
-  {
-    id: 'dns.powerdns-recursor',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^PowerDNS Recursor (?P<version>\d+\.\d+(?:\.\d+)*)`,
-    product: 'PowerDNS Recursor',
-    vendor: 'powerdns',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'powerdns', product: 'recursor', version: '{version}' },
-    certainty: 0.97,
-    examples: [{ text: 'PowerDNS Recursor 4.8.4 (built Apr 2023)', version: '4.8.4' }],
-  },
-  {
-    id: 'dns.powerdns-hidden',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^Served by (?P<name>POWERDNS|PowerDNS)\b(?:.*?(?P<version>\d+\.\d+\.\d+))?`,
-    product: 'PowerDNS Authoritative Server',
-    vendor: 'powerdns',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'powerdns', product: 'authoritative_server', version: '{version}' },
-    certainty: 0.9,
-    examples: [
+  ),
+  dns(
+    'dns.powerdns-recursor',
+    'PowerDNS Recursor',
+    'powerdns:recursor',
+    String.raw`^PowerDNS Recursor (?P<version>\d+\.\d+(?:\.\d+)*)`,
+    'PowerDNS Recursor 4.8.4 (built Apr 2023)',
+    '4.8.4',
+  ),
+  dns(
+    'dns.powerdns-hidden',
+    'PowerDNS Authoritative Server',
+    'powerdns:authoritative_server',
+    String.raw`^Served by (?P<name>POWERDNS|PowerDNS)\b(?:.*?(?P<version>\d+\.\d+\.\d+))?`,
+    [
       { text: 'Served by POWERDNS 3.4.11 $Id$', version: '3.4.11' },
       { text: 'Served by PowerDNS - https://www.powerdns.com/', version: null },
     ],
-  },
-  {
-    id: 'dns.dnsmasq',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^dnsmasq-(?:pi-hole-(?:v)?)?(?P<version>\d+\.\d+)`,
-    product: 'dnsmasq',
-    vendor: 'thekelleys',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'thekelleys', product: 'dnsmasq', version: '{version}' },
-    certainty: 0.97,
-    examples: [
+    null,
+    { certainty: 0.9 },
+  ),
+  dns(
+    'dns.dnsmasq',
+    'dnsmasq',
+    'thekelleys:dnsmasq',
+    String.raw`^dnsmasq-(?:pi-hole-(?:v)?)?(?P<version>\d+\.\d+)`,
+    [
       { text: 'dnsmasq-2.89', version: '2.89', cpe: 'cpe:2.3:a:thekelleys:dnsmasq:2.89:*:*:*:*:*:*:*' },
       { text: 'dnsmasq-pi-hole-v2.90', version: '2.90' },
     ],
-  },
-  {
-    id: 'dns.knot',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^Knot DNS (?P<version>\d+\.\d+(?:\.\d+)*)`,
-    product: 'Knot DNS',
-    vendor: 'knot-dns',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'knot-dns', product: 'knot_dns', version: '{version}' },
-    certainty: 0.97,
-    examples: [{ text: 'Knot DNS 3.2.6', version: '3.2.6' }],
-  },
-  {
-    id: 'dns.nsd',
-    service: 'dns',
-    source: 'dns.version',
-    pattern: String.raw`^NSD (?P<version>\d+\.\d+(?:\.\d+)*)`,
-    product: 'NSD',
-    vendor: 'nlnetlabs',
-    version: '{version}',
-    cpe: { part: 'a', vendor: 'nlnetlabs', product: 'nsd', version: '{version}' },
-    certainty: 0.97,
-    examples: [{ text: 'NSD 4.6.1', version: '4.6.1' }],
-  },
+  ),
+  dns(
+    'dns.knot',
+    'Knot DNS',
+    'knot-dns:knot_dns',
+    String.raw`^Knot DNS (?P<version>\d+\.\d+(?:\.\d+)*)`,
+    'Knot DNS 3.2.6',
+    '3.2.6',
+  ),
+  dns(
+    'dns.nsd',
+    'NSD',
+    'nlnetlabs:nsd',
+    String.raw`^NSD (?P<version>\d+\.\d+(?:\.\d+)*)`,
+    'NSD 4.6.1',
+    '4.6.1',
+  ),
 ];

@@ -196,14 +196,11 @@ const appliances: readonly Signature[] = [
   location(
     'asa.webvpn',
     'Cisco ASA WebVPN',
-    'cisco:adaptive_security_appliance_software',
+    'o:cisco:adaptive_security_appliance_software',
     '/\\+CSCOE\\+/logon\\.html',
     '/+CSCOE+/logon.html',
     null,
-    {
-      cpe: { part: 'o', vendor: 'cisco', product: 'adaptive_security_appliance_software' },
-      hardware: { type: 'firewall', vendor: 'Cisco' },
-    },
+    { hardware: { type: 'firewall', vendor: 'Cisco' } },
   ),
   body(
     'iosxe.webui',
@@ -214,13 +211,11 @@ const appliances: readonly Signature[] = [
     null,
     firmware('router', 'Cisco', 'cisco', 'ios_xe'),
   ),
-  title(
+  title.exact(
     'junos.title',
     'Juniper J-Web',
     'juniper',
-    '^Log In - Juniper Web Device Manager$',
     'Log In - Juniper Web Device Manager',
-    null,
     firmware('router', 'Juniper', 'juniper', 'junos'),
   ),
   location(
@@ -232,15 +227,9 @@ const appliances: readonly Signature[] = [
     null,
     sfos,
   ),
-  server(
-    'sma.server',
-    'SonicWall SSL-VPN',
-    'sonicwall',
-    '^SonicWALL SSL-VPN Web Server',
-    'SonicWALL SSL-VPN Web Server',
-    null,
-    { hardware: { type: 'firewall', vendor: 'SonicWall' } },
-  ),
+  server.prefix('sma.server', 'SonicWall SSL-VPN', 'sonicwall', 'SonicWALL SSL-VPN Web Server', null, {
+    hardware: { type: 'firewall', vendor: 'SonicWall' },
+  }),
   location(
     'arrayag.login',
     'Array AG',
@@ -286,7 +275,7 @@ const appliances: readonly Signature[] = [
     null,
     firmware('firewall', 'Zyxel', 'zyxel', 'zld'),
   ),
-  title('draytek.title', 'DrayTek Vigor', 'draytek', '^Vigor Login Page$', 'Vigor Login Page', null, {
+  title.exact('draytek.title', 'DrayTek Vigor', 'draytek', 'Vigor Login Page', {
     hardware: { type: 'router', vendor: 'DrayTek' },
   }),
   location('draytek.login', 'DrayTek Vigor', 'draytek', '/weblogin\\.htm$', '/weblogin.htm', null, {
@@ -336,7 +325,7 @@ const appliances: readonly Signature[] = [
     '<PN>Integrated Lights-Out 4 \\(iLO 4\\)</PN>(?s:.)*<FWRI>(?P<version>\\d+\\.\\d+)</FWRI>',
     '<MP><ST>1</ST><PN>Integrated Lights-Out 4 (iLO 4)</PN><FWRI>2.50</FWRI></MP>',
     '2.50',
-    { version: '{version}', ...versioned('management', 'HPE', 'hp', 'integrated_lights-out_4_firmware') },
+    { ...versioned('management', 'HPE', 'hp', 'integrated_lights-out_4_firmware') },
   ),
   server('ilo4.server', 'HPE iLO 4', 'hp', '^HPE?-iLO-4?-?Server/1\\.30$', 'HP-iLO-Server/1.30', null, {
     certainty: 0.85,
@@ -353,16 +342,11 @@ const services: readonly Signature[] = [
     '^HFS (?P<version>\\d[\\w.]*)',
     'HFS 2.3m',
     '2.3m',
-    {
-      version: '{version}',
-      cpe: { part: 'a', vendor: 'rejetto', product: 'http_file_server', version: '{version}' },
-    },
   ),
-  server(
+  server.prefix(
     'screenconnect.server',
     'ConnectWise ScreenConnect',
     'connectwise:screenconnect',
-    '^ScreenConnect/<v>',
     'ScreenConnect/22.9.10589.8369-3370985164 Microsoft-HTTPAPI/2.0',
     '22.9.10589.8369',
     { certainty: 0.98 },
@@ -397,7 +381,7 @@ const services: readonly Signature[] = [
     '^GoAnywhere\\b',
     'GoAnywhere Web Client - Login',
   ),
-  server('crushftp.server', 'CrushFTP', 'crushftp:crushftp', '^CrushFTP HTTP Server', 'CrushFTP HTTP Server'),
+  server.prefix('crushftp.server', 'CrushFTP', 'crushftp:crushftp', 'CrushFTP HTTP Server'),
   cookies(
     'crushftp.cookie',
     'CrushFTP',
@@ -405,31 +389,16 @@ const services: readonly Signature[] = [
     '(?:^| )CrushAuth(?: |$)',
     'CrushAuth currentAuth',
   ),
-  server(
-    'cleo.harmony',
-    'Cleo Harmony',
-    'cleo:harmony',
-    '^Cleo Harmony/<v>',
-    'Cleo Harmony/5.8.0.20 (Linux)',
-    '5.8.0.20',
-  ),
-  server(
+  server.prefix('cleo.harmony', 'Cleo Harmony', 'cleo:harmony', 'Cleo Harmony/5.8.0.20 (Linux)', '5.8.0.20'),
+  server.prefix(
     'cleo.vltrader',
     'Cleo VLTrader',
     'cleo:vltrader',
-    '^Cleo VLTrader/<v>',
     'Cleo VLTrader/5.7.0.4 (Windows)',
     '5.7.0.4',
   ),
-  server(
-    'cleo.lexicom',
-    'Cleo LexiCom',
-    'cleo:lexicom',
-    '^Cleo LexiCom/<v>',
-    'Cleo LexiCom/5.5.0.0 (Windows)',
-    '5.5.0.0',
-  ),
-  server('serv-u.server', 'Serv-U', 'solarwinds:serv-u', '^Serv-U/<v>', 'Serv-U/15.4.2.126', '15.4.2.126'),
+  server.prefix('cleo.lexicom', 'Cleo LexiCom', 'cleo:lexicom', 'Cleo LexiCom/5.5.0.0 (Windows)', '5.5.0.0'),
+  server.prefix('serv-u.server', 'Serv-U', 'solarwinds:serv-u', 'Serv-U/15.4.2.126', '15.4.2.126'),
   server(
     'wingftp.server',
     'Wing FTP Server',
@@ -477,11 +446,10 @@ const services: readonly Signature[] = [
     null,
     { certainty: 0.8 },
   ),
-  subject(
+  subject.exact(
     'tls.veeam',
     'Veeam Backup & Replication',
     'veeam:veeam_backup_&_replication',
-    '^CN=Veeam Backup Server Certificate$',
     'CN=Veeam Backup Server Certificate',
   ),
   title(
@@ -507,18 +475,16 @@ const services: readonly Signature[] = [
     '^ManageEngine Desktop Central(?: \\d+)?$',
     'ManageEngine Desktop Central 10',
   ),
-  title(
+  title.prefix(
     'endpointcentral.title',
     'ManageEngine Endpoint Central',
     'zohocorp:manageengine_endpoint_central',
-    '^ManageEngine Endpoint Central',
     'ManageEngine Endpoint Central',
   ),
-  title(
+  title.exact(
     'servicedesk.title',
     'ManageEngine ServiceDesk Plus',
     'zohocorp:manageengine_servicedesk_plus',
-    '^ManageEngine ServiceDesk Plus$',
     'ManageEngine ServiceDesk Plus',
   ),
   title(
@@ -528,32 +494,28 @@ const services: readonly Signature[] = [
     '^ManageEngine - ADSelfService Plus$|^ADSelfService Plus$',
     'ManageEngine - ADSelfService Plus',
   ),
-  title(
+  title.exact(
     'admanager.title',
     'ManageEngine ADManager Plus',
     'zohocorp:manageengine_admanager_plus',
-    '^ManageEngine - ADManager Plus$',
     'ManageEngine - ADManager Plus',
   ),
-  title(
+  title.exact(
     'adaudit.title',
     'ManageEngine ADAudit Plus',
     'zohocorp:manageengine_adaudit_plus',
-    '^ManageEngine - ADAudit Plus$',
     'ManageEngine - ADAudit Plus',
   ),
-  title(
+  title.exact(
     'passwordmanager.title',
     'ManageEngine Password Manager Pro',
     'zohocorp:manageengine_password_manager_pro',
-    '^ManageEngine Password Manager Pro$',
     'ManageEngine Password Manager Pro',
   ),
-  title(
+  title.prefix(
     'opmanager.title',
     'ManageEngine OpManager',
     'zohocorp:manageengine_opmanager',
-    '^ManageEngine OpManager',
     'ManageEngine OpManager',
   ),
   title(
@@ -634,7 +596,7 @@ const applications: readonly Signature[] = [
     '/geoserver/(?:web|index\\.html)',
     '/geoserver/web/',
   ),
-  title('metabase.title', 'Metabase', 'metabase:metabase', '^Metabase$', 'Metabase'),
+  title.exact('metabase.title', 'Metabase', 'metabase:metabase', 'Metabase'),
   cookies(
     'metabase.cookie',
     'Metabase',
@@ -667,14 +629,7 @@ const applications: readonly Signature[] = [
     '13.10.6',
     { certainty: 0.97 },
   ),
-  generator(
-    'vbulletin.generator',
-    'vBulletin',
-    'vbulletin:vbulletin',
-    '^vBulletin <v>',
-    'vBulletin 5.6.4',
-    '5.6.4',
-  ),
+  generator.prefix('vbulletin.generator', 'vBulletin', 'vbulletin:vbulletin', 'vBulletin 5.6.4', '5.6.4'),
   cookies(
     'vbulletin.cookie',
     'vBulletin',
@@ -693,18 +648,12 @@ const applications: readonly Signature[] = [
     null,
     { certainty: 0.6 },
   ),
-  title(
-    'coldfusion.title',
-    'ColdFusion',
-    'adobe:coldfusion',
-    '^ColdFusion Administrator Login$',
-    'ColdFusion Administrator Login',
-  ),
-  title('nacos.title', 'Nacos', 'alibaba:nacos', '^Nacos$', 'Nacos'),
+  title.exact('coldfusion.title', 'ColdFusion', 'adobe:coldfusion', 'ColdFusion Administrator Login'),
+  title.exact('nacos.title', 'Nacos', 'alibaba:nacos', 'Nacos'),
   location('nacos.location', 'Nacos', 'alibaba:nacos', '^(?:https?://[^/]+)?/nacos/?$', '/nacos/', null, {
     certainty: 0.85,
   }),
-  title('druid.title', 'Apache Druid', 'apache:druid', '^Apache Druid$', 'Apache Druid'),
+  title.exact('druid.title', 'Apache Druid', 'apache:druid', 'Apache Druid'),
   location(
     'druid.location',
     'Apache Druid',
@@ -721,13 +670,7 @@ const applications: readonly Signature[] = [
     '0.20.0',
     { certainty: 0.97 },
   ),
-  title(
-    'flink.title',
-    'Apache Flink',
-    'apache:flink',
-    '^Apache Flink Web Dashboard$',
-    'Apache Flink Web Dashboard',
-  ),
+  title.exact('flink.title', 'Apache Flink', 'apache:flink', 'Apache Flink Web Dashboard'),
   body(
     'flink.version',
     'Apache Flink',
@@ -790,14 +733,13 @@ const applications: readonly Signature[] = [
     '^\\{"(?:clients|return)": ?(?:\\["local"|"Welcome", ?"clients": ?\\[)',
     '{"return": "Welcome", "clients": ["local", "local_async", "runner", "wheel"]}',
   ),
-  title(
+  title.exact(
     'mongoexpress.title',
     'Mongo Express',
     'mongo-express_project:mongo-express',
-    '^Home - Mongo Express$',
     'Home - Mongo Express',
   ),
-  title('langflow.title', 'Langflow', 'langflow:langflow', '^Langflow$', 'Langflow'),
+  title.exact('langflow.title', 'Langflow', 'langflow:langflow', 'Langflow'),
   title(
     'teamcity.title',
     'TeamCity',
@@ -814,8 +756,8 @@ const applications: readonly Signature[] = [
     '2023.05.3',
     { certainty: 0.97 },
   ),
-  title('ray.title', 'Ray Dashboard', 'anyscale:ray', '^Ray Dashboard$', 'Ray Dashboard'),
-  body('ollama.root', 'Ollama', 'ollama:ollama', '^Ollama is running$', 'Ollama is running'),
+  title.exact('ray.title', 'Ray Dashboard', 'anyscale:ray', 'Ray Dashboard'),
+  body.exact('ollama.root', 'Ollama', 'ollama:ollama', 'Ollama is running'),
   title(
     'n8n.title',
     'n8n',
