@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { device, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const ssh = rows('ssh', 'ssh.software');
@@ -10,12 +10,10 @@ const dns = rows('dns', 'dns.version', 0.9);
 const snmp = rows('snmp', 'snmp.sysdescr', 0.9);
 const mysql = rows('mysql', 'mysql.greeting', 0.9);
 
-const system = (family: string, product: string, vendor: string, type: string): Partial<Signature> => ({
-  cpe: { part: 'o', vendor, product, version: '{version}' },
+const system = (family: string, type: string): Partial<Signature> => ({
   os: { family, version: '{version}' },
   hardware: { type },
 });
-const windows = { os: { family: 'windows' } };
 
 /**
  * Servers that identify themselves in their greeting: SSH, mail, files, names, and the description of SNMP agents.
@@ -272,20 +270,20 @@ export const greetingSignatures: readonly Signature[] = [
   ftp(
     'ftp.vxworks',
     'VxWorks FTP server',
-    'windriver',
+    'o:windriver:vxworks',
     '^VxWorks(?: FTP server)? \\((?:VxWorks )?<v>',
     'VxWorks FTP server (VxWorks 5.5.1) ready.',
     '5.5.1',
-    system('vxworks', 'vxworks', 'windriver', 'iot'),
+    system('vxworks', 'iot'),
   ),
   ftp(
     'ftp.mikrotik',
     'RouterOS FTP',
-    'mikrotik',
+    'o:mikrotik:routeros',
     'FTP server \\(MikroTik <v>',
     'host FTP server (MikroTik 6.49.7) ready',
     '6.49.7',
-    system('routeros', 'routeros', 'mikrotik', 'router'),
+    system('routeros', 'router'),
   ),
   ftp(
     'ftp.jetdirect',
@@ -294,7 +292,7 @@ export const greetingSignatures: readonly Signature[] = [
     'JD FTP Server Ready|HP JetDirect',
     'JD FTP Server Ready',
     null,
-    { hardware: { type: 'printer', vendor: 'HP' } },
+    device('printer', 'HP'),
   ),
   ftp(
     'ftp.brother',
@@ -661,38 +659,38 @@ export const greetingSignatures: readonly Signature[] = [
   snmp(
     'snmp.ios',
     'Cisco IOS',
-    'cisco',
+    'o:cisco:ios',
     '^Cisco (?:IOS Software|Internetwork Operating System Software).*?, Version (?P<version>[0-9.()A-Za-z]+)',
     'Cisco IOS Software, C2960 Software (C2960-LANBASEK9-M), Version 12.2(55)SE7, RELEASE SOFTWARE (fc1)',
     '12.2(55)SE7',
-    { flags: 's', ...system('ios', 'ios', 'cisco', 'router') },
+    { flags: 's', ...system('ios', 'router') },
   ),
   snmp(
     'snmp.nxos',
     'Cisco NX-OS',
-    'cisco',
+    'o:cisco:nx-os',
     '^Cisco NX-OS\\(tm\\) .*?, Version (?P<version>[0-9.()A-Za-z]+)',
     'Cisco NX-OS(tm) n5000, Software (n5000-uk9), Version 7.3(2)N1(1), RELEASE SOFTWARE',
     '7.3(2)N1(1)',
-    { flags: 's', ...system('nx-os', 'nx-os', 'cisco', 'switch') },
+    { flags: 's', ...system('nx-os', 'switch') },
   ),
   snmp(
     'snmp.asa',
     'Cisco ASA',
-    'cisco',
+    'o:cisco:adaptive_security_appliance_software',
     '^Cisco Adaptive Security Appliance Version (?P<version>[0-9.()A-Za-z]+)',
     'Cisco Adaptive Security Appliance Version 9.8(4)20',
     '9.8(4)20',
-    { ...system('asa', 'adaptive_security_appliance_software', 'cisco', 'firewall') },
+    system('asa', 'firewall'),
   ),
   snmp(
     'snmp.junos',
     'Junos',
-    'juniper',
+    'o:juniper:junos',
     'JUNOS (?P<version>\\d+[0-9A-Za-z.:-]*)',
     'Juniper Networks, Inc. ex2200-24t-4g internet router, kernel JUNOS 12.3R12.4 #0',
     '12.3R12.4',
-    { ...system('junos', 'junos', 'juniper', 'router') },
+    system('junos', 'router'),
   ),
   snmp('snmp.routeros', 'MikroTik RouterOS', 'mikrotik', '^RouterOS ', 'RouterOS RB750Gr3', null, {
     os: { family: 'routeros' },
@@ -724,7 +722,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^(?:HP )?ProCurve .*[Rr]evision |^HP J\\d{4}[A-Z] .*, revision ',
     'ProCurve J9019A Switch 2510-24, revision Q.11.57, ROM Q.10.02',
     null,
-    { hardware: { type: 'switch', vendor: 'HP' } },
+    device('switch', 'HP'),
   ),
   snmp(
     'snmp.comware',
@@ -742,7 +740,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^HP ETHERNET MULTI-ENVIRONMENT',
     'HP ETHERNET MULTI-ENVIRONMENT,ROM none,JETDIRECT,JD149,EEPROM V.29.12',
     null,
-    { hardware: { type: 'printer', vendor: 'HP' } },
+    device('printer', 'HP'),
   ),
   snmp(
     'snmp.brother',
@@ -751,7 +749,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^Brother NC-',
     'Brother NC-8300h, Firmware Ver.1.11',
     null,
-    { hardware: { type: 'printer', vendor: 'Brother' } },
+    device('printer', 'Brother'),
   ),
   snmp(
     'snmp.ricoh',
@@ -760,7 +758,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^(?:RICOH|NRG|LANIER|SAVIN) ',
     'RICOH Aficio MP C3001 1.34 / RICOH Network Printer C model',
     null,
-    { hardware: { type: 'printer', vendor: 'Ricoh' } },
+    device('printer', 'Ricoh'),
   ),
   snmp('snmp.fortigate', 'FortiGate', 'fortinet', '^Forti(?:Gate|net)', 'FortiGate-60E', null, {
     hardware: { type: 'firewall', vendor: 'Fortinet' },
@@ -780,19 +778,19 @@ export const greetingSignatures: readonly Signature[] = [
   snmp(
     'snmp.freebsd',
     'FreeBSD',
-    'freebsd',
+    'o:freebsd:freebsd',
     '^(?:[^ ]+ )?FreeBSD (?:[^ ]+ )?<v>-(?:RELEASE|STABLE|CURRENT)',
     'FreeBSD host.example 13.2-RELEASE FreeBSD 13.2-RELEASE GENERIC amd64',
     '13.2',
-    system('freebsd', 'freebsd', 'freebsd', 'server'),
+    system('freebsd', 'server'),
   ),
   snmp.prefix(
     'snmp.esxi',
     'VMware ESXi',
-    'vmware',
+    'o:vmware:esxi',
     'VMware ESXi 7.0.3 build-21313628 VMware, Inc. x86_64',
     '7.0.3',
-    system('esxi', 'esxi', 'vmware', 'hypervisor'),
+    system('esxi', 'hypervisor'),
   ),
   snmp(
     'snmp.apc',
@@ -801,7 +799,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^APC (?:Web/SNMP|Embedded PowerNet) ',
     'APC Web/SNMP Management Card (MB:v4.1.0 PF:v6.4.0)',
     null,
-    { hardware: { type: 'iot', vendor: 'APC' } },
+    device('iot', 'APC'),
   ),
   snmp(
     'snmp.huawei-vrp',
@@ -815,11 +813,11 @@ export const greetingSignatures: readonly Signature[] = [
   snmp(
     'snmp.arista',
     'Arista EOS',
-    'arista',
+    'o:arista:eos',
     '^Arista Networks EOS version (?P<version>[0-9.A-Z]+)',
     'Arista Networks EOS version 4.27.3F running on an Arista Networks DCS-7050',
     '4.27.3F',
-    { ...system('eos', 'eos', 'arista', 'switch') },
+    system('eos', 'switch'),
   ),
   mysql(
     'mysql.suffix',

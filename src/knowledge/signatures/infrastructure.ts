@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { device, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 /** Network equipment: clocks, tunnels, consoles, announcements. */
@@ -79,7 +79,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^1e2b516905991c7d7c96fcbfb587e461',
     '1e2b516905991c7d7c96fcbfb587e46100000009',
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   ike(
     'ike.racoon',
@@ -106,7 +106,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^f4ed19e0c114eb516faaac0ee37daf2807b4381f',
     'f4ed19e0c114eb516faaac0ee37daf2807b4381f000000010000138d',
     null,
-    { hardware: { type: 'firewall', vendor: 'Check Point' } },
+    device('firewall', 'Check Point'),
   ),
   ike(
     'ike.cisco',
@@ -132,7 +132,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Microsoft',
     'host: ras1\nvendor: Microsoft',
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   l2tp(
     'l2tp.cisco',
@@ -141,7 +141,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Cisco Systems',
     'host: lns\nvendor: Cisco Systems, Inc.',
     null,
-    { hardware: { type: 'router', vendor: 'Cisco' } },
+    device('router', 'Cisco'),
   ),
   l2tp(
     'l2tp.mikrotik',
@@ -169,7 +169,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Microsoft',
     'vendor: Microsoft\nfirmware: 0ece',
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   pptp(
     'pptp.cisco',
@@ -178,7 +178,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Cisco Systems',
     'host: vpn\nvendor: Cisco Systems, Inc.',
     null,
-    { hardware: { type: 'router', vendor: 'Cisco' } },
+    device('router', 'Cisco'),
   ),
   pptp(
     'pptp.draytek',
@@ -187,7 +187,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: DrayTek',
     'host: Vigor\nvendor: DrayTek',
     null,
-    { hardware: { type: 'router', vendor: 'DrayTek' } },
+    device('router', 'DrayTek'),
   ),
 
   rows('openvpn', 'openvpn.answer', 0.85)('openvpn.reset', 'OpenVPN', 'openvpn:openvpn', '^hard reset$', [
@@ -244,7 +244,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '^Microsoft-Windows/',
     'Microsoft-Windows/10.0 UPnP/1.0 UPnP-Device-Host/1.0',
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   ssdp('ssdp.sonos', 'Sonos', 'sonos', '\\bSonos/', 'Linux UPnP/1.0 Sonos/70.3-35220 (ZPS12)', null, {
     hardware: { type: 'iot', vendor: 'Sonos' },
@@ -268,7 +268,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '^FRITZ!',
     'FRITZ!Box 7590 UPnP/1.0 AVM FRITZ!Box 7590 154.07.29',
     null,
-    { hardware: { type: 'router', vendor: 'AVM' } },
+    device('router', 'AVM'),
   ),
   ssdp('ssdp.synology', 'Synology DSM', 'synology', '^Synology/', 'Synology/DSM/192.0.2.5', null, {
     hardware: { type: 'nas', vendor: 'Synology' },
@@ -379,7 +379,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     String.raw`^(?:10\.0\.\d{5}|6\.[023]\.\d{4}|6\.1\.7600)$`,
     [{ text: '10.0.20348', product: 'Windows Remote Desktop' }],
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   rdp('rdp.xrdp', 'xrdp', 'neutrinolabs:xrdp', '^12340002010800(?:01|00)000000$', '1234000201080001000000'),
   rdp(

@@ -1,4 +1,4 @@
-import { protocolRows, rows } from './row.ts';
+import { device, protocolRows, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const raw = (service: string | null, certainty?: number) => rows(service, 'banner.raw', certainty);
@@ -17,7 +17,6 @@ const git = raw('git');
 const stun = rows('stun', 'stun.software');
 const afp = rows('afp', 'afp.machine');
 const protocol = protocolRows('form', 0.75);
-const windows = { os: { family: 'windows' } };
 
 const mailSignatures: readonly Signature[] = [
   smtp(
@@ -1072,7 +1071,7 @@ const fileSignatures: readonly Signature[] = [
     '^NASFTPD Turbo [Ss]tation(?: 2\\.x)? <v>(?:[a-z]|rc\\d)? Server \\(ProFTPD\\)',
     'NASFTPD Turbo station 1.3.5a Server (ProFTPD) [::ffff:192.0.2.1]',
     '1.3.5',
-    { hardware: { type: 'nas', vendor: 'QNAP' } },
+    device('nas', 'QNAP'),
   ),
   ftp(
     'ftp.synology',

@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const smtp = (certainty: number) => rows('smtp', 'smtp.greeting', certainty);
@@ -76,7 +76,7 @@ export const mailSignatures: readonly Signature[] = [
       { text: 'mx Microsoft ESMTP MAIL Service, Version: 8.5.9600.16384 ready', version: '8.5.9600.16384' },
     ],
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   smtp(0.95)(
     'smtp.haraka',

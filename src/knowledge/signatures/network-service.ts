@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { device, literalPattern, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const raw = (service: string | null, certainty?: number) => rows(service, 'banner.raw', certainty);
@@ -18,34 +18,22 @@ const cassandra = rows('cassandra', 'cassandra.options', 0.85);
 const mongodb = rows('mongodb', 'mongodb.version');
 
 /** Windows build in an NTLM challenge. */
-function windows(build: number, version: string, text = `10.0.${build}`): Signature {
-  const more = { os: { family: 'windows', version } };
-  return ntlm(
-    `smb.windows-${build}`,
-    'Windows SMB',
-    'microsoft',
-    `^${text.replaceAll('.', String.raw`\.`)}$`,
-    text,
-    null,
-    more,
-  );
+function windowsBuild(build: number, version: string, text = `10.0.${build}`): Signature {
+  return ntlm.exact(`smb.windows-${build}`, 'Windows SMB', 'microsoft', text, {
+    os: { family: 'windows', version },
+  });
 }
 
 /** @param major the first number, or the first two where a second release shares it */
 function sqlServer(major: string, year: string): Signature {
   const number = major.includes('.') ? major : `${major}.0`;
-  const pattern = String.raw`^(?P<version>${number.replaceAll('.', String.raw`\.`)}\.\d+)$`;
   return tds(
     `mssql.${year.toLowerCase().replace(' ', '-')}`,
     `Microsoft SQL Server ${year}`,
-    'microsoft',
-    pattern,
+    'microsoft:sql_server',
+    String.raw`^(?P<version>${literalPattern(number)}\.\d+)$`,
     `${number}.1600`,
     `${number}.1600`,
-    {
-      version: '{version}',
-      cpe: { part: 'a', vendor: 'microsoft', product: 'sql_server', version: '{version}' },
-    },
   );
 }
 
@@ -272,7 +260,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     '(?m)^(?:User-Agent|Server): Yealink SIP-[A-Z0-9]+ <v>',
     'SIP/2.0 200 OK\r\nUser-Agent: Yealink SIP-T46S 66.86.0.15\r\n',
     '66.86.0.15',
-    { hardware: { type: 'phone', vendor: 'Yealink' } },
+    device('phone', 'Yealink'),
   ),
   sip(
     'sip.grandstream',
@@ -281,7 +269,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     '(?m)^(?:User-Agent|Server): Grandstream [A-Z]+[0-9]+[A-Z]* <v>',
     'SIP/2.0 200 OK\r\nUser-Agent: Grandstream GXP2170 1.0.11.35\r\n',
     '1.0.11.35',
-    { hardware: { type: 'phone', vendor: 'Grandstream' } },
+    device('phone', 'Grandstream'),
   ),
   sip(
     'sip.polycom',
@@ -290,7 +278,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     String.raw`(?m)^(?:User-Agent|Server): PolycomVVX-VVX_\d+-UA/<v>`,
     'SIP/2.0 200 OK\r\nUser-Agent: PolycomVVX-VVX_411-UA/5.9.5.0614\r\n',
     '5.9.5.0614',
-    { hardware: { type: 'phone', vendor: 'Polycom' } },
+    device('phone', 'Polycom'),
   ),
   sip(
     'sip.snom',
@@ -299,7 +287,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     '(?m)^(?:User-Agent|Server): snom[A-Z]?\\d+/<v>',
     'SIP/2.0 200 OK\r\nUser-Agent: snom370/8.7.5.35\r\n',
     '8.7.5.35',
-    { hardware: { type: 'phone', vendor: 'snom' } },
+    device('phone', 'snom'),
   ),
   sip(
     'sip.fritzbox',
@@ -318,7 +306,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     '(?m)^Server: HikvisionRtspServer',
     'RTSP/1.0 200 OK\r\nServer: HikvisionRtspServer\r\n',
     null,
-    { hardware: { type: 'camera', vendor: 'Hikvision' } },
+    device('camera', 'Hikvision'),
   ),
   rtsp(
     'rtsp.dahua',
@@ -432,7 +420,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     'NNTP Service (?:\\S+ )?<v> Version',
     '200 NNTP Service 6.0.3790.3959 Version: 6.0.3790.3959 Posting Allowed\r\n',
     '6.0.3790.3959',
-    { os: { family: 'windows' } },
+    windows,
   ),
 
   sqlServer('16', '2022'),
@@ -561,21 +549,21 @@ export const networkServiceSignatures: readonly Signature[] = [
     'vendorName: LLDAP\nvendorVersion: lldap_0.5.0',
   ),
   ntlm.exact('smb.samba', 'Samba', 'samba:samba', '6.1.0'),
-  windows(26_100, '11 24H2 or Server 2025'),
-  windows(22_631, '11 23H2'),
-  windows(22_621, '11 22H2'),
-  windows(22_000, '11 21H2'),
-  windows(20_348, 'Server 2022'),
-  windows(19_041, '10 20H1 or later'),
-  windows(18_363, '10 1909'),
-  windows(17_763, '10 1809 or Server 2019'),
-  windows(14_393, '10 1607 or Server 2016'),
-  windows(10_240, '10 1507'),
-  windows(9600, '8.1 or Server 2012 R2', '6.3.9600'),
-  windows(9200, '8 or Server 2012', '6.2.9200'),
-  windows(7601, '7 SP1 or Server 2008 R2 SP1', '6.1.7601'),
-  windows(7600, '7 or Server 2008 R2', '6.1.7600'),
-  windows(6002, 'Vista SP2 or Server 2008 SP2', '6.0.6002'),
+  windowsBuild(26_100, '11 24H2 or Server 2025'),
+  windowsBuild(22_631, '11 23H2'),
+  windowsBuild(22_621, '11 22H2'),
+  windowsBuild(22_000, '11 21H2'),
+  windowsBuild(20_348, 'Server 2022'),
+  windowsBuild(19_041, '10 20H1 or later'),
+  windowsBuild(18_363, '10 1909'),
+  windowsBuild(17_763, '10 1809 or Server 2019'),
+  windowsBuild(14_393, '10 1607 or Server 2016'),
+  windowsBuild(10_240, '10 1507'),
+  windowsBuild(9600, '8.1 or Server 2012 R2', '6.3.9600'),
+  windowsBuild(9200, '8 or Server 2012', '6.2.9200'),
+  windowsBuild(7601, '7 SP1 or Server 2008 R2 SP1', '6.1.7601'),
+  windowsBuild(7600, '7 or Server 2008 R2', '6.1.7600'),
+  windowsBuild(6002, 'Vista SP2 or Server 2008 SP2', '6.0.6002'),
   firebird('firebird.2', 'Firebird', 'firebirdsql:firebird', '^1[0-2]$', '12'),
   firebird.exact('firebird.3', 'Firebird', 'firebirdsql:firebird', '13'),
   cassandra(
@@ -702,7 +690,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     'Welcome to Microsoft Telnet Service',
     '\xff\xfd%Welcome to Microsoft Telnet Service \r\n',
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   raw('telnet', 0.9)(
     'telnet.hp-jetdirect',
@@ -711,7 +699,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     'HP JetDirect',
     'HP JetDirect\r\nPassword is not set\r\n',
     null,
-    { hardware: { type: 'printer', vendor: 'HP' } },
+    device('printer', 'HP'),
   ),
   raw('bgp', 0.6)(
     'bgp.bird',

@@ -14,12 +14,18 @@ export const literalPattern = (text: string) =>
  * Signatures that differ in little more than names, one per row.
  *
  * @param service service name, or null if the text does not identify the protocol
+ * @param common what else all of them have
  * @returns function for a row: id; product; vendor in CPE spelling, with the product after a colon if it has a CPE
  *   name, and `o:` before both if that names an operating system; pattern, with `<v>` for a version; a real text and
  *   the version expected from it, or a list of examples; differences from other rows. Its `exact` and `prefix` derive
  *   the pattern from the text.
  */
-export function rows(service: string | null, source: string, certainty = 0.95) {
+export function rows(
+  service: string | null,
+  source: string,
+  certainty = 0.95,
+  common: Partial<Signature> = {},
+) {
   const row = (
     id: string,
     product: string | null,
@@ -46,6 +52,7 @@ export function rows(service: string | null, source: string, certainty = 0.95) {
         : {}),
       certainty,
       examples: typeof text === 'string' ? [{ text, version }] : text,
+      ...common,
       ...more,
     };
   };
@@ -81,3 +88,9 @@ export function protocolRows(group: string, certainty: number) {
   return (name: string, pattern: string, text: string, more: Partial<Signature> = {}) =>
     rows(name, 'banner.raw', certainty)(`${group}.${name}`, null, null, pattern, [{ text }], null, more);
 }
+
+/** What rows add: the device that a text reveals. */
+export const device = (type: string, vendor: string) => ({ hardware: { type, vendor } });
+
+/** What rows add: the product runs on Windows only. */
+export const windows = { os: { family: 'windows' } };

@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { device, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const title = rows('http', 'http.title', 0.9);
@@ -13,54 +13,48 @@ const location = rows('http', 'http.header.location', 0.9);
 const header = (name: string, certainty = 0.95) => rows('http', `http.header.${name}`, certainty);
 const subject = rows(null, 'tls.subject', 0.9);
 
-/** Firmware of a device, with the device. */
-const firmware = (type: string, name: string, vendor: string, product: string) => ({
-  cpe: { part: 'o' as const, vendor, product },
-  hardware: { type, vendor: name },
-});
-/** The same with a version in the text. */
-const versioned = (type: string, name: string, vendor: string, product: string) => {
-  const more = firmware(type, name, vendor, product);
-  return { ...more, cpe: { ...more.cpe, version: '{version}' } };
-};
-
-const fortios = firmware('firewall', 'Fortinet', 'fortinet', 'fortios');
-const panos = firmware('firewall', 'Palo Alto Networks', 'paloaltonetworks', 'pan-os');
-const sfos = firmware('firewall', 'Sophos', 'sophos', 'sfos');
+const fortinet = device('firewall', 'Fortinet');
+const paloAlto = device('firewall', 'Palo Alto Networks');
+const sophos = device('firewall', 'Sophos');
 
 /** Gateways and appliances. */
 const appliances: readonly Signature[] = [
   location(
     'fortios.sslvpn',
     'FortiOS',
-    'fortinet',
+    'o:fortinet:fortios',
     '^(?:https?://[^/]+)?/remote/login(?:\\?|$)',
     '/remote/login?lang=en',
     null,
-    fortios,
+    fortinet,
   ),
   body(
     'fortios.language',
     'FortiOS',
-    'fortinet',
+    'o:fortinet:fortios',
     '/remote/fgt_lang\\?lang=',
     '<script src="/remote/fgt_lang?lang=en"></script>',
     null,
-    fortios,
+    fortinet,
   ),
   cookies(
     'fortios.cookie',
     'FortiOS',
-    'fortinet',
+    'o:fortinet:fortios',
     '(?:^| )SVPN(?:NETWORK)?COOKIE(?: |$)',
     'SVPNCOOKIE SVPNNETWORKCOOKIE',
     null,
-    fortios,
+    fortinet,
   ),
-  cookies('fortios.admin-cookie', 'FortiOS', 'fortinet', '(?:^| )APSCOOKIE_\\d+', 'APSCOOKIE_443', null, {
-    ...fortios,
-    certainty: 0.75,
-  }),
+  cookies(
+    'fortios.admin-cookie',
+    'FortiOS',
+    'o:fortinet:fortios',
+    '(?:^| )APSCOOKIE_\\d+',
+    'APSCOOKIE_443',
+    null,
+    { ...fortinet, certainty: 0.75 },
+  ),
   subject(
     'tls.fortimanager',
     'FortiManager',
@@ -106,20 +100,20 @@ const appliances: readonly Signature[] = [
   location(
     'panos.globalprotect',
     'Palo Alto GlobalProtect',
-    'paloaltonetworks',
+    'o:paloaltonetworks:pan-os',
     '/global-protect/(?:login|portal)',
     '/global-protect/login.esp',
     null,
-    panos,
+    paloAlto,
   ),
   body(
     'panos.globalprotect-page',
     'Palo Alto GlobalProtect',
-    'paloaltonetworks',
+    'o:paloaltonetworks:pan-os',
     '/global-protect/portal/',
     '<link href="/global-protect/portal/css/login.css">',
     null,
-    panos,
+    paloAlto,
   ),
   cookies(
     'bigip.apm',
@@ -200,32 +194,32 @@ const appliances: readonly Signature[] = [
     '/\\+CSCOE\\+/logon\\.html',
     '/+CSCOE+/logon.html',
     null,
-    { hardware: { type: 'firewall', vendor: 'Cisco' } },
+    device('firewall', 'Cisco'),
   ),
   body(
     'iosxe.webui',
     'Cisco IOS XE',
-    'cisco',
+    'o:cisco:ios_xe',
     "window\\.onload=function\\(\\)\\{ *url ?= ?'/webui'",
     "<script>window.onload=function(){ url ='/webui';window.location.href=url;}</script>",
     null,
-    firmware('router', 'Cisco', 'cisco', 'ios_xe'),
+    device('router', 'Cisco'),
   ),
   title.exact(
     'junos.title',
     'Juniper J-Web',
-    'juniper',
+    'o:juniper:junos',
     'Log In - Juniper Web Device Manager',
-    firmware('router', 'Juniper', 'juniper', 'junos'),
+    device('router', 'Juniper'),
   ),
   location(
     'sfos.login',
     'Sophos Firewall',
-    'sophos',
+    'o:sophos:sfos',
     '/(?:webconsole/webpages/login|userportal/webpages/myaccount/login)\\.jsp',
     '/webconsole/webpages/login.jsp',
     null,
-    sfos,
+    sophos,
   ),
   server.prefix('sma.server', 'SonicWall SSL-VPN', 'sonicwall', 'SonicWALL SSL-VPN Web Server', null, {
     hardware: { type: 'firewall', vendor: 'SonicWall' },
@@ -233,20 +227,20 @@ const appliances: readonly Signature[] = [
   location(
     'arrayag.login',
     'Array AG',
-    'arraynetworks',
+    'o:arraynetworks:arrayos_ag',
     '/prx/000/http/localhost/',
     'https://vpn.example.com/prx/000/http/localhost/login',
     null,
-    firmware('firewall', 'Array Networks', 'arraynetworks', 'arrayos_ag'),
+    device('firewall', 'Array Networks'),
   ),
   location(
     'watchguard.login',
     'WatchGuard Fireware',
-    'watchguard',
+    'o:watchguard:fireware',
     '/sslvpn_logon\\.shtml',
     '/sslvpn_logon.shtml',
     null,
-    firmware('firewall', 'WatchGuard', 'watchguard', 'fireware'),
+    device('firewall', 'WatchGuard'),
   ),
   cookies(
     'checkpoint.cookie',
@@ -255,7 +249,7 @@ const appliances: readonly Signature[] = [
     '(?:^| )CPCVPN_SESSION_ID(?: |$)',
     'CPCVPN_SESSION_ID',
     null,
-    { hardware: { type: 'firewall', vendor: 'Check Point' } },
+    device('firewall', 'Check Point'),
   ),
   location(
     'checkpoint.portal',
@@ -264,16 +258,16 @@ const appliances: readonly Signature[] = [
     '/sslvpn/(?:Portal/Main|Login/Login)',
     '/sslvpn/Login/Login',
     null,
-    { hardware: { type: 'firewall', vendor: 'Check Point' } },
+    device('firewall', 'Check Point'),
   ),
   body(
     'zyxel.product-page',
     'Zyxel ZLD',
-    'zyxel',
+    'o:zyxel:zld',
     '/ext-js/app/common/zld_product_spec\\.js',
     '<script src="/ext-js/app/common/zld_product_spec.js?v=1"></script>',
     null,
-    firmware('firewall', 'Zyxel', 'zyxel', 'zld'),
+    device('firewall', 'Zyxel'),
   ),
   title.exact('draytek.title', 'DrayTek Vigor', 'draytek', 'Vigor Login Page', {
     hardware: { type: 'router', vendor: 'DrayTek' },
@@ -289,48 +283,53 @@ const appliances: readonly Signature[] = [
     '^BarracudaHTTP',
     'BarracudaHTTP 4.0',
     null,
-    { hardware: { type: 'firewall', vendor: 'Barracuda' } },
+    device('firewall', 'Barracuda'),
   ),
   title(
     'idrac7.title',
     'Dell iDRAC7',
-    'dell',
+    'o:dell:idrac7_firmware',
     '(?:Integrated Dell Remote Access Controller 7|\\biDRAC7)\\b',
     'iDRAC7 - Login',
     null,
-    firmware('management', 'Dell', 'dell', 'idrac7_firmware'),
+    device('management', 'Dell'),
   ),
   title(
     'idrac8.title',
     'Dell iDRAC8',
-    'dell',
+    'o:dell:idrac8_firmware',
     '(?:Integrated Dell Remote Access Controller 8|\\biDRAC8)\\b',
     'Integrated Dell Remote Access Controller 8',
     null,
-    firmware('management', 'Dell', 'dell', 'idrac8_firmware'),
+    device('management', 'Dell'),
   ),
   title(
     'idrac9.title',
     'Dell iDRAC9',
-    'dell',
+    'o:dell:idrac9_firmware',
     '(?:Integrated Dell Remote Access Controller 9|\\biDRAC9)\\b',
     'Integrated Dell Remote Access Controller 9',
     null,
-    firmware('management', 'Dell', 'dell', 'idrac9_firmware'),
+    device('management', 'Dell'),
   ),
   body(
     'ilo4.description',
     'HPE iLO 4',
-    'hp',
+    'o:hp:integrated_lights-out_4_firmware',
     '<PN>Integrated Lights-Out 4 \\(iLO 4\\)</PN>(?s:.)*<FWRI>(?P<version>\\d+\\.\\d+)</FWRI>',
     '<MP><ST>1</ST><PN>Integrated Lights-Out 4 (iLO 4)</PN><FWRI>2.50</FWRI></MP>',
     '2.50',
-    { ...versioned('management', 'HPE', 'hp', 'integrated_lights-out_4_firmware') },
+    device('management', 'HPE'),
   ),
-  server('ilo4.server', 'HPE iLO 4', 'hp', '^HPE?-iLO-4?-?Server/1\\.30$', 'HP-iLO-Server/1.30', null, {
-    certainty: 0.85,
-    ...firmware('management', 'HPE', 'hp', 'integrated_lights-out_4_firmware'),
-  }),
+  server(
+    'ilo4.server',
+    'HPE iLO 4',
+    'o:hp:integrated_lights-out_4_firmware',
+    '^HPE?-iLO-4?-?Server/1\\.30$',
+    'HP-iLO-Server/1.30',
+    null,
+    { ...device('management', 'HPE'), certainty: 0.85 },
+  ),
 ];
 
 /** Enterprise services: file transfer, remote support, backup and printing. */

@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { device, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const elasticsearch = rows('elasticsearch', 'http.body', 0.97);
@@ -10,8 +10,6 @@ const cookies = rows('http', 'http.cookies', 0.8);
 const realm = rows('http', 'http.realm', 0.85);
 const server = rows('http', 'http.header.server');
 const header = (name: string, certainty = 0.95) => rows('http', `http.header.${name}`, certainty);
-
-const device = (type: string, vendor: string) => ({ hardware: { type, vendor } });
 
 /** Web applications and the pages of devices, by titles, bodies, headers, cookies and generators. */
 export const webApplicationSignatures: readonly Signature[] = [
@@ -218,7 +216,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     String.raw`<version who="sg">(?P<version>\d+\.\d+\(\d+\)\d*)</version>[^\0]{0,600}(?:tunnel-group|group-alias|group_list)`,
     '<config-auth client="vpn" type="auth-request" aggregate-auth-version="2"><version who="sg">9.12(4)</version><opaque is-for="sg"><tunnel-group>',
     '9.12(4)',
-    { hardware: { type: 'firewall', vendor: 'Cisco' } },
+    device('firewall', 'Cisco'),
   ),
   body(
     'cockpit.ping',
@@ -547,7 +545,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     'microsoft:exchange_server',
     '15.1.2507.6',
     '15.1.2507.6',
-    { os: { family: 'windows' } },
+    windows,
   ),
   header('x-feserver', 0.8)(
     'exchange.fe',
@@ -556,7 +554,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     '^[A-Z0-9-]+$',
     'MAIL01',
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   header('microsoftsharepointteamservices').prefix(
     'sharepoint.version',
@@ -564,7 +562,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     'microsoft:sharepoint_server',
     '16.0.0.10337',
     '16.0.0.10337',
-    { os: { family: 'windows' } },
+    windows,
   ),
   header('x-rundeck', 0.9)('rundeck.header', 'Rundeck', 'pagerduty:rundeck', '^.', 'Server'),
   header('docker-distribution-api-version').prefix(
@@ -1033,7 +1031,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     '^(?:Outlook(?: Web App)?|Microsoft Outlook Web Access)$',
     'Outlook Web App',
     null,
-    { os: { family: 'windows' } },
+    windows,
   ),
   title('horde.title', 'Horde', 'horde:groupware', '^Horde ::', 'Horde :: Log in'),
   title.exact('mattermost.title', 'Mattermost', 'mattermost:mattermost_server', 'Mattermost'),
@@ -1095,7 +1093,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     '^(?:" \\+ ID_EESX_Welcome|VMware ESXi)',
     '" + ID_EESX_Welcome + "',
     null,
-    { hardware: { type: 'hypervisor', vendor: 'VMware' } },
+    device('hypervisor', 'VMware'),
   ),
   title(
     'vcenter.title',

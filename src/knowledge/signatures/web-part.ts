@@ -1,10 +1,9 @@
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
-const component = rows('http', 'http.component', 0.65);
-const build = rows('http', 'http.build-info', 0.95);
+const component = rows('http', 'http.component', 0.65, { flags: 'm' });
+const build = rows('http', 'http.build-info', 0.95, { flags: 'm' });
 const rejection = rows('http', 'http.refusal', 0.7);
-const lines = { flags: 'm' };
 
 /**
  * Details beyond the name of a web server: modules and libraries in its `Server` header, the program build in its
@@ -18,9 +17,9 @@ export const webPartSignatures: readonly Signature[] = [
     String.raw`^OpenSSL/(?P<version>\d+\.\d+\.\d+[a-z]{0,2})(?:-(?P<revision>\S+))?`,
     'Apache/2.4.6\nOpenSSL/1.0.2k-fips\nPHP/5.4.16',
     '1.0.2k',
-    { ...lines, revision: '{revision}' },
+    { revision: '{revision}' },
   ),
-  component.prefix('part.libressl', 'LibreSSL', 'openbsd:libressl', 'LibreSSL/2.8.3', '2.8.3', lines),
+  component.prefix('part.libressl', 'LibreSSL', 'openbsd:libressl', 'LibreSSL/2.8.3', '2.8.3'),
   component(
     'part.wolfssl',
     'wolfSSL',
@@ -28,25 +27,9 @@ export const webPartSignatures: readonly Signature[] = [
     '^(?:wolfSSL|CyaSSL)/<v>',
     'wolfSSL/5.5.4',
     '5.5.4',
-    lines,
   ),
-  component(
-    'part.gnutls',
-    'GnuTLS',
-    'gnu:gnutls',
-    '^(?:GnuTLS|mod_gnutls)/<v>',
-    'GnuTLS/3.7.9',
-    '3.7.9',
-    lines,
-  ),
-  component.prefix(
-    'part.nss',
-    'Mozilla NSS',
-    'mozilla:network_security_services',
-    'NSS/3.16.2',
-    '3.16.2',
-    lines,
-  ),
+  component('part.gnutls', 'GnuTLS', 'gnu:gnutls', '^(?:GnuTLS|mod_gnutls)/<v>', 'GnuTLS/3.7.9', '3.7.9'),
+  component.prefix('part.nss', 'Mozilla NSS', 'mozilla:network_security_services', 'NSS/3.16.2', '3.16.2'),
   component(
     'part.php',
     'PHP',
@@ -54,7 +37,7 @@ export const webPartSignatures: readonly Signature[] = [
     String.raw`^PHP/<v>(?:-(?P<revision>\S+))?`,
     'Apache/2.4.6\nPHP/5.4.16',
     '5.4.16',
-    { ...lines, revision: '{revision}' },
+    { revision: '{revision}' },
   ),
   component(
     'part.python',
@@ -63,32 +46,22 @@ export const webPartSignatures: readonly Signature[] = [
     '^C?Python/<v>',
     'Werkzeug/2.2.2\nPython/3.11.2',
     '3.11.2',
-    lines,
   ),
-  component(
-    'part.perl',
-    'Perl',
-    'perl:perl',
-    '^Perl/v?<v>',
-    'mod_perl/2.0.12\nPerl/v5.36.0',
-    '5.36.0',
-    lines,
-  ),
-  component('part.ruby', 'Ruby', 'ruby-lang:ruby', '^Ruby/<v>', 'WEBrick/1.8.1\nRuby/3.1.2', '3.1.2', lines),
-  component.prefix('part.mod-perl', 'mod_perl', 'apache:mod_perl', 'mod_perl/2.0.12', '2.0.12', lines),
-  component.prefix('part.mod-python', 'mod_python', 'apache:mod_python', 'mod_python/3.3.1', '3.3.1', lines),
-  component.prefix('part.mod-wsgi', 'mod_wsgi', 'modwsgi:mod_wsgi', 'mod_wsgi/4.9.4', '4.9.4', lines),
-  component.prefix('part.mod-fcgid', 'mod_fcgid', 'apache:mod_fcgid', 'mod_fcgid/2.3.9', '2.3.9', lines),
+  component('part.perl', 'Perl', 'perl:perl', '^Perl/v?<v>', 'mod_perl/2.0.12\nPerl/v5.36.0', '5.36.0'),
+  component('part.ruby', 'Ruby', 'ruby-lang:ruby', '^Ruby/<v>', 'WEBrick/1.8.1\nRuby/3.1.2', '3.1.2'),
+  component.prefix('part.mod-perl', 'mod_perl', 'apache:mod_perl', 'mod_perl/2.0.12', '2.0.12'),
+  component.prefix('part.mod-python', 'mod_python', 'apache:mod_python', 'mod_python/3.3.1', '3.3.1'),
+  component.prefix('part.mod-wsgi', 'mod_wsgi', 'modwsgi:mod_wsgi', 'mod_wsgi/4.9.4', '4.9.4'),
+  component.prefix('part.mod-fcgid', 'mod_fcgid', 'apache:mod_fcgid', 'mod_fcgid/2.3.9', '2.3.9'),
   component.prefix(
     'part.mod-jk',
     'Apache Tomcat Connector',
     'apache:tomcat_jk_connector',
     'mod_jk/1.2.46',
     '1.2.46',
-    lines,
   ),
-  component.prefix('part.mod-ssl', 'mod_ssl', 'modssl:mod_ssl', 'mod_ssl/2.8.31', '2.8.31', lines),
-  component.prefix('part.mod-nss', 'mod_nss', 'mod_nss_project:mod_nss', 'mod_nss/1.0.14', '1.0.14', lines),
+  component.prefix('part.mod-ssl', 'mod_ssl', 'modssl:mod_ssl', 'mod_ssl/2.8.31', '2.8.31'),
+  component.prefix('part.mod-nss', 'mod_nss', 'mod_nss_project:mod_nss', 'mod_nss/1.0.14', '1.0.14'),
   component(
     'part.mod-security',
     'ModSecurity',
@@ -96,7 +69,6 @@ export const webPartSignatures: readonly Signature[] = [
     '^mod_security2?/<v>',
     'mod_security2/2.9.3',
     '2.9.3',
-    lines,
   ),
   component.prefix(
     'part.mod-cluster',
@@ -104,7 +76,6 @@ export const webPartSignatures: readonly Signature[] = [
     'redhat:mod_cluster',
     'mod_cluster/1.3.1.Final',
     '1.3.1',
-    lines,
   ),
   component.prefix(
     'part.mod-auth-mellon',
@@ -112,7 +83,6 @@ export const webPartSignatures: readonly Signature[] = [
     'uninett:mod_auth_mellon',
     'mod_auth_mellon/0.14.2',
     '0.14.2',
-    lines,
   ),
   component(
     'part.subversion',
@@ -121,7 +91,6 @@ export const webPartSignatures: readonly Signature[] = [
     '^SVN/<v>',
     'DAV/2\nSVN/1.14.2',
     '1.14.2',
-    lines,
   ),
   component.prefix(
     'part.passenger',
@@ -129,7 +98,6 @@ export const webPartSignatures: readonly Signature[] = [
     'phusion:passenger',
     'Phusion_Passenger/6.0.17',
     '6.0.17',
-    lines,
   ),
   component.prefix(
     'part.dispatcher',
@@ -137,7 +105,6 @@ export const webPartSignatures: readonly Signature[] = [
     'adobe:experience_manager_dispatcher',
     'Communique/4.3.3',
     '4.3.3',
-    lines,
   ),
   component.prefix(
     'part.mod-auth-openidc',
@@ -145,7 +112,6 @@ export const webPartSignatures: readonly Signature[] = [
     'openidc:mod_auth_openidc',
     'mod_auth_openidc/2.4.12',
     '2.4.12',
-    lines,
   ),
 
   // Program builds in metrics.
@@ -199,7 +165,6 @@ export const webPartSignatures: readonly Signature[] = [
       String.raw`^${name}_build_info\{(?:[^\n]*,)?version="v?<v>`,
       `${name}_build_info{branch="HEAD",goversion="go1.19.3",revision="ab12",version="1.5.0"} 1`,
       '1.5.0',
-      lines,
     ),
   ),
   build(
@@ -209,7 +174,6 @@ export const webPartSignatures: readonly Signature[] = [
     String.raw`^rabbitmq_build_info\{(?:[^\n]*,)?rabbitmq_version="<v>`,
     'rabbitmq_build_info{rabbitmq_version="3.10.8",prometheus_plugin_version="3.10.8",erlang_version="25.2.3"} 1',
     '3.10.8',
-    lines,
   ),
   build(
     'build.victoriametrics',
@@ -218,7 +182,6 @@ export const webPartSignatures: readonly Signature[] = [
     String.raw`^vm_app_version\{[^\n]*short_version="v<v>`,
     'vm_app_version{version="victoria-metrics-20220823-tags-v1.79.2-0-g1", short_version="v1.79.2"} 1',
     '1.79.2',
-    lines,
   ),
   build(
     'build.victoriametrics-long',
@@ -227,7 +190,6 @@ export const webPartSignatures: readonly Signature[] = [
     String.raw`^vm_app_version\{version="victoria-metrics-[^"\n]*v<v>`,
     'vm_app_version{version="victoria-metrics-20220823-tags-v1.79.2-0-g1", short_version=""} 1',
     '1.79.2',
-    lines,
   ),
   build(
     'general.build',
@@ -236,7 +198,7 @@ export const webPartSignatures: readonly Signature[] = [
     String.raw`^(?P<name>[a-z_]+)_build_info\{(?:[^\n]*,)?version="v?<v>`,
     'example_exporter_build_info{branch="HEAD",version="0.3.1"} 1',
     '0.3.1',
-    { ...lines, certainty: 0.6 },
+    { certainty: 0.6 },
   ),
 
   // Rejections of invalid requests: text or form is specific to the server.

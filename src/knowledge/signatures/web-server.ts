@@ -1,4 +1,4 @@
-import { rows } from './row.ts';
+import { device, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const title = rows('http', 'http.title');
@@ -8,7 +8,6 @@ const server = rows('http', 'http.header.server');
 const proxy = rows('http-proxy', 'http.header.server');
 const via = rows('http', 'http.header.via', 0.8);
 const body = rows('http', 'http.body', 0.85);
-const windows = { os: { family: 'windows' } };
 
 /** Web servers, application servers and proxies that identify themselves in a header or on an error page; the most common ones first. */
 export const webServerSignatures: readonly Signature[] = [
@@ -717,7 +716,7 @@ export const webServerSignatures: readonly Signature[] = [
     '^(?:App-webs|DNVRS-Webs|Hikvision-Webs)(?:/|$)',
     'App-webs/',
     null,
-    { hardware: { type: 'camera', vendor: 'Hikvision' } },
+    device('camera', 'Hikvision'),
   ),
   server.prefix('http.gsoap', 'gSOAP', 'genivia:gsoap', 'gSOAP/2.8', '2.8'),
   server.exact('http.ulwsd', 'Ubiquiti web server', 'ui', 'ubnt-streaming-server'),
@@ -826,7 +825,7 @@ export const webServerSignatures: readonly Signature[] = [
     'citrix:netscaler_application_delivery_controller',
     'NetScaler',
     null,
-    { hardware: { type: 'load_balancer', vendor: 'Citrix' } },
+    device('load_balancer', 'Citrix'),
   ),
   server.exact('http.gws', 'Google Web Server', 'google', 'gws'),
   server.exact('http.gse', 'Google Servlet Engine', 'google', 'GSE'),
