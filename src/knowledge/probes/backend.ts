@@ -1,40 +1,7 @@
 import { hostHeader } from '../requests/http-request.ts';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of queues, caches, proxies and runtime systems with their own protocols. */
-
-/** PeerProperties of RabbitMQ's stream protocol, version 1: key, version, correlation id, no client properties. */
-const rabbitmqStream: Probe = {
-  name: 'rabbitmq-stream',
-  service: 'rabbitmq-stream',
-  ports: [5552],
-  greeting: null,
-  steps: [{ send: Buffer.from([0, 0, 0, 12, 0, 0x11, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]), answer: 'counted' }],
-};
-
-/** Two bytes that are not a Ruby object: the server reports the format it expects and calls nothing. */
-const distributedRuby: Probe = {
-  name: 'druby',
-  service: 'druby',
-  ports: [],
-  alsoPorts: [8787, 9000],
-  greeting: null,
-  steps: [{ send: Buffer.from('\0\0\0\x02PO', 'latin1'), answer: 'all' }],
-};
-
-/** Handshake of a Serf RPC session, version 1. */
-const serf: Probe = {
-  name: 'serf',
-  service: 'serf',
-  ports: [7373],
-  greeting: null,
-  steps: [
-    {
-      send: Buffer.from('\x82\xa7Command\xa9handshake\xa3Seq\0\x81\xa7Version\x01', 'latin1'),
-      answer: 'all',
-    },
-  ],
-};
 
 /** A HyperSQL server that receives nothing for a second identifies itself. */
 const hsqldb: Probe = {
@@ -43,33 +10,6 @@ const hsqldb: Probe = {
   ports: [9001],
   greeting: 'line',
   steps: [],
-};
-
-/** RFC 3507 section 4.10. */
-const icap: Probe = {
-  name: 'icap',
-  service: 'icap',
-  ports: [1344],
-  greeting: null,
-  steps: [
-    {
-      send: (host, _said, port) => {
-        const authority = hostHeader(host, port);
-        return `OPTIONS icap://${authority}/ ICAP/1.0\r\nHost: ${authority}\r\nEncapsulated: null-body=0\r\n\r\n`;
-      },
-      answer: 'head',
-    },
-  ],
-};
-
-/** The Varnish management port greets; `banner` repeats the greeting, with the version if no login is required. */
-const varnishCli: Probe = {
-  name: 'varnish-cli',
-  service: 'varnish-cli',
-  ports: [6082],
-  greeting: 'line',
-  steps: [{ send: 'banner\n', answer: 'all' }],
-  farewell: 'quit\n',
 };
 
 /** Queries the Carbon cache for a nonexistent metric: a length-prefixed pickle of plain strings. */
@@ -83,14 +23,6 @@ function carbonQuery(): Buffer {
   return Buffer.concat([length, pickle]);
 }
 
-const carbon: Probe = {
-  name: 'carbon-cache',
-  service: 'carbon-cache',
-  ports: [7002],
-  greeting: null,
-  steps: [{ send: carbonQuery(), answer: 'counted' }],
-};
-
 /** Ping message to the monitor. It responds once the message is complete, when the client half-closes. */
 const xymon: Probe = {
   name: 'xymon',
@@ -98,15 +30,6 @@ const xymon: Probe = {
   ports: [1984],
   greeting: null,
   steps: [{ send: 'ping', answer: 'all', last: true }],
-};
-
-/** Smart protocol version of a Bazaar or Breezy server. */
-const bazaar: Probe = {
-  name: 'bzr',
-  service: 'bzr',
-  ports: [4155],
-  greeting: null,
-  steps: [{ send: 'hello\n', answer: 'line' }],
 };
 
 /** HANDLE_PING of RPyC: a tuple of request, number, handler and a text that the server echoes. */
@@ -117,23 +40,39 @@ function rpycPing(): Buffer {
   return Buffer.concat([head, body, Buffer.from('\n')]);
 }
 
-const rpyc: Probe = {
-  name: 'rpyc',
-  service: 'rpyc',
-  ports: [18_812, 18_861],
-  greeting: null,
-  steps: [{ send: rpycPing(), answer: 'all' }],
-};
-
 export const backendProbes: readonly Probe[] = [
-  rabbitmqStream,
-  distributedRuby,
-  serf,
+  // PeerProperties of RabbitMQ's stream protocol, version 1: key, version, correlation id, no client properties.
+  requestProbe(
+    'rabbitmq-stream',
+    [5552],
+    Buffer.from([0, 0, 0, 12, 0, 0x11, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]),
+    'counted',
+  ),
+  // Two bytes that are not a Ruby object: the server reports the format it expects and calls nothing.
+  requestProbe('druby', [], Buffer.from('\0\0\0\x02PO', 'latin1'), 'all', { alsoPorts: [8787, 9000] }),
+  // Handshake of a Serf RPC session, version 1.
+  requestProbe(
+    'serf',
+    [7373],
+    Buffer.from('\x82\xa7Command\xa9handshake\xa3Seq\0\x81\xa7Version\x01', 'latin1'),
+    'all',
+  ),
   hsqldb,
-  icap,
-  varnishCli,
-  carbon,
+  // RFC 3507 section 4.10.
+  requestProbe(
+    'icap',
+    [1344],
+    (host, _said, port) => {
+      const authority = hostHeader(host, port);
+      return `OPTIONS icap://${authority}/ ICAP/1.0\r\nHost: ${authority}\r\nEncapsulated: null-body=0\r\n\r\n`;
+    },
+    'head',
+  ),
+  // The Varnish management port greets; `banner` repeats the greeting, with the version if no login is required.
+  requestProbe('varnish-cli', [6082], 'banner\n', 'all', { greeting: 'line', farewell: 'quit\n' }),
+  requestProbe('carbon-cache', [7002], carbonQuery(), 'counted'),
   xymon,
-  bazaar,
-  rpyc,
+  // Smart protocol version of a Bazaar or Breezy server.
+  requestProbe('bzr', [4155], 'hello\n', 'line'),
+  requestProbe('rpyc', [18_812, 18_861], rpycPing(), 'all'),
 ];

@@ -1,48 +1,17 @@
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of small legacy services and their successors. */
 
-/** RFC 1436: the root menu. */
-const gopher: Probe = {
-  name: 'gopher',
-  service: 'gopher',
-  ports: [70],
-  greeting: null,
-  steps: [{ send: '\r\n', answer: 'all' }],
-};
-
-/** The file in which Gopher servers describe their software and capabilities. */
-const gopherCapabilities: Probe = {
-  name: 'gopher-caps',
-  service: 'gopher',
-  ports: [],
-  greeting: null,
-  steps: [{ send: 'caps.txt\r\n', answer: 'all' }],
-  after: {
-    answer: /^[0-9+gIThis:;<dp][^\t\r\n]{0,512}\t[^\t\r\n]{0,512}\t[\w.-]{1,255}\t\d{1,5}(?:\t\+)?\r?\n/,
-  },
-};
-
 /** Sent once the service is known. */
-export const furtherClassicProbes: readonly Probe[] = [gopherCapabilities];
-
-/** RFC 1288 section 2.3: the list of logged-in users. */
-const finger: Probe = {
-  name: 'finger',
-  service: 'finger',
-  ports: [79],
-  greeting: null,
-  steps: [{ send: '\r\n', answer: 'all' }],
-};
-
-/** RFC 862: the server echoes what it receives. */
-const echo: Probe = {
-  name: 'echo',
-  service: 'echo',
-  ports: [7],
-  greeting: null,
-  steps: [{ send: 'portolan-echo\r\n', answer: 'line' }],
-};
+export const furtherClassicProbes: readonly Probe[] = [
+  // The file in which Gopher servers describe their software and capabilities.
+  requestProbe('gopher-caps', [], 'caps.txt\r\n', 'all', {
+    service: 'gopher',
+    after: {
+      answer: /^[0-9+gIThis:;<dp][^\t\r\n]{0,512}\t[^\t\r\n]{0,512}\t[\w.-]{1,255}\t\d{1,5}(?:\t\+)?\r?\n/,
+    },
+  }),
+];
 
 /** RFC 864, 867, 868: the server sends first; the probe sends nothing. */
 const timeAndText: readonly Probe[] = [
@@ -50,32 +19,6 @@ const timeAndText: readonly Probe[] = [
   { name: 'chargen', service: 'chargen', ports: [19], greeting: 'line', steps: [] },
   { name: 'time', service: 'time', ports: [37], greeting: 'word', steps: [] },
 ];
-
-/** Binding request, RFC 8489 section 5, over TCP. */
-const stun: Probe = {
-  name: 'stun',
-  service: 'stun',
-  ports: [3478, 3479, 5349, 5350],
-  greeting: null,
-  steps: [{ send: Buffer.from('\0\x01\0\0\x21\x12\xa4\x42portolanport', 'latin1'), answer: 'stun' }],
-};
-
-const lirc: Probe = {
-  name: 'lirc',
-  service: 'lirc',
-  ports: [8765],
-  greeting: null,
-  steps: [{ send: 'VERSION\n', answer: 'all' }],
-};
-
-/** The server rejects an unknown request; no login. */
-const cvs: Probe = {
-  name: 'cvspserver',
-  service: 'cvspserver',
-  ports: [2401],
-  greeting: null,
-  steps: [{ send: 'PORTOLAN\n', answer: 'all' }],
-};
 
 /** The server sends its capabilities first. */
 const svn: Probe = {
@@ -95,24 +38,26 @@ const mumble: Probe = {
   steps: [],
 };
 
-/** DSIGetStatus of the Apple Filing Protocol: server information available without a session. */
-const afp: Probe = {
-  name: 'afp',
-  service: 'afp',
-  ports: [548],
-  greeting: null,
-  steps: [{ send: Buffer.from([0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), answer: 'dsi' }],
-};
-
 export const classicProbes: readonly Probe[] = [
-  gopher,
-  finger,
-  echo,
+  // RFC 1436: the root menu.
+  requestProbe('gopher', [70], '\r\n', 'all'),
+  // RFC 1288 section 2.3: the list of logged-in users.
+  requestProbe('finger', [79], '\r\n', 'all'),
+  // RFC 862: the server echoes what it receives.
+  requestProbe('echo', [7], 'portolan-echo\r\n', 'line'),
   ...timeAndText,
-  stun,
-  lirc,
-  cvs,
+  // Binding request, RFC 8489 section 5, over TCP.
+  requestProbe(
+    'stun',
+    [3478, 3479, 5349, 5350],
+    Buffer.from('\0\x01\0\0\x21\x12\xa4\x42portolanport', 'latin1'),
+    'stun',
+  ),
+  requestProbe('lirc', [8765], 'VERSION\n', 'all'),
+  // The server rejects an unknown request; no login.
+  requestProbe('cvspserver', [2401], 'PORTOLAN\n', 'all'),
   svn,
   mumble,
-  afp,
+  // DSIGetStatus of the Apple Filing Protocol: server information available without a session.
+  requestProbe('afp', [548], Buffer.from([0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 'dsi'),
 ];

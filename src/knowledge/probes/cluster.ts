@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of monitoring agents, clusters, storage, and services of Java and other runtimes. */
 
@@ -30,14 +30,6 @@ function nrpeQuery(): Buffer {
   return packet;
 }
 
-const nrpe: Probe = {
-  name: 'nrpe',
-  service: 'nrpe',
-  ports: [5666],
-  greeting: null,
-  steps: [{ send: nrpeQuery(), answer: 'all' }],
-};
-
 /** FCGI_GET_VALUES, FastCGI specification section 4.1: a management record, not a request. */
 function fastcgiValues(): Buffer {
   const names = ['FCGI_MAX_CONNS', 'FCGI_MAX_REQS', 'FCGI_MPXS_CONNS'];
@@ -46,24 +38,6 @@ function fastcgiValues(): Buffer {
   );
   return Buffer.concat([Buffer.from([1, 9, 0, 0]), half(pairs.length), Buffer.from([0, 0]), pairs]);
 }
-
-const fastcgi: Probe = {
-  name: 'fastcgi',
-  service: 'fastcgi',
-  ports: [],
-  alsoPorts: [9000],
-  greeting: null,
-  steps: [{ send: fastcgiValues(), answer: 'all' }],
-};
-
-/** UWSGI_MODIFIER_PING. */
-const uwsgi: Probe = {
-  name: 'uwsgi',
-  service: 'uwsgi',
-  ports: [3031],
-  greeting: null,
-  steps: [{ send: Buffer.from([100, 0, 0, 0]), answer: 'word' }],
-};
 
 /** EXCSAT of Distributed Data Management, with only the manager levels of agent and conversation. */
 function drdaAttributes(): Buffer {
@@ -77,33 +51,6 @@ function drdaAttributes(): Buffer {
   const command = Buffer.concat([half(4 + body.length, 0x1041), body]);
   return Buffer.concat([half(6 + command.length), Buffer.from([0xd0, 1, 0, 1]), command]);
 }
-
-const drda: Probe = {
-  name: 'drda',
-  service: 'drda',
-  ports: [1527, 50_000, 50_001, 446, 9088, 9089],
-  greeting: null,
-  steps: [{ send: drdaAttributes(), answer: 'tns' }],
-};
-
-/**
- * The handshake of the Java Debug Wire Protocol, then VirtualMachine.Version. A VM started suspended to wait for a
- * debugger resumes after one disconnects.
- */
-const jdwp: Probe = {
-  name: 'jdwp',
-  service: 'jdwp',
-  intrusive: true,
-  ports: [5005],
-  alsoPorts: [8787],
-  greeting: null,
-  steps: [
-    {
-      send: Buffer.concat([latin1('JDWP-Handshake'), word(11, 0x504f5254), Buffer.from([0, 1, 1])]),
-      answer: 'all',
-    },
-  ],
-};
 
 /**
  * The first message of the login phase (RFC 7143 section 11.12) of a discovery session, which only offers methods
@@ -123,84 +70,6 @@ function iscsiOffer(): Buffer {
   return Buffer.concat([header, text, Buffer.alloc((4 - (text.length % 4)) % 4)]);
 }
 
-const iscsi: Probe = {
-  name: 'iscsi',
-  service: 'iscsi',
-  ports: [3260],
-  greeting: null,
-  steps: [{ send: iscsiOffer(), answer: 'iscsi' }],
-};
-
-/** The network information server of apcupsd: a command with a length prefix. */
-const apcupsd: Probe = {
-  name: 'apcupsd',
-  service: 'apcupsd',
-  ports: [3551],
-  greeting: null,
-  steps: [{ send: counted('status'), answer: 'all' }],
-};
-
-/** Clients of the display server start with this word; the response names the server. */
-const lcdproc: Probe = {
-  name: 'lcdproc',
-  service: 'lcdproc',
-  ports: [13_666],
-  greeting: null,
-  steps: [{ send: 'hello\n', answer: 'line' }],
-  farewell: 'bye\n',
-};
-
-/** RFC 7047 section 4.1.1: the names of the databases. */
-const ovsdb: Probe = {
-  name: 'ovsdb',
-  service: 'ovsdb',
-  ports: [6640, 6641, 6642],
-  greeting: null,
-  steps: [{ send: '{"method":"list_dbs","params":[],"id":"portolan"}', answer: 'all' }],
-};
-
-/** Cookie of a test that never starts: the server requests its parameters. */
-const iperf: Probe = {
-  name: 'iperf3',
-  service: 'iperf3',
-  ports: [5201],
-  greeting: null,
-  steps: [{ send: latin1(`${'portolan'.padEnd(36, 'x')}\0`), answer: 'byte' }],
-};
-
-/** AUTH_LIST of libvirt's remote protocol: the authentication methods; opens no connection. */
-const libvirt: Probe = {
-  name: 'libvirt',
-  service: 'libvirt',
-  ports: [16_509, 16_514],
-  greeting: null,
-  steps: [{ send: word(28, 0x20008086, 1, 66, 0, 0, 0), answer: 'whole' }],
-};
-
-/** DUMP call of the GlusterFS program that lists all programs. */
-const glusterfs: Probe = {
-  name: 'glusterfs',
-  // Its replies have the form of every ONC RPC program.
-  service: 'rpcbind',
-  ports: [24_007],
-  greeting: null,
-  steps: [{ send: word(0x80000028, 0x504f5254, 0, 2, 123_451_501, 1, 1, 0, 0, 0, 0), answer: 'rpc' }],
-};
-
-/** First message of a cluster to its quorum device, with the cluster name; the reply states whether TLS is required. */
-const qnetd: Probe = {
-  name: 'corosync-qnetd',
-  service: 'corosync-qnetd',
-  ports: [5403],
-  greeting: null,
-  steps: [
-    {
-      send: Buffer.concat([half(0), word(12), half(1), counted('portolan')]),
-      answer: 'qnetd',
-    },
-  ],
-};
-
 /** The command `status` in a frame of the Groonga query transfer protocol. */
 function groongaStatus(): Buffer {
   const head = Buffer.alloc(24);
@@ -208,14 +77,6 @@ function groongaStatus(): Buffer {
   head.writeUInt32BE('status'.length, 8);
   return Buffer.concat([head, latin1('status')]);
 }
-
-const groonga: Probe = {
-  name: 'gqtp',
-  service: 'gqtp',
-  ports: [10_043],
-  greeting: null,
-  steps: [{ send: groongaStatus(), answer: 'binary-head' }],
-};
 
 /** Statistics of a Zabbix server or proxy; it sends unauthorized clients a rejection. */
 function zabbixStatistics(): Buffer {
@@ -225,35 +86,6 @@ function zabbixStatistics(): Buffer {
   return Buffer.concat([latin1('ZBXD\x01'), length, latin1(request)]);
 }
 
-const zabbixTrapper: Probe = {
-  name: 'zabbix-trapper',
-  // Same frame as the agents.
-  service: 'zabbix-agent',
-  ports: [10_051],
-  greeting: null,
-  steps: [{ send: zabbixStatistics(), answer: 'all' }],
-};
-
-/** A frame that no STOMP version defines: the wording of the error identifies the server. */
-const stomp: Probe = {
-  name: 'stomp',
-  service: 'stomp',
-  ports: [61_613],
-  alsoPorts: [61_612],
-  greeting: null,
-  steps: [{ send: 'HELP\n\n\0', answer: 'all' }],
-};
-
-/** The request `version` of the binary protocol, for servers without the text protocol. */
-const memcachedBinary: Probe = {
-  name: 'memcached-binary',
-  service: 'memcached',
-  ports: [11_210],
-  alsoPorts: [11_211],
-  greeting: null,
-  steps: [{ send: Buffer.concat([Buffer.from([0x80, 0x0b]), Buffer.alloc(22)]), answer: 'binary-head' }],
-};
-
 /** The first message between nodes of Erlang: a name. The reply names the node; the client ignores its challenge. */
 function erlangName(): Buffer {
   // Capability flags that nodes of releases 23 to 27 require.
@@ -261,31 +93,59 @@ function erlangName(): Buffer {
   return Buffer.concat([half(body.length), body]);
 }
 
-const erlang: Probe = {
-  name: 'erlang-node',
-  service: 'erlang-node',
-  ports: [25_672],
-  greeting: null,
-  steps: [{ send: erlangName(), answer: 'erlang' }],
-};
-
 export const clusterProbes: readonly Probe[] = [
-  nrpe,
-  fastcgi,
-  uwsgi,
-  drda,
-  jdwp,
-  iscsi,
-  apcupsd,
-  lcdproc,
-  ovsdb,
-  iperf,
-  libvirt,
-  glusterfs,
-  qnetd,
-  groonga,
-  zabbixTrapper,
-  stomp,
-  memcachedBinary,
-  erlang,
+  requestProbe('nrpe', [5666], nrpeQuery(), 'all'),
+  requestProbe('fastcgi', [], fastcgiValues(), 'all', { alsoPorts: [9000] }),
+  // UWSGI_MODIFIER_PING.
+  requestProbe('uwsgi', [3031], Buffer.from([100, 0, 0, 0]), 'word'),
+  requestProbe('drda', [1527, 50_000, 50_001, 446, 9088, 9089], drdaAttributes(), 'tns'),
+  // The handshake of the Java Debug Wire Protocol, then VirtualMachine.Version. A VM started suspended to wait for a
+  // debugger resumes after one disconnects.
+  requestProbe(
+    'jdwp',
+    [5005],
+    Buffer.concat([latin1('JDWP-Handshake'), word(11, 0x504f5254), Buffer.from([0, 1, 1])]),
+    'all',
+    { intrusive: true, alsoPorts: [8787] },
+  ),
+  requestProbe('iscsi', [3260], iscsiOffer(), 'iscsi'),
+  // The network information server of apcupsd: a command with a length prefix.
+  requestProbe('apcupsd', [3551], counted('status'), 'all'),
+  // Clients of the display server start with this word; the response names the server.
+  requestProbe('lcdproc', [13_666], 'hello\n', 'line', { farewell: 'bye\n' }),
+  // RFC 7047 section 4.1.1: the names of the databases.
+  requestProbe('ovsdb', [6640, 6641, 6642], '{"method":"list_dbs","params":[],"id":"portolan"}', 'all'),
+  // Cookie of a test that never starts: the server requests its parameters.
+  requestProbe('iperf3', [5201], latin1(`${'portolan'.padEnd(36, 'x')}\0`), 'byte'),
+  // AUTH_LIST of libvirt's remote protocol: the authentication methods; opens no connection.
+  requestProbe('libvirt', [16_509, 16_514], word(28, 0x20008086, 1, 66, 0, 0, 0), 'whole'),
+  // DUMP call of the GlusterFS program that lists all programs; replies have the form of every ONC RPC program.
+  requestProbe(
+    'glusterfs',
+    [24_007],
+    word(0x80000028, 0x504f5254, 0, 2, 123_451_501, 1, 1, 0, 0, 0, 0),
+    'rpc',
+    { service: 'rpcbind' },
+  ),
+  // First message of a cluster to its quorum device, with the cluster name; the reply states whether TLS is required.
+  requestProbe(
+    'corosync-qnetd',
+    [5403],
+    Buffer.concat([half(0), word(12), half(1), counted('portolan')]),
+    'qnetd',
+  ),
+  requestProbe('gqtp', [10_043], groongaStatus(), 'binary-head'),
+  // Same frame as the agents.
+  requestProbe('zabbix-trapper', [10_051], zabbixStatistics(), 'all', { service: 'zabbix-agent' }),
+  // A frame that no STOMP version defines: the wording of the error identifies the server.
+  requestProbe('stomp', [61_613], 'HELP\n\n\0', 'all', { alsoPorts: [61_612] }),
+  // The request `version` of the binary protocol, for servers without the text protocol.
+  requestProbe(
+    'memcached-binary',
+    [11_210],
+    Buffer.concat([Buffer.from([0x80, 0x0b]), Buffer.alloc(22)]),
+    'binary-head',
+    { service: 'memcached', alsoPorts: [11_211] },
+  ),
+  requestProbe('erlang-node', [25_672], erlangName(), 'erlang'),
 ];

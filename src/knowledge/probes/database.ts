@@ -1,4 +1,4 @@
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of databases, caches and their coordinators. */
 
@@ -51,72 +51,6 @@ function kafkaApiVersions(): Buffer {
   return Buffer.concat([request, client]);
 }
 
-const mssql: Probe = {
-  name: 'mssql',
-  service: 'mssql',
-  ports: [1433, 1434, 2433],
-  greeting: null,
-  steps: [{ send: tdsPrelogin(), answer: 'tds' }],
-};
-
-const oracle: Probe = {
-  name: 'oracle-tns',
-  service: 'oracle-tns',
-  ports: [1521, 1522, 1525, 1526, 2483],
-  greeting: null,
-  steps: [{ send: tnsVersion(), answer: 'tns' }],
-};
-
-/** OPTIONS of the native protocol, version 4, section 4.1.3: supported CQL versions and compressions. */
-const cassandra: Probe = {
-  name: 'cassandra',
-  service: 'cassandra',
-  ports: [9042, 9142],
-  greeting: null,
-  steps: [{ send: Buffer.from([4, 0, 0, 0, 5, 0, 0, 0, 0]), answer: 'cassandra' }],
-};
-
-const kafka: Probe = {
-  name: 'kafka',
-  service: 'kafka',
-  ports: [9092, 9093, 9094, 19_092, 29_092],
-  greeting: null,
-  steps: [{ send: kafkaApiVersions(), answer: 'counted' }],
-};
-
-/** The only four-letter command that recent versions accept by default. */
-const zookeeper: Probe = {
-  name: 'zookeeper',
-  service: 'zookeeper',
-  ports: [2181, 2182],
-  greeting: null,
-  steps: [{ send: 'srvr\n', answer: 'all' }],
-};
-
-/** The four newest generations of the Bolt handshake; the server replies with the one it selects. */
-const bolt: Probe = {
-  name: 'bolt',
-  service: 'bolt',
-  ports: [7687],
-  greeting: null,
-  steps: [
-    {
-      send: Buffer.from([0x60, 0x60, 0xb0, 0x17, 0, 4, 4, 5, 0, 2, 4, 4, 0, 0, 1, 4, 0, 0, 0, 3]),
-      answer: 'word',
-    },
-  ],
-};
-
-/** Statistics, among them the version. */
-const beanstalk: Probe = {
-  name: 'beanstalkd',
-  service: 'beanstalkd',
-  ports: [11_300],
-  greeting: null,
-  steps: [{ send: 'stats\r\n', answer: 'all' }],
-  farewell: 'quit\r\n',
-};
-
 /** op_connect of the remote protocol with the versions 10 to 13 and no user; the server accepts or rejects. */
 function firebirdConnect(): Buffer {
   const word = (...values: number[]) => {
@@ -131,21 +65,22 @@ function firebirdConnect(): Buffer {
   return Buffer.concat([head, ...protocols]);
 }
 
-const firebird: Probe = {
-  name: 'firebird',
-  service: 'firebird',
-  ports: [3050],
-  greeting: null,
-  steps: [{ send: firebirdConnect(), answer: 'all' }],
-};
-
 export const databaseProbes: readonly Probe[] = [
-  mssql,
-  oracle,
-  cassandra,
-  kafka,
-  zookeeper,
-  bolt,
-  beanstalk,
-  firebird,
+  requestProbe('mssql', [1433, 1434, 2433], tdsPrelogin(), 'tds'),
+  requestProbe('oracle-tns', [1521, 1522, 1525, 1526, 2483], tnsVersion(), 'tns'),
+  // OPTIONS of the native protocol, version 4, section 4.1.3: supported CQL versions and compressions.
+  requestProbe('cassandra', [9042, 9142], Buffer.from([4, 0, 0, 0, 5, 0, 0, 0, 0]), 'cassandra'),
+  requestProbe('kafka', [9092, 9093, 9094, 19_092, 29_092], kafkaApiVersions(), 'counted'),
+  // The only four-letter command that recent versions accept by default.
+  requestProbe('zookeeper', [2181, 2182], 'srvr\n', 'all'),
+  // The four newest generations of the Bolt handshake; the server replies with the one it selects.
+  requestProbe(
+    'bolt',
+    [7687],
+    Buffer.from([0x60, 0x60, 0xb0, 0x17, 0, 4, 4, 5, 0, 2, 4, 4, 0, 0, 1, 4, 0, 0, 0, 3]),
+    'word',
+  ),
+  // Statistics, among them the version.
+  requestProbe('beanstalkd', [11_300], 'stats\r\n', 'all', { farewell: 'quit\r\n' }),
+  requestProbe('firebird', [3050], firebirdConnect(), 'all'),
 ];

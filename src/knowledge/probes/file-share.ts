@@ -1,14 +1,8 @@
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of file sharing services. */
 
-export const rsync: Probe = {
-  name: 'rsync',
-  service: 'rsync',
-  ports: [873],
-  greeting: 'line',
-  steps: [{ send: '@RSYNCD: 30.0\n#list\n', answer: 'all' }],
-};
+export const rsync = requestProbe('rsync', [873], '@RSYNCD: 30.0\n#list\n', 'all', { greeting: 'line' });
 
 /** MS-SMB2 section 2.2.3: every dialect without the contexts of 3.1.1. */
 function smb2Negotiate(): Buffer {
@@ -45,23 +39,13 @@ function framed(...parts: Uint8Array[]): Buffer {
   return Buffer.concat([length, message]);
 }
 
-export const smb: Probe = {
-  name: 'smb',
-  service: 'smb',
-  ports: [445],
-  greeting: null,
-  steps: [{ send: smb2Negotiate(), answer: 'framed' }],
-};
+export const smb = requestProbe('smb', [445], smb2Negotiate(), 'framed');
 
 /** Whether the server also supports version 1; a server without version 2 disconnects at the first probe. */
-export const smb1: Probe = {
-  name: 'smb1',
+export const smb1 = requestProbe('smb1', [], smb1Negotiate(), 'framed', {
   service: 'smb',
-  ports: [],
-  greeting: null,
-  steps: [{ send: smb1Negotiate(), answer: 'framed' }],
   after: { answer: /^\0[^]{3}\xfeSMB|^$/, ports: [445] },
-};
+});
 
 /** A call of ONC RPC over TCP, RFC 5531 sections 9 and 11, with the id `PORT`. */
 function rpcCall(program: number, version: number, procedure: number): Buffer {

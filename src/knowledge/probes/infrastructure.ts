@@ -1,27 +1,8 @@
 import { ber, integer, sequence } from '../requests/ber.ts';
 import { httpRequestFor } from '../requests/http-request.ts';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of remote access, tunnels, control ports and consoles. */
-
-/** P_CONTROL_HARD_RESET_CLIENT_V2 with its length prefix: session id, no acknowledgments, packet 0. */
-const openvpn: Probe = {
-  name: 'openvpn',
-  service: 'openvpn',
-  ports: [1194],
-  greeting: null,
-  steps: [{ send: Buffer.from('\0\x0e\x38PORTOLAN\0\0\0\0\0', 'latin1'), answer: 'dns' }],
-};
-
-/** The management interface of OpenVPN greets; then the probe reads the version. */
-const openvpnManagement: Probe = {
-  name: 'openvpn-management',
-  service: 'openvpn-management',
-  ports: [7505],
-  greeting: 'line',
-  steps: [{ send: 'version\n', answer: 'line' }],
-  farewell: 'quit\n',
-};
 
 /** Read Device Identification, basic objects, Modbus Application Protocol 1.1b3 section 6.21. */
 const modbusIdentity = (unit: number) => Buffer.from([0x50, 0x4f, 0, 0, 0, 5, unit, 0x2b, 0x0e, 1, 0]);
@@ -38,31 +19,16 @@ const modbus: Probe = {
   ],
 };
 
-/** The control port of Tor reports its version before a login (control-spec section 3.21). */
-const torControl: Probe = {
-  name: 'tor-control',
-  service: 'tor-control',
-  ports: [9051, 9151],
-  greeting: null,
-  steps: [{ send: 'PROTOCOLINFO 1\r\n', answer: 'reply' }],
-  farewell: 'QUIT\r\n',
-};
-
-/** The console server greets with `ok`; commands that need no login. */
-const conserver: Probe = {
-  name: 'conserver',
-  service: 'conserver',
-  ports: [782, 3109],
-  greeting: 'line',
-  steps: [{ send: 'help\r\n', answer: 'all' }],
-};
-
 export const infrastructureProbes: readonly Probe[] = [
-  openvpn,
-  openvpnManagement,
+  // P_CONTROL_HARD_RESET_CLIENT_V2 with its length prefix: session id, no acknowledgments, packet 0.
+  requestProbe('openvpn', [1194], Buffer.from('\0\x0e\x38PORTOLAN\0\0\0\0\0', 'latin1'), 'dns'),
+  // The management interface of OpenVPN greets; then the probe reads the version.
+  requestProbe('openvpn-management', [7505], 'version\n', 'line', { greeting: 'line', farewell: 'quit\n' }),
   modbus,
-  torControl,
-  conserver,
+  // The control port of Tor reports its version before a login (control-spec section 3.21).
+  requestProbe('tor-control', [9051, 9151], 'PROTOCOLINFO 1\r\n', 'reply', { farewell: 'QUIT\r\n' }),
+  // The console server greets with `ok`; commands that need no login.
+  requestProbe('conserver', [782, 3109], 'help\r\n', 'all', { greeting: 'line' }),
 ];
 
 /** ONC RPC programs to call, in this order; the version does not affect whether a program is available. */
@@ -102,16 +68,6 @@ const rpcProgram: Probe = {
   after: { answer: notHere },
 };
 
-/** An HTTP request to a SOCKS proxy: Tor identifies itself. */
-const socksPage: Probe = {
-  name: 'socks-http',
-  service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [{ send: httpRequestFor('/'), answer: 'http' }],
-  after: { answer: /^\x05[\0\x02\xff]$/ },
-};
-
 /** TSRequest of CredSSP (MS-CSSP section 2.2.1) with the first message of NTLM: no name, no password. */
 function credSsp(): Buffer {
   const ntlm = Buffer.alloc(40);
@@ -123,25 +79,26 @@ function credSsp(): Buffer {
   return sequence(ber(0xa0, integer(2)), ber(0xa1, sequence(token)));
 }
 
-/**
- * A connection request that offers TLS and network level authentication (MS-RDPBCGR section 2.2.1.1). A server that
- * selects the latter gets the first NTLM message inside TLS: its challenge contains names and version; nothing follows.
- */
-const rdpSession: Probe = {
-  name: 'rdp-session',
-  service: 'rdp',
-  ports: [],
-  greeting: null,
-  steps: [
-    {
-      send: Buffer.from([3, 0, 0, 19, 14, 0xe0, 0, 0, 0, 0, 0, 1, 0, 8, 0, 3, 0, 0, 0]),
-      answer: 'tpkt',
-    },
-  ],
-  upgrade: { offered: /^\x03\0\0\x13\x0e\xd0[^]{5}\x02[^]\x08\0\x02\0\0\0$/, request: null },
-  inside: [{ send: credSsp(), answer: 'ber' }],
-  after: { answer: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
-};
-
 /** Sent once the service is known. */
-export const furtherInfrastructureProbes: readonly Probe[] = [rpcProgram, socksPage, rdpSession];
+export const furtherInfrastructureProbes: readonly Probe[] = [
+  rpcProgram,
+  // An HTTP request to a SOCKS proxy: Tor identifies itself.
+  requestProbe('socks-http', [], httpRequestFor('/'), 'http', {
+    service: 'http',
+    after: { answer: /^\x05[\0\x02\xff]$/ },
+  }),
+  // A connection request that offers TLS and network level authentication (MS-RDPBCGR section 2.2.1.1). A server that
+  // selects the latter gets the first NTLM message inside TLS: its challenge contains names and version; nothing follows.
+  requestProbe(
+    'rdp-session',
+    [],
+    Buffer.from([3, 0, 0, 19, 14, 0xe0, 0, 0, 0, 0, 0, 1, 0, 8, 0, 3, 0, 0, 0]),
+    'tpkt',
+    {
+      service: 'rdp',
+      upgrade: { offered: /^\x03\0\0\x13\x0e\xd0[^]{5}\x02[^]\x08\0\x02\0\0\0$/, request: null },
+      inside: [{ send: credSsp(), answer: 'ber' }],
+      after: { answer: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
+    },
+  ),
+];

@@ -1,4 +1,4 @@
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of instruments, buses, debuggers, shared devices and RPKI caches. */
 
@@ -11,128 +11,6 @@ function owserverRead(path: string): Buffer {
   header.writeUInt32BE(8192, 16);
   return Buffer.concat([header, name]);
 }
-
-const owserver: Probe = {
-  name: 'owserver',
-  service: 'owserver',
-  ports: [4304],
-  greeting: null,
-  steps: [{ send: owserverRead('/system/configuration/version'), answer: 'owserver' }],
-};
-
-/** Information about the radio or rotator behind Hamlib, in the extended form that echoes the command. */
-const hamlib: Probe = {
-  name: 'hamlib',
-  service: 'hamlib',
-  ports: [4532, 4533],
-  greeting: null,
-  steps: [{ send: '+\\get_info\n', answer: 'line' }],
-  farewell: 'q\n',
-};
-
-/** The administration port of ser2net greets with its prompt. */
-const ser2net: Probe = {
-  name: 'ser2net',
-  service: 'ser2net',
-  ports: [],
-  greeting: null,
-  steps: [{ send: 'version\r\n', answer: 'all' }],
-  farewell: 'exit\r\n',
-};
-
-/** A request with an undefined number: the daemon rejects it and does nothing. */
-const eibd: Probe = {
-  name: 'eibd',
-  service: 'eibd',
-  ports: [6720],
-  greeting: null,
-  steps: [{ send: Buffer.from([0, 2, 0xff, 0xfe]), answer: 'dns' }],
-};
-
-/** Features of a GDB stub; its program is already stopped for any client. */
-const gdbRemote: Probe = {
-  name: 'gdb-remote',
-  service: 'gdb-remote',
-  ports: [2331, 2345],
-  alsoPorts: [1234, 3333],
-  greeting: null,
-  steps: [{ send: '$qSupported#37', answer: 'gdb' }],
-};
-
-/** The Tcl port of OpenOCD; requests end with the byte 26. */
-const openocd: Probe = {
-  name: 'openocd',
-  service: 'openocd',
-  ports: [],
-  alsoPorts: [6666],
-  greeting: null,
-  steps: [{ send: 'version\x1a', answer: 'all' }],
-};
-
-/** OP_REQ_DEVLIST, version 1.1.1: the exported devices. */
-const usbip: Probe = {
-  name: 'usbip',
-  service: 'usbip',
-  ports: [3240],
-  greeting: null,
-  steps: [{ send: Buffer.from([1, 0x11, 0x80, 5, 0, 0, 0, 0]), answer: 'all' }],
-};
-
-/** SANE_NET_INIT, version 1.0.3, without a name. */
-const sane: Probe = {
-  name: 'sane',
-  service: 'sane',
-  ports: [6566],
-  greeting: null,
-  steps: [{ send: Buffer.from([0, 0, 0, 0, 1, 0, 0, 3, 0, 0, 0, 0]), answer: 'eight' }],
-  farewell: '\0\0\0\x0a',
-};
-
-/** ANTOAN_GET_VERSION, id 1: every kind of MooseFS server responds without authentication. */
-const moosefs: Probe = {
-  name: 'moosefs',
-  service: 'moosefs',
-  ports: [9419, 9420, 9421, 9422],
-  greeting: null,
-  steps: [{ send: Buffer.from([0, 0, 0, 10, 0, 0, 0, 4, 0, 0, 0x50, 0x4f]), answer: 'moosefs' }],
-};
-
-/** Lists the instruments and their properties; sets nothing. */
-const indi: Probe = {
-  name: 'indi',
-  service: 'indi',
-  ports: [7624],
-  greeting: null,
-  steps: [{ send: '<getProperties version="1.7"/>\n', answer: 'line' }],
-};
-
-/** Tversion of 9P, without a tag, with messages of 8192 bytes and the dialect of Linux; no session follows. */
-const plan9: Probe = {
-  name: '9p',
-  service: '9p',
-  ports: [564, 5640],
-  greeting: null,
-  steps: [
-    { send: Buffer.from('\x15\0\0\0\x64\xff\xff\0\x20\0\0\x08\x009P2000.L', 'latin1'), answer: 'mongodb' },
-  ],
-};
-
-/** Serial query of version 0 for an unknown session, RFC 6810 section 5.3: reset, or an error with a text. */
-const rpkiToRouter: Probe = {
-  name: 'rpki-rtr',
-  service: 'rpki-rtr',
-  ports: [323, 8282, 3323],
-  greeting: null,
-  steps: [{ send: Buffer.from([0, 1, 0x50, 0x4f, 0, 0, 0, 12, 0, 0, 0, 0]), answer: 'rtr' }],
-};
-
-const samBridge: Probe = {
-  name: 'i2p-sam',
-  service: 'i2p-sam',
-  ports: [7656],
-  greeting: null,
-  steps: [{ send: 'HELLO VERSION\n', answer: 'line' }],
-};
 
 /**
  * Telnet servers negotiate options before they send text. The probe declines every option (RFC 854); the server then
@@ -163,18 +41,46 @@ function refusals(said: Buffer): string {
 }
 
 export const instrumentProbes: readonly Probe[] = [
-  owserver,
-  hamlib,
-  ser2net,
-  eibd,
-  gdbRemote,
-  openocd,
-  usbip,
-  sane,
-  moosefs,
-  indi,
-  plan9,
-  rpkiToRouter,
-  samBridge,
+  requestProbe('owserver', [4304], owserverRead('/system/configuration/version'), 'owserver'),
+  // Information about the radio or rotator behind Hamlib, in the extended form that echoes the command.
+  requestProbe('hamlib', [4532, 4533], '+\\get_info\n', 'line', { farewell: 'q\n' }),
+  // The administration port of ser2net greets with its prompt.
+  requestProbe('ser2net', [], 'version\r\n', 'all', { farewell: 'exit\r\n' }),
+  // A request with an undefined number: the daemon rejects it and does nothing.
+  requestProbe('eibd', [6720], Buffer.from([0, 2, 0xff, 0xfe]), 'dns'),
+  // Features of a GDB stub; its program is already stopped for any client.
+  requestProbe('gdb-remote', [2331, 2345], '$qSupported#37', 'gdb', { alsoPorts: [1234, 3333] }),
+  // The Tcl port of OpenOCD; requests end with the byte 26.
+  requestProbe('openocd', [], 'version\x1a', 'all', { alsoPorts: [6666] }),
+  // OP_REQ_DEVLIST, version 1.1.1: the exported devices.
+  requestProbe('usbip', [3240], Buffer.from([1, 0x11, 0x80, 5, 0, 0, 0, 0]), 'all'),
+  // SANE_NET_INIT, version 1.0.3, without a name.
+  requestProbe('sane', [6566], Buffer.from([0, 0, 0, 0, 1, 0, 0, 3, 0, 0, 0, 0]), 'eight', {
+    farewell: '\0\0\0\x0a',
+  }),
+  // ANTOAN_GET_VERSION, id 1: every kind of MooseFS server responds without authentication.
+  requestProbe(
+    'moosefs',
+    [9419, 9420, 9421, 9422],
+    Buffer.from([0, 0, 0, 10, 0, 0, 0, 4, 0, 0, 0x50, 0x4f]),
+    'moosefs',
+  ),
+  // Lists the instruments and their properties; sets nothing.
+  requestProbe('indi', [7624], '<getProperties version="1.7"/>\n', 'line'),
+  // Tversion of 9P, without a tag, with messages of 8192 bytes and the dialect of Linux; no session follows.
+  requestProbe(
+    '9p',
+    [564, 5640],
+    Buffer.from('\x15\0\0\0\x64\xff\xff\0\x20\0\0\x08\x009P2000.L', 'latin1'),
+    'mongodb',
+  ),
+  // Serial query of version 0 for an unknown session, RFC 6810 section 5.3: reset, or an error with a text.
+  requestProbe(
+    'rpki-rtr',
+    [323, 8282, 3323],
+    Buffer.from([0, 1, 0x50, 0x4f, 0, 0, 0, 12, 0, 0, 0, 0]),
+    'rtr',
+  ),
+  requestProbe('i2p-sam', [7656], 'HELLO VERSION\n', 'line'),
   telnet,
 ];

@@ -1,48 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of music, video and game servers, file sharing and chat. */
-
-/** Server status from the control port, which names program and version. */
-const snapcast: Probe = {
-  name: 'snapcast',
-  service: 'snapcast',
-  ports: [1705],
-  greeting: null,
-  steps: [{ send: '{"id":"portolan","jsonrpc":"2.0","method":"Server.GetStatus"}\r\n', answer: 'line' }],
-};
-
-/** A time message on the stream port, which a client may send before it identifies itself. */
-const snapcastStream: Probe = {
-  name: 'snapcast-stream',
-  service: 'snapcast',
-  ports: [1704],
-  greeting: null,
-  steps: [
-    {
-      send: Buffer.from(`\x04\0PO${'\0'.repeat(18)}\x08\0\0\0${'\0'.repeat(8)}`, 'latin1'),
-      answer: 'snapcast',
-    },
-  ],
-};
-
-const liquidsoap: Probe = {
-  name: 'liquidsoap',
-  service: 'liquidsoap',
-  ports: [1234],
-  greeting: null,
-  steps: [{ send: 'version\r\n', answer: 'closed-list' }],
-  farewell: 'quit\r\n',
-};
-
-/** The first messages of a client, RTMP 1.0 section 5.2: version 3, time zero, no client version. */
-const rtmp: Probe = {
-  name: 'rtmp',
-  service: 'rtmp',
-  ports: [1935, 1936],
-  greeting: null,
-  steps: [{ send: Buffer.concat([Buffer.from([3]), Buffer.alloc(1536)]), answer: 'rtmp' }],
-};
 
 /** The server sends first, like a mail server. */
 const svdrp: Probe = {
@@ -54,15 +13,6 @@ const svdrp: Probe = {
   farewell: 'QUIT\r\n',
 };
 
-/** Reads a variable of the interpreter of the speech server. */
-const festival: Probe = {
-  name: 'festival',
-  service: 'festival',
-  ports: [1314],
-  greeting: null,
-  steps: [{ send: 'festival_version\n', answer: 'festival' }],
-};
-
 /** Join request of an unknown client: the server rejects it with a text that names its version. */
 function freecivRequest(): Buffer {
   const body = Buffer.from(`\x04portolan\0+portolan\0\0${'\0'.repeat(12)}`, 'latin1');
@@ -70,14 +20,6 @@ function freecivRequest(): Buffer {
   length.writeUInt16BE(body.length + 2);
   return Buffer.concat([length, body]);
 }
-
-const freeciv: Probe = {
-  name: 'freeciv',
-  service: 'freeciv',
-  ports: [5556],
-  greeting: null,
-  steps: [{ send: freecivRequest(), answer: 'all' }],
-};
 
 /** A version that no server accepts: the server lists those it does. */
 function wesnothVersion(): Buffer {
@@ -98,40 +40,6 @@ const wesnoth: Probe = {
   ],
 };
 
-const bzflag: Probe = {
-  name: 'bzflag',
-  service: 'bzflag',
-  ports: [5154],
-  greeting: null,
-  steps: [{ send: 'BZFLAG\r\n\r\n', answer: 'eight' }],
-};
-
-const tetrinet: Probe = {
-  name: 'tetrinet',
-  service: 'tetrinet',
-  ports: [31_457],
-  greeting: null,
-  steps: [{ send: 'version\xff', answer: 'line' }],
-};
-
-/** The extensions of a client, ADC 1.0 section 5.2: the hub sends its own and identifies itself; no login. */
-const adc: Probe = {
-  name: 'adc',
-  service: 'adc',
-  ports: [1511, 2780],
-  greeting: null,
-  steps: [{ send: 'HSUP ADBASE ADTIGR\n', answer: 'adc' }],
-};
-
-/** Magic number without encryption or compression, and both protocols: the core selects one. */
-const quassel: Probe = {
-  name: 'quassel',
-  service: 'quassel',
-  ports: [4242],
-  greeting: null,
-  steps: [{ send: Buffer.from('42b33f000000000280000001', 'hex'), answer: 'word' }],
-};
-
 /** daemon.info, the only call that needs no login, in Deluge 2 framing. */
 function delugeInformation(): Buffer {
   const call = Buffer.from('\xc1\xc4\x01\x8bdaemon.info\xc0\x66', 'latin1');
@@ -141,41 +49,42 @@ function delugeInformation(): Buffer {
   return Buffer.concat([head, packed]);
 }
 
-const deluge: Probe = {
-  name: 'deluge',
-  service: 'deluge',
-  ports: [58_846],
-  greeting: null,
-  steps: [{ send: delugeInformation(), answer: 'deluge' }],
-};
-
-/** Version exchange before a login; a host that rejects the client replies in the same form. */
-const boinc: Probe = {
-  name: 'boinc',
-  service: 'boinc',
-  ports: [31_416],
-  greeting: null,
-  steps: [
-    {
-      send: '<boinc_gui_rpc_request>\n<exchange_versions/>\n</boinc_gui_rpc_request>\n\x03',
-      answer: 'end-of-text',
-    },
-  ],
-};
-
 export const mediaProbes: readonly Probe[] = [
-  snapcast,
-  snapcastStream,
-  liquidsoap,
-  rtmp,
+  // Server status from the control port, which names program and version.
+  requestProbe(
+    'snapcast',
+    [1705],
+    '{"id":"portolan","jsonrpc":"2.0","method":"Server.GetStatus"}\r\n',
+    'line',
+  ),
+  // A time message on the stream port, which a client may send before it identifies itself.
+  requestProbe(
+    'snapcast-stream',
+    [1704],
+    Buffer.from(`\x04\0PO${'\0'.repeat(18)}\x08\0\0\0${'\0'.repeat(8)}`, 'latin1'),
+    'snapcast',
+    { service: 'snapcast' },
+  ),
+  requestProbe('liquidsoap', [1234], 'version\r\n', 'closed-list', { farewell: 'quit\r\n' }),
+  // The first messages of a client, RTMP 1.0 section 5.2: version 3, time zero, no client version.
+  requestProbe('rtmp', [1935, 1936], Buffer.concat([Buffer.from([3]), Buffer.alloc(1536)]), 'rtmp'),
   svdrp,
-  festival,
-  freeciv,
+  // Reads a variable of the interpreter of the speech server.
+  requestProbe('festival', [1314], 'festival_version\n', 'festival'),
+  requestProbe('freeciv', [5556], freecivRequest(), 'all'),
   wesnoth,
-  bzflag,
-  tetrinet,
-  adc,
-  quassel,
-  deluge,
-  boinc,
+  requestProbe('bzflag', [5154], 'BZFLAG\r\n\r\n', 'eight'),
+  requestProbe('tetrinet', [31_457], 'version\xff', 'line'),
+  // The extensions of a client, ADC 1.0 section 5.2: the hub sends its own and identifies itself; no login.
+  requestProbe('adc', [1511, 2780], 'HSUP ADBASE ADTIGR\n', 'adc'),
+  // Magic number without encryption or compression, and both protocols: the core selects one.
+  requestProbe('quassel', [4242], Buffer.from('42b33f000000000280000001', 'hex'), 'word'),
+  requestProbe('deluge', [58_846], delugeInformation(), 'deluge'),
+  // Version exchange before a login; a host that rejects the client replies in the same form.
+  requestProbe(
+    'boinc',
+    [31_416],
+    '<boinc_gui_rpc_request>\n<exchange_versions/>\n</boinc_gui_rpc_request>\n\x03',
+    'end-of-text',
+  ),
 ];

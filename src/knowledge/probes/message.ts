@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sipOptions } from '../requests/sip-request.ts';
-import type { Probe, Upgrade } from './probe.ts';
+import { type Probe, requestProbe, type Upgrade } from './probe.ts';
 
 /** Probes of message brokers, chat, telephony and media servers. */
 
@@ -26,15 +26,6 @@ const mqtt: Probe = {
   farewell: '\xe0\0',
 };
 
-/** Protocol header of AMQP 0-9-1, section 4.2.2: the server starts with its properties. */
-const amqp: Probe = {
-  name: 'amqp',
-  service: 'amqp',
-  ports: [5672, 5671],
-  greeting: null,
-  steps: [{ send: Buffer.from('AMQP\0\0\x09\x01', 'latin1'), answer: 'amqp' }],
-};
-
 /** RFC 6120 section 4.2: a stream to an unknown domain; the wording of the error identifies the server. */
 const xmppStream = (kind: 'client' | 'server') =>
   `<?xml version='1.0'?><stream:stream to='portolan.invalid' xmlns='jabber:${kind}' ` +
@@ -48,26 +39,6 @@ const xmppTls: Upgrade = {
     answer: 'xml-stream',
     accepted: /<proceed /,
   },
-};
-
-const xmpp: Probe = {
-  name: 'xmpp',
-  service: 'xmpp',
-  ports: [5222, 5223, 6523],
-  greeting: null,
-  steps: [{ send: xmppStream('client'), answer: 'xml-stream' }],
-  upgrade: xmppTls,
-  farewell: '</stream:stream>',
-};
-
-const xmppServer: Probe = {
-  name: 'xmpp-server',
-  service: 'xmpp-server',
-  ports: [5269],
-  greeting: null,
-  steps: [{ send: xmppStream('server'), answer: 'xml-stream' }],
-  upgrade: xmppTls,
-  farewell: '</stream:stream>',
 };
 
 /**
@@ -97,21 +68,20 @@ const irc: Probe = {
   ],
 };
 
-const sip: Probe = {
-  name: 'sip',
-  service: 'sip',
-  ports: [5060, 5061, 5062],
-  greeting: null,
-  steps: [{ send: () => sipOptions('TCP'), answer: 'head' }],
-};
-
-/** RFC 2326 section 10.1. */
-const rtsp: Probe = {
-  name: 'rtsp',
-  service: 'rtsp',
-  ports: [554, 8554, 10_554, 7070],
-  greeting: null,
-  steps: [{ send: 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n', answer: 'head' }],
-};
-
-export const messageProbes: readonly Probe[] = [mqtt, amqp, xmpp, xmppServer, irc, sip, rtsp];
+export const messageProbes: readonly Probe[] = [
+  mqtt,
+  // Protocol header of AMQP 0-9-1, section 4.2.2: the server starts with its properties.
+  requestProbe('amqp', [5672, 5671], Buffer.from('AMQP\0\0\x09\x01', 'latin1'), 'amqp'),
+  requestProbe('xmpp', [5222, 5223, 6523], xmppStream('client'), 'xml-stream', {
+    upgrade: xmppTls,
+    farewell: '</stream:stream>',
+  }),
+  requestProbe('xmpp-server', [5269], xmppStream('server'), 'xml-stream', {
+    upgrade: xmppTls,
+    farewell: '</stream:stream>',
+  }),
+  irc,
+  requestProbe('sip', [5060, 5061, 5062], () => sipOptions('TCP'), 'head'),
+  // RFC 2326 section 10.1.
+  requestProbe('rtsp', [554, 8554, 10_554, 7070], 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n', 'head'),
+];

@@ -1,6 +1,6 @@
 import { ber, integer, sequence } from '../requests/ber.ts';
 import { kerberosRequest, rootEntrySearch } from '../requests/directory-requests.ts';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of directories, RPC services, agents and small servers. */
 
@@ -49,14 +49,6 @@ function kerberosOverTcp(): Buffer {
   length.writeUInt32BE(request.length);
   return Buffer.concat([length, request]);
 }
-
-const kerberos: Probe = {
-  name: 'kerberos',
-  service: 'kerberos',
-  ports: [88, 750],
-  greeting: null,
-  steps: [{ send: kerberosOverTcp(), answer: 'counted' }],
-};
 
 /** RFC 1002 section 4.3.2: a session with any file server on the port (`*SMBSERVER`), under a generic name. */
 function netbiosSession(): Buffer {
@@ -150,60 +142,9 @@ function rpcBind(): Buffer {
   );
 }
 
-const msrpc: Probe = {
-  name: 'msrpc',
-  service: 'msrpc',
-  ports: [135, 593],
-  greeting: null,
-  steps: [{ send: rpcBind(), answer: 'dcerpc' }],
-};
-
-/** RFC 1928 section 3: offers only the method without a login. */
-const socks: Probe = {
-  name: 'socks5',
-  service: 'socks5',
-  ports: [1080, 1081, 9050, 9150],
-  greeting: null,
-  steps: [{ send: Buffer.from([5, 1, 0]), answer: 'two' }],
-};
-
-/**
- * Git pack protocol, version 2: the capabilities of a repository in the root folder include the server version; usually
- * there is none, and the server responds with an error.
- */
-const git: Probe = {
-  name: 'git',
-  service: 'git',
-  ports: [9418],
-  greeting: null,
-  steps: [
-    {
-      send: (host) => packetLine(`git-upload-pack /\0host=${host}\0\0version=2\0`),
-      answer: 'packet-lines',
-    },
-  ],
-};
-
 function packetLine(text: string): string {
   return (text.length + 4).toString(16).padStart(4, '0') + text;
 }
-
-const gearman: Probe = {
-  name: 'gearman',
-  service: 'gearman',
-  ports: [4730],
-  greeting: null,
-  steps: [{ send: 'version\n', answer: 'line' }],
-};
-
-const munin: Probe = {
-  name: 'munin',
-  service: 'munin',
-  ports: [4949],
-  greeting: 'line',
-  steps: [{ send: 'version\n', answer: 'line' }],
-  farewell: 'quit\n',
-};
 
 /** Forward request of the Apache JServ Protocol 1.3: GET of a nonexistent page, whose error names the server. */
 function ajpMissingPage(host: string): string {
@@ -226,24 +167,6 @@ const ajp: Probe = {
   ],
 };
 
-/** Header of the Java RMI wire protocol, section 10.2: stream protocol. */
-const javaRmi: Probe = {
-  name: 'java-rmi',
-  service: 'java-rmi',
-  ports: [1098, 1099, 1199, 11_099, 9010],
-  greeting: null,
-  steps: [{ send: Buffer.from('JRMI\0\x02K', 'latin1'), answer: 'all' }],
-};
-
-/** NAMES_REQ of the Erlang port mapper: the registered nodes. */
-const epmd: Probe = {
-  name: 'epmd',
-  service: 'epmd',
-  ports: [4369],
-  greeting: null,
-  steps: [{ send: Buffer.from([0, 1, 0x6e]), answer: 'all' }],
-};
-
 /** Start-Control-Connection-Request, RFC 2637 section 2.1. */
 function pptpStart(): Buffer {
   const request = Buffer.alloc(156);
@@ -258,57 +181,34 @@ function pptpStart(): Buffer {
   return request;
 }
 
-const pptp: Probe = {
-  name: 'pptp',
-  service: 'pptp',
-  ports: [1723],
-  greeting: null,
-  steps: [{ send: pptpStart(), answer: 'tns' }],
-};
-
-/** RFC 1413: a pair of ports without a connection. */
-const ident: Probe = {
-  name: 'ident',
-  service: 'ident',
-  ports: [113],
-  greeting: null,
-  steps: [{ send: '1, 1\r\n', answer: 'line' }],
-};
-
-const networkUps: Probe = {
-  name: 'nut',
-  service: 'nut',
-  ports: [3493],
-  greeting: null,
-  steps: [{ send: 'VER\n', answer: 'line' }],
-  farewell: 'LOGOUT\n',
-};
-
-/** Passive check of the agent's own version, Zabbix protocol 1. */
-const zabbix: Probe = {
-  name: 'zabbix-agent',
-  service: 'zabbix-agent',
-  ports: [10_050],
-  greeting: null,
-  steps: [{ send: 'ZBXD\x01\x0d\0\0\0\0\0\0\0agent.version', answer: 'all' }],
-};
-
 export const networkProbes: readonly Probe[] = [
   ldap,
-  kerberos,
+  requestProbe('kerberos', [88, 750], kerberosOverTcp(), 'counted'),
   netbios,
-  msrpc,
-  socks,
-  git,
-  gearman,
-  munin,
+  requestProbe('msrpc', [135, 593], rpcBind(), 'dcerpc'),
+  // RFC 1928 section 3: offers only the method without a login.
+  requestProbe('socks5', [1080, 1081, 9050, 9150], Buffer.from([5, 1, 0]), 'two'),
+  // Git pack protocol, version 2: the capabilities of a repository in the root folder include the server version; usually
+  // there is none, and the server responds with an error.
+  requestProbe(
+    'git',
+    [9418],
+    (host) => packetLine(`git-upload-pack /\0host=${host}\0\0version=2\0`),
+    'packet-lines',
+  ),
+  requestProbe('gearman', [4730], 'version\n', 'line'),
+  requestProbe('munin', [4949], 'version\n', 'line', { greeting: 'line', farewell: 'quit\n' }),
   ajp,
-  javaRmi,
-  epmd,
-  pptp,
-  ident,
-  networkUps,
-  zabbix,
+  // Header of the Java RMI wire protocol, section 10.2: stream protocol.
+  requestProbe('java-rmi', [1098, 1099, 1199, 11_099, 9010], Buffer.from('JRMI\0\x02K', 'latin1'), 'all'),
+  // NAMES_REQ of the Erlang port mapper: the registered nodes.
+  requestProbe('epmd', [4369], Buffer.from([0, 1, 0x6e]), 'all'),
+  requestProbe('pptp', [1723], pptpStart(), 'tns'),
+  // RFC 1413: a pair of ports without a connection.
+  requestProbe('ident', [113], '1, 1\r\n', 'line'),
+  requestProbe('nut', [3493], 'VER\n', 'line', { farewell: 'LOGOUT\n' }),
+  // Passive check of the agent's own version, Zabbix protocol 1.
+  requestProbe('zabbix-agent', [10_050], 'ZBXD\x01\x0d\0\0\0\0\0\0\0agent.version', 'all'),
 ];
 
 /** Sent once the service is known. */

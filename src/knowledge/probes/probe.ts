@@ -54,3 +54,14 @@ export interface Upgrade {
   /** null = the handshake follows the offer immediately. */
   request: { send: string; answer: ResponseForm; accepted: RegExp } | null;
 }
+
+/** A probe of one request to a service that sends nothing first; named like the service unless `more` says otherwise. */
+export function requestProbe(
+  name: string,
+  ports: readonly number[],
+  send: ProbeStep['send'],
+  answer: ResponseForm,
+  more: Partial<Probe> = {},
+): Probe {
+  return { name, service: name, ports, greeting: null, steps: [{ send, answer }], ...more };
+}

@@ -1,5 +1,5 @@
 import { groupSizeRequest, keyExchangeRequest, offeredExchange } from '../ssh/host-key-request.ts';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of services for remote logins and screens. */
 
@@ -20,42 +20,29 @@ export const ssh: Probe = {
 };
 
 /** RFC 6143 section 7.1.1: the client replies with the version to use, here the server's own. */
-export const vnc: Probe = {
-  name: 'vnc',
-  service: 'vnc',
-  ports: [5900, 5901, 5902, 5903],
-  greeting: 'line',
-  steps: [
-    {
-      send: (_host, said) =>
-        /RFB \d{3}\.\d{3}\n/.exec(said.toString('latin1', 0, 64))?.[0] ?? 'RFB 003.008\n',
-      answer: 'rfb-security',
-    },
-  ],
-};
+export const vnc = requestProbe(
+  'vnc',
+  [5900, 5901, 5902, 5903],
+  (_host, said) => /RFB \d{3}\.\d{3}\n/.exec(said.toString('latin1', 0, 64))?.[0] ?? 'RFB 003.008\n',
+  'rfb-security',
+  { greeting: 'line' },
+);
 
 /** Connection request that offers TLS and no network level authentication, MS-RDPBCGR section 2.2.1.1. */
-export const rdp: Probe = {
-  name: 'rdp',
-  service: 'rdp',
-  ports: [3389],
-  greeting: null,
-  steps: [
-    {
-      send: Buffer.from([3, 0, 0, 19, 14, 0xe0, 0, 0, 0, 0, 0, 1, 0, 8, 0, 1, 0, 0, 0]),
-      answer: 'tpkt',
-    },
-  ],
-};
+export const rdp = requestProbe(
+  'rdp',
+  [3389],
+  Buffer.from([3, 0, 0, 19, 14, 0xe0, 0, 0, 0, 0, 0, 1, 0, 8, 0, 1, 0, 0, 0]),
+  'tpkt',
+);
 
 /** X Window System Protocol section 8: little-endian, version 11.0, no credentials. */
-export const x11: Probe = {
-  name: 'x11',
-  service: 'x11',
-  ports: [6000, 6001, 6002, 6003, 6004, 6005, 6007, 6008, 6009],
-  greeting: null,
-  steps: [{ send: Buffer.from([0x6c, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]), answer: 'x11' }],
-};
+export const x11 = requestProbe(
+  'x11',
+  [6000, 6001, 6002, 6003, 6004, 6005, 6007, 6008, 6009],
+  Buffer.from([0x6c, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+  'x11',
+);
 
 /** The RSA key, which can be too short; servers present a newer key type first. */
 export const sshRsaKey: Probe = {

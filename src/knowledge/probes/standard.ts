@@ -1,5 +1,5 @@
 import { httpRequestFor } from '../requests/http-request.ts';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of services that most networks have: web, mail, names, databases, containers. */
 
@@ -38,16 +38,15 @@ function postgresqlOldStartup(): Buffer {
   return message;
 }
 
-export const http: Probe = {
-  name: 'http',
-  service: 'http',
-  ports: [
+export const http = requestProbe(
+  'http',
+  [
     80, 81, 591, 2375, 3000, 3128, 5000, 5357, 5601, 5985, 7001, 8000, 8008, 8080, 8081, 8088, 8090, 8888,
     9000, 9090, 9200,
   ],
-  greeting: null,
-  steps: [{ send: httpRequest, answer: 'http' }],
-};
+  httpRequest,
+  'http',
+);
 
 export const smtp: Probe = {
   name: 'smtp',
@@ -99,34 +98,18 @@ export const imap: Probe = {
   farewell: 'a2 LOGOUT\r\n',
 };
 
-export const pop3: Probe = {
-  name: 'pop3',
-  service: 'pop3',
-  ports: [110, 995],
+export const pop3 = requestProbe('pop3', [110, 995], 'CAPA\r\n', 'dotted', {
   greeting: 'line',
-  steps: [{ send: 'CAPA\r\n', answer: 'dotted' }],
   upgrade: {
     offered: /^STLS\r?$/im,
     request: { send: 'STLS\r\n', answer: 'line', accepted: /^\+OK/ },
   },
   farewell: 'QUIT\r\n',
-};
+});
 
-export const redis: Probe = {
-  name: 'redis',
-  service: 'redis',
-  ports: [6379, 6380, 26379],
-  greeting: null,
-  steps: [{ send: 'INFO server\r\n', answer: 'redis' }],
-};
+export const redis = requestProbe('redis', [6379, 6380, 26379], 'INFO server\r\n', 'redis');
 
-export const memcached: Probe = {
-  name: 'memcached',
-  service: 'memcached',
-  ports: [11211],
-  greeting: null,
-  steps: [{ send: 'version\r\n', answer: 'line' }],
-};
+export const memcached = requestProbe('memcached', [11211], 'version\r\n', 'line');
 
 export const mysql: Probe = {
   name: 'mysql',
@@ -150,31 +133,17 @@ export const postgresql: Probe = {
 };
 
 /** The same server when it offers TLS: only the plain startup message triggers its ErrorResponse. */
-export const postgresqlPlain: Probe = {
-  name: 'postgresql-startup',
+export const postgresqlPlain = requestProbe('postgresql-startup', [], postgresqlStartup(), 'postgresql', {
   service: 'postgresql',
-  ports: [],
-  greeting: null,
-  steps: [{ send: postgresqlStartup(), answer: 'postgresql' }],
-};
+});
 
 /** An authentication request looks the same from servers, poolers and other databases; a rejection does not. */
-export const postgresqlOld: Probe = {
-  name: 'postgresql-old',
+export const postgresqlOld = requestProbe('postgresql-old', [], postgresqlOldStartup(), 'all', {
   service: 'postgresql',
-  ports: [],
-  greeting: null,
-  steps: [{ send: postgresqlOldStartup(), answer: 'all' }],
   after: { answer: /^[SN]?R\0\0\0[\x08-\x40]\0\0\0[\0\x03\x05\x0a]/ },
-};
+});
 
-export const dns: Probe = {
-  name: 'dns-tcp',
-  service: 'domain',
-  ports: [53, 5353],
-  greeting: null,
-  steps: [{ send: versionBindQuery(), answer: 'dns' }],
-};
+export const dns = requestProbe('dns-tcp', [53, 5353], versionBindQuery(), 'dns', { service: 'domain' });
 
 /** OP_MSG with a command of two or three members, MongoDB wire protocol. */
 function mongodbCommand(name: string, ...flags: string[]): Buffer {
@@ -205,52 +174,34 @@ export const mongodb: Probe = {
 };
 
 /** A Docker daemon names itself in the headers of any response. */
-export const dockerVersion: Probe = {
-  name: 'docker-version',
+export const dockerVersion = requestProbe('docker-version', [], httpRequestFor('/version'), 'http', {
   service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [{ send: httpRequestFor('/version'), answer: 'http' }],
   after: { answer: /^HTTP\/1\.[01] \d{3}[^]*?\r\n(?:Server: Docker\/|Api-Version: \d)/i },
-};
+});
 
 const etcdPorts = [2379, 2380, 4001];
 
 const unknownPage = /^HTTP\/1\.[01] (?:404|401|403) /;
 
-export const etcdVersion: Probe = {
-  name: 'etcd-version',
+export const etcdVersion = requestProbe('etcd-version', [], httpRequestFor('/version'), 'http', {
   service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [{ send: httpRequestFor('/version'), answer: 'http' }],
   after: { answer: unknownPage, ports: etcdPorts },
-};
+});
 
 /** The count of all keys: the smallest read that needs a login if authentication is on. */
-export const etcdCount: Probe = {
-  name: 'etcd-count',
-  service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [
-    {
-      send: httpRequestFor('/v3/kv/range', '{"key":"AA==","range_end":"AA==","count_only":true}'),
-      answer: 'http',
-    },
-  ],
-  after: { answer: unknownPage, ports: etcdPorts },
-};
+export const etcdCount = requestProbe(
+  'etcd-count',
+  [],
+  httpRequestFor('/v3/kv/range', '{"key":"AA==","range_end":"AA==","count_only":true}'),
+  'http',
+  { service: 'http', after: { answer: unknownPage, ports: etcdPorts } },
+);
 
 /** The pods on a Kubernetes node: only authorized clients may read them. */
-export const kubeletPods: Probe = {
-  name: 'kubelet-pods',
+export const kubeletPods = requestProbe('kubelet-pods', [], httpRequestFor('/pods'), 'http', {
   service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [{ send: httpRequestFor('/pods'), answer: 'http' }],
   after: { answer: unknownPage, ports: [10250, 10255] },
-};
+});
 
 /** RFC 1635: anonymous login. */
 export const ftpAnonymous: Probe = {
@@ -284,10 +235,4 @@ export const smtpHelp: Probe = {
   },
 };
 
-export const generic: Probe = {
-  name: 'generic',
-  service: null,
-  ports: [],
-  greeting: null,
-  steps: [{ send: '\r\n\r\n', answer: 'all' }],
-};
+export const generic = requestProbe('generic', [], '\r\n\r\n', 'all', { service: null });

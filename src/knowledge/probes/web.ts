@@ -5,7 +5,7 @@ import {
   malformedRequestName,
 } from '../requests/http-request.ts';
 import { pageProbe } from '../requests/redirect.ts';
-import type { Probe } from './probe.ts';
+import { type Probe, requestProbe } from './probe.ts';
 
 /** Pages that identify a web server or application, requested if its first response matches; none needs a login. */
 
@@ -15,16 +15,6 @@ function page(name: string, path: string, answer: RegExp): Probe {
 
 /** Name of the probe that accepts compressed pages. */
 export const compressedPageName = 'compressed-page';
-
-const compressedPage: Probe = {
-  name: compressedPageName,
-  service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [{ send: httpRequestFor('/', undefined, 'gzip, deflate, br, zstd'), answer: 'http' }],
-  after: { answer: /^HTTP\/1\.[01] (?:2|4)\d\d /, secure: true },
-  thorough: true,
-};
 
 /** Transmission RPC requires the session id that its first response, a rejection, contains. */
 const transmissionSession: Probe = {
@@ -52,52 +42,8 @@ const transmissionSession: Probe = {
   after: { answer: /^HTTP\/[^]*?\r\nServer: Transmission\r\n/i },
 };
 
-/** A proxy responds to its own internal name without forwarding the request. */
-const privoxyStatus: Probe = {
-  name: 'privoxy-status',
-  service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [
-    {
-      send: () =>
-        'GET http://config.privoxy.org/show-status HTTP/1.1\r\nHost: config.privoxy.org\r\nConnection: close\r\n\r\n',
-      answer: 'http',
-    },
-  ],
-  after: { answer: /^HTTP\/1\.[01] 400 Invalid header received from client/ },
-};
-
 /** No Server header names the server: it is missing, or contains an address or a generic word. */
 const nameless = String.raw`(?![^]*\r\nServer: (?!(?:[\d.:]{1,64}|localhost|unknown|none|server|web-?server|https?d?) *\r\n))`;
-
-/** The rejection of a malformed request identifies servers that hide their name. */
-const malformed: Probe = {
-  name: malformedRequestName,
-  service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [{ send: malformedRequest, answer: 'http' }],
-  after: { answer: new RegExp(String.raw`^HTTP\/1\.[01] \d{3}${nameless}`, 'i') },
-};
-
-/** The version of aria2, available unless a secret is set; its other pages are empty. */
-const aria2Version: Probe = {
-  name: 'aria2-version',
-  service: 'http',
-  ports: [],
-  greeting: null,
-  steps: [
-    {
-      send: httpRequestFor('/jsonrpc', '{"jsonrpc":"2.0","id":"portolan","method":"aria2.getVersion"}'),
-      answer: 'http',
-    },
-  ],
-  after: {
-    answer:
-      /^HTTP\/1\.1 404 Not Found\r\nDate: [^\r\n]+\r\nContent-Length: 0\r\nExpires: [^\r\n]+\r\nCache-Control: no-cache\r\n/,
-  },
-};
 
 const unknownPage = /^HTTP\/1\.[01] 404 /;
 const noRootOfGo = /^HTTP\/1\.[01] 404 [^]*\r\n\r\n404 page not found\n?$/;
@@ -169,9 +115,38 @@ export const webProbes: readonly Probe[] = [
     ...page('caddy-settings', '/config/admin', /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found\n$/),
     after: { answer: /^HTTP\/1\.1 404 [^]*\r\n\r\n404 page not found\n$/, ports: [2019] },
   },
-  malformed,
-  compressedPage,
-  aria2Version,
+  // The rejection of a malformed request identifies servers that hide their name.
+  requestProbe(malformedRequestName, [], malformedRequest, 'http', {
+    service: 'http',
+    after: { answer: new RegExp(String.raw`^HTTP\/1\.[01] \d{3}${nameless}`, 'i') },
+  }),
+  requestProbe(compressedPageName, [], httpRequestFor('/', undefined, 'gzip, deflate, br, zstd'), 'http', {
+    service: 'http',
+    after: { answer: /^HTTP\/1\.[01] (?:2|4)\d\d /, secure: true },
+    thorough: true,
+  }),
+  // The version of aria2, available unless a secret is set; its other pages are empty.
+  requestProbe(
+    'aria2-version',
+    [],
+    httpRequestFor('/jsonrpc', '{"jsonrpc":"2.0","id":"portolan","method":"aria2.getVersion"}'),
+    'http',
+    {
+      service: 'http',
+      after: {
+        answer:
+          /^HTTP\/1\.1 404 Not Found\r\nDate: [^\r\n]+\r\nContent-Length: 0\r\nExpires: [^\r\n]+\r\nCache-Control: no-cache\r\n/,
+      },
+    },
+  ),
   transmissionSession,
-  privoxyStatus,
+  // A proxy responds to its own internal name without forwarding the request.
+  requestProbe(
+    'privoxy-status',
+    [],
+    () =>
+      'GET http://config.privoxy.org/show-status HTTP/1.1\r\nHost: config.privoxy.org\r\nConnection: close\r\n\r\n',
+    'http',
+    { service: 'http', after: { answer: /^HTTP\/1\.[01] 400 Invalid header received from client/ } },
+  ),
 ];
