@@ -1,4 +1,5 @@
 import { hostHeader } from '../requests/http-request.ts';
+import { withLength } from '../requests/request-bytes.ts';
 import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of queues, caches, proxies and runtime systems with their own protocols. */
@@ -18,9 +19,7 @@ function carbonQuery(): Buffer {
     "(dp0\nS'type'\np1\nS'cache-query'\np2\nsS'metric'\np3\nS'portolan'\np4\ns.",
     'latin1',
   );
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(pickle.length);
-  return Buffer.concat([length, pickle]);
+  return withLength(pickle);
 }
 
 /** Ping message to the monitor. It responds once the message is complete, when the client half-closes. */

@@ -1,24 +1,11 @@
 import { crc32 } from 'node:zlib';
+import { latin1, rpcCall, uint16, uint32 } from '../requests/request-bytes.ts';
 import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of monitoring agents, clusters, storage, and services of Java and other runtimes. */
 
-const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
-
-function word(...values: number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 4);
-  for (const [at, value] of values.entries()) bytes.writeUInt32BE(value >>> 0, at * 4);
-  return bytes;
-}
-
-function half(...values: number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 2);
-  for (const [at, value] of values.entries()) bytes.writeUInt16BE(value, at * 2);
-  return bytes;
-}
-
 /** A text with a 16-bit length prefix. */
-const counted = (text: string): Buffer => Buffer.concat([half(text.length), latin1(text)]);
+const counted = (text: string): Buffer => Buffer.concat([uint16(text.length), latin1(text)]);
 
 /** A version 2 query, which all later versions accept, for the command that returns the server version. */
 function nrpeQuery(): Buffer {
@@ -36,20 +23,20 @@ function fastcgiValues(): Buffer {
   const pairs = Buffer.concat(
     names.map((name) => Buffer.concat([Buffer.from([name.length, 0]), latin1(name)])),
   );
-  return Buffer.concat([Buffer.from([1, 9, 0, 0]), half(pairs.length), Buffer.from([0, 0]), pairs]);
+  return Buffer.concat([Buffer.from([1, 9, 0, 0]), uint16(pairs.length), Buffer.from([0, 0]), pairs]);
 }
 
 /** EXCSAT of Distributed Data Management, with only the manager levels of agent and conversation. */
 function drdaAttributes(): Buffer {
   const external = Buffer.from([0x97, 0x96, 0x99, 0xa3, 0x96, 0x93, 0x81, 0x95]);
-  const parameter = (code: number, value: Buffer) => Buffer.concat([half(4 + value.length, code), value]);
+  const parameter = (code: number, value: Buffer) => Buffer.concat([uint16(4 + value.length, code), value]);
   const body = Buffer.concat([
     parameter(0x115e, external),
-    parameter(0x1404, half(0x1403, 7, 0x2407, 7)),
+    parameter(0x1404, uint16(0x1403, 7, 0x2407, 7)),
     parameter(0x116d, external),
   ]);
-  const command = Buffer.concat([half(4 + body.length, 0x1041), body]);
-  return Buffer.concat([half(6 + command.length), Buffer.from([0xd0, 1, 0, 1]), command]);
+  const command = Buffer.concat([uint16(4 + body.length, 0x1041), body]);
+  return Buffer.concat([uint16(6 + command.length), Buffer.from([0xd0, 1, 0, 1]), command]);
 }
 
 /**
@@ -89,8 +76,12 @@ function zabbixStatistics(): Buffer {
 /** The first message between nodes of Erlang: a name. The reply names the node; the client ignores its challenge. */
 function erlangName(): Buffer {
   // Capability flags that nodes of releases 23 to 27 require.
-  const body = Buffer.concat([latin1('N'), word(0x14, 0x03075f94, 0), counted('portolan@portolan.invalid')]);
-  return Buffer.concat([half(body.length), body]);
+  const body = Buffer.concat([
+    latin1('N'),
+    uint32(0x14, 0x03075f94, 0),
+    counted('portolan@portolan.invalid'),
+  ]);
+  return Buffer.concat([uint16(body.length), body]);
 }
 
 export const clusterProbes: readonly Probe[] = [
@@ -104,7 +95,7 @@ export const clusterProbes: readonly Probe[] = [
   requestProbe(
     'jdwp',
     [5005],
-    Buffer.concat([latin1('JDWP-Handshake'), word(11, 0x504f5254), Buffer.from([0, 1, 1])]),
+    Buffer.concat([latin1('JDWP-Handshake'), uint32(11, 0x504f5254), Buffer.from([0, 1, 1])]),
     'all',
     { intrusive: true, alsoPorts: [8787] },
   ),
@@ -118,20 +109,14 @@ export const clusterProbes: readonly Probe[] = [
   // Cookie of a test that never starts: the server requests its parameters.
   requestProbe('iperf3', [5201], latin1(`${'portolan'.padEnd(36, 'x')}\0`), 'byte'),
   // AUTH_LIST of libvirt's remote protocol: the authentication methods; opens no connection.
-  requestProbe('libvirt', [16_509, 16_514], word(28, 0x20008086, 1, 66, 0, 0, 0), 'whole'),
+  requestProbe('libvirt', [16_509, 16_514], uint32(28, 0x20008086, 1, 66, 0, 0, 0), 'whole'),
   // DUMP call of the GlusterFS program that lists all programs; replies have the form of every ONC RPC program.
-  requestProbe(
-    'glusterfs',
-    [24_007],
-    word(0x80000028, 0x504f5254, 0, 2, 123_451_501, 1, 1, 0, 0, 0, 0),
-    'rpc',
-    { service: 'rpcbind' },
-  ),
+  requestProbe('glusterfs', [24_007], rpcCall(123_451_501, 1, 1), 'rpc', { service: 'rpcbind' }),
   // First message of a cluster to its quorum device, with the cluster name; the reply states whether TLS is required.
   requestProbe(
     'corosync-qnetd',
     [5403],
-    Buffer.concat([half(0), word(12), half(1), counted('portolan')]),
+    Buffer.concat([uint16(0), uint32(12), uint16(1), counted('portolan')]),
     'qnetd',
   ),
   requestProbe('gqtp', [10_043], groongaStatus(), 'binary-head'),

@@ -1,3 +1,4 @@
+import { uint32 } from '../requests/request-bytes.ts';
 import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of databases, caches and their coordinators. */
@@ -53,15 +54,10 @@ function kafkaApiVersions(): Buffer {
 
 /** op_connect of the remote protocol with the versions 10 to 13 and no user; the server accepts or rejects. */
 function firebirdConnect(): Buffer {
-  const word = (...values: number[]) => {
-    const bytes = Buffer.alloc(values.length * 4);
-    for (const [at, value] of values.entries()) bytes.writeUInt32BE(value >>> 0, at * 4);
-    return bytes;
-  };
   const offers = [10, 0x800b, 0x800c, 0x800d];
   // op_connect, op_attach, CONNECT_VERSION3, generic architecture, no file name, protocols offered, no user block.
-  const head = word(1, 19, 3, 1, 0, offers.length, 0);
-  const protocols = offers.map((version, preference) => word(version, 1, 0, 5, 2 * (preference + 1)));
+  const head = uint32(1, 19, 3, 1, 0, offers.length, 0);
+  const protocols = offers.map((version, preference) => uint32(version, 1, 0, 5, 2 * (preference + 1)));
   return Buffer.concat([head, ...protocols]);
 }
 

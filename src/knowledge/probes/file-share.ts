@@ -1,15 +1,23 @@
+import { rpcCall, withLength } from '../requests/request-bytes.ts';
 import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of file sharing services. */
 
 export const rsync = requestProbe('rsync', [873], '@RSYNCD: 30.0\n#list\n', 'all', { greeting: 'line' });
 
-/** MS-SMB2 section 2.2.3: every dialect without the contexts of 3.1.1. */
-function smb2Negotiate(): Buffer {
+/** A message of SMB 2 over TCP: its frame has a zero, then the length in 24 bits (MS-SMB2 section 2.1). */
+export function smb2Message(command: number, id: number, body: Buffer): Buffer {
   const header = Buffer.alloc(64);
   header.write('\xfeSMB', 'latin1');
   header.writeUInt16LE(64, 4);
+  header.writeUInt16LE(command, 12);
   header.writeUInt16LE(31, 14);
+  header.writeUInt32LE(id, 24);
+  return withLength(header, body);
+}
+
+/** MS-SMB2 section 2.2.3: every dialect without the contexts of 3.1.1. */
+export function smb2Negotiation(): Buffer {
   const dialects = [0x0202, 0x0210, 0x0300, 0x0302];
   const body = Buffer.alloc(36 + 2 * dialects.length);
   body.writeUInt16LE(36, 0);
@@ -17,7 +25,7 @@ function smb2Negotiate(): Buffer {
   body.writeUInt16LE(1, 4);
   body.write('portolan-scanner', 12, 'latin1');
   for (const [at, dialect] of dialects.entries()) body.writeUInt16LE(dialect, 36 + 2 * at);
-  return framed(header, body);
+  return smb2Message(0, 0, body);
 }
 
 /** MS-CIFS section 2.2.4.52.1: the one dialect of Windows NT. */
@@ -28,32 +36,16 @@ function smb1Negotiate(): Buffer {
   header[9] = 0x18;
   header.writeUInt16LE(0xc801, 10);
   const dialect = Buffer.from('\x02NT LM 0.12\0', 'latin1');
-  return framed(header, Buffer.from([0, dialect.length, 0]), dialect);
+  return withLength(header, Buffer.from([0, dialect.length, 0]), dialect);
 }
 
-/** Direct transport over TCP: a zero, then the length in 24 bits (MS-SMB2 section 2.1). */
-function framed(...parts: Uint8Array[]): Buffer {
-  const message = Buffer.concat(parts);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(message.length);
-  return Buffer.concat([length, message]);
-}
-
-export const smb = requestProbe('smb', [445], smb2Negotiate(), 'framed');
+export const smb = requestProbe('smb', [445], smb2Negotiation(), 'framed');
 
 /** Whether the server also supports version 1; a server without version 2 disconnects at the first probe. */
 export const smb1 = requestProbe('smb1', [], smb1Negotiate(), 'framed', {
   service: 'smb',
   after: { answer: /^\0[^]{3}\xfeSMB|^$/, ports: [445] },
 });
-
-/** A call of ONC RPC over TCP, RFC 5531 sections 9 and 11, with the id `PORT`. */
-function rpcCall(program: number, version: number, procedure: number): Buffer {
-  const words = [0x80000028, 0x504f5254, 0, 2, program, version, procedure, 0, 0, 0, 0];
-  const call = Buffer.alloc(words.length * 4);
-  for (const [at, word] of words.entries()) call.writeUInt32BE(word, at * 4);
-  return call;
-}
 
 /** PMAPPROC_DUMP, RFC 1833 section 3.2. */
 export const rpcbind: Probe = {

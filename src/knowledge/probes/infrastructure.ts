@@ -1,5 +1,6 @@
 import { ber, integer, sequence } from '../requests/ber.ts';
 import { httpRequestFor } from '../requests/http-request.ts';
+import { ntlmNegotiation, rpcCall } from '../requests/request-bytes.ts';
 import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of remote access, tunnels, control ports and consoles. */
@@ -50,32 +51,23 @@ export const rpcPrograms: readonly { program: number; name: string }[] = [
 /** PROG_UNAVAIL reply to the call. */
 const notHere = /^[\x80-\xff]\0\0\x18PORT\0\0\0\x01\0{4}[^]{8}\0\0\0\x01$/;
 
-/** NULL call, RFC 5531 section 9, after its record mark. */
-function nullCall(program: number): Buffer {
-  const words = [0x80000028, 0x504f5254, 0, 2, program, 1, 0, 0, 0, 0, 0];
-  const call = Buffer.alloc(words.length * 4);
-  for (const [at, word] of words.entries()) call.writeUInt32BE(word, at * 4);
-  return call;
-}
-
 /** Identifies an ONC RPC program other than the port mapper. */
 const rpcProgram: Probe = {
   name: 'rpc-program',
   service: 'rpcbind',
   ports: [],
   greeting: null,
-  steps: rpcPrograms.map(({ program }) => ({ send: nullCall(program), answer: 'rpc', proceed: notHere })),
+  steps: rpcPrograms.map(({ program }) => ({
+    send: rpcCall(program, 1, 0),
+    answer: 'rpc',
+    proceed: notHere,
+  })),
   after: { answer: notHere },
 };
 
 /** TSRequest of CredSSP (MS-CSSP section 2.2.1) with the first message of NTLM: no name, no password. */
 function credSsp(): Buffer {
-  const ntlm = Buffer.alloc(40);
-  ntlm.write('NTLMSSP\0', 'latin1');
-  ntlm.writeUInt32LE(1, 8);
-  // Unicode, the target's name, NTLM, extended session security, version, 128 bits, 56 bits.
-  ntlm.writeUInt32LE(0xa2088205, 12);
-  const token = sequence(ber(0xa0, ber(0x04, ntlm)));
+  const token = sequence(ber(0xa0, ber(0x04, ntlmNegotiation())));
   return sequence(ber(0xa0, integer(2)), ber(0xa1, sequence(token)));
 }
 

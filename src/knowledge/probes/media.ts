@@ -1,4 +1,5 @@
 import { deflateSync, gzipSync } from 'node:zlib';
+import { withLength } from '../requests/request-bytes.ts';
 import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of music, video and game servers, file sharing and chat. */
@@ -24,9 +25,7 @@ function freecivRequest(): Buffer {
 /** A version that no server accepts: the server lists those it does. */
 function wesnothVersion(): Buffer {
   const packed = gzipSync(Buffer.from('[version]\n\tversion="0.0.0"\n[/version]\n', 'latin1'));
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(packed.length);
-  return Buffer.concat([length, packed]);
+  return withLength(packed);
 }
 
 const wesnoth: Probe = {

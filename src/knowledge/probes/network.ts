@@ -1,5 +1,7 @@
 import { ber, integer, sequence } from '../requests/ber.ts';
 import { kerberosRequest, rootEntrySearch } from '../requests/directory-requests.ts';
+import { ntlmNegotiation, withLength } from '../requests/request-bytes.ts';
+import { smb2Message, smb2Negotiation } from './file-share.ts';
 import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of directories, RPC services, agents and small servers. */
@@ -42,14 +44,6 @@ function startTls(): Buffer {
   return sequence(integer(2), ber(0x77, ber(0x80, Buffer.from('1.3.6.1.4.1.1466.20037', 'latin1'))));
 }
 
-/** RFC 4120 section 7.2.2: over TCP with a length prefix. */
-function kerberosOverTcp(): Buffer {
-  const request = kerberosRequest();
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(request.length);
-  return Buffer.concat([length, request]);
-}
-
 /** RFC 1002 section 4.3.2: a session with any file server on the port (`*SMBSERVER`), under a generic name. */
 function netbiosSession(): Buffer {
   const name = (text: string) => {
@@ -63,41 +57,12 @@ function netbiosSession(): Buffer {
   return Buffer.from([0x81, 0, 0, body.length, ...body]);
 }
 
-/** Messages of SMB 2 in one connection: negotiation, then the first half of a session setup without credentials. */
-function smb2Message(command: number, id: number, body: Buffer): Buffer {
-  const header = Buffer.alloc(64);
-  header.write('\xfeSMB', 'latin1');
-  header.writeUInt16LE(64, 4);
-  header.writeUInt16LE(command, 12);
-  header.writeUInt16LE(31, 14);
-  header.writeUInt32LE(id, 24);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(header.length + body.length);
-  return Buffer.concat([length, header, body]);
-}
-
-/** MS-SMB2 section 2.2.3: the dialects without contexts. */
-function smb2Negotiation(): Buffer {
-  const dialects = [0x0202, 0x0210, 0x0300, 0x0302];
-  const body = Buffer.alloc(36 + 2 * dialects.length);
-  body.writeUInt16LE(36, 0);
-  body.writeUInt16LE(dialects.length, 2);
-  body.writeUInt16LE(1, 4);
-  body.write('portolan-scanner', 12, 'latin1');
-  for (const [at, dialect] of dialects.entries()) body.writeUInt16LE(dialect, 36 + 2 * at);
-  return smb2Message(0, 0, body);
-}
-
 /**
  * MS-SMB2 section 2.2.5 with a NEGOTIATE_MESSAGE of NTLM (MS-NLMP section 2.2.1.1): no name, no password. The server
  * responds with its challenge, which contains its names and version; nothing follows.
  */
 function smb2Session(): Buffer {
-  const ntlm = Buffer.alloc(40);
-  ntlm.write('NTLMSSP\0', 'latin1');
-  ntlm.writeUInt32LE(1, 8);
-  // Unicode, the target's name, NTLM, extended session security, version, 128 bits, 56 bits.
-  ntlm.writeUInt32LE(0xa2088205, 12);
+  const ntlm = ntlmNegotiation();
   const body = Buffer.alloc(24);
   body.writeUInt16LE(25, 0);
   body[3] = 1;
@@ -183,7 +148,8 @@ function pptpStart(): Buffer {
 
 export const networkProbes: readonly Probe[] = [
   ldap,
-  requestProbe('kerberos', [88, 750], kerberosOverTcp(), 'counted'),
+  // RFC 4120 section 7.2.2: over TCP with a length prefix.
+  requestProbe('kerberos', [88, 750], withLength(kerberosRequest()), 'counted'),
   netbios,
   requestProbe('msrpc', [135, 593], rpcBind(), 'dcerpc'),
   // RFC 1928 section 3: offers only the method without a login.

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ber, integer, octets, sequence } from './ber.ts';
 import { kerberosRequest, rootEntrySearch } from './directory-requests.ts';
+import { latin1, uint16, uint32 } from './request-bytes.ts';
 import { sipOptions } from './sip-request.ts';
 
 /** A datagram that makes a service respond: harmless reads and first messages only, never a login or a change. */
@@ -29,24 +30,8 @@ function u8(...values: number[]): Buffer {
   return Buffer.from(values);
 }
 
-function u16(...values: number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 2);
-  for (const [at, value] of values.entries()) bytes.writeUInt16BE(value, at * 2);
-  return bytes;
-}
-
-function u32(...values: number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 4);
-  for (const [at, value] of values.entries()) bytes.writeUInt32BE(value, at * 4);
-  return bytes;
-}
-
-function text(value: string): Buffer {
-  return Buffer.from(value, 'latin1');
-}
-
 function lines(...values: string[]): Buffer {
-  return text(`${values.join('\r\n')}\r\n\r\n`);
+  return latin1(`${values.join('\r\n')}\r\n\r\n`);
 }
 
 /** True if a response repeats these bytes of the request at the same offset. */
@@ -78,9 +63,9 @@ const unicastResponse = 0x8000;
 
 function dnsQuery(labels: readonly string[], type: number, questionClass: number): Buffer {
   const id = randomBytes(2);
-  const name = labels.flatMap((label) => [u8(label.length), text(label)]);
-  const header = Buffer.concat([id, u16(0, 1, 0, 0, 0)]);
-  return Buffer.concat([header, ...name, u8(0), u16(type, questionClass)]);
+  const name = labels.flatMap((label) => [u8(label.length), latin1(label)]);
+  const header = Buffer.concat([id, uint16(0, 1, 0, 0, 0)]);
+  return Buffer.concat([header, ...name, u8(0), uint16(type, questionClass)]);
 }
 
 /** The same id, with the response bit set. */
@@ -121,29 +106,34 @@ const ike2Nonce = 40;
 
 function isakmp(version: number, first: number, exchange: number, flags: number, payloads: Buffer): Buffer {
   const spis = Buffer.concat([randomBytes(8), Buffer.alloc(8)]);
-  return Buffer.concat([spis, u8(first, version, exchange, flags), u32(0, 28 + payloads.length), payloads]);
+  return Buffer.concat([
+    spis,
+    u8(first, version, exchange, flags),
+    uint32(0, 28 + payloads.length),
+    payloads,
+  ]);
 }
 
 function isakmpPayload(next: number, ...parts: Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
-  return Buffer.concat([u8(next, 0), u16(4 + body.length), body]);
+  return Buffer.concat([u8(next, 0), uint16(4 + body.length), body]);
 }
 
 /** Main mode, one proposal: AES-256, SHA-1, a shared key, group 2. RFC 2409 section 5. */
 function ike1(): Buffer {
-  const algorithms = u16(0x8001, 7, 0x800e, 256, 0x8002, 2, 0x8003, 1, 0x8004, 2);
-  const attributes = Buffer.concat([algorithms, u16(0x800b, 1, 0x800c, 28_800)]);
+  const algorithms = uint16(0x8001, 7, 0x800e, 256, 0x8002, 2, 0x8003, 1, 0x8004, 2);
+  const attributes = Buffer.concat([algorithms, uint16(0x800b, 1, 0x800c, 28_800)]);
   const transform = isakmpPayload(0, u8(1, 1, 0, 0), attributes);
   const proposal = isakmpPayload(0, u8(1, 1, 0, 1), transform);
-  return isakmp(0x10, ikeSa, 2, 0, isakmpPayload(0, u32(1, 1), proposal));
+  return isakmp(0x10, ikeSa, 2, 0, isakmpPayload(0, uint32(1, 1), proposal));
 }
 
 /** IKE_SA_INIT, one proposal: AES-256, SHA-256, group 14. RFC 7296 section 1.2. */
 function ike2(): Buffer {
   const transform = (next: number, type: number, id: number, attributes: Uint8Array = u8()) =>
-    isakmpPayload(next, u8(type, 0), u16(id), attributes);
+    isakmpPayload(next, u8(type, 0), uint16(id), attributes);
   const transforms = [
-    transform(3, 1, 12, u16(0x800e, 256)),
+    transform(3, 1, 12, uint16(0x800e, 256)),
     transform(3, 2, 5),
     transform(3, 3, 12),
     transform(0, 4, 14),
@@ -158,7 +148,7 @@ function ike2(): Buffer {
     0x08,
     Buffer.concat([
       isakmpPayload(ike2Key, proposal),
-      isakmpPayload(ike2Nonce, u16(14, 0), publicValue),
+      isakmpPayload(ike2Nonce, uint16(14, 0), publicValue),
       isakmpPayload(0, randomBytes(32)),
     ]),
   );
@@ -175,50 +165,50 @@ function ikePayloads(marker: Uint8Array): UdpPayload[] {
 /** Start-Control-Connection-Request, RFC 2661 section 6.1. */
 function l2tpStart(tunnel: number): Buffer {
   const pair = (type: number, value: Uint8Array) =>
-    Buffer.concat([u16(0x8000 | (6 + value.length), 0, type), value]);
+    Buffer.concat([uint16(0x8000 | (6 + value.length), 0, type), value]);
   const pairs = Buffer.concat([
-    pair(0, u16(1)),
-    pair(2, u16(0x0100)),
-    pair(3, u32(3)),
-    pair(7, text('portolan')),
-    pair(9, u16(tunnel)),
+    pair(0, uint16(1)),
+    pair(2, uint16(0x0100)),
+    pair(3, uint32(3)),
+    pair(7, latin1('portolan')),
+    pair(9, uint16(tunnel)),
   ]);
-  return Buffer.concat([u16(0xc802, 12 + pairs.length, 0, 0, 0, 0), pairs]);
+  return Buffer.concat([uint16(0xc802, 12 + pairs.length, 0, 0, 0, 0), pairs]);
 }
 
 /** First message of a client without static key: P_CONTROL_HARD_RESET_CLIENT_V2, no acknowledgements, packet 0. */
-const openvpnReset = () => Buffer.concat([u8(7 << 3), randomBytes(8), u8(0), u32(0)]);
+const openvpnReset = () => Buffer.concat([u8(7 << 3), randomBytes(8), u8(0), uint32(0)]);
 
 /**
  * A packet of an unsupported version: the server lists the supported ones. RFC 8999 section 6, RFC 9000 section 6.
  */
 function quicInitial(): Buffer {
-  const head = Buffer.concat([u8(0xc0), u32(0x1a2a3a4a), u8(8), randomBytes(8), u8(8), randomBytes(8)]);
+  const head = Buffer.concat([u8(0xc0), uint32(0x1a2a3a4a), u8(8), randomBytes(8), u8(8), randomBytes(8)]);
   return Buffer.concat([head, Buffer.alloc(1200 - head.length)]);
 }
 
 /** ClientHello of DTLS 1.2, RFC 6347 section 4.2: the server responds with a cookie or its hello. */
 function dtlsHello(): Buffer {
-  const suites = u16(0xc02b, 0xc02f, 0xc02c, 0xc030, 0xc0ae, 0xc00a, 0xc014, 0x009c, 0x002f, 0xc0a8);
-  const extension = (type: number, body: Uint8Array) => Buffer.concat([u16(type, body.length), body]);
+  const suites = uint16(0xc02b, 0xc02f, 0xc02c, 0xc030, 0xc0ae, 0xc00a, 0xc014, 0x009c, 0x002f, 0xc0a8);
+  const extension = (type: number, body: Uint8Array) => Buffer.concat([uint16(type, body.length), body]);
   const extensions = Buffer.concat([
-    extension(10, u16(4, 29, 23)),
+    extension(10, uint16(4, 29, 23)),
     extension(11, u8(1, 0)),
-    extension(13, u16(8, 0x0403, 0x0804, 0x0401, 0x0201)),
+    extension(13, uint16(8, 0x0403, 0x0804, 0x0401, 0x0201)),
   ]);
   const body = Buffer.concat([
-    u16(0xfefd),
+    uint16(0xfefd),
     randomBytes(32),
     u8(0, 0),
-    u16(suites.length),
+    uint16(suites.length),
     suites,
     u8(1, 0),
-    u16(extensions.length),
+    uint16(extensions.length),
     extensions,
   ]);
-  const length = u32(body.length).subarray(1);
-  const handshake = Buffer.concat([u8(1), length, u16(0), u8(0, 0, 0), length, body]);
-  return Buffer.concat([u8(22), u16(0xfeff), Buffer.alloc(8), u16(handshake.length), handshake]);
+  const length = uint32(body.length).subarray(1);
+  const handshake = Buffer.concat([u8(1), length, uint16(0), u8(0, 0, 0), length, body]);
+  return Buffer.concat([u8(22), uint16(0xfeff), Buffer.alloc(8), uint16(handshake.length), handshake]);
 }
 
 // --- Games ---
@@ -228,13 +218,13 @@ const raknetPing = Buffer.concat([
   u8(1),
   Buffer.alloc(8),
   Buffer.from('00ffff00fefefefefdfdfdfd12345678', 'hex'),
-  text('PORTOLAN'),
+  latin1('PORTOLAN'),
 ]);
 
 /** Teeworlds 0.7 responds to an unknown client only with a token; the protocol fixes the length of the request. */
 const teeworldsToken = Buffer.concat([
   u8(4, 0, 0, 0xff, 0xff, 0xff, 0xff, 5),
-  text('PORT'),
+  latin1('PORT'),
   Buffer.alloc(512),
 ]);
 
@@ -248,19 +238,19 @@ function ntpRequest(): Buffer {
 /** The null procedure, RFC 5531 section 9. */
 function rpcNull(program: number, version: number): UdpPayload {
   const id = randomBytes(4);
-  const bytes = Buffer.concat([id, u32(0, 2, program, version, 0, 0, 0, 0, 0)]);
+  const bytes = Buffer.concat([id, uint32(0, 2, program, version, 0, 0, 0, 0, 0)]);
   return { service: 'rpcbind', bytes, looksLike: startsWith(id) };
 }
 
 /** GET /.well-known/core, confirmable, RFC 7252 and RFC 6690. */
 function coapGet(): Buffer {
-  const path = Buffer.concat([u8(0xbb), text('.well-known'), u8(0x04), text('core')]);
+  const path = Buffer.concat([u8(0xbb), latin1('.well-known'), u8(0x04), latin1('core')]);
   return Buffer.concat([u8(0x40, 0x01), randomBytes(2), path]);
 }
 
 /** Binding request, RFC 8489 section 5. */
 function stunBinding(): Buffer {
-  return Buffer.concat([u16(1, 0), u32(0x2112a442), randomBytes(12)]);
+  return Buffer.concat([uint16(1, 0), uint32(0x2112a442), randomBytes(12)]);
 }
 
 /** A Probe for every kind of device, Web Services Dynamic Discovery 1.0. */
@@ -268,7 +258,7 @@ function wsDiscoveryProbe(): Buffer {
   const id = randomBytes(16).toString('hex');
   const uuid = [id.slice(0, 8), id.slice(8, 12), id.slice(12, 16), id.slice(16, 20), id.slice(20)].join('-');
   const discovery = 'http://schemas.xmlsoap.org/ws/2005/04/discovery';
-  return text(
+  return latin1(
     '<?xml version="1.0" encoding="utf-8"?>' +
       '<s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"' +
       ' xmlns:a="http://schemas.xmlsoap.org/ws/2004/08/addressing"' +
@@ -281,7 +271,7 @@ function wsDiscoveryProbe(): Buffer {
 
 const ntp = ntpRequest();
 const stun = stunBinding();
-const mumblePing = Buffer.concat([u32(0), randomBytes(8)]);
+const mumblePing = Buffer.concat([uint32(0), randomBytes(8)]);
 const quic = quicInitial();
 const quicPayload: UdpPayload = {
   service: 'quic',
@@ -318,7 +308,7 @@ const openvpnPayload = (): PortPayloads =>
  */
 export function freshPayloads(port: number): readonly UdpPayload[] | null {
   if (port === 500) return ikePayloads(u8());
-  if (port === 4500) return ikePayloads(u32(0));
+  if (port === 4500) return ikePayloads(uint32(0));
   if (port === 1194) return openvpnPayload().payloads;
   // The first datagram may be a bare acknowledgement of 12 bytes; the reply follows it.
   if (port === 1701)
@@ -351,8 +341,8 @@ const catalogue: readonly PortPayloads[] = [
     payloads: [dnsPayload('netbios-ns', dnsQuery([`CK${'A'.repeat(30)}`], typeNodeStatus, classInternet))],
   },
   // These respond to any datagram: RFC 862 to 868.
-  one([7, 13, 17, 19, 37], 'echo', text('\r\n')),
-  one([69], 'tftp', text('\0\x01portolan-no-such-file\0octet\0'), {
+  one([7, 13, 17, 19, 37], 'echo', latin1('\r\n')),
+  one([69], 'tftp', latin1('\0\x01portolan-no-such-file\0octet\0'), {
     looksLike: isTftpResponse,
     answersElsewhere: true,
   }),
@@ -372,7 +362,7 @@ const catalogue: readonly PortPayloads[] = [
     payloads: [snmpPayload(snmpDiscovery()), snmpPayload(snmpGet(1)), snmpPayload(snmpGet(0))],
   },
   // A query without authentication names, X Display Manager Control Protocol.
-  one([177], 'xdmcp', Buffer.concat([u16(1, 2, 1), u8(0)]), { looksLike: startsWith(u16(1)) }),
+  one([177], 'xdmcp', Buffer.concat([uint16(1, 2, 1), u8(0)]), { looksLike: startsWith(uint16(1)) }),
   one([389], 'ldap', rootEntrySearch('supportedLDAPVersion'), {
     looksLike: (response) => response[0] === 0x30,
   }),
@@ -381,11 +371,13 @@ const catalogue: readonly PortPayloads[] = [
   { ports: [3391, 4433, 5349, 5684, 10_161], payloads: [dtlsPayload] },
   { ports: [500], payloads: ikePayloads(u8()) },
   // RFC 3948 section 2.2: four zero bytes distinguish IKE from ESP.
-  { ports: [4500], payloads: ikePayloads(u32(0)) },
+  { ports: [4500], payloads: ikePayloads(uint32(0)) },
   // The whole routing table, RFC 2453 section 3.9.1.
-  one([520], 'rip', Buffer.concat([u8(1, 2, 0, 0), u32(0, 0, 0, 0, 16)]), { looksLike: startsWith(u8(2)) }),
+  one([520], 'rip', Buffer.concat([u8(1, 2, 0, 0), uint32(0, 0, 0, 0, 16)]), {
+    looksLike: startsWith(u8(2)),
+  }),
   // ASF presence ping, DMTF DSP0136 section 3.2.4.3.
-  one([623, 664], 'ipmi', Buffer.concat([u8(6, 0, 0xff, 6), u32(4542), u8(0x80, 0, 0, 0)]), {
+  one([623, 664], 'ipmi', Buffer.concat([u8(6, 0, 0xff, 6), uint32(4542), u8(0x80, 0, 0, 0)]), {
     looksLike: startsWith(u8(6, 0)),
   }),
   openvpnPayload(),
@@ -402,11 +394,11 @@ const catalogue: readonly PortPayloads[] = [
       'MX: 1',
       'ST: upnp:rootdevice',
     ),
-    { looksLike: startsWith(text('HTTP/1.')) },
+    { looksLike: startsWith(latin1('HTTP/1.')) },
   ),
   one([3478, 3479, 19_302], 'stun', stun, { looksLike: repeats(stun, 4, 20) }),
-  one([3702], 'ws-discovery', wsDiscoveryProbe(), { looksLike: startsWith(text('<')) }),
-  one([5060], 'sip', text(sipOptions('UDP')), { looksLike: startsWith(text('SIP/2.0')) }),
+  one([3702], 'ws-discovery', wsDiscoveryProbe(), { looksLike: startsWith(latin1('<')) }),
+  one([5060], 'sip', latin1(sipOptions('UDP')), { looksLike: startsWith(latin1('SIP/2.0')) }),
   // External address of a gateway, RFC 6886 section 3.2.
   one([5351], 'nat-pmp', u8(0, 0), { looksLike: startsWith(u8(0, 0x80)) }),
   one([5683], 'coap', coapGet(), { looksLike: (response) => ((response[0] as number) & 0xc0) === 0x40 }),
@@ -418,24 +410,24 @@ const catalogue: readonly PortPayloads[] = [
       response.length === 24 && Buffer.compare(response.subarray(4, 12), mumblePing.subarray(4)) === 0,
   }),
   // Games: the query that clients use to browse servers.
-  one([27_960, 27_961, 27_910, 27_500, 26_000], 'quake', text('\xff\xff\xff\xffgetstatus\n'), {
+  one([27_960, 27_961, 27_910, 27_500, 26_000], 'quake', latin1('\xff\xff\xff\xffgetstatus\n'), {
     looksLike: startsWith(u8(0xff, 0xff, 0xff, 0xff)),
   }),
-  one([27_015, 27_016, 27_017, 2303], 'source-engine', text('\xff\xff\xff\xffTSource Engine Query\0'), {
+  one([27_015, 27_016, 27_017, 2303], 'source-engine', latin1('\xff\xff\xff\xffTSource Engine Query\0'), {
     looksLike: startsWith(u8(0xff, 0xff, 0xff, 0xff)),
   }),
   one([19_132, 19_133], 'minecraft', raknetPing, { looksLike: startsWith(u8(0x1c)) }),
   {
     ports: [8303, 8304, 8305],
     payloads: [
-      { service: 'teeworlds', bytes: text('\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x05') },
+      { service: 'teeworlds', bytes: latin1('\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x05') },
       { service: 'teeworlds', bytes: teeworldsToken },
     ],
   },
   one([30_000], 'minetest', Buffer.from('4f4574030000000001', 'hex')),
   // A frame: request 1, part 0 of 1.
-  one([11_211], 'memcached', Buffer.concat([u16(1, 0, 1, 0), text('version\r\n')]), {
-    looksLike: startsWith(u16(1, 0)),
+  one([11_211], 'memcached', Buffer.concat([uint16(1, 0, 1, 0), latin1('version\r\n')]), {
+    looksLike: startsWith(uint16(1, 0)),
   }),
 ];
 
