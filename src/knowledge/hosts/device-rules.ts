@@ -20,329 +20,287 @@ const nameplates = [
   'product',
 ];
 
+/** A row of one kind of device: id, weight, pattern, example. */
+const kind =
+  (device: KnownDevice) =>
+  (id: string, weight: number, pattern: string, example: string): Row => [
+    id,
+    device,
+    weight,
+    pattern,
+    example,
+  ];
+
+const printer = kind('printer');
+const camera = kind('camera');
+const nas = kind('nas');
+const firewall = kind('firewall');
+const loadBalancer = kind('load_balancer');
+const router = kind('router');
+const networkSwitch = kind('switch');
+const phone = kind('phone');
+const hypervisor = kind('hypervisor');
+const iot = kind('iot');
+const server = kind('server');
+
 /** Makes and models anywhere in a text: phrases that a web page would hardly contain by chance. */
 const plates: readonly Row[] = [
-  [
+  printer(
     'hp-printer',
-    'printer',
     0.9,
     String.raw`(?i)\b(?:HP|Hewlett-Packard)\b.{0,40}(?:LaserJet|OfficeJet|DeskJet|PageWide|DesignJet|JetDirect)`,
     'HP LaserJet Pro MFP M428fdw',
-  ],
-  [
+  ),
+  printer(
     'jetdirect',
-    'printer',
     0.92,
     '(?i)JETDIRECT|HP ETHERNET MULTI-ENVIRONMENT|HP-ChaiSOE|HP HTTP Server; .*(?:LaserJet|OfficeJet|DeskJet|Photosmart|ENVY)',
     'HP ETHERNET MULTI-ENVIRONMENT,ROM none,JETDIRECT',
-  ],
-  [
-    'brother',
-    'printer',
-    0.9,
-    String.raw`(?i)\bBrother (?:HL|MFC|DCP|ADS|QL|NC)-?`,
-    'Brother HL-L2350DW series',
-  ],
-  [
+  ),
+  printer('brother', 0.9, String.raw`(?i)\bBrother (?:HL|MFC|DCP|ADS|QL|NC)-?`, 'Brother HL-L2350DW series'),
+  printer(
     'canon',
-    'printer',
     0.88,
     String.raw`(?i)\bCanon (?:iR|MF|LBP|MX|TS|PIXMA|imageRUNNER|imageCLASS)|Canon Http Server|\bKS_HTTP/`,
     'Canon LBP226',
-  ],
-  [
+  ),
+  printer(
     'epson',
-    'printer',
     0.85,
-    String.raw`(?i)^EPSON_Linux|EPSON (?:WF|ET|XP|AL|WorkForce|Stylus)|Epson UPnP`,
+    '(?i)^EPSON_Linux|EPSON (?:WF|ET|XP|AL|WorkForce|Stylus)|Epson UPnP',
     'EPSON_Linux UPnP/1.0 Epson UPnP SDK/1.0',
-  ],
-  [
+  ),
+  printer(
     'kyocera',
-    'printer',
     0.88,
     '(?i)KYOCERA (?:Command Center|Print|ECOSYS|TASKalfa|FS-)|^KM-MFP-http',
     'KM-MFP-http/V0.0.1',
-  ],
-  [
-    'lexmark',
-    'printer',
-    0.88,
-    String.raw`(?i)\bLexmark [A-Z]{1,3}\d{2,4}|Lexmark_Web_Server`,
-    'Lexmark MS810',
-  ],
-  [
+  ),
+  printer('lexmark', 0.88, String.raw`(?i)\bLexmark [A-Z]{1,3}\d{2,4}|Lexmark_Web_Server`, 'Lexmark MS810'),
+  printer(
     'xerox',
-    'printer',
     0.88,
     '(?i)Xerox(?:\\(R\\)|\\xae)? (?:WorkCentre|Phaser|VersaLink|AltaLink|ColorQube)|Xerox_MicroServer',
     'Xerox_MicroServer/Xerox11',
-  ],
-  [
+  ),
+  printer(
     'ricoh',
-    'printer',
     0.85,
     '(?i)RICOH (?:Aficio|MP|SP|IM|Pro)|Web Image Monitor|^Web-Server/3\\.0$',
     'RICOH Aficio MP C3003',
-  ],
-  ['konica', 'printer', 0.88, '(?i)KONICA MINOLTA bizhub|bizhub C?\\d', 'KONICA MINOLTA bizhub C364e'],
-  ['zebra', 'printer', 0.88, '(?i)Zebra Technologies.{0,40}|ZTC Z[DTM]\\d', 'ZTC ZD420-203dpi'],
-  ['cups', 'printer', 0.3, '^CUPS', 'CUPS 2.4.2'],
+  ),
+  printer('konica', 0.88, '(?i)KONICA MINOLTA bizhub|bizhub C?\\d', 'KONICA MINOLTA bizhub C364e'),
+  printer('zebra', 0.88, '(?i)Zebra Technologies.{0,40}|ZTC Z[DTM]\\d', 'ZTC ZD420-203dpi'),
+  printer('cups', 0.3, '^CUPS', 'CUPS 2.4.2'),
 
-  ['hikvision', 'camera', 0.92, '(?i)Hikvision|^DVRDVS-Webs|^DNVRS-Webs|^App-webs/', 'DNVRS-Webs'],
-  ['dahua', 'camera', 0.92, '(?i)\\bDahua|DahuaRtsp|Dahua Rtsp', 'Dahua Rtsp Server'],
-  [
+  camera('hikvision', 0.92, '(?i)Hikvision|^DVRDVS-Webs|^DNVRS-Webs|^App-webs/', 'DNVRS-Webs'),
+  camera('dahua', 0.92, '(?i)\\bDahua|DahuaRtsp|Dahua Rtsp', 'Dahua Rtsp Server'),
+  camera(
     'axis',
-    'camera',
     0.92,
     '(?i)\\bAXIS [A-Z]?\\d{3,4}.{0,40}(?:Camera|Encoder)|AXIS (?:Network|Video) ',
     'AXIS Q1604 Network Camera',
-  ],
-  [
+  ),
+  camera(
     'ip-camera',
-    'camera',
     0.8,
     '(?i)\\b(?:IP ?Camera|Network Camera|NetCam|IPCam|Netwave IP)\\b|\\b(?:NVR|DVR) (?:Login|Web)|Web ?Camera (?:Login|Server)',
     'Network Camera VB-M40',
-  ],
-  [
+  ),
+  camera(
     'camera-makes',
-    'camera',
     0.88,
     '(?i)\\b(?:Vivotek|Foscam|Reolink|Mobotix|Amcrest|Uniview|Geovision|Hanwha Techwin|Wisenet|Avigilon)\\b',
     'Reolink',
-  ],
+  ),
 
-  [
+  nas(
     'synology',
-    'nas',
     0.93,
     '(?i)Synology (?:DiskStation|RackStation|NAS|DSM)|^Synology(?: DSM)?$|DiskStation Manager|(?:Disk|Rack)Station',
     'Synology DiskStation',
-  ],
-  ['qnap', 'nas', 0.92, '(?i)\\bQNAP\\b|\\bQTS\\b.{0,20}NAS', 'QNAP Turbo NAS'],
-  [
+  ),
+  nas('qnap', 0.92, '(?i)\\bQNAP\\b|\\bQTS\\b.{0,20}NAS', 'QNAP Turbo NAS'),
+  nas(
     'nas-makes',
-    'nas',
     0.92,
     '(?i)\\b(?:TrueNAS|FreeNAS|OpenMediaVault|Unraid|ReadyNAS|My ?Cloud (?:EX|PR|Home|Mirror)|TeraStation|LinkStation|TerraMaster|ASUSTOR|Buffalo NAS)\\b',
     'TrueNAS',
-  ],
-  ['netapp', 'nas', 0.9, '(?i)\\bNetApp Release|Data ONTAP|\\bONTAP\\b', 'NetApp Release 9.8P5'],
+  ),
+  nas('netapp', 0.9, '(?i)\\bNetApp Release|Data ONTAP|\\bONTAP\\b', 'NetApp Release 9.8P5'),
 
-  ['fortinet', 'firewall', 0.93, '(?i)\\bFortiGate|FortiOS|FortiWeb|^xxxxxxxx-xxxxx$', 'FortiGate'],
-  [
+  firewall('fortinet', 0.93, '(?i)\\bFortiGate|FortiOS|FortiWeb|^xxxxxxxx-xxxxx$', 'FortiGate'),
+  firewall(
     'firewall-makes',
-    'firewall',
     0.93,
     '(?i)\\b(?:pfSense|OPNsense|SonicWALL|SonicOS|Palo Alto Networks|PAN-OS|GlobalProtect|Check ?Point (?:Software|Gaia|SVN)|WatchGuard|Sophos (?:UTM|Firewall|XG)|IPFire|Smoothwall|Untangle|Stormshield|Barracuda (?:Next|Cloud)|NetScreen|Juniper SRX|Clavister|Endian Firewall)\\b',
     'OPNsense',
-  ],
-  [
+  ),
+  firewall(
     'cisco-asa',
-    'firewall',
     0.95,
     '(?i)Cisco Adaptive Security Appliance|Cisco (?:ASA|PIX|Firepower)\\b|\\+CSCOE\\+',
     'Cisco Adaptive Security Appliance Version 9.8(2)',
-  ],
-  [
+  ),
+  firewall(
     'juniper-srx',
-    'firewall',
     0.9,
     '(?i)Juniper Networks.{0,30}\\bsrx\\d',
     'Juniper Networks, Inc. srx300 internet router, kernel JUNOS 18.2R3',
-  ],
+  ),
 
-  ['bigip', 'load_balancer', 0.93, '(?i)\\bBIG-?IP\\b', 'BIG-IP&reg;- Redirect'],
-  [
+  loadBalancer('bigip', 0.93, '(?i)\\bBIG-?IP\\b', 'BIG-IP&reg;- Redirect'),
+  loadBalancer(
     'adc-makes',
-    'load_balancer',
     0.92,
     '(?i)\\b(?:NetScaler|Citrix ADC|Citrix Gateway|KEMP (?:LoadMaster|LM)|LoadMaster|A10 Thunder|ACOS|Radware Alteon|Alteon|loadbalancer\\.org|AVI Vantage)\\b',
     'NetScaler',
-  ],
-  [
-    'cloud-balancer',
-    'load_balancer',
-    0.85,
-    '(?i)^(?:awselb/|Amazon Elastic Load|Google Frontend)',
-    'awselb/2.0',
-  ],
-  [
+  ),
+  loadBalancer('cloud-balancer', 0.85, '(?i)^(?:awselb/|Amazon Elastic Load|Google Frontend)', 'awselb/2.0'),
+  loadBalancer(
     'haproxy',
-    'load_balancer',
     0.5,
     '(?i)^HAProxy|HAProxy Statistics|Statistics Report for HAProxy',
     'HAProxy 2.6.12',
-  ],
-  ['proxy-products', 'load_balancer', 0.3, '^(?:Traefik|Envoy|Varnish)', 'Traefik'],
+  ),
+  loadBalancer('proxy-products', 0.3, '^(?:Traefik|Envoy|Varnish)', 'Traefik'),
 
-  [
+  router(
     'routeros',
-    'router',
     0.92,
     '(?i)^RouterOS|\\bMikroTik (?:RouterOS|Router)|RouterOS router configuration',
     'RouterOS router configuration page',
-  ],
-  [
+  ),
+  router(
     'openwrt',
-    'router',
     0.9,
     '(?i)\\bOpenWrt\\b|\\bLuCI\\b|DD-WRT|Tomato Router|AsusWRT|\\bVyOS\\b|\\bGargoyle Router',
     'OpenWrt - LuCI',
-  ],
-  [
+  ),
+  router(
     'home-routers',
-    'router',
     0.9,
     '(?i)FRITZ!Box|Speedport|Linksys (?:Smart Wi-Fi|WRT|EA\\d)|NETGEAR (?:Router|R\\d{4}|WNR|DGN)|TP-?LINK.{0,20}Router|Archer [ACV]X?\\d|DrayTek|Vigor ?(?:Router|\\d{4})|Zyxel.{0,20}(?:Router|VMG|NBG)|ZTE.{0,10}ZXHN|Huawei (?:HG|EchoLife)|D-Link.{0,12}DIR-|Technicolor|Sagemcom|ASUS Wireless Router|Teltonika|Peplink|ROUTER Manufacturer|Broadband Router|Wireless Router|DSL Router|Cable Modem',
     'FRITZ!Box 7590',
-  ],
-  [
+  ),
+  router(
     'edge-routers',
-    'router',
     0.88,
     '(?i)\\bEdgeOS\\b|EdgeRouter|UniFi (?:Dream|Security Gateway)|Juniper Networks.{0,30}\\b(?:mx|acx|ptx)\\d|Cisco (?:IOS|Internetwork).{0,40}\\b(?:ISR|ASR|C?[1278]9\\d\\d|C?[12378][68]\\d\\d|C8[0-9]0|C11\\d\\d)\\b|Cisco IOS.{0,40}(?:Virtual XE|IOS-XE Software)|IOS.XR|Cisco-SIPGateway/IOS|ProCurve Secure Router',
     'EdgeOS',
-  ],
+  ),
 
-  [
+  networkSwitch(
     'catalyst',
-    'switch',
     0.93,
     '(?i)Cisco (?:IOS|Internetwork).{0,60}\\b(?:C?(?:29|35|36|37|38|45|65|93|94|95)\\d\\d\\w*|CAT\\dK\\w*|Catalyst)\\b|Cisco NX-OS|Catalyst (?:\\d|L3)',
     'Cisco IOS Software, C2960 Software (C2960-LANBASEK9-M), Version 15.0(2)SE4',
-  ],
-  [
+  ),
+  networkSwitch(
     'switch-makes',
-    'switch',
     0.92,
     '(?i)\\b(?:ProCurve (?:J\\d{4}|Switch|\\d{4})|Aruba (?:\\S{1,12} )?Switch|ExtremeXOS|Arista Networks|PowerConnect|JetStream|ProSafe.{0,30}Switch|Smart Managed|GS\\d{3,4}T\\w*|Managed Switch|Ethernet Switch|Gigabit Switch|Layer ?[23] Switch|Brocade (?:ICX|VDX|FC)|FastIron|EdgeSwitch|UniFi Switch|Hirschmann|OmniSwitch|Juniper Networks.{0,30}\\b(?:ex|qfx)\\d)',
     'ProCurve J9019B Switch 2510-24',
-  ],
+  ),
 
-  [
+  phone(
     'voip-phones',
-    'phone',
     0.93,
     '(?i)\\b(?:Yealink|Polycom|PolycomVVX|PolycomSoundPoint|Poly(?:com)? (?:VVX|Trio)|Grandstream (?:GXP|GXV|GRP|DP|HT)|snom\\d{0,4}|Aastra|Gigaset|Cisco[ /-](?:SPA|CP-)|Cisco (?:Unified )?IP Phone|Mitel (?:IP|\\d{4})|Fanvil|AudioCodes-?\\d|Panasonic_KX)',
     'Yealink SIP-T46S 66.84.0.15',
-  ],
+  ),
 
-  ['esxi', 'hypervisor', 0.95, '(?i)VMware ESXi?|Welcome to VMware ESX|ID_EESX_Welcome', 'VMware ESXi 7.0.3'],
-  [
+  hypervisor('esxi', 0.95, '(?i)VMware ESXi?|Welcome to VMware ESX|ID_EESX_Welcome', 'VMware ESXi 7.0.3'),
+  hypervisor(
     'hypervisor-makes',
-    'hypervisor',
     0.93,
     '(?i)\\b(?:Proxmox Virtual Environment|Proxmox VE|XenServer|XCP-ng|oVirt|Nutanix (?:Web Console|AHV)|VMware vSphere|libvirtd?|Hyper-V)\\b',
     'Proxmox VE',
-  ],
+  ),
 
-  [
+  iot(
     'iot-makes',
-    'iot',
     0.9,
     '(?i)\\b(?:Philips hue|Tasmota|Shelly\\d?|ESPHome|ESP8266|ESP32|Sonos|Chromecast|Roku|Home Assistant|Tuya|WLED|openHAB|Nest|Ring Doorbell|Smart ?TV|Samsung.{0,6}TV|LG WebOS|WebOSTV|Zigbee2MQTT|deCONZ|Homematic|CCU[23])\\b',
     'Tasmota',
-  ],
-  [
+  ),
+  iot(
     'controllers',
-    'iot',
     0.88,
     '(?i)\\b(?:SIMATIC|S7-\\d{3,4}|Schneider Electric.{0,40}|Modicon|WAGO|Beckhoff|Rockwell Automation|Allen-Bradley|Phoenix Contact|Niagara (?:AX|4)|Tridium|BACnet|Moxa|Lantronix|Crestron|Advantech|WebAccess/SCADA|PowerLogic)\\b',
     'Siemens, SIMATIC S7, CPU315-2',
-  ],
-  [
+  ),
+  iot(
     'power',
-    'iot',
     0.88,
     '(?i)\\bAPC (?:Web/SNMP|Management Card|Smart-UPS|\\| Log)|APC Web|Network Management Card|\\bPDU\\b.{0,20}(?:Raritan|Eaton|APC)|UPS Network|Eaton.{0,20}UPS|SmartZone',
     'APC Web/SNMP Management Card',
-  ],
+  ),
 
-  [
+  printer(
     'print-servers',
-    'printer',
     0.9,
     String.raw`(?i)\bPrint ?Servers?\b|\bLantronix (?:EPS|MPS|LPS)\d|\bDocument Solutions Printing|^Remote UI: `,
     'EPSON External 10Base-T/100Base-TX Print Server',
-  ],
-  [
+  ),
+  printer(
     'office-printers',
-    'printer',
     0.9,
     String.raw`(?i)^(?:NRG|SAVIN|Gestetner|Lanier|Infotec) .{0,40}FTP server|TOSHIBA e-STUDIO|\bSHARP (?:MX|AR|BP)-|\bOKI ?(?:DATA|OkiLAN)|\bDatamax Corporation|\bInfoPrint \d`,
     'NRG MP C2550 FTP server (8.25) ready.',
-  ],
-  [
+  ),
+  camera(
     'camera-models',
-    'camera',
     0.88,
     String.raw`(?i)\bDCS-\d{3,4}|Network Video Recorder|O=Axis Communications|\bIQeye\d|^camera$|myboschcam\.net`,
     'DCS-5222LB1',
-  ],
-  [
+  ),
+  nas(
     'storage-arrays',
-    'nas',
     0.9,
     String.raw`(?i)O=Synology Inc|^Synology/DSM|^NetApp/|\bNASFTPD\b|\bEMC-SNAS|HP StorageWorks|\bEquallogic\b|HP_3PAR|\bwd2go\.com|MyBookLive|\bOneFS\b`,
     'CN=synology.com,O=Synology Inc.,L=Taipei,C=TW',
-  ],
-  [
+  ),
+  firewall(
     'firewall-models',
-    'firewall',
     0.92,
     String.raw`O=Fortinet|\bIPSO\b|Symantec Gateway Security|Check Point FireWall|^Cisco AWARE `,
     'CN=FG100D3G13803999,O=Fortinet Ltd.',
-  ],
-  [
+  ),
+  router(
     'router-models',
-    'router',
     0.88,
     String.raw`\bZXHN |\bZXDSL|EchoLife|(?:Thomson|MediaAccess) TG\d|\bTL-[WR]\w*\d{3}|\bTD-?[WV]?\d{3,4}|\bWNR\d{4}|\bDIR-\d{3}|\bSmartAX MT|\bRT-(?:AC|AX|N)\d|UbiquitiRouterUI|\bNetopia R\d`,
     'MediaAccess TG788vn v2 Build 10.5.2.S.GD',
-  ],
-  [
+  ),
+  networkSwitch(
     'switch-models',
-    'switch',
     0.93,
     String.raw`MikroTik SwOS|\bWS-C\d{4}|Cisco Catalyst |\bSmart Switch\b|\bBayStack \d|\bERS-\d{4}|\bVDX\d{4}|\bEdgeIron\b`,
     'MikroTik SwOS',
-  ],
-  [
+  ),
+  phone(
     'phone-models',
-    'phone',
     0.9,
     String.raw`(?i)\bLinksys/(?:SPA|PAP)|\boptiPoint \d|^Desk_Phone_IP|\bOpenScape Desk|\bSangoma [SP]\d{3}|^Cisco-ATA\d|CN=(?:CP-\d{4}-)?SEP[0-9A-F]{12}`,
     'Linksys/SPA922-6.1.5',
-  ],
-  [
+  ),
+  iot(
     'power-units',
-    'iot',
     0.9,
     String.raw`Sentry Switched (?:DC )?[CP]DU|\bRack PDU\b|\bIntelliSlot\b|ConnectUPS|^APC FTP server|CyberPower Systems`,
     'Sentry Switched CDU',
-  ],
-  [
+  ),
+  server(
     'lights-out',
-    'server',
     0.85,
     '(?i)\\b(?:HP-iLO|iLO \\d|Integrated Lights-Out|iDRAC\\d?|Integrated Dell Remote Access|Supermicro.{0,20}IPMI|MegaRAC|IBM IMM|XClarity Controller|Cisco Integrated Management)',
     'HP-iLO-Server/1.30',
-  ],
+  ),
 ];
 
-interface KeyedRow {
-  id: string;
-  device: KnownDevice;
-  sources: readonly string[];
-  pattern: string;
-  weight: number;
-  example: string;
-}
-
 /** Rules for all other traits. */
-const traits: readonly KeyedRow[] = [
+const traits: readonly TraitRule<KnownDevice>[] = [
   // The system, as `family distribution version`.
   ...systems([
     ['fortios', 'firewall', 0.93],
@@ -554,52 +512,42 @@ const traits: readonly KeyedRow[] = [
   ),
 ];
 
-function systems(list: readonly [system: string, device: KnownDevice, weight: number][]): KeyedRow[] {
-  return list.map(([system, device, weight]) => ({
-    id: `system-${system.trim().replaceAll(/[ /]/g, '-')}`,
-    device,
-    sources: ['os'],
-    pattern: `^${system}${system.endsWith(' ') ? '[0-9xv]' : '(?: |$)'}`,
-    weight,
-    example: system.endsWith(' ') ? `${system}10` : system,
-  }));
+type NamedKind = [name: string, device: KnownDevice, weight: number];
+
+function systems(list: readonly NamedKind[]): TraitRule<KnownDevice>[] {
+  return keyed(
+    ['os'],
+    list.map(([system, device, weight]): Row => {
+      const id = `system-${system.trim().replaceAll(/[ /]/g, '-')}`;
+      return system.endsWith(' ')
+        ? [id, device, weight, `^${system}[0-9xv]`, `${system}10`]
+        : [id, device, weight, `^${system}(?: |$)`, system];
+    }),
+  );
 }
 
-function services(list: readonly [service: string, device: KnownDevice, weight: number][]): KeyedRow[] {
-  return list.map(([service, device, weight]) => ({
-    id: `service-${service}`,
-    device,
-    sources: ['service'],
-    pattern: `^${service}$`,
-    weight,
-    example: service,
-  }));
+function services(list: readonly NamedKind[]): TraitRule<KnownDevice>[] {
+  return keyed(
+    ['service'],
+    list.map(
+      ([service, device, weight]): Row => [`service-${service}`, device, weight, `^${service}$`, service],
+    ),
+  );
 }
 
-function keyed(sources: readonly string[], list: readonly Row[]): KeyedRow[] {
-  return list.map(([id, device, weight, pattern, example]) => ({
-    id,
-    device,
+function keyed(sources: readonly string[], list: readonly Row[]): TraitRule<KnownDevice>[] {
+  return list.map(([id, says, weight, pattern, example]) => ({
+    id: `device.${id}`,
     sources,
     pattern,
     weight,
+    says,
     example,
   }));
 }
 
 /** Which texts are evidence for which kind of device. */
-export const deviceRules = new RuleBook<KnownDevice>(
-  [...keyed(nameplates, plates), ...traits].map(
-    ({ id, device, sources, pattern, weight, example }): TraitRule<KnownDevice> => ({
-      id: `device.${id}`,
-      sources,
-      pattern,
-      weight,
-      says: device,
-      example,
-    }),
-  ),
-);
+export const deviceRules = new RuleBook<KnownDevice>([...keyed(nameplates, plates), ...traits]);
 
 interface PortRule {
   id: string;
@@ -609,36 +557,33 @@ interface PortRule {
   weight: number;
 }
 
-/** Kinds of devices recognized by their combination of open ports. */
-export const portRules: readonly PortRule[] = [
-  { id: 'device.ports-printer', ports: ['9100/tcp'], says: 'printer', weight: 0.55 },
-  { id: 'device.ports-printers', ports: ['515/tcp', '9100/tcp'], says: 'printer', weight: 0.8 },
-  {
-    id: 'device.ports-all-printers',
-    ports: ['515/tcp', '631/tcp', '9100/tcp'],
-    says: 'printer',
-    weight: 0.88,
-  },
-  { id: 'device.ports-dahua', ports: ['554/tcp', '37777/tcp'], says: 'camera', weight: 0.85 },
-  { id: 'device.ports-rtsp', ports: ['80/tcp', '554/tcp'], says: 'camera', weight: 0.45 },
-  { id: 'device.ports-winbox', ports: ['8291/tcp'], says: 'router', weight: 0.8 },
-  { id: 'device.ports-rip', ports: ['520/udp'], says: 'router', weight: 0.4 },
-  { id: 'device.ports-bgp', ports: ['179/tcp'], says: 'router', weight: 0.5 },
-  { id: 'device.ports-switch', ports: ['23/tcp', '161/udp'], says: 'switch', weight: 0.3 },
-  { id: 'device.ports-esxi', ports: ['443/tcp', '902/tcp'], says: 'hypervisor', weight: 0.55 },
-  { id: 'device.ports-proxmox', ports: ['22/tcp', '8006/tcp', '3128/tcp'], says: 'hypervisor', weight: 0.7 },
-  { id: 'device.ports-hyper-v', ports: ['135/tcp', '2179/tcp'], says: 'hypervisor', weight: 0.75 },
-  {
-    id: 'device.ports-domain-controller',
-    ports: ['88/tcp', '389/tcp', '445/tcp'],
-    says: 'server',
-    weight: 0.85,
-  },
-  { id: 'device.ports-iphone', ports: ['62078/tcp'], says: 'phone', weight: 0.8 },
-  { id: 'device.ports-modbus', ports: ['502/tcp'], says: 'iot', weight: 0.5 },
-  { id: 'device.ports-s7', ports: ['102/tcp'], says: 'iot', weight: 0.35 },
-  { id: 'device.ports-bacnet', ports: ['47808/udp'], says: 'iot', weight: 0.5 },
-  { id: 'device.ports-ethernet-ip', ports: ['44818/tcp'], says: 'iot', weight: 0.6 },
-  { id: 'device.ports-chromecast', ports: ['8008/tcp', '8009/tcp'], says: 'iot', weight: 0.6 },
-  { id: 'device.ports-nas', ports: ['445/tcp', '548/tcp', '5000/tcp', '5001/tcp'], says: 'nas', weight: 0.6 },
+const portRows: readonly [name: string, says: KnownDevice, weight: number, ...ports: string[]][] = [
+  ['printer', 'printer', 0.55, '9100/tcp'],
+  ['printers', 'printer', 0.8, '515/tcp', '9100/tcp'],
+  ['all-printers', 'printer', 0.88, '515/tcp', '631/tcp', '9100/tcp'],
+  ['dahua', 'camera', 0.85, '554/tcp', '37777/tcp'],
+  ['rtsp', 'camera', 0.45, '80/tcp', '554/tcp'],
+  ['winbox', 'router', 0.8, '8291/tcp'],
+  ['rip', 'router', 0.4, '520/udp'],
+  ['bgp', 'router', 0.5, '179/tcp'],
+  ['switch', 'switch', 0.3, '23/tcp', '161/udp'],
+  ['esxi', 'hypervisor', 0.55, '443/tcp', '902/tcp'],
+  ['proxmox', 'hypervisor', 0.7, '22/tcp', '8006/tcp', '3128/tcp'],
+  ['hyper-v', 'hypervisor', 0.75, '135/tcp', '2179/tcp'],
+  ['domain-controller', 'server', 0.85, '88/tcp', '389/tcp', '445/tcp'],
+  ['iphone', 'phone', 0.8, '62078/tcp'],
+  ['modbus', 'iot', 0.5, '502/tcp'],
+  ['s7', 'iot', 0.35, '102/tcp'],
+  ['bacnet', 'iot', 0.5, '47808/udp'],
+  ['ethernet-ip', 'iot', 0.6, '44818/tcp'],
+  ['chromecast', 'iot', 0.6, '8008/tcp', '8009/tcp'],
+  ['nas', 'nas', 0.6, '445/tcp', '548/tcp', '5000/tcp', '5001/tcp'],
 ];
+
+/** Kinds of devices recognized by their combination of open ports. */
+export const portRules: readonly PortRule[] = portRows.map(([name, says, weight, ...ports]) => ({
+  id: `device.ports-${name}`,
+  ports,
+  says,
+  weight,
+}));
