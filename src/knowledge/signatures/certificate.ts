@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -7,15 +8,13 @@ const subject = (certainty: number) => rows(null, 'tls.subject', certainty);
 export const certificateSignatures: readonly Signature[] = [
   subject(0.95)(
     'tls.traefik-default',
-    'Traefik',
-    'traefik:traefik',
+    ...products.traefik,
     'CN=TRAEFIK DEFAULT CERT',
     'CN=TRAEFIK DEFAULT CERT',
   ),
   subject(0.9)(
     'tls.syncthing',
-    'Syncthing',
-    'syncthing:syncthing',
+    ...products.syncthing,
     '^(?:O=Syncthing, OU=Automatically Generated, )?CN=syncthing$',
     'O=Syncthing, OU=Automatically Generated, CN=syncthing',
   ),
@@ -26,24 +25,16 @@ export const certificateSignatures: readonly Signature[] = [
     'CN=Kubernetes Ingress Controller Fake Certificate',
     'O=Acme Co, CN=Kubernetes Ingress Controller Fake Certificate',
   ),
-  subject(0.9)(
-    'tls.kube-apiserver',
-    'Kubernetes API',
-    'kubernetes:kubernetes',
-    'CN=kube-apiserver',
-    'CN=kube-apiserver',
-  ),
+  subject(0.9)('tls.kube-apiserver', ...products.kubernetesApi, 'CN=kube-apiserver', 'CN=kube-apiserver'),
   subject(0.85)(
     'tls.proxmox',
-    'Proxmox VE',
-    'proxmox:virtual_environment',
+    ...products.proxmoxVe,
     'OU=PVE Cluster Node|O=Proxmox Virtual Environment',
     'OU=PVE Cluster Node, O=Proxmox Virtual Environment, CN=pve.example',
   ),
   subject(0.9)(
     'tls.vmware-esx',
-    'VMware ESXi',
-    'vmware',
+    ...products.vmwareESXi,
     'OU=VMware ESX Server Default Certificate',
     'O=VMware\\, Inc, OU=VMware ESX Server Default Certificate, CN=localhost.localdomain',
   ),
@@ -64,22 +55,19 @@ export const certificateSignatures: readonly Signature[] = [
   subject(0.85)('tls.unifi', 'UniFi', 'ui', 'CN=UniFi', 'C=US, O=Ubiquiti Inc., CN=UniFi'),
   subject(0.85)(
     'tls.plesk',
-    'Plesk',
-    'plesk:plesk',
+    ...products.plesk,
     'O=(?:Parallels|Plesk|SWsoft).*CN=(?:Parallels Panel|Plesk|plesk)',
     'C=CH, L=Schaffhausen, O=Plesk, CN=Plesk',
   ),
   subject(0.7)(
     'tls.dovecot-default',
-    'Dovecot',
-    'dovecot:dovecot',
+    ...products.dovecot,
     String.raw`OU=IMAP server, CN=imap\.example\.com`,
     'OU=IMAP server, CN=imap.example.com',
   ),
   subject(0.7)(
     'tls.plex-issuer',
-    'Plex Media Server',
-    'plex:media_server',
+    ...products.plexMediaServer,
     String.raw`O=Plex, Inc\.`,
     'C=US, O=Plex, Inc.',
   ),

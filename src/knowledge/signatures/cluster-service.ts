@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -80,16 +81,14 @@ export const clusterServiceSignatures: readonly Signature[] = [
   ),
   raw('lcdproc')(
     'lcdproc.connect',
-    'LCDproc',
-    'lcdproc:lcdproc',
+    ...products.lcdproc,
     '^connect LCDproc <v> protocol ',
     'connect LCDproc 0.5.9 protocol 0.3 lcd wid 20 hgt 4 cellwid 5 cellhgt 8\n',
     '0.5.9',
   ),
   raw('lcdproc')(
     'lcdproc.refusal',
-    'LCDproc',
-    'lcdproc:lcdproc',
+    ...products.lcdproc,
     String.raw`^huh\? Invalid command "`,
     'huh? Invalid command "GET"\n',
     null,
@@ -97,16 +96,14 @@ export const clusterServiceSignatures: readonly Signature[] = [
   ),
   raw('qemu-monitor')(
     'qemu.monitor',
-    'QEMU',
-    'qemu:qemu',
+    ...products.qemu,
     "^(?:\\xff[\\xfb-\\xfe].)*QEMU <v> monitor - type 'help'",
     "QEMU 7.2.22 monitor - type 'help' for more information\r\n(qemu) ",
     '7.2.22',
   ),
   raw('qmp')(
     'qemu.qmp',
-    'QEMU',
-    'qemu:qemu',
+    ...products.qemu,
     String.raw`^\{"QMP": \{"version": \{"qemu": \{"micro": (\d+), "minor": (\d+), "major": (\d+)\}`,
     '{"QMP": {"version": {"qemu": {"micro": 22, "minor": 2, "major": 7}, "package": "Debian 1:7.2"}, "capabilities": ["oob"]}}\r\n',
     '7.2.22',
@@ -119,11 +116,10 @@ export const clusterServiceSignatures: readonly Signature[] = [
     String.raw`^\x24\x00\x00[\x00-\x02](?s:.){4}[\x00-\x02]\x01\x10[\x00-\x08](?s:.){32}$`,
     '\x24\x00\x00\x02\xa2\x938\xb6\x00\x01\x10\x00\xa8\x07m)\xe6\x19\x11\xf1\xa7\x02\x0f\x87D\xb5\x17)5\x80\xc8\x81\xe6\x1a\x11\xf1\x9c0\x1f\xf5\x1a\xd8\x91\xe1',
   ),
-  ceph('ceph.v1', 'Ceph', 'linuxfoundation:ceph', String.raw`^ceph v0\d\d`, 'ceph v027\x00\x00\x00\x00'),
+  ceph('ceph.v1', ...products.ceph, String.raw`^ceph v0\d\d`, 'ceph v027\x00\x00\x00\x00'),
   ceph(
     'ceph.v2',
-    'Ceph',
-    'linuxfoundation:ceph',
+    ...products.ceph,
     String.raw`^ceph v2\n`,
     'ceph v2\n\x10\x00\x01\x00\x00\x00\x00\x00\x00\x00',
   ),
@@ -196,8 +192,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
   ),
   drda(
     'drda.db2',
-    'IBM Db2',
-    'ibm:db2',
+    ...products.ibmDb2,
     String.raw`(?m)^release: SQL(?P<major>\d\d)0?(?P<minor>\d{1,2})(?P<level>\d)$`,
     'external: DB2     db2agent\nrelease: SQL11055\nclass: QDB2/LINUXX8664',
     '11.5.5',
@@ -207,7 +202,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
       certainty: 0.9,
     },
   ),
-  drda('drda.db2-class', 'IBM Db2', 'ibm:db2', '(?m)^class: QDB2(?:/|$)', 'class: QDB2/AIX64', null, {
+  drda('drda.db2-class', ...products.ibmDb2, '(?m)^class: QDB2(?:/|$)', 'class: QDB2/AIX64', null, {
     certainty: 0.85,
   }),
   drda(
@@ -248,31 +243,29 @@ export const clusterServiceSignatures: readonly Signature[] = [
   jdwp('jdwp.openj9', 'Eclipse OpenJ9', 'eclipse:openj9', 'OpenJ9|J9 VM', '11.0.11 Eclipse OpenJ9 VM'),
   jdwp('jdwp.dalvik', 'Android Runtime', 'google', 'Dalvik', '0 Dalvik', null, { os: { family: 'android' } }),
 
-  node('erlang.rabbitmq', 'RabbitMQ', 'vmware:rabbitmq', '^rabbit(?:mq)?@', 'rabbit@localhost', null, {
+  node('erlang.rabbitmq', ...products.rabbitmq, '^rabbit(?:mq)?@', 'rabbit@localhost', null, {
     certainty: 0.75,
   }),
-  node('erlang.ejabberd', 'ejabberd', 'process-one:ejabberd', '^ejabberd@', 'ejabberd@localhost', null, {
+  node('erlang.ejabberd', ...products.ejabberd, '^ejabberd@', 'ejabberd@localhost', null, {
     certainty: 0.75,
   }),
-  node('erlang.couchdb', 'CouchDB', 'apache:couchdb', '^couchdb@', 'couchdb@127.0.0.1', null, {
+  node('erlang.couchdb', ...products.couchdb, '^couchdb@', 'couchdb@127.0.0.1', null, {
     certainty: 0.75,
   }),
   node('erlang.emqx', 'EMQX', 'emqx:emqx', '^emqx@', 'emqx@127.0.0.1', null, { certainty: 0.75 }),
   node('erlang.vernemq', 'VerneMQ', 'vernemq', '^VerneMQ@', 'VerneMQ@127.0.0.1', null, { certainty: 0.75 }),
-  node('erlang.riak', 'Riak', 'basho:riak', '^riak@', 'riak@127.0.0.1', null, { certainty: 0.75 }),
+  node('erlang.riak', ...products.riak, '^riak@', 'riak@127.0.0.1', null, { certainty: 0.75 }),
   node('erlang.node', 'Erlang/OTP', 'erlang:erlang/otp', '^[^@]+@', 'node@host', null, { certainty: 0.7 }),
 
   stomp(
     'stomp.activemq-refusal',
-    'ActiveMQ',
-    'apache:activemq',
+    ...products.activemq,
     String.raw`^ERROR\r?\n(?s:.){0,400}org\.apache\.activemq\.transport\.stomp`,
     'ERROR\ncontent-type:text/plain\nmessage:Unknown STOMP action: HELP\n\norg.apache.activemq.transport.stomp.ProtocolException: Unknown STOMP action: HELP\n',
   ),
   stomp(
     'stomp.activemq-action',
-    'ActiveMQ',
-    'apache:activemq',
+    ...products.activemq,
     String.raw`^ERROR\r?\n(?s:.){0,200}message:Unknown STOMP action`,
     'ERROR\ncontent-type:text/plain\nmessage:Unknown STOMP action: HELP\n\n',
     null,
@@ -289,16 +282,14 @@ export const clusterServiceSignatures: readonly Signature[] = [
   ),
   stomp(
     'stomp.rabbitmq',
-    'RabbitMQ',
-    'vmware:rabbitmq',
+    ...products.rabbitmq,
     '(?m)^server:RabbitMQ/<v>',
     'CONNECTED\nserver:RabbitMQ/3.12.1\nversion:1.2\n',
     '3.12.1',
   ),
   stomp(
     'stomp.rabbitmq-refusal',
-    'RabbitMQ',
-    'vmware:rabbitmq',
+    ...products.rabbitmq,
     String.raw`^ERROR\r?\nmessage:(?:Bad command|You must log in using CONNECT first|Invalid frame)\r?\n`,
     'ERROR\nmessage:Bad command\ncontent-type:text/plain\nversion:1.0,1.1,1.2\n',
     null,
@@ -306,8 +297,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
   ),
   ajp(
     'ajp.tomcat',
-    'Apache Tomcat',
-    'apache:tomcat',
+    ...products.apacheTomcat,
     '<h3>Apache Tomcat(?: \\([^)]*\\))?/<v>',
     'AB\x00\x01\x09AB\x00\x05\x04\x01\x94<html><body><h3>Apache Tomcat/10.1.60 (Debian)</h3></body></html>',
     '10.1.60',
@@ -322,8 +312,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
   ),
   ajp(
     'ajp.jetty',
-    'Jetty',
-    'eclipse:jetty',
+    ...products.jetty,
     'Powered by Jetty:// <v>',
     'AB\x00\x01\x09AB\x00\x05\x04\x01\x94<a href="http://eclipse.org/jetty">Powered by Jetty:// 9.4.57.v20241219</a>',
     '9.4.57',
@@ -360,8 +349,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
   ),
   rows('http', 'http.title', 0.75)(
     'exporter.title',
-    '{name} Exporter',
-    null,
+    ...products.nameExporter,
     '^(?:Prometheus )?(?P<name>[A-Z][A-Za-z]{2,20}(?: [A-Z][A-Za-z]{2,20})?) [Ee]xporter$',
     'SNMP Exporter',
     null,
@@ -370,16 +358,14 @@ export const clusterServiceSignatures: readonly Signature[] = [
   rows('http', 'http.title').exact('h2.console', 'H2 Console', 'h2database:h2', 'H2 Console'),
   rows('http', 'http.body')(
     'nats.varz',
-    'NATS Server',
-    'linuxfoundation:nats-server',
+    ...products.natsServer,
     String.raw`^\{\s*"server_id": *"N[A-Z0-9]{20,60}",(?s:.){0,400}"version": *"<v>`,
     '{\n  "server_id": "NDQ6AD7MYSWBQJVSUKBEBE6W5FPKRVKYKSZ5NJ5CLTDJYVKSVYUTBYYT",\n  "server_name": "n",\n  "version": "2.9.10",\n  "proto": 1,',
     '2.9.10',
   ),
   rows('http', 'http.body')(
     'nats.monitoring',
-    'NATS Server',
-    'linuxfoundation:nats-server',
+    ...products.natsServer,
     String.raw`href="?https?://nats\.io/(?:favicon\.ico|img/)`,
     '<html lang="en">\n<head>\n<link rel="shortcut icon" href="https://nats.io/favicon.ico">',
     null,
@@ -388,28 +374,24 @@ export const clusterServiceSignatures: readonly Signature[] = [
   // An error of five characters: Java texts have two bytes per character.
   raw('h2', 0.95)(
     'h2.mismatch',
-    'H2 Database',
-    'h2database:h2',
+    ...products.h2Database,
     String.raw`^\x00\x00\x00\x00\x00\x00\x00\x05(?:\x00[0-9A-Z]){5}\x00\x00`,
     '\x00\x00\x00\x00\x00\x00\x00\x05\x009\x000\x000\x004\x007\x00\x00\x00K\x00V\x00e\x00r\x00s\x00i\x00o\x00n',
   ),
   raw('memcached', 0.85).prefix(
     'memcached.unauthenticated',
-    'memcached',
-    'memcached:memcached',
+    ...products.memcached,
     'CLIENT_ERROR unauthenticated\r\n',
   ),
   raw('sphinx', 0.6)(
     'sphinx.greeting',
-    'Sphinx',
-    'sphinxsearch:sphinx',
+    ...products.sphinx,
     String.raw`^\x00\x00\x00\x01$`,
     '\x00\x00\x00\x01',
   ),
   rows('mysql', 'mysql.greeting')(
     'mysql.sphinx',
-    'Sphinx',
-    'sphinxsearch:sphinx',
+    ...products.sphinx,
     '^<v>-id\\d\\d-(?:release|dev|beta)',
     '2.2.11-id64-release (95ae9a6)',
     '2.2.11',

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -8,28 +9,24 @@ const icap = raw('icap', 0.97);
 export const dataServiceSignatures: readonly Signature[] = [
   rows('rabbitmq-stream', 'rabbitmq.stream', 0.97).prefix(
     'rabbitmq.stream',
-    'RabbitMQ',
-    'vmware:rabbitmq',
+    ...products.rabbitmq,
     'RabbitMQ 3.10.8',
     '3.10.8',
   ),
   raw('stomp', 0.85)(
     'stomp.rabbitmq-login',
-    'RabbitMQ',
-    'vmware:rabbitmq',
+    ...products.rabbitmq,
     String.raw`^ERROR\r?\nmessage:[^\n]{1,64}\ncontent-type:text/plain\nversion:1\.0,1\.1,1\.2\ncontent-length:\d+\n\n`,
     'ERROR\nmessage:Illegal command\ncontent-type:text/plain\nversion:1.0,1.1,1.2\ncontent-length:35\n\nYou must log in using CONNECT first\x00\n',
   ),
   rows('postgresql', 'postgresql.blind-auth', 0.7).exact(
     'postgresql.h2',
-    'H2 Database',
-    'h2database:h2',
+    ...products.h2Database,
     'authentication request 3',
   ),
   raw('hsqldb', 0.97)(
     'hsqldb.listener',
-    'HSQLDB',
-    'hsqldb:hypersql_database',
+    ...products.hsqldb,
     String.raw`^HSQLDB JDBC Network Listener\.`,
     'HSQLDB JDBC Network Listener.\nUse JDBC driver with Network Compatibility Version2.3.4.0 and a JDBC URL',
   ),
@@ -126,16 +123,14 @@ export const dataServiceSignatures: readonly Signature[] = [
   ),
   raw('varnish-cli', 0.95)(
     'varnish.cli-version',
-    'Varnish',
-    'varnish-software:varnish_cache',
+    ...products.varnish,
     String.raw`^200 \d{1,7} +\n(?s:.){0,200}\nvarnish-<v> revision `,
     '200 226     \n-----------------------------\nVarnish Cache CLI 1.0\n-----------------------------\nLinux,6.1.0,x86_64,-junix,-smalloc,-hcritbit\nvarnish-7.1.1 revision 7cee1c581bead20e88d101ab3d72afb29f14d87a\n',
     '7.1.1',
   ),
   raw('varnish-cli', 0.95)(
     'varnish.cli-login',
-    'Varnish',
-    'varnish-software:varnish_cache',
+    ...products.varnish,
     String.raw`^107 59 {6}\n[a-z]{32}\n\nAuthentication required\.`,
     '107 59      \nvzaaewzqsqdrodvkwuidpumblcbeubhv\n\nAuthentication required.\n\n',
   ),
@@ -149,15 +144,13 @@ export const dataServiceSignatures: readonly Signature[] = [
   ),
   raw('xpra', 0.95)(
     'xpra.refusal',
-    'Xpra',
-    'xpra:xpra',
+    ...products.xpra,
     '^disconnect: (?:invalid packet format|connection failed, invalid packet|invalid packet header)',
     'disconnect: invalid packet format, HTTP GET request\n',
   ),
   rows('http', 'http.body', 0.9)(
     'xpra.page',
-    'Xpra',
-    'xpra:xpra',
+    ...products.xpra,
     'Message: this port does not support HTTP requests\\.',
     '<p>Message: this port does not support HTTP requests.\n',
   ),

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -11,8 +12,7 @@ const redisReply = (certainty: number) => rows('redis', 'redis.reply', certainty
 export const databaseSignatures: readonly Signature[] = [
   mysql(0.99)(
     'mysql.mariadb',
-    'MariaDB',
-    'mariadb:mariadb',
+    ...products.mariadb,
     String.raw`^(?:5\.5\.5-)?(?P<version>\d+\.\d+\.\d+)-(?:\d+-)?MariaDB(?:-(?P<revision>.+))?$`,
     [
       {
@@ -29,8 +29,7 @@ export const databaseSignatures: readonly Signature[] = [
   ),
   mysql(0.95)(
     'mysql.mysql',
-    'MySQL',
-    'oracle:mysql',
+    ...products.mysql,
     String.raw`^(?P<version>\d+\.\d+\.\d+)(?:-(?P<revision>(?:\d+ubuntu|\d+\+deb|log|debug|commercial|enterprise|cluster)[^ ]*))?$`,
     [
       { text: '8.0.36-0ubuntu0.22.04.1', version: '8.0.36', revision: '0ubuntu0.22.04.1' },
@@ -43,30 +42,26 @@ export const databaseSignatures: readonly Signature[] = [
   // Others append a number as well.
   mysql(0.7)(
     'mysql.percona',
-    'Percona Server',
-    'percona:percona_server',
+    ...products.perconaServer,
     String.raw`^(?P<version>\d+\.\d+\.\d+-\d+(?:\.\d+)?)$`,
     '8.0.35-27',
     '8.0.35-27',
   ),
   mysqlError(0.97)(
     'mysql.mariadb-refusal',
-    'MariaDB',
-    'mariadb:mariadb',
+    ...products.mariadb,
     'to this MariaDB server',
     "1130 Host '192.0.2.1' is not allowed to connect to this MariaDB server",
   ),
   mysqlError(0.9)(
     'mysql.mysql-refusal',
-    'MySQL',
-    'oracle:mysql',
+    ...products.mysql,
     'to this MySQL server',
     "1130 Host '192.0.2.1' is not allowed to connect to this MySQL server",
   ),
   rows('postgresql', 'postgresql.error')(
     'postgresql.error',
-    'PostgreSQL',
-    'postgresql:postgresql',
+    ...products.postgresql,
     '^(?:(?:0A000|08P01|28000|28P01|3D000|57P03|53300) |FATAL:)',
     [
       {
@@ -81,31 +76,19 @@ export const databaseSignatures: readonly Signature[] = [
   // Poolers and other databases with this protocol send the same request.
   postgresqlAuth(0.75)(
     'postgresql.auth',
-    'PostgreSQL',
-    'postgresql:postgresql',
+    ...products.postgresql,
     String.raw`^authentication request (?:[0-24-9]|1\d)$`,
     'authentication request 10',
   ),
   // Imitations request a cleartext password.
-  postgresqlAuth(0.6).exact(
-    'postgresql.plain-auth',
-    'PostgreSQL',
-    'postgresql:postgresql',
-    'authentication request 3',
-  ),
-  redis(0.95)(
-    'redis.redis',
-    'Redis',
-    'redis:redis',
-    String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)`,
-    [
-      {
-        text: '# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\n',
-        version: '7.0.15',
-        cpe: 'cpe:2.3:a:redis:redis:7.0.15:*:*:*:*:*:*:*',
-      },
-    ],
-  ),
+  postgresqlAuth(0.6).exact('postgresql.plain-auth', ...products.postgresql, 'authentication request 3'),
+  redis(0.95)('redis.redis', ...products.redis, String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)`, [
+    {
+      text: '# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\n',
+      version: '7.0.15',
+      cpe: 'cpe:2.3:a:redis:redis:7.0.15:*:*:*:*:*:*:*',
+    },
+  ]),
   redis(0.99)(
     'redis.valkey',
     'Valkey',
@@ -116,22 +99,19 @@ export const databaseSignatures: readonly Signature[] = [
   ),
   redisReply(0.9)(
     'redis.protected',
-    'Redis',
-    'redis:redis',
+    ...products.redis,
     '^-DENIED Redis is running in protected mode',
     '-DENIED Redis is running in protected mode because protected mode is enabled',
   ),
   redisReply(0.75)(
     'redis.noauth',
-    'Redis',
-    'redis:redis',
+    ...products.redis,
     '^-NOAUTH Authentication required',
     '-NOAUTH Authentication required.',
   ),
   rows('memcached', 'memcached.version', 0.97)(
     'memcached.version',
-    'memcached',
-    'memcached:memcached',
+    ...products.memcached,
     String.raw`^(?P<version>\d+\.\d+(?:\.\d+)*)(?:[_-](?P<revision>.+))?$`,
     [
       { text: '1.6.18', version: '1.6.18', cpe: 'cpe:2.3:a:memcached:memcached:1.6.18:*:*:*:*:*:*:*' },
@@ -150,15 +130,13 @@ export const databaseSignatures: readonly Signature[] = [
   ),
   rows('mongodb', 'http.body')(
     'mongodb.http',
-    'MongoDB',
-    'mongodb:mongodb',
+    ...products.mongodb,
     'It looks like you are trying to access MongoDB over HTTP on the native driver port',
     'It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n',
   ),
   rows('amqp', 'banner.raw', 0.97)(
     'amqp.rabbitmq',
-    'RabbitMQ',
-    'vmware:rabbitmq',
+    ...products.rabbitmq,
     String.raw`productS(?s:.){4}RabbitMQ(?s:.){1,40}versionS(?s:.){4}(?P<version>\d+\.\d+\.\d+)`,
     '\x01\x00\x00\x00\x00\x00\x80\x00\x0a\x00\x0aproductS\x00\x00\x00\x08RabbitMQ\x07versionS\x00\x00\x00\x063.12.1',
     '3.12.1',

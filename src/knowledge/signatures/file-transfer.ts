@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -35,8 +36,7 @@ export const fileTransferSignatures: readonly Signature[] = [
   ),
   ftp(0.95)(
     'ftp.proftpd-hidden',
-    'ProFTPD',
-    'proftpd:proftpd',
+    ...products.proftpd,
     String.raw`\bProFTPD Server \(`,
     'ProFTPD Server (Debian) [::ffff:192.0.2.1]',
   ),

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { device, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -21,8 +22,7 @@ const system = (family: string, type: string): Partial<Signature> => ({
 export const greetingSignatures: readonly Signature[] = [
   ssh(
     'ssh.winsshd',
-    'Bitvise SSH Server',
-    'bitvise:winsshd',
+    ...products.bitviseSshServer,
     '^[\\d.]+ (?:FlowSsh|sshlib): WinSSHD <v>',
     '1.07 FlowSsh: WinSSHD 5.20',
     '5.20',
@@ -37,7 +37,7 @@ export const greetingSignatures: readonly Signature[] = [
     '3_6_2_446',
     { cpe: { part: 'a', vendor: 'vandyke', product: 'vshell' } },
   ),
-  ssh.prefix('ssh.ws-ftp', 'WS_FTP Server', 'progress:ws_ftp_server', 'WS_FTP-SSH_6.1.1', '6.1.1', windows),
+  ssh.prefix('ssh.ws-ftp', ...products.wsFtpServer, 'WS_FTP-SSH_6.1.1', '6.1.1', windows),
   ssh.prefix('ssh.ontap', 'Data ONTAP', 'netapp', 'Data ONTAP SSH 1.0', '1.0', {
     hardware: { type: 'nas', vendor: 'NetApp' },
   }),
@@ -62,16 +62,15 @@ export const greetingSignatures: readonly Signature[] = [
     '3.2.3',
     { certainty: 0.75 },
   ),
-  ssh('ssh.huawei-vrp', 'Huawei VRP', 'huawei', '^HUAWEI_VRPV?<v>', 'HUAWEI_VRPV8.0', '8.0', {
+  ssh('ssh.huawei-vrp', ...products.huaweiVrp, '^HUAWEI_VRPV?<v>', 'HUAWEI_VRPV8.0', '8.0', {
     os: { family: 'vrp' },
     hardware: { vendor: 'Huawei' },
   }),
-  ssh.prefix('ssh.cleo', 'Cleo Harmony', 'cleo:harmony', 'Cleo Harmony/5.5.0.3 SSH FTP server', '5.5.0.3'),
+  ssh.prefix('ssh.cleo', ...products.cleoHarmony, 'Cleo Harmony/5.5.0.3 SSH FTP server', '5.5.0.3'),
   ssh('ssh.tinyssh', 'TinySSH', 'tinyssh:tinyssh', '^tinyssh(?:_noversion|_<v>)?', 'tinyssh_noversion'),
   ssh(
     'ssh.bitvise',
-    'Bitvise SSH Server',
-    'bitvise:winsshd',
+    ...products.bitviseSshServer,
     '^(?:[\\d.]+ FlowSsh: )?Bitvise SSH Server \\(WinSSHD\\)(?: <v>)?',
     '9.99 FlowSsh: Bitvise SSH Server (WinSSHD) 9.27',
     '9.27',
@@ -93,16 +92,9 @@ export const greetingSignatures: readonly Signature[] = [
     '6.4.12.353 SSH Tectia Server',
     '6.4.12.353',
   ),
-  ssh.prefix('ssh.crushftp', 'CrushFTP', 'crushftp:crushftp', 'CrushFTPSSHD'),
-  ssh.prefix('ssh.serv-u', 'Serv-U', 'solarwinds:serv-u', 'Serv-U_15.1.6.25', '15.1.6.25'),
-  ssh.prefix(
-    'ssh.cerberus',
-    'Cerberus FTP Server',
-    'cerberusftp:ftp_server',
-    'CerberusFTPServer_11.0',
-    '11.0',
-    windows,
-  ),
+  ssh.prefix('ssh.crushftp', ...products.crushftp, 'CrushFTPSSHD'),
+  ssh.prefix('ssh.serv-u', ...products.servU, 'Serv-U_15.1.6.25', '15.1.6.25'),
+  ssh.prefix('ssh.cerberus', ...products.cerberusFtpServer, 'CerberusFTPServer_11.0', '11.0', windows),
   ssh(
     'ssh.globalscape',
     'Globalscape EFT Server',
@@ -112,14 +104,8 @@ export const greetingSignatures: readonly Signature[] = [
     null,
     windows,
   ),
-  ssh(
-    'ssh.wing-ftp',
-    'Wing FTP Server',
-    'wftpserver:wing_ftp_server',
-    '^(?:WingFTP|WFTPServer)',
-    'WingFTPServer',
-  ),
-  ssh('ssh.sftpgo', 'SFTPGo', 'sftpgo_project:sftpgo', '^SFTPGo(?:_<v>)?', 'SFTPGo_2.4.4', '2.4.4'),
+  ssh('ssh.wing-ftp', ...products.wingFtpServer, '^(?:WingFTP|WFTPServer)', 'WingFTPServer'),
+  ssh('ssh.sftpgo', ...products.sftpgo, '^SFTPGo(?:_<v>)?', 'SFTPGo_2.4.4', '2.4.4'),
   ssh.prefix('ssh.gitlab', 'GitLab Shell', 'gitlab:gitlab', 'GitLab-SSHD'),
   ssh('ssh.github', 'GitHub', 'github', '^babeld-', 'babeld-8405f9f3'),
   ssh(
@@ -175,8 +161,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   ftp(
     'ftp.serv-u',
-    'Serv-U',
-    'solarwinds:serv-u',
+    ...products.servU,
     '^Serv-U FTP[- ]Server v<v>',
     'Serv-U FTP Server v15.1 ready...',
     '15.1',
@@ -184,12 +169,11 @@ export const greetingSignatures: readonly Signature[] = [
   ftp('ftp.glftpd', 'glFTPd', 'glftpd:glftpd', '\\bglFTPd <v>', 'glFTPd 2.08 Linux+TLS ready.', '2.08'),
   ftp(
     'ftp.wing',
-    'Wing FTP Server',
-    'wftpserver:wing_ftp_server',
+    ...products.wingFtpServer,
     'Wing FTP Server(?: <v>)?',
     'Wing FTP Server ready... (Free Edition)',
   ),
-  ftp('ftp.crushftp', 'CrushFTP', 'crushftp:crushftp', '\\bCrushFTP\\b', 'Welcome to CrushFTP!'),
+  ftp('ftp.crushftp', ...products.crushftp, '\\bCrushFTP\\b', 'Welcome to CrushFTP!'),
   ftp(
     'ftp.xlight',
     'Xlight FTP Server',
@@ -217,8 +201,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   ftp(
     'ftp.cerberus',
-    'Cerberus FTP Server',
-    'cerberusftp:ftp_server',
+    ...products.cerberusFtpServer,
     'Cerberus FTP Server',
     'Welcome to Cerberus FTP Server',
     null,
@@ -306,14 +289,7 @@ export const greetingSignatures: readonly Signature[] = [
   ftp.exact('ftp.apache', 'Apache FtpServer', 'apache:ftpserver', 'Service ready for new user.', {
     certainty: 0.55,
   }),
-  ftp(
-    'ftp.sftpgo',
-    'SFTPGo',
-    'sftpgo_project:sftpgo',
-    '^SFTPGo(?: <v>)? ready',
-    'SFTPGo 2.4.4 ready',
-    '2.4.4',
-  ),
+  ftp('ftp.sftpgo', ...products.sftpgo, '^SFTPGo(?: <v>)? ready', 'SFTPGo 2.4.4 ready', '2.4.4'),
   ftp.prefix(
     'ftp.quick-easy',
     "Quick 'n Easy FTP Server",
@@ -343,8 +319,7 @@ export const greetingSignatures: readonly Signature[] = [
 
   smtp(
     'smtp.hmailserver',
-    'hMailServer',
-    'hmailserver:hmailserver',
+    ...products.hmailserver,
     '\\bhMailServer(?: <v>)?',
     'mx.example ESMTP hMailServer',
     null,
@@ -352,8 +327,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   smtp(
     'smtp.mdaemon',
-    'MDaemon',
-    'altn:mdaemon',
+    ...products.mdaemon,
     '\\bMDaemon (?:PRO |UNREGISTERED )?<v>',
     'mx.example ESMTP MDaemon 21.5.2; Thu, 01 Jan 2023',
     '21.5.2',
@@ -361,16 +335,14 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   smtp(
     'smtp.kerio',
-    'Kerio Connect',
-    'kerio:connect',
+    ...products.kerioConnect,
     '\\bKerio (?:Connect|MailServer) <v>',
     'mx.example Kerio Connect 9.4.2 ESMTP ready',
     '9.4.2',
   ),
   smtp(
     'smtp.james',
-    'Apache James',
-    'apache:james',
+    ...products.apacheJames,
     'SMTP Server \\(JAMES (?:SMTP Server|ESMTP Server) ?<v>?',
     'mx.example SMTP Server (JAMES SMTP Server 2.3.2) ready',
     '2.3.2',
@@ -385,8 +357,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   smtp(
     'smtp.mailenable',
-    'MailEnable',
-    'mailenable:mailenable',
+    ...products.mailenable,
     'MailEnable Service, Version: <v>',
     'mx.example ESMTP MailEnable Service, Version: 10.30-- ready at',
     '10.30',
@@ -394,16 +365,14 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   smtp(
     'smtp.domino',
-    'IBM Domino',
-    'hcltech:domino',
+    ...products.ibmDomino,
     'ESMTP Service \\((?:IBM|Lotus|HCL) Domino Release <v>',
     'mx.example ESMTP Service (IBM Domino Release 9.0.1FP8) ready',
     '9.0.1',
   ),
   smtp(
     'smtp.groupwise',
-    'GroupWise',
-    'microfocus:groupwise',
+    ...products.groupwise,
     'GroupWise Internet Agent <v>',
     'mx.example GroupWise Internet Agent 18.3.1 Copyright',
     '18.3.1',
@@ -418,27 +387,13 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   smtp(
     'smtp.communigate',
-    'CommuniGate Pro',
-    'communigate:communigate_pro',
+    ...products.communigatePro,
     'CommuniGate Pro <v>',
     'mx.example ESMTP CommuniGate Pro 6.3.3',
     '6.3.3',
   ),
-  smtp(
-    'smtp.zimbra',
-    'Zimbra',
-    'synacor:zimbra_collaboration_suite',
-    'ESMTP Zimbra',
-    'mx.example ESMTP Zimbra 8.8.15',
-  ),
-  smtp(
-    'smtp.aiosmtpd',
-    'aiosmtpd',
-    'aio-libs:aiosmtpd',
-    'Python SMTP <v>',
-    'host.example Python SMTP 1.4.3',
-    '1.4.3',
-  ),
+  smtp('smtp.zimbra', ...products.zimbra, 'ESMTP Zimbra', 'mx.example ESMTP Zimbra 8.8.15'),
+  smtp('smtp.aiosmtpd', ...products.aiosmtpd, 'Python SMTP <v>', 'host.example Python SMTP 1.4.3', '1.4.3'),
   smtp(
     'smtp.smtpd-py',
     'Python smtpd',
@@ -454,16 +409,14 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   smtp(
     'smtp.citadel',
-    'Citadel',
-    'citadel:citadel',
+    ...products.citadel,
     'ESMTP Citadel server ready',
     'host.example ESMTP Citadel server ready.',
   ),
   smtp('smtp.mailhog', 'Mailhog', 'mailhog', 'ESMTP MailHog$', 'mailhog.example ESMTP MailHog'),
   smtp(
     'smtp.stalwart',
-    'Stalwart Mail Server',
-    'stalw',
+    ...products.stalwartMailServer,
     'Stalwart E?SMTP',
     'mx.example Stalwart ESMTP at your service',
   ),
@@ -486,23 +439,15 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   smtp(
     'smtp.xmail',
-    'XMail',
-    'davide_libenzi:xmail',
+    ...products.xmail,
     '\\[XMail <v> ESMTP Server\\]',
     '<1.2@host> [XMail 1.27 ESMTP Server] service ready',
     '1.27',
   ),
-  imap(
-    'imap.zimbra',
-    'Zimbra',
-    'synacor:zimbra_collaboration_suite',
-    'Zimbra (?:<v>_)?',
-    'mx.example Zimbra IMAP4rev1 server ready',
-  ),
+  imap('imap.zimbra', ...products.zimbra, 'Zimbra (?:<v>_)?', 'mx.example Zimbra IMAP4rev1 server ready'),
   imap(
     'imap.uw',
-    'UW IMAP',
-    'university_of_washington:uw-imap',
+    ...products.uwImap,
     'IMAP4rev1 (?:v)?<v>',
     '[CAPABILITY IMAP4REV1] host.example IMAP4rev1 2007f.404 at Mon',
     '2007',
@@ -510,8 +455,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   imap(
     'imap.mdaemon',
-    'MDaemon',
-    'altn:mdaemon',
+    ...products.mdaemon,
     'IMAP4rev1 MDaemon <v>',
     'mx.example IMAP4rev1 MDaemon 21.5.2 ready',
     '21.5.2',
@@ -519,31 +463,27 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   imap(
     'imap.kerio',
-    'Kerio Connect',
-    'kerio:connect',
+    ...products.kerioConnect,
     'Kerio (?:Connect|MailServer) <v>',
     'Kerio Connect 9.4.2 IMAP4rev1 server ready',
     '9.4.2',
   ),
   imap(
     'imap.domino',
-    'IBM Domino',
-    'hcltech:domino',
+    ...products.ibmDomino,
     'Domino IMAP4 Server',
     'Domino IMAP4 Server Release 9.0.1 ready',
   ),
   imap(
     'imap.communigate',
-    'CommuniGate Pro',
-    'communigate:communigate_pro',
+    ...products.communigatePro,
     'CommuniGate Pro IMAP Server <v>',
     'CommuniGate Pro IMAP Server 6.3.3 at host',
     '6.3.3',
   ),
   imap(
     'imap.mailenable',
-    'MailEnable',
-    'mailenable:mailenable',
+    ...products.mailenable,
     'MailEnable',
     'IMAP4rev1 server ready at 01/01/23 MailEnable',
     null,
@@ -551,8 +491,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   imap(
     'imap.stalwart',
-    'Stalwart Mail Server',
-    'stalw',
+    ...products.stalwartMailServer,
     'Stalwart IMAP4rev2',
     'Stalwart IMAP4rev2 at your service.',
   ),
@@ -565,8 +504,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   pop3(
     'pop3.qpopper',
-    'Qpopper',
-    'qualcomm:qpopper',
+    ...products.qpopper,
     '\\bQ?POP \\(version <v>',
     'QPOP (version 4.1.0) at host.example starting.',
     '4.1.0',
@@ -574,8 +512,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   pop3(
     'pop3.uw',
-    'UW IMAP',
-    'university_of_washington:uw-imap',
+    ...products.uwImap,
     '^POP3 [^ ]+ (?:v)?<v>',
     'POP3 host.example 2007f.104 server ready',
     '2007',
@@ -583,24 +520,16 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   pop3(
     'pop3.exchange',
-    'Microsoft Exchange',
-    'microsoft:exchange_server',
+    ...products.microsoftExchange,
     'Microsoft Exchange (?:Server \\d+ )?POP3 (?:service|server)',
     'The Microsoft Exchange POP3 service is ready.',
     null,
     windows,
   ),
-  pop3(
-    'pop3.zimbra',
-    'Zimbra',
-    'synacor:zimbra_collaboration_suite',
-    'Zimbra (?:<v> )?POP3',
-    'mx.example Zimbra POP3 server ready',
-  ),
+  pop3('pop3.zimbra', ...products.zimbra, 'Zimbra (?:<v> )?POP3', 'mx.example Zimbra POP3 server ready'),
   pop3(
     'pop3.mdaemon',
-    'MDaemon',
-    'altn:mdaemon',
+    ...products.mdaemon,
     'POP(?:3)? MDaemon <v>',
     'mx.example POP MDaemon 21.5.2 ready',
     '21.5.2',
@@ -633,7 +562,7 @@ export const greetingSignatures: readonly Signature[] = [
     windows,
   ),
   dns.prefix('dns.coredns', 'CoreDNS', 'coredns.io:coredns', 'CoreDNS-1.9.3', '1.9.3'),
-  dns('dns.yadifa', 'YADIFA', 'eurid:yadifa', '^(?:YADIFA|yadifa) ?<v>', 'yadifa 2.6.4', '2.6.4'),
+  dns('dns.yadifa', ...products.yadifa, '^(?:YADIFA|yadifa) ?<v>', 'yadifa 2.6.4', '2.6.4'),
   dns(
     'dns.maradns',
     'MaraDNS',
@@ -644,13 +573,12 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   dns.prefix('dns.knot-resolver', 'Knot Resolver', 'nic:knot_resolver', 'Knot Resolver 5.6.0', '5.6.0'),
   dns.prefix('dns.gdnsd', 'gdnsd', 'gdnsd:gdnsd', 'gdnsd'),
-  dns.prefix('dns.dnsdist', 'dnsdist', 'powerdns:dnsdist', 'dnsdist 1.8.0', '1.8.0'),
+  dns.prefix('dns.dnsdist', ...products.dnsdist, 'dnsdist 1.8.0', '1.8.0'),
   dns('dns.infoblox', 'Infoblox NIOS', 'infoblox', 'Infoblox', 'Infoblox NIOS'),
 
   snmp(
     'snmp.net-snmp',
-    'Net-SNMP',
-    'net-snmp:net-snmp',
+    ...products.netSnmp,
     '^Linux [^ ]+ \\d+\\.\\d+\\.\\d+',
     'Linux host 6.1.0-18-amd64 #1 SMP Debian 6.1.76-1 x86_64',
     null,
@@ -676,8 +604,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   snmp(
     'snmp.asa',
-    'Cisco ASA',
-    'o:cisco:adaptive_security_appliance_software',
+    ...products.ciscoAsa,
     '^Cisco Adaptive Security Appliance Version (?P<version>[0-9.()A-Za-z]+)',
     'Cisco Adaptive Security Appliance Version 9.8(4)20',
     '9.8(4)20',
@@ -692,7 +619,7 @@ export const greetingSignatures: readonly Signature[] = [
     '12.3R12.4',
     system('junos', 'router'),
   ),
-  snmp('snmp.routeros', 'MikroTik RouterOS', 'mikrotik', '^RouterOS ', 'RouterOS RB750Gr3', null, {
+  snmp('snmp.routeros', ...products.mikrotikRouterOS, '^RouterOS ', 'RouterOS RB750Gr3', null, {
     os: { family: 'routeros' },
     hardware: { type: 'router', vendor: 'MikroTik' },
   }),
@@ -760,7 +687,7 @@ export const greetingSignatures: readonly Signature[] = [
     null,
     device('printer', 'Ricoh'),
   ),
-  snmp('snmp.fortigate', 'FortiGate', 'fortinet', '^Forti(?:Gate|net)', 'FortiGate-60E', null, {
+  snmp('snmp.fortigate', ...products.fortigate, '^Forti(?:Gate|net)', 'FortiGate-60E', null, {
     hardware: { type: 'firewall', vendor: 'Fortinet' },
   }),
   snmp(
@@ -803,8 +730,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   snmp(
     'snmp.huawei-vrp',
-    'Huawei VRP',
-    'huawei',
+    ...products.huaweiVrp,
     'Versatile Routing Platform Software\\s+VRP \\(R\\) software,? ?Version <v>',
     'Huawei Versatile Routing Platform Software\r\nVRP (R) software,Version 5.130',
     '5.130',
@@ -821,8 +747,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   mysql(
     'mysql.suffix',
-    'MySQL',
-    'oracle:mysql',
+    ...products.mysql,
     '^<v>[a-z]?(?:sp\\d)?-(?:(?:alpha|beta|gamma|rc)-)?(?:[Mm]ax|community|standard|nt|pro|classic|Debian_|\\d+\\+[a-z]|\\d+\\.dotdeb|\\d+~bpo|enterprise-)[^ ]*$',
     '5.0.51-community-nt',
     '5.0.51',
@@ -830,8 +755,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   mysql(
     'mysql.percona-release',
-    'Percona Server',
-    'percona:percona_server',
+    ...products.perconaServer,
     '^<v>-(?:rel|rc)?\\d{2}\\.\\d(?:-\\d+(?:\\.[a-z]+)?)?(?:-log)?$',
     '5.5.36-34.2-648.wheezy-log',
     '5.5.36',

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { device, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -92,8 +93,7 @@ export const infrastructureSignatures: readonly Signature[] = [
   ),
   ike(
     'ike.fortigate',
-    'FortiGate',
-    'fortinet',
+    ...products.fortigate,
     '(?m)^8299031757a36082c6a621de',
     '8299031757a36082c6a621de00050297',
     null,
@@ -190,13 +190,12 @@ export const infrastructureSignatures: readonly Signature[] = [
     device('router', 'DrayTek'),
   ),
 
-  rows('openvpn', 'openvpn.answer', 0.85)('openvpn.reset', 'OpenVPN', 'openvpn:openvpn', '^hard reset$', [
+  rows('openvpn', 'openvpn.answer', 0.85)('openvpn.reset', ...products.openvpn, '^hard reset$', [
     { text: 'hard reset', cpe: 'cpe:2.3:a:openvpn:openvpn:*:*:*:*:*:*:*:*' },
   ]),
   rows('openvpn-management', 'banner.raw', 0.97)(
     'openvpn.management-version',
-    'OpenVPN',
-    'openvpn:openvpn',
+    ...products.openvpn,
     '(?m)^OpenVPN Version: OpenVPN <v>',
     ">INFO:OpenVPN Management Interface Version 5 -- type 'help' for more info\r\nOpenVPN Version: OpenVPN 2.6.14 x86_64-pc-linux-gnu\r\n",
     '2.6.14',
@@ -212,8 +211,7 @@ export const infrastructureSignatures: readonly Signature[] = [
 
   ssdp(
     'ssdp.miniupnpd',
-    'MiniUPnPd',
-    'miniupnp_project:miniupnpd',
+    ...products.miniupnpd,
     'MiniUPnPd/<v>',
     'Debian/6.1 UPnP/1.1 MiniUPnPd/2.3.1',
     '2.3.1',
@@ -221,8 +219,7 @@ export const infrastructureSignatures: readonly Signature[] = [
   ),
   ssdp(
     'ssdp.minidlna',
-    'MiniDLNA',
-    'readymedia_project:readymedia',
+    ...products.minidlna,
     'MiniDLNA/<v>',
     'Debian DLNADOC/1.50 UPnP/1.0 MiniDLNA/1.3.0',
     '1.3.0',
@@ -263,14 +260,13 @@ export const infrastructureSignatures: readonly Signature[] = [
   }),
   ssdp(
     'ssdp.fritzbox',
-    'FRITZ!Box',
-    'avm',
+    ...products.fritzBox,
     '^FRITZ!',
     'FRITZ!Box 7590 UPnP/1.0 AVM FRITZ!Box 7590 154.07.29',
     null,
     device('router', 'AVM'),
   ),
-  ssdp('ssdp.synology', 'Synology DSM', 'synology', '^Synology/', 'Synology/DSM/192.0.2.5', null, {
+  ssdp('ssdp.synology', ...products.synologyDsm, '^Synology/', 'Synology/DSM/192.0.2.5', null, {
     hardware: { type: 'nas', vendor: 'Synology' },
   }),
 
@@ -307,13 +303,9 @@ export const infrastructureSignatures: readonly Signature[] = [
     'Technitium DNS Server',
   ),
 
-  rows('snmp', 'snmp.agent', 0.9)(
-    'snmp.engine-net-snmp',
-    'Net-SNMP',
-    'net-snmp:net-snmp',
-    '^(?:Net|UCD)-SNMP$',
-    [{ text: 'Net-SNMP', product: 'Net-SNMP' }],
-  ),
+  rows('snmp', 'snmp.agent', 0.9)('snmp.engine-net-snmp', ...products.netSnmp, '^(?:Net|UCD)-SNMP$', [
+    { text: 'Net-SNMP', product: 'Net-SNMP' },
+  ]),
   rows('snmp', 'snmp.vendor', 0.85)(
     'snmp.maker',
     null,
@@ -358,19 +350,13 @@ export const infrastructureSignatures: readonly Signature[] = [
     '21.1.7',
   ),
 
-  vncVersion.exact('vnc.apple', 'Apple Remote Desktop', 'apple:apple_remote_desktop', '3.889', {
+  vncVersion.exact('vnc.apple', ...products.appleRemoteDesktop, '3.889', {
     os: { family: 'macos' },
   }),
-  vncVersion('vnc.realvnc', 'RealVNC', 'realvnc:realvnc', '^(?:4\\.[01]|5\\.0)$', '5.0'),
-  vncSecurity('vnc.realvnc-types', 'RealVNC', 'realvnc:realvnc', '(?:^| )(?:129|130|133)(?: |$)', '133 129'),
+  vncVersion('vnc.realvnc', ...products.realvnc, '^(?:4\\.[01]|5\\.0)$', '5.0'),
+  vncSecurity('vnc.realvnc-types', ...products.realvnc, '(?:^| )(?:129|130|133)(?: |$)', '133 129'),
   vncSecurity('vnc.ultravnc', 'UltraVNC', 'uvnc:ultravnc', '(?:^| )17(?: |$)', '17 2'),
-  vncSecurity(
-    'vnc.apple-types',
-    'Apple Remote Desktop',
-    'apple:apple_remote_desktop',
-    '(?:^| )(?:35|36)(?: |$)',
-    '30 33 36 35',
-  ),
+  vncSecurity('vnc.apple-types', ...products.appleRemoteDesktop, '(?:^| )(?:35|36)(?: |$)', '30 33 36 35'),
 
   rows('rdp', 'rdp.build', 0.9)(
     'rdp.windows',
@@ -394,8 +380,7 @@ export const infrastructureSignatures: readonly Signature[] = [
 
   rows('tor-orport', 'tls.pair', 0.85)(
     'tor.relay',
-    'Tor',
-    'torproject:tor',
+    ...products.tor,
     String.raw`^CN=www\.[a-z2-7]{8,20}\.net < CN=www\.[a-z2-7]{8,20}\.com$`,
     [{ text: 'CN=www.a5hwrpmg.net < CN=www.wa6rprv2nlrbcxz2.com', product: 'Tor' }],
     null,
@@ -403,15 +388,13 @@ export const infrastructureSignatures: readonly Signature[] = [
   ),
   rows('socks5', 'banner.raw', 0.95)(
     'tor.socks',
-    'Tor',
-    'torproject:tor',
+    ...products.tor,
     '^HTTP/1\\.0 \\d{3} (?:Tor is not an HTTP Proxy|This is a SOCKS Proxy, Not An HTTP Proxy)',
     'HTTP/1.0 501 Tor is not an HTTP Proxy\r\nContent-Type: text/html; charset=iso-8859-1\r\n',
   ),
   rows('tor-control', 'banner.raw', 0.97)(
     'tor.control-version',
-    'Tor',
-    'torproject:tor',
+    ...products.tor,
     '(?m)^250-VERSION Tor="<v>',
     '250-PROTOCOLINFO 1\r\n250-AUTH METHODS=HASHEDPASSWORD\r\n250-VERSION Tor="0.4.7.16"\r\n250 OK\r\n',
     '0.4.7.16',
@@ -426,15 +409,13 @@ export const infrastructureSignatures: readonly Signature[] = [
   ),
   telnet(
     'telnet.ser2net',
-    'ser2net',
-    'ser2net',
+    ...products.ser2net,
     '(?:^|[^ -~])ser2net port ',
     '\xff\xfb\x03\xff\xfb\x01ser2net port 2000 device /dev/ttyS0',
   ),
   telnet(
     'telnet.ser2net-failure',
-    'ser2net',
-    'ser2net',
+    ...products.ser2net,
     'Device open failure: (?:OS error|Object was already in use|Value or file not found)',
     '\xff\xfb\x03\xff\xfb\x01Device open failure: OS error, see logs\r\n',
     null,
@@ -497,8 +478,7 @@ export const infrastructureSignatures: readonly Signature[] = [
 
   rows('http', 'http.body')(
     'http.bind-statistics',
-    'BIND',
-    'isc',
+    ...products.bind,
     String.raw`<statistics version="\d(?s:.){1,600}?<version>(?P<version>9\.\d+(?:\.\d+)?)(?P<patch>-[SP]\d+)?(?:-(?P<revision>[^<]{1,64}))?</version>`,
     [
       {
@@ -514,5 +494,5 @@ export const infrastructureSignatures: readonly Signature[] = [
       cpe: { part: 'a', vendor: 'isc', product: 'bind', version: '{version}{patch}' },
     },
   ),
-  rows('http', 'http.realm', 0.7).exact('http.dnsdist', 'dnsdist', 'powerdns:dnsdist', 'PowerDNS'),
+  rows('http', 'http.realm', 0.7).exact('http.dnsdist', ...products.dnsdist, 'PowerDNS'),
 ];

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -9,8 +10,7 @@ const pop3 = rows('pop3', 'pop3.greeting', 0.97);
 export const mailSignatures: readonly Signature[] = [
   smtp(0.95)(
     'smtp.postfix',
-    'Postfix',
-    'postfix:postfix',
+    ...products.postfix,
     String.raw`\bPostfix\b(?: (?P<version>\d+\.\d+(?:\.\d+)*))?(?: \((?P<revision>[^)]+)\))?`,
     [
       {
@@ -23,15 +23,13 @@ export const mailSignatures: readonly Signature[] = [
   ),
   rows('smtp', 'smtp.extensions', 0.6)(
     'smtp.postfix-ehlo',
-    'Postfix',
-    'postfix:postfix',
+    ...products.postfix,
     String.raw`(?m)^ETRN\n(?:.*\n)*ENHANCEDSTATUSCODES\n8BITMIME\nDSN(?:\nSMTPUTF8)?(?:\nCHUNKING)?$`,
     'PIPELINING\nSIZE 10240000\nVRFY\nETRN\nSTARTTLS\nENHANCEDSTATUSCODES\n8BITMIME\nDSN\nSMTPUTF8\nCHUNKING',
   ),
   smtp(0.97)(
     'smtp.exim',
-    'Exim',
-    'exim:exim',
+    ...products.exim,
     String.raw`\bExim (?P<version>\d+\.\d+(?:\.\d+)*)(?:_RC(?P<candidate>\d+))?(?: (?P<revision>Ubuntu|Debian))?`,
     [
       {
@@ -41,11 +39,10 @@ export const mailSignatures: readonly Signature[] = [
       },
     ],
   ),
-  smtp(0.85)('smtp.exim-hidden', 'Exim', 'exim:exim', String.raw`\bExim\b`, 'mx.example ESMTP Exim ready'),
+  smtp(0.85)('smtp.exim-hidden', ...products.exim, String.raw`\bExim\b`, 'mx.example ESMTP Exim ready'),
   smtp(0.97)(
     'smtp.sendmail',
-    'Sendmail',
-    'sendmail:sendmail',
+    ...products.sendmail,
     String.raw`\bSendmail (?P<version>\d+\.\d+(?:\.\d+)+)(?:/(?P<config>[^; ]+))?`,
     [
       { text: 'mx.example ESMTP Sendmail 8.17.1/8.17.1; Tue, 11 Jul 2023 10:00:00 GMT', version: '8.17.1' },
@@ -57,15 +54,13 @@ export const mailSignatures: readonly Signature[] = [
   ),
   smtp(0.97)(
     'smtp.opensmtpd',
-    'OpenSMTPD',
-    'openbsd:opensmtpd',
+    ...products.opensmtpd,
     String.raw`\bOpenSMTPD\b`,
     'mx.example ESMTP OpenSMTPD',
   ),
   smtp(0.9)(
     'smtp.exchange',
-    'Microsoft Exchange or IIS SMTP',
-    'microsoft',
+    ...products.microsoftExchangeOrIisSmtp,
     String.raw`\bMicrosoft ESMTP MAIL Service(?:, Version: (?P<version>\d+(?:\.\d+)+))?`,
     [
       {
@@ -88,43 +83,33 @@ export const mailSignatures: readonly Signature[] = [
   ),
   smtp(0.85)(
     'smtp.courier',
-    'Courier',
-    'courier-mta:courier',
+    ...products.courier,
     String.raw`\bCourier(?: (?P<version>\d+\.\d+(?:\.\d+)*))?`,
     'mx.example ESMTP Courier 1.0.16',
     '1.0.16',
   ),
-  imap(
-    'imap.dovecot',
-    'Dovecot',
-    'dovecot:dovecot',
-    String.raw`\b[Dd]ovecot\b(?: \((?P<revision>[^)]+)\))?`,
-    [
-      {
-        text: '[CAPABILITY IMAP4rev1 SASL-IR LOGIN-REFERRALS ID ENABLE IDLE LITERAL+ STARTTLS] Dovecot (Debian) ready.',
-        version: null,
-        cpe: 'cpe:2.3:a:dovecot:dovecot:*:*:*:*:*:*:*:*',
-      },
-    ],
-  ),
+  imap('imap.dovecot', ...products.dovecot, String.raw`\b[Dd]ovecot\b(?: \((?P<revision>[^)]+)\))?`, [
+    {
+      text: '[CAPABILITY IMAP4rev1 SASL-IR LOGIN-REFERRALS ID ENABLE IDLE LITERAL+ STARTTLS] Dovecot (Debian) ready.',
+      version: null,
+      cpe: 'cpe:2.3:a:dovecot:dovecot:*:*:*:*:*:*:*:*',
+    },
+  ]),
   pop3(
     'pop3.dovecot',
-    'Dovecot',
-    'dovecot:dovecot',
+    ...products.dovecot,
     String.raw`\b[Dd]ovecot\b(?: \((?P<revision>[^)]+)\))?`,
     'Dovecot (Debian) ready.',
   ),
   imap(
     'imap.courier',
-    'Courier IMAP',
-    'courier-mta:courier-imap',
+    ...products.courierImap,
     String.raw`\bCourier-IMAP ready\.`,
     '[CAPABILITY IMAP4rev1 UIDPLUS CHILDREN] Courier-IMAP ready. Copyright 1998-2018 Double Precision, Inc.',
   ),
   pop3(
     'pop3.courier',
-    'Courier IMAP',
-    'courier-mta:courier-imap',
+    ...products.courierImap,
     String.raw`^Hello there\.(?: <[^>]*>)?$`,
     'Hello there.',
     null,
@@ -132,8 +117,7 @@ export const mailSignatures: readonly Signature[] = [
   ),
   imap(
     'imap.cyrus',
-    'Cyrus IMAP',
-    'cyrus:imap',
+    ...products.cyrusImap,
     String.raw`\bCyrus IMAP(?:4)? v?(?P<version>\d+\.\d+(?:\.\d+)*)(?:-(?P<revision>[^ ]+))?`,
     [
       {
@@ -147,8 +131,7 @@ export const mailSignatures: readonly Signature[] = [
   ),
   pop3(
     'pop3.cyrus',
-    'Cyrus IMAP',
-    'cyrus:imap',
+    ...products.cyrusImap,
     String.raw`\bCyrus POP3 v?(?P<version>\d+\.\d+(?:\.\d+)*)(?:-(?P<revision>[^ ]+))?`,
     'mx.example Cyrus POP3 v2.4.17 server ready',
     '2.4.17',
@@ -156,8 +139,7 @@ export const mailSignatures: readonly Signature[] = [
   ),
   imap(
     'imap.exchange',
-    'Microsoft Exchange',
-    'microsoft:exchange_server',
+    ...products.microsoftExchange,
     String.raw`\bThe Microsoft Exchange IMAP4 service is ready`,
     [{ text: 'The Microsoft Exchange IMAP4 service is ready.', version: null, os: 'windows' }],
     null,

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -7,8 +8,7 @@ const dns = rows('dns', 'dns.version', 0.97);
 export const nameServerSignatures: readonly Signature[] = [
   dns(
     'dns.bind',
-    'BIND',
-    'isc',
+    ...products.bind,
     String.raw`^(?:BIND )?(?:RedHat-)?(?P<version>9\.\d+(?:\.\d+)?(?:-S\d+)?)(?P<patch>-P\d+)?(?:-(?P<revision>.+))?$`,
     [
       {
@@ -32,8 +32,7 @@ export const nameServerSignatures: readonly Signature[] = [
   ]),
   dns(
     'dns.powerdns-authoritative',
-    'PowerDNS Authoritative Server',
-    'powerdns:authoritative_server',
+    ...products.powerdnsAuthoritativeServer,
     String.raw`^PowerDNS Authoritative Server (?P<version>\d+\.\d+(?:\.\d+)*)`,
     [
       {
@@ -53,8 +52,7 @@ export const nameServerSignatures: readonly Signature[] = [
   ),
   dns(
     'dns.powerdns-hidden',
-    'PowerDNS Authoritative Server',
-    'powerdns:authoritative_server',
+    ...products.powerdnsAuthoritativeServer,
     String.raw`^Served by (?P<name>POWERDNS|PowerDNS)\b(?:.*?(?P<version>\d+\.\d+\.\d+))?`,
     [
       { text: 'Served by POWERDNS 3.4.11 $Id$', version: '3.4.11' },

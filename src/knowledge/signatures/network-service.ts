@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { device, literalPattern, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -41,8 +42,7 @@ function sqlServer(major: string, year: string): Signature {
 export const networkServiceSignatures: readonly Signature[] = [
   irc(
     'irc.ngircd-unregistered',
-    'ngIRCd',
-    'barton:ngircd',
+    ...products.ngircd,
     String.raw`^:[^ ]+ 451 \* :Connection not registered`,
     ':irc.example 451 * :Connection not registered\r\n',
     null,
@@ -50,16 +50,14 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   irc(
     'irc.unrealircd',
-    'UnrealIRCd',
-    'unrealircd:unrealircd',
+    ...products.unrealircd,
     String.raw`\bUnreal<v>`,
     ':irc.example 351 x Unreal3.2.10.4. irc.example :FhiXOoE\r\n',
     '3.2.10.4',
   ),
   irc(
     'irc.unrealircd-new',
-    'UnrealIRCd',
-    'unrealircd:unrealircd',
+    ...products.unrealircd,
     String.raw`\bUnrealIRCd-<v>`,
     ':irc.example 351 x UnrealIRCd-6.1.1.1. irc.example\r\n',
     '6.1.1.1',
@@ -98,8 +96,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   irc(
     'irc.hybrid',
-    'ircd-hybrid',
-    'ircd-hybrid:ircd-hybrid',
+    ...products.ircdHybrid,
     String.raw`\b(?:ircd-)?hybrid-(?:1:)?<v>`,
     ':irc.example 004 x irc.example hybrid-1:8.2.39+dfsg.1 D\r\n',
     '8.2.39',
@@ -122,15 +119,13 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   irc(
     'irc.bitlbee',
-    'BitlBee',
-    'bitlbee:bitlbee',
+    ...products.bitlbee,
     'BitlBee-IRCd initialized',
     ':host.example NOTICE * :BitlBee-IRCd initialized, please go on\r\n',
   ),
   irc(
     'irc.znc',
-    'ZNC',
-    'znc:znc',
+    ...products.znc,
     String.raw`^:irc\.znc\.in NOTICE (?:AUTH|\*) :`,
     ':irc.znc.in NOTICE AUTH :*** You need to send your password.\r\n',
   ),
@@ -145,8 +140,7 @@ export const networkServiceSignatures: readonly Signature[] = [
 
   xmpp(
     'xmpp.prosody',
-    'Prosody',
-    'prosody:prosody',
+    ...products.prosody,
     'This server does not serve [^<]{1,255}</text>',
     "<stream:stream xmlns='jabber:client'><stream:error><host-unknown/><text>This server does not serve portolan.invalid</text>",
     null,
@@ -154,8 +148,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   xmppServer(
     'xmpp-server.prosody',
-    'Prosody',
-    'prosody:prosody',
+    ...products.prosody,
     'This host does not serve [^<]{1,255}</text>',
     "<stream:stream xmlns='jabber:server'><stream:error><host-unknown/><text>This host does not serve portolan.invalid</text>",
     null,
@@ -163,8 +156,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   xmpp(
     'xmpp.ejabberd',
-    'ejabberd',
-    'process-one:ejabberd',
+    ...products.ejabberd,
     String.raw`^<\?xml version='1\.0'\?><stream:stream id='\d{15,20}' (?:xml:lang='[a-z]+' )?version='1\.0'`,
     "<?xml version='1.0'?><stream:stream id='13829204120472352353' version='1.0' xml:lang='en' xmlns:stream='http://etherx.jabber.org/streams' from='host.example' xmlns='jabber:client'>",
     null,
@@ -172,8 +164,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   xmpp(
     'xmpp.openfire',
-    'Openfire',
-    'igniterealtime:openfire',
+    ...products.openfire,
     String.raw`^<\?xml version='1\.0' encoding='UTF-8'\?><stream:stream xmlns:stream="http://etherx\.jabber\.org/streams" xmlns="jabber:client" from="[^"]*" id="[^"]*" xml:lang="en" version="1\.0">`,
     '<?xml version=\'1.0\' encoding=\'UTF-8\'?><stream:stream xmlns:stream="http://etherx.jabber.org/streams" xmlns="jabber:client" from="host.example" id="5lr2f7" xml:lang="en" version="1.0">',
     null,
@@ -198,8 +189,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   sip(
     'sip.freeswitch',
-    'FreeSWITCH',
-    'freeswitch:freeswitch',
+    ...products.freeswitch,
     '(?m)^(?:User-Agent|Server): FreeSWITCH(?:-mod_sofia/<v>)?',
     'SIP/2.0 200 OK\r\nUser-Agent: FreeSWITCH-mod_sofia/1.10.7~64bit\r\n',
     '1.10.7',
@@ -391,8 +381,7 @@ export const networkServiceSignatures: readonly Signature[] = [
 
   nntp(
     'nntp.leafnode-refusal',
-    'Leafnode',
-    'leafnode:leafnode',
+    ...products.leafnode,
     '^503 Leafnode must have',
     '503 Leafnode must have a unique fully-qualified domain name.\r\n',
   ),
@@ -435,29 +424,20 @@ export const networkServiceSignatures: readonly Signature[] = [
   sqlServer('8.0', '2000'),
   oracle(
     'oracle.listener',
-    'Oracle Database listener',
-    'oracle:database_server',
+    ...products.oracleDatabaseListener,
     '^TNSLSNR for [^:]{1,64}: Version <v>',
     'TNSLSNR for Linux: Version 19.0.0.0.0 - Production',
     '19.0.0.0.0',
   ),
   oracle(
     'oracle.refusal',
-    'Oracle Database listener',
-    'oracle:database_server',
+    ...products.oracleDatabaseListener,
     String.raw`^\(DESCRIPTION=\((?:TMP|ERR|VSNNUM)=`,
     '(DESCRIPTION=(ERR=1189)(VSNNUM=318767104)(ERROR_STACK=(ERROR=(CODE=1189)(EMFI=4))))',
     null,
     { certainty: 0.9 },
   ),
-  oracleNumber(
-    'oracle.number',
-    'Oracle Database listener',
-    'oracle:database_server',
-    '^<v>$',
-    '11.2.0.2.0',
-    '11.2.0.2.0',
-  ),
+  oracleNumber('oracle.number', ...products.oracleDatabaseListener, '^<v>$', '11.2.0.2.0', '11.2.0.2.0'),
   ldap(
     'ldap.openldap',
     'OpenLDAP',
@@ -476,8 +456,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   ldap(
     'ldap.samba',
-    'Samba',
-    'samba:samba',
+    ...products.samba,
     '(?m)^vendorName: Samba Team',
     'vendorName: Samba Team (https://www.samba.org)',
     null,
@@ -548,7 +527,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     '(?m)^vendorName: LLDAP',
     'vendorName: LLDAP\nvendorVersion: lldap_0.5.0',
   ),
-  ntlm.exact('smb.samba', 'Samba', 'samba:samba', '6.1.0'),
+  ntlm.exact('smb.samba', ...products.samba, '6.1.0'),
   windowsBuild(26_100, '11 24H2 or Server 2025'),
   windowsBuild(22_631, '11 23H2'),
   windowsBuild(22_621, '11 22H2'),
@@ -564,8 +543,8 @@ export const networkServiceSignatures: readonly Signature[] = [
   windowsBuild(7601, '7 SP1 or Server 2008 R2 SP1', '6.1.7601'),
   windowsBuild(7600, '7 or Server 2008 R2', '6.1.7600'),
   windowsBuild(6002, 'Vista SP2 or Server 2008 SP2', '6.0.6002'),
-  firebird('firebird.2', 'Firebird', 'firebirdsql:firebird', '^1[0-2]$', '12'),
-  firebird.exact('firebird.3', 'Firebird', 'firebirdsql:firebird', '13'),
+  firebird('firebird.2', ...products.firebird, '^1[0-2]$', '12'),
+  firebird.exact('firebird.3', ...products.firebird, '13'),
   cassandra(
     'cassandra.scylla',
     'ScyllaDB',
@@ -583,7 +562,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     'COMPRESSION snappy lz4 CQL_VERSION 3.4.5',
   ),
   rows('kafka', 'kafka.calls', 0.85)('kafka.broker', 'Kafka', 'apache:kafka', String.raw`^\d+$`, '58'),
-  mongodb.prefix('mongodb.version', 'MongoDB', 'mongodb:mongodb', '6.0.5', '6.0.5', { certainty: 0.9 }),
+  mongodb.prefix('mongodb.version', ...products.mongodb, '6.0.5', '6.0.5', { certainty: 0.9 }),
   raw('mysqlx')(
     'mysqlx.notice',
     'MySQL X Plugin',
@@ -608,8 +587,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   raw('nats')(
     'nats.info',
-    'NATS Server',
-    'linuxfoundation:nats-server',
+    ...products.natsServer,
     '^INFO \\{[^\\n]*"version":"<v>',
     'INFO {"server_id":"ND","server_name":"n","version":"2.9.15","proto":1}\r\n',
     '2.9.15',
@@ -619,27 +597,19 @@ export const networkServiceSignatures: readonly Signature[] = [
   }),
   raw('stomp')(
     'stomp.activemq',
-    'ActiveMQ',
-    'apache:activemq',
+    ...products.activemq,
     '(?m)^server:ActiveMQ/<v>',
     'CONNECTED\nserver:ActiveMQ/5.17.2\n',
     '5.17.2',
   ),
   raw('openwire')(
     'openwire.activemq',
-    'ActiveMQ',
-    'apache:activemq',
+    ...products.activemq,
     String.raw`^(?s:.){4}\x01ActiveMQ\x00(?s:.)*ProviderVersion\x09\x00.<v>`,
     '\x00\x00\x01<\x01ActiveMQ\x00\x00\x00\x0c\x01\x00\x00\x01*ProviderVersion\x09\x00\x065.17.2',
     '5.17.2',
   ),
-  raw('smux', 0.7)(
-    'smux.net-snmp',
-    'Net-SNMP',
-    'net-snmp:net-snmp',
-    String.raw`^A\x01[\x00-\x05]$`,
-    'A\x01\x02',
-  ),
+  raw('smux', 0.7)('smux.net-snmp', ...products.netSnmp, String.raw`^A\x01[\x00-\x05]$`, 'A\x01\x02'),
   raw('telnet', 0.65)(
     'telnet.inetutils',
     'GNU inetutils telnetd',
@@ -676,8 +646,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   raw('telnet', 0.85)(
     'telnet.busybox',
-    'BusyBox telnetd',
-    'busybox:busybox',
+    ...products.busyboxTelnetd,
     'BusyBox v<v>',
     '\xff\xfd\x01BusyBox v1.30.1 (2020-01-01) built-in shell\r\n',
     '1.30.1',
@@ -740,15 +709,13 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   raw('sieve')(
     'sieve.dovecot',
-    'Dovecot Pigeonhole',
-    'dovecot:pigeonhole',
+    ...products.dovecotPigeonhole,
     '^"IMPLEMENTATION" "Dovecot(?: \\([^)]*\\))? Pigeonhole"',
     '"IMPLEMENTATION" "Dovecot (Debian) Pigeonhole"\r\n',
   ),
   raw('sieve').prefix(
     'sieve.cyrus',
-    'Cyrus timsieved',
-    'cyrus:imap',
+    ...products.cyrusTimsieved,
     '"IMPLEMENTATION" "Cyrus timsieved v3.6.1-Debian-3.6.1-4"\r\n',
     '3.6.1',
   ),
@@ -818,8 +785,7 @@ export const networkServiceSignatures: readonly Signature[] = [
   ),
   raw('http', 0.97)(
     'http.transmission-session',
-    'Transmission',
-    'transmissionbt:transmission',
+    ...products.transmission,
     '"version": ?"<v> \\([0-9a-f]+\\)"',
     'HTTP/1.1 200 OK\r\nServer: Transmission\r\n\r\n{"arguments":{"version":"3.00 (bb6b5a062ef)"},"result":"success"}',
     '3.00',

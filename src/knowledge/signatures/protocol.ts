@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { protocolRows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -55,16 +56,14 @@ export const protocolSignatures: readonly Signature[] = [
   ),
   raw('nntp', 0.97)(
     'protocol.leafnode',
-    'Leafnode',
-    'leafnode:leafnode',
+    ...products.leafnode,
     '^20[01] Leafnode NNTP [Dd]aemon, version <v>',
     '200 Leafnode NNTP Daemon, version 1.12.0 running at host\r\n',
     '1.12.0',
   ),
   raw('nntp')(
     'protocol.inn',
-    'INN',
-    'isc:inn',
+    ...products.inn,
     'InterNetNews (?:NNRP )?server INN <v>',
     '200 news.example InterNetNews NNRP server INN 2.7.0 ready (posting ok)\r\n',
     '2.7.0',
@@ -81,8 +80,7 @@ export const protocolSignatures: readonly Signature[] = [
   ),
   raw('irc')(
     'protocol.ngircd',
-    'ngIRCd',
-    'barton:ngircd',
+    ...products.ngircd,
     'ngircd[- ]<v>',
     ':irc.lab.test 004 x irc.lab.test ngircd-26.1 abBcCFiIoqrRswx\r\n',
     '26.1',
@@ -115,8 +113,7 @@ export const protocolSignatures: readonly Signature[] = [
   ),
   raw('munin')(
     'protocol.munin',
-    'Munin',
-    'munin-monitoring:munin',
+    ...products.munin,
     String.raw`^# munin node at [^\n]*\n(?:munins node on [^ ]+ version: <v>)?`,
     [
       { text: '# munin node at host.example\n', version: null },
@@ -143,26 +140,20 @@ export const protocolSignatures: readonly Signature[] = [
   ),
   raw('gearman', 0.85)(
     'protocol.gearman',
-    'Gearman',
-    'gearman:gearmand',
+    ...products.gearman,
     String.raw`^\x00RES\x00\x00\x00|^ERR unknown_command Unknown\+server\+command`,
     [{ text: 'ERR unknown_command Unknown+server+command\n' }],
   ),
   rows('gearman', 'gearman.version')(
     'protocol.gearman-version',
-    'Gearman',
-    'gearman:gearmand',
+    ...products.gearman,
     String.raw`^OK (?P<version>\d+(?:\.\d+)+)`,
     'OK 1.1.20+ds',
     '1.1.20',
   ),
-  raw('git', 0.8)(
-    'protocol.git',
-    'git',
-    'git-scm:git',
-    '^[0-9a-f]{4}ERR (?:access denied|no such repository)',
-    [{ text: '0022ERR access denied or repository\n' }],
-  ),
+  raw('git', 0.8)('protocol.git', ...products.git, '^[0-9a-f]{4}ERR (?:access denied|no such repository)', [
+    { text: '0022ERR access denied or repository\n' },
+  ]),
   protocol(
     'svn',
     String.raw`^\( success \( \d+ \d+ \(`,
@@ -190,8 +181,7 @@ export const protocolSignatures: readonly Signature[] = [
   ),
   raw('openvpn-management')(
     'protocol.openvpn-management',
-    'OpenVPN',
-    'openvpn:openvpn',
+    ...products.openvpn,
     '^>INFO:OpenVPN Management Interface',
     '>INFO:OpenVPN Management Interface Version 3 -- type help for more info\r\n',
   ),

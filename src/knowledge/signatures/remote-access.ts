@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -7,8 +8,7 @@ const ssh = rows('ssh', 'ssh.software');
 export const remoteAccessSignatures: readonly Signature[] = [
   ssh(
     'ssh.openssh',
-    'OpenSSH',
-    'openbsd',
+    ...products.openssh,
     String.raw`^OpenSSH_(?P<number>\d+(?:\.\d+)*)(?P<patch>p\d+)?(?:[-_][^ ]*)?(?: (?P<revision>.+))?$`,
     [
       {
@@ -37,8 +37,7 @@ export const remoteAccessSignatures: readonly Signature[] = [
   ),
   ssh(
     'ssh.openssh-windows',
-    'OpenSSH',
-    'openbsd',
+    ...products.openssh,
     String.raw`^OpenSSH_for_Windows_(?P<number>\d+(?:\.\d+)+)(?P<patch>p\d+)?`,
     [{ text: 'OpenSSH_for_Windows_9.5', version: '9.5', os: 'windows' }],
     null,
@@ -73,13 +72,7 @@ export const remoteAccessSignatures: readonly Signature[] = [
     'libssh_0.9.6',
     '0.9.6',
   ),
-  ssh(
-    'ssh.mod-sftp',
-    'ProFTPD',
-    'proftpd:proftpd',
-    String.raw`^mod_sftp(?:/(?P<module>[\d.]+))?`,
-    'mod_sftp/1.0.0',
-  ),
+  ssh('ssh.mod-sftp', ...products.proftpd, String.raw`^mod_sftp(?:/(?P<module>[\d.]+))?`, 'mod_sftp/1.0.0'),
   ssh.exact('ssh.go', 'Go SSH server', 'golang', 'Go', { certainty: 0.8 }),
   ssh(
     'ssh.paramiko',

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -32,8 +33,7 @@ export const webPartSignatures: readonly Signature[] = [
   component.prefix('part.nss', 'Mozilla NSS', 'mozilla:network_security_services', 'NSS/3.16.2', '3.16.2'),
   component(
     'part.php',
-    'PHP',
-    'php:php',
+    ...products.php,
     String.raw`^PHP/<v>(?:-(?P<revision>\S+))?`,
     'Apache/2.4.6\nPHP/5.4.16',
     '5.4.16',
@@ -84,21 +84,8 @@ export const webPartSignatures: readonly Signature[] = [
     'mod_auth_mellon/0.14.2',
     '0.14.2',
   ),
-  component(
-    'part.subversion',
-    'Apache Subversion',
-    'apache:subversion',
-    '^SVN/<v>',
-    'DAV/2\nSVN/1.14.2',
-    '1.14.2',
-  ),
-  component.prefix(
-    'part.passenger',
-    'Phusion Passenger',
-    'phusion:passenger',
-    'Phusion_Passenger/6.0.17',
-    '6.0.17',
-  ),
+  component('part.subversion', ...products.apacheSubversion, '^SVN/<v>', 'DAV/2\nSVN/1.14.2', '1.14.2'),
+  component.prefix('part.passenger', ...products.phusionPassenger, 'Phusion_Passenger/6.0.17', '6.0.17'),
   component.prefix(
     'part.dispatcher',
     'Adobe Experience Manager Dispatcher',
@@ -169,24 +156,21 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   build(
     'build.rabbitmq',
-    'RabbitMQ',
-    'vmware:rabbitmq',
+    ...products.rabbitmq,
     String.raw`^rabbitmq_build_info\{(?:[^\n]*,)?rabbitmq_version="<v>`,
     'rabbitmq_build_info{rabbitmq_version="3.10.8",prometheus_plugin_version="3.10.8",erlang_version="25.2.3"} 1',
     '3.10.8',
   ),
   build(
     'build.victoriametrics',
-    'VictoriaMetrics',
-    'victoriametrics:victoriametrics',
+    ...products.victoriametrics,
     String.raw`^vm_app_version\{[^\n]*short_version="v<v>`,
     'vm_app_version{version="victoria-metrics-20220823-tags-v1.79.2-0-g1", short_version="v1.79.2"} 1',
     '1.79.2',
   ),
   build(
     'build.victoriametrics-long',
-    'VictoriaMetrics',
-    'victoriametrics:victoriametrics',
+    ...products.victoriametrics,
     String.raw`^vm_app_version\{version="victoria-metrics-[^"\n]*v<v>`,
     'vm_app_version{version="victoria-metrics-20220823-tags-v1.79.2-0-g1", short_version=""} 1',
     '1.79.2',
@@ -204,8 +188,7 @@ export const webPartSignatures: readonly Signature[] = [
   // Rejections of invalid requests: text or form is specific to the server.
   rejection.exact(
     'refusal.nodejs',
-    'Node.js',
-    'nodejs:node.js',
+    ...products.nodeJs,
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
   ),
   rejection.prefix(
@@ -216,23 +199,20 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   rejection.exact(
     'refusal.gevent',
-    'gevent',
-    'gevent:gevent',
+    ...products.gevent,
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-length: 0\r\n\r\n',
   ),
   rejection.exact(
     'refusal.eventlet',
-    'Eventlet',
-    'eventlet:eventlet',
+    ...products.eventlet,
     'HTTP/1.0 400 Bad Request\r\nConnection: close\r\nContent-length: 0\r\n\r\n',
   ),
-  rejection.exact('refusal.puma', 'Puma', 'puma:puma', 'HTTP/1.1 400 Bad Request\r\n\r\n', {
+  rejection.exact('refusal.puma', ...products.puma, 'HTTP/1.1 400 Bad Request\r\n\r\n', {
     certainty: 0.55,
   }),
   rejection(
     'refusal.uvicorn',
-    'Uvicorn',
-    'encode:uvicorn',
+    ...products.uvicorn,
     String.raw`\r\n\r\nInvalid HTTP request received\.`,
     'HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\r\nInvalid HTTP request received.',
     null,
@@ -240,8 +220,7 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   rejection(
     'refusal.cheroot',
-    'Cheroot',
-    'cherrypy:cheroot',
+    ...products.cheroot,
     String.raw`\r\n\r\nMalformed Content-Length Header\.`,
     'HTTP/1.1 400 Bad Request\r\nContent-Length: 32\r\nContent-Type: text/plain\r\n\r\nMalformed Content-Length Header.',
     null,
@@ -249,8 +228,7 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   rejection(
     'refusal.jetty',
-    'Jetty',
-    'eclipse:jetty',
+    ...products.jetty,
     String.raw`<h1>Bad Message 4\d\d</h1><pre>reason: `,
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n<h1>Bad Message 400</h1><pre>reason: Invalid Content-Length Value</pre>',
     null,
@@ -258,8 +236,7 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   rejection(
     'refusal.libmicrohttpd',
-    'GNU libmicrohttpd',
-    'gnu:libmicrohttpd',
+    ...products.gnuLibmicrohttpd,
     '<html><head><title>Request malformed</title></head><body>Your HTTP request',
     'HTTP/1.1 400 Bad Request\r\n\r\n<html><head><title>Request malformed</title></head><body>Your HTTP request was syntactically incorrect.</body></html>',
     null,
@@ -267,15 +244,13 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   rejection(
     'refusal.libmicrohttpd-twice',
-    'GNU libmicrohttpd',
-    'gnu:libmicrohttpd',
+    ...products.gnuLibmicrohttpd,
     String.raw`^HTTP/1\.1 400 [^\r\n]*\r\n(?:[^\r\n]+\r\n){1,6}\r\nHTTP/1\.1 400 Bad Request\r\nDate: `,
     'HTTP/1.1 400 Bad Request\r\nDate: Sun, 22 Nov 2026 05:49:05 GMT\r\nConnection: close\r\n\r\nHTTP/1.1 400 Bad Request\r\nDate: Sun',
   ),
   rejection(
     'refusal.waitress',
-    'Waitress',
-    'agendaless:waitress',
+    ...products.waitress,
     String.raw`\(generated by waitress\)`,
     'HTTP/1.1 400 Bad Request\r\nContent-Length: 67\r\n\r\nBad Request\r\n\r\nContent-Length is invalid\r\n\r\n(generated by waitress)',
     null,
@@ -283,8 +258,7 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   rejection(
     'refusal.jdk',
-    'JDK HttpServer',
-    null,
+    ...products.jdkHttpServer,
     '<h1>400 Bad Request</h1>(?:NumberFormatException thrown|Bad request line)$',
     'HTTP/1.1 400 Bad Request\r\nContent-Length: 52\r\n\r\n<h1>400 Bad Request</h1>NumberFormatException thrown',
     null,
@@ -292,8 +266,7 @@ export const webPartSignatures: readonly Signature[] = [
   ),
   rejection(
     'refusal.gunicorn',
-    'Gunicorn',
-    'gunicorn:gunicorn',
+    ...products.gunicorn,
     String.raw`<h1><p>Bad Request</p></h1>\n    Invalid HTTP Header: `,
     'HTTP/1.1 400 Bad Request\r\n\r\n<h1><p>Bad Request</p></h1>\n    Invalid HTTP Header: &#x27;CONTENT-LENGTH&#x27;',
     null,

@@ -1,3 +1,4 @@
+import { products } from './product-names.ts';
 import { device, rows, windows } from './row.ts';
 import type { Signature } from './signature.ts';
 
@@ -13,8 +14,7 @@ const body = rows('http', 'http.body', 0.85);
 export const webServerSignatures: readonly Signature[] = [
   server(
     'http.nginx',
-    'nginx',
-    'f5:nginx',
+    ...products.nginx,
     String.raw`^nginx(?:/<v>)?(?: \((?P<revision>[^)]+)\))?`,
     [
       { text: 'nginx/1.22.1', version: '1.22.1', cpe: 'cpe:2.3:a:f5:nginx:1.22.1:*:*:*:*:*:*:*' },
@@ -26,8 +26,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.nginx-error',
-    'nginx',
-    'f5:nginx',
+    ...products.nginx,
     '<hr><center>nginx(?:/<v>)?</center>',
     [
       {
@@ -39,18 +38,10 @@ export const webServerSignatures: readonly Signature[] = [
     null,
     { certainty: 0.8 },
   ),
-  server(
-    'http.openresty',
-    'OpenResty',
-    'openresty:openresty',
-    '^openresty(?:/<v>)?',
-    'openresty/1.21.4.1',
-    '1.21.4.1',
-  ),
+  server('http.openresty', ...products.openresty, '^openresty(?:/<v>)?', 'openresty/1.21.4.1', '1.21.4.1'),
   server(
     'http.apache-httpd',
-    'Apache httpd',
-    'apache:http_server',
+    ...products.apacheHttpd,
     String.raw`^Apache(?:/<v>)?(?: \((?P<revision>[^)]+)\))?(?: |$)`,
     [
       {
@@ -67,25 +58,23 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.apache-error',
-    'Apache httpd',
-    'apache:http_server',
+    ...products.apacheHttpd,
     '<address>Apache(?:/<v>)? ',
     '<address>Apache/2.4.57 (Debian) Server at localhost Port 80</address>',
     '2.4.57',
     { certainty: 0.8 },
   ),
-  server('http.lighttpd', 'lighttpd', 'lighttpd:lighttpd', '^lighttpd(?:/<v>)?', [
+  server('http.lighttpd', ...products.lighttpd, '^lighttpd(?:/<v>)?', [
     { text: 'lighttpd/1.4.69', version: '1.4.69', cpe: 'cpe:2.3:a:lighttpd:lighttpd:1.4.69:*:*:*:*:*:*:*' },
     { text: 'lighttpd', version: null },
   ]),
-  server('http.caddy', 'Caddy', 'caddyserver:caddy', '^Caddy(?:/v?<v>)?', [
+  server('http.caddy', ...products.caddy, '^Caddy(?:/v?<v>)?', [
     { text: 'Caddy', version: null },
     { text: 'Caddy/2.6.2', version: '2.6.2' },
   ]),
   server(
     'http.iis',
-    'Microsoft IIS',
-    'microsoft:internet_information_services',
+    ...products.microsoftIis,
     '^Microsoft-IIS/<v>',
     [{ text: 'Microsoft-IIS/10.0', version: '10.0', os: 'windows' }],
     null,
@@ -102,8 +91,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   server(
     'http.jetty',
-    'Jetty',
-    'eclipse:jetty',
+    ...products.jetty,
     String.raw`^Jetty(?:\((?P<version>\d+\.\d+\.\d+)(?:\.(?P<revision>v\d+|M\d+|RC\d+))?[^)]*\))?`,
     [
       { text: 'Jetty(9.4.51.v20230217)', version: '9.4.51', revision: 'v20230217' },
@@ -114,8 +102,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   title(
     'http.tomcat-title',
-    'Apache Tomcat',
-    'apache:tomcat',
+    ...products.apacheTomcat,
     String.raw`^Apache Tomcat/(?P<version>\d+\.\d+\.\d+(?:-M\d+)?)`,
     [
       { text: 'Apache Tomcat/10.1.6', version: '10.1.6' },
@@ -124,8 +111,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.tomcat-error',
-    'Apache Tomcat',
-    'apache:tomcat',
+    ...products.apacheTomcat,
     String.raw`<h3>Apache Tomcat(?:/(?P<version>\d+\.\d+\.\d+))?(?: \([^)]*\))?</h3>`,
     '<hr class="line" /><h3>Apache Tomcat/10.1.6 (Debian)</h3></body>',
     '10.1.6',
@@ -133,21 +119,20 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.tomcat-status',
-    'Apache Tomcat',
-    'apache:tomcat',
+    ...products.apacheTomcat,
     String.raw`<title>HTTP Status \d{3} (?:-|\x{96}|\xe2\x80\x93) `,
     '<!doctype html><html lang="en"><head><title>HTTP Status 404 \xe2\x80\x93 Not Found</title>',
     null,
     { certainty: 0.6 },
   ),
-  server.prefix('http.coyote', 'Apache Tomcat', 'apache:tomcat', 'Apache-Coyote/1.1', null, {
+  server.prefix('http.coyote', ...products.apacheTomcat, 'Apache-Coyote/1.1', null, {
     certainty: 0.85,
   }),
-  server('http.gunicorn', 'Gunicorn', 'gunicorn:gunicorn', '^gunicorn(?:/<v>)?', [
+  server('http.gunicorn', ...products.gunicorn, '^gunicorn(?:/<v>)?', [
     { text: 'gunicorn/20.1.0', version: '20.1.0' },
     { text: 'gunicorn', version: null },
   ]),
-  server.prefix('http.uvicorn', 'Uvicorn', 'encode:uvicorn', 'uvicorn'),
+  server.prefix('http.uvicorn', ...products.uvicorn, 'uvicorn'),
   server('http.hypercorn', 'Hypercorn', null, '^hypercorn', 'hypercorn-h11'),
   server.prefix(
     'http.werkzeug',
@@ -156,9 +141,9 @@ export const webServerSignatures: readonly Signature[] = [
     'Werkzeug/2.2.2 Python/3.11.2',
     '2.2.2',
   ),
-  server.prefix('http.waitress', 'Waitress', 'agendaless:waitress', 'waitress'),
+  server.prefix('http.waitress', ...products.waitress, 'waitress'),
   server.prefix('http.tornado', 'Tornado', 'tornadoweb:tornado', 'TornadoServer/6.2', '6.2'),
-  server.prefix('http.twisted', 'TwistedWeb', 'twisted:twisted', 'TwistedWeb/22.4.0', '22.4.0'),
+  server.prefix('http.twisted', ...products.twistedweb, 'TwistedWeb/22.4.0', '22.4.0'),
   server(
     'http.aiohttp',
     'aiohttp',
@@ -169,16 +154,14 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   server(
     'http.python-http-server',
-    'Python http.server',
-    'python:python',
+    ...products.pythonHttpServer,
     String.raw`^SimpleHTTP/[\d.]+ Python/(?P<version>\d+\.\d+\.\d+)`,
     'SimpleHTTP/0.6 Python/3.11.2',
     '3.11.2',
   ),
   server(
     'http.python-basehttp',
-    'Python http.server',
-    'python:python',
+    ...products.pythonHttpServer,
     String.raw`^BaseHTTP/[\d.]+ Python/(?P<version>\d+\.\d+\.\d+)`,
     'BaseHTTP/0.6 Python/3.11.2',
     '3.11.2',
@@ -187,8 +170,7 @@ export const webServerSignatures: readonly Signature[] = [
   server.prefix('http.webfs', 'webfs', null, 'webfs/1.21', '1.21'),
   poweredBy(
     'http.php-cli',
-    'PHP',
-    'php:php',
+    ...products.php,
     String.raw`^PHP/(?P<version>\d+\.\d+\.\d+)`,
     'PHP/8.2.7',
     '8.2.7',
@@ -207,78 +189,66 @@ export const webServerSignatures: readonly Signature[] = [
     'WEBrick/1.7.0 (Ruby/3.1.2/2022-04-12)',
     '1.7.0',
   ),
-  server('http.puma', 'Puma', 'puma:puma', '^[Pp]uma(?: <v>)?', "puma 5.6.5 Birdie's Version", '5.6.5'),
+  server('http.puma', ...products.puma, '^[Pp]uma(?: <v>)?', "puma 5.6.5 Birdie's Version", '5.6.5'),
   server.prefix('http.mini-httpd', 'mini_httpd', 'acme:mini_httpd', 'mini_httpd/1.30 26Oct2018', '1.30'),
   server.prefix('http.thttpd', 'thttpd', 'acme:thttpd', 'thttpd/2.29 23May2018', '2.29'),
   server.prefix('http.boa', 'Boa', 'boa:boa', 'Boa/0.94.14rc21', '0.94.14'),
   server('http.goahead', 'GoAhead', 'embedthis:goahead', '^GoAhead', 'GoAhead-Webs'),
-  proxy('http.squid-server', 'Squid', 'squid-cache:squid', '^squid(?:/<v>)?', [
+  proxy('http.squid-server', ...products.squid, '^squid(?:/<v>)?', [
     { text: 'squid/5.7', version: '5.7', cpe: 'cpe:2.3:a:squid-cache:squid:5.7:*:*:*:*:*:*:*' },
     { text: 'squid', version: null },
   ]),
   rows('http-proxy', 'http.header.via', 0.85)(
     'http.squid-via',
-    'Squid',
-    'squid-cache:squid',
+    ...products.squid,
     String.raw`\(squid/<v>\)`,
     '1.1 px (squid/5.7)',
     '5.7',
   ),
   rows('http-proxy', 'http.header.x-squid-error', 0.85)(
     'http.squid-error',
-    'Squid',
-    'squid-cache:squid',
+    ...products.squid,
     '^ERR_[A-Z_]+ ',
     'ERR_INVALID_URL 0',
   ),
   proxyPage(
     'http.privoxy',
-    'Privoxy',
-    'privoxy:privoxy',
+    ...products.privoxy,
     String.raw`<title>(?:\d{3} - )?[^<]{0,80}Privoxy`,
     '<title>404 - No such domain (Privoxy@localhost)</title>',
   ),
   proxyPage(
     'http.privoxy-invalid',
-    'Privoxy',
-    'privoxy:privoxy',
+    ...products.privoxy,
     String.raw`Invalid header received from client\.`,
     'Invalid header received from client.\r\n',
     null,
     { certainty: 0.75 },
   ),
-  proxy.prefix('http.tinyproxy', 'Tinyproxy', 'tinyproxy_project:tinyproxy', 'tinyproxy/1.11.1', '1.11.1'),
-  via(
-    'http.varnish-via',
-    'Varnish',
-    'varnish-software:varnish_cache',
-    String.raw`\b[Vv]arnish(?: \(Varnish/<v>\))?`,
-    [
-      { text: '1.1 varnish (Varnish/7.1)', version: '7.1' },
-      { text: '1.1 varnish', version: null },
-    ],
-  ),
-  server.exact('http.varnish-server', 'Varnish', 'varnish-software:varnish_cache', 'Varnish', {
+  proxy.prefix('http.tinyproxy', ...products.tinyproxy, 'tinyproxy/1.11.1', '1.11.1'),
+  via('http.varnish-via', ...products.varnish, String.raw`\b[Vv]arnish(?: \(Varnish/<v>\))?`, [
+    { text: '1.1 varnish (Varnish/7.1)', version: '7.1' },
+    { text: '1.1 varnish', version: null },
+  ]),
+  server.exact('http.varnish-server', ...products.varnish, 'Varnish', {
     certainty: 0.9,
   }),
-  title.prefix('http.haproxy-stats', 'HAProxy', 'haproxy:haproxy', 'Statistics Report for HAProxy'),
+  title.prefix('http.haproxy-stats', ...products.haproxy, 'Statistics Report for HAProxy'),
   body(
     'http.haproxy-stats-version',
-    'HAProxy',
-    'haproxy:haproxy',
+    ...products.haproxy,
     String.raw`<h1><a href="http://www\.haproxy\.org/"[^>]*>HAProxy version <v>`,
     '<h1><a href="http://www.haproxy.org/" style="text-decoration: none;">HAProxy version 2.6.12-1+deb12u1, released',
     '2.6.12',
     { certainty: 0.95 },
   ),
   server.exact('http.envoy', 'Envoy', 'envoyproxy:envoy', 'envoy'),
-  server.prefix('http.traefik', 'Traefik', 'traefik:traefik', 'Traefik'),
+  server.prefix('http.traefik', ...products.traefik, 'Traefik'),
   server.exact('http.cloudflare', 'Cloudflare', 'cloudflare', 'cloudflare'),
   server.exact('http.akamai', 'Akamai edge', 'akamai', 'AkamaiGHost'),
   body(
     'http.openssl-s-server',
-    'OpenSSL s_server',
-    'openssl:openssl',
+    ...products.opensslSServer,
     String.raw`<HTML><BODY BGCOLOR="#ffffff">\s*<pre>\s*\n?[^\n]{0,512}s_server `,
     '<HTML><BODY BGCOLOR="#ffffff">\n<pre>\n\ns_server -accept 443 -cert self.crt -www',
     null,
@@ -293,7 +263,7 @@ export const webServerSignatures: readonly Signature[] = [
     'weborf/0.19 (GNU/Linux)',
     '0.19',
   ),
-  server('http.rclone', 'rclone', 'rclone:rclone', '^rclone/v?<v>', 'rclone/v1.60.1-DEV', '1.60.1'),
+  server('http.rclone', ...products.rclone, '^rclone/v?<v>', 'rclone/v1.60.1-DEV', '1.60.1'),
   proxy.prefix('http.mitmproxy', 'mitmproxy', 'mitmproxy:mitmproxy', 'mitmproxy 8.1.1', '8.1.1'),
   server(
     'http.websockify',
@@ -303,7 +273,7 @@ export const webServerSignatures: readonly Signature[] = [
     'WebSockify Python/3.11.2',
   ),
   server.prefix('http.webdis', 'Webdis', 'webdis', 'Webdis'),
-  server.prefix('http.darkstat', 'darkstat', 'unix4lyfe:darkstat', 'darkstat/3.0.719', '3.0.719'),
+  server.prefix('http.darkstat', ...products.darkstat, 'darkstat/3.0.719', '3.0.719'),
   server.prefix('http.nzbget', 'NZBGet', 'nzbget:nzbget', 'nzbget-21.0', '21.0'),
   server('http.icinga', 'Icinga', 'icinga:icinga', '^Icinga/[rv]?<v>', 'Icinga/r2.13.6-1', '2.13.6'),
   server(
@@ -318,13 +288,7 @@ export const webServerSignatures: readonly Signature[] = [
       cpe: { part: 'a', vendor: 'http::daemon_project', product: 'http::daemon', version: '{version}' },
     },
   ),
-  server.prefix(
-    'http.apt-cacher-ng',
-    'Apt-Cacher NG',
-    'apt-cacher-ng_project:apt-cacher-ng',
-    'Debian Apt-Cacher NG/3.7.4',
-    '3.7.4',
-  ),
+  server.prefix('http.apt-cacher-ng', ...products.aptCacherNg, 'Debian Apt-Cacher NG/3.7.4', '3.7.4'),
   server.prefix('http.approx', 'approx', 'approx', 'approx/5.12', '5.12'),
   server.prefix('http.bozohttpd', 'bozohttpd', 'eterna:bozohttpd', 'bozohttpd/20220517', '20220517'),
   server.prefix('http.darkhttpd', 'darkhttpd', 'unix4lyfe:darkhttpd', 'darkhttpd/1.14', '1.14'),
@@ -346,13 +310,7 @@ export const webServerSignatures: readonly Signature[] = [
   server('http.crow', 'Crow', 'crowcpp:crow', '^Crow/(?:master|<v>)', 'Crow/1.0', '1.0'),
   server('http.beast', 'Boost.Beast', 'boost:beast', '^Boost\\.Beast/\\d', 'Boost.Beast/318'),
   server.prefix('http.oatpp', 'Oat++', 'oatpp:oat++', 'oatpp/1.3.0', '1.3.0'),
-  server(
-    'http.pve-api',
-    'Proxmox VE',
-    'proxmox:virtual_environment',
-    '^pve-api-daemon/',
-    'pve-api-daemon/3.0',
-  ),
+  server('http.pve-api', ...products.proxmoxVe, '^pve-api-daemon/', 'pve-api-daemon/3.0'),
   proxy('http.burp', 'Burp Suite', 'portswigger:burp_suite', '^Burp', 'Burp Suite Professional', null, {
     source: 'http.title',
   }),
@@ -366,26 +324,23 @@ export const webServerSignatures: readonly Signature[] = [
     { source: 'http.title', certainty: 0.85 },
   ),
   // If it hides its version, it runs an application that reveals more.
-  server.exact('http.twisted-bare', 'TwistedWeb', 'twisted:twisted', 'TwistedWeb', { certainty: 0.6 }),
+  server.exact('http.twisted-bare', ...products.twistedweb, 'TwistedWeb', { certainty: 0.6 }),
   // Error pages specific to one server
   body(
     'http.haproxy-error',
-    'HAProxy',
-    'haproxy:haproxy',
+    ...products.haproxy,
     "<html><body><h1>\\d{3} [A-Z][A-Za-z ]+</h1>\n(?:Your browser sent an invalid request\\.|Request forbidden by administrative rules\\.|Your browser didn't send a complete request in time\\.|The server returned an invalid or incomplete response\\.|No server is available to handle this request\\.|The server didn't respond in time\\.)\n</body></html>",
     '<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n',
   ),
   body(
     'http.busybox-error',
-    'BusyBox httpd',
-    'busybox:busybox',
+    ...products.busyboxHttpd,
     '^<HTML><HEAD><TITLE>\\d{3} [A-Za-z ]+</TITLE></HEAD>\n<BODY><H1>\\d{3} [A-Za-z ]+</H1>\n[A-Z][A-Za-z ]+\n</BODY></HTML>',
     '<HTML><HEAD><TITLE>404 Not Found</TITLE></HEAD>\n<BODY><H1>404 Not Found</H1>\nThe requested URL was not found\n</BODY></HTML>\n',
   ),
   body(
     'http.civetweb-error',
-    'CivetWeb',
-    'civetweb_project:civetweb',
+    ...products.civetweb,
     '^Error \\d{3}: [A-Z][A-Za-z ]+\n(?:Not found|Bad request|Bad HTTP version: )',
     'Error 404: Not Found\nNot found',
     null,
@@ -418,7 +373,7 @@ export const webServerSignatures: readonly Signature[] = [
   server.prefix('http.micro-httpd', 'micro_httpd', 'acme:micro_httpd', 'micro_httpd'),
   server('http.nghttpx', 'nghttpx', 'nghttp2:nghttp2', '^nghttpx(?:/<v>)?', 'nghttpx nghttp2/1.52.0'),
   server('http.h2o', 'H2O', 'h2o_project:h2o', '^h2o(?:/<v>)?', 'h2o/2.2.6', '2.2.6'),
-  server('http.tengine', 'Tengine', 'alibaba:tengine', '^Tengine(?:/<v>)?', 'Tengine/2.3.3', '2.3.3'),
+  server('http.tengine', ...products.tengine, '^Tengine(?:/<v>)?', 'Tengine/2.3.3', '2.3.3'),
   server('http.angie', 'Angie', 'angie', '^Angie(?:/<v>)?', 'Angie/1.5.0', '1.5.0'),
   server('http.freenginx', 'freenginx', 'freenginx', '^freenginx(?:/<v>)?', 'freenginx/1.25.4', '1.25.4'),
   server('http.undertow', 'Undertow', 'redhat:undertow', '^(?:Undertow|Undertow/<v>)$', 'Undertow'),
@@ -432,16 +387,14 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   server(
     'http.glassfish',
-    'GlassFish',
-    'eclipse:glassfish',
+    ...products.glassfish,
     '^(?:Oracle )?GlassFish Server (?:Open Source Edition )? ?<v>',
     'GlassFish Server Open Source Edition  4.1',
     '4.1',
   ),
   server(
     'http.eclipse-glassfish',
-    'GlassFish',
-    'eclipse:glassfish',
+    ...products.glassfish,
     '^Eclipse GlassFish +<v>',
     'Eclipse GlassFish  7.0.9',
     '7.0.9',
@@ -456,8 +409,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   server(
     'http.weblogic',
-    'Oracle WebLogic Server',
-    'oracle:weblogic_server',
+    ...products.oracleWebLogicServer,
     '^WebLogic(?: Server)? <v>',
     'WebLogic Server 10.3.6.0',
     '10.3.6.0',
@@ -506,7 +458,7 @@ export const webServerSignatures: readonly Signature[] = [
     '2.13.29',
   ),
   server.prefix('http.cherrypy', 'CherryPy', 'cherrypy:cherrypy', 'CherryPy/18.8.0', '18.8.0'),
-  server.prefix('http.cheroot', 'Cheroot', 'cherrypy:cheroot', 'Cheroot/9.0.0', '9.0.0'),
+  server.prefix('http.cheroot', ...products.cheroot, 'Cheroot/9.0.0', '9.0.0'),
   server(
     'http.wsgiserver',
     'wsgiref',
@@ -518,13 +470,12 @@ export const webServerSignatures: readonly Signature[] = [
   server.exact('http.daphne', 'Daphne', 'djangoproject:daphne', 'daphne'),
   server.exact('http.granian', 'Granian', 'emmett:granian', 'granian'),
   server('http.sanic', 'Sanic', 'sanicframework:sanic', '^[Ss]anic(?:/<v>)?', 'Sanic'),
-  server.prefix('http.gevent', 'gevent', 'gevent:gevent', 'gevent/1.4 Python/3.8', '1.4'),
+  server.prefix('http.gevent', ...products.gevent, 'gevent/1.4 Python/3.8', '1.4'),
   server.prefix('http.meinheld', 'meinheld', 'meinheld', 'meinheld/1.0.2', '1.0.2'),
-  server.prefix('http.eventlet', 'Eventlet', 'eventlet:eventlet', 'eventlet/0.33.3', '0.33.3'),
+  server.prefix('http.eventlet', ...products.eventlet, 'eventlet/0.33.3', '0.33.3'),
   server(
     'http.passenger',
-    'Phusion Passenger',
-    'phusion:passenger',
+    ...products.phusionPassenger,
     String.raw`Phusion Passenger(?:\(R\))?(?: <v>)?`,
     'nginx/1.22.1 + Phusion Passenger(R) 6.0.17',
     '6.0.17',
@@ -538,7 +489,7 @@ export const webServerSignatures: readonly Signature[] = [
     'thin 1.8.1 codename Infinite Smoothie',
     '1.8.1',
   ),
-  server('http.unicorn', 'Unicorn', 'unicorn', '^[Uu]nicorn(?: <v>)?', 'Unicorn 6.1.0', '6.1.0'),
+  server('http.unicorn', ...products.unicorn, '^[Uu]nicorn(?: <v>)?', 'Unicorn 6.1.0', '6.1.0'),
   server('http.mongrel', 'Mongrel', 'mongrel', '^Mongrel(?: <v>|$)', 'Mongrel 1.1.5', '1.1.5'),
   server.prefix('http.mongrel2', 'Mongrel2', 'mongrel2', 'Mongrel2/1.12.2', '1.12.2'),
   server(
@@ -585,11 +536,10 @@ export const webServerSignatures: readonly Signature[] = [
     String.raw`<link rel="stylesheet" type="text/css" href="/error\.css"/></head><body><h1>\d{3}</h1></body></html>`,
     '<html><head><meta charset=utf-8 http-equiv="Content-Language" content="en"/><link rel="stylesheet" type="text/css" href="/error.css"/></head><body><h1>403</h1></body></html>',
   ),
-  proxy.prefix('http.ziproxy', 'Ziproxy', 'ziproxy', 'ziproxy'),
+  proxy.prefix('http.ziproxy', ...products.ziproxy, 'ziproxy'),
   body(
     'http.ziproxy-page',
-    'Ziproxy',
-    'ziproxy',
+    ...products.ziproxy,
     String.raw`\(ziproxy/<v>\)</ADDRESS>`,
     '<ADDRESS>Generated Sun Nov 22 05:45:07 2026\n by proxy.example (ziproxy/3.3.2)</ADDRESS>',
     '3.3.2',
@@ -606,23 +556,20 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body.prefix(
     'http.jdk-no-context',
-    'JDK HttpServer',
-    null,
+    ...products.jdkHttpServer,
     '<h1>404 Not Found</h1>No context found for request',
     null,
     { certainty: 0.9 },
   ),
   rows('http', 'banner.raw', 0.85)(
     'http.php-cli-order',
-    'PHP',
-    'php:php',
+    ...products.php,
     String.raw`^HTTP/1\.\d \d{3} [^\r\n]*\r\nHost: [^\r\n]*\r\nDate: [^\r\n]*\r\nConnection: close\r\n`,
     'HTTP/1.1 200 OK\r\nHost: host.example\r\nDate: Sun, 22 Nov 2026 06:20:47 GMT\r\nConnection: close\r\n',
   ),
   body(
     'openssl.s-server-files',
-    'OpenSSL s_server',
-    'openssl:openssl',
+    ...products.opensslSServer,
     String.raw`^Error opening '[^'\n]{0,200}' mode='r'\r\n[0-9A-F]{6,16}:error:`,
     "Error opening '' mode='r'\r\n40F7893E047F0000:error:80000002:system library:BIO_new_file:No such file",
     null,
@@ -637,8 +584,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   rows('http', 'banner.raw', 0.75)(
     'http.unicorn-order',
-    'Unicorn',
-    'unicorn',
+    ...products.unicorn,
     String.raw`^HTTP/1\.1 \d{3} [^\r\n]*\r\nDate: [^\r\n]*\r\nStatus: \d{3} [^\r\n]*\r\nConnection: close\r\n`,
     'HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 05:43:13 GMT\r\nStatus: 200 OK\r\nConnection: close\r\n',
   ),
@@ -674,11 +620,10 @@ export const webServerSignatures: readonly Signature[] = [
   server.prefix('http.simple-framework', 'Simple Framework', 'simpleframework', 'SimpleFrameWork/5.1', '5.1'),
   server.prefix('http.grizzly', 'Grizzly', 'eclipse:grizzly', 'grizzly/2.3.33', '2.3.33'),
   server('http.nanohttpd', 'NanoHTTPD', 'nanohttpd:nanohttpd', '^NanoH[Tt][Tt][Pp][Dd]', 'NanoHttpd'),
-  server.prefix('http.winstone', 'Winstone', 'jenkins', 'Winstone Servlet Engine v0.9.10', '0.9.10'),
+  server.prefix('http.winstone', ...products.winstone, 'Winstone Servlet Engine v0.9.10', '0.9.10'),
   server(
     'http.jetty-winstone',
-    'Winstone',
-    'jenkins',
+    ...products.winstone,
     '^Jetty\\(winstone-<v>\\)',
     'Jetty(winstone-2.8)',
     '2.8',
@@ -723,7 +668,7 @@ export const webServerSignatures: readonly Signature[] = [
   server('http.uhttpd', 'uhttpd', 'openwrt:uhttpd', '^u(?:C-)?[Hh]ttpd(?:/<v>)?$', 'uhttpd/1.0.0', '1.0.0', {
     certainty: 0.8,
   }),
-  server.prefix('http.busybox-httpd', 'BusyBox httpd', 'busybox:busybox', 'busybox httpd'),
+  server.prefix('http.busybox-httpd', ...products.busyboxHttpd, 'busybox httpd'),
   server.prefix('http.dhttpd', 'Mathopd', 'mathopd:mathopd', 'Mathopd/1.5p6', '1.5'),
   server.prefix('http.xitami', 'Xitami', 'imatix:xitami', 'Xitami'),
   server.prefix(
@@ -736,14 +681,7 @@ export const webServerSignatures: readonly Signature[] = [
   server.prefix('http.savant', 'Savant', 'savant:savant_web_server', 'Savant/3.1', '3.1'),
   server.prefix('http.simple-http-server', 'Simple HTTP Server', null, 'simple-http-server'),
   server('http.mongoose', 'Mongoose', 'cesanta:mongoose', '^Mongoose(?:/<v>)?$', 'Mongoose/6.16', '6.16'),
-  server(
-    'http.civetweb',
-    'CivetWeb',
-    'civetweb_project:civetweb',
-    '^CivetWeb(?:/<v>)?',
-    'CivetWeb/1.15',
-    '1.15',
-  ),
+  server('http.civetweb', ...products.civetweb, '^CivetWeb(?:/<v>)?', 'CivetWeb/1.15', '1.15'),
   server.prefix('http.webserver-esp', 'ESPAsyncWebServer', null, 'ESPAsyncWebServer'),
   server(
     'http.lwip',
@@ -768,13 +706,7 @@ export const webServerSignatures: readonly Signature[] = [
     'WindRiver-WebServer/4.7',
     '4.7',
   ),
-  server(
-    'http.domino',
-    'IBM Domino',
-    'hcltech:domino',
-    '^Lotus-Domino(?:/(?:Release-)?<v>)?',
-    'Lotus-Domino',
-  ),
+  server('http.domino', ...products.ibmDomino, '^Lotus-Domino(?:/(?:Release-)?<v>)?', 'Lotus-Domino'),
   server(
     'http.sun-one',
     'Sun ONE Web Server',
@@ -816,13 +748,12 @@ export const webServerSignatures: readonly Signature[] = [
   server.prefix('http.elb', 'AWS Elastic Load Balancing', 'amazon', 'awselb/2.0', '2.0', {
     hardware: { type: 'load_balancer' },
   }),
-  server('http.bigip', 'F5 BIG-IP', 'f5:big-ip_local_traffic_manager', '^(?:BigIP|BIG-IP)$', 'BigIP', null, {
+  server('http.bigip', ...products.f5BigIp, '^(?:BigIP|BIG-IP)$', 'BigIP', null, {
     hardware: { type: 'load_balancer', vendor: 'F5' },
   }),
   server.prefix(
     'http.netscaler',
-    'Citrix NetScaler',
-    'citrix:netscaler_application_delivery_controller',
+    ...products.citrixNetScaler,
     'NetScaler',
     null,
     device('load_balancer', 'Citrix'),
@@ -839,8 +770,7 @@ export const webServerSignatures: readonly Signature[] = [
   server('http.zuul', 'WSO2 Carbon', 'wso2', '^WSO2[- ]Carbon(?: Server)?', 'WSO2 Carbon Server'),
   server(
     'http.traffic-server',
-    'Apache Traffic Server',
-    'apache:traffic_server',
+    ...products.apacheTrafficServer,
     '^(?:ATS|ApacheTrafficServer)(?:/<v>)?$',
     'ATS/9.2.5',
     '9.2.5',
@@ -848,8 +778,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   via(
     'http.traffic-server-via',
-    'Apache Traffic Server',
-    'apache:traffic_server',
+    ...products.apacheTrafficServer,
     String.raw`\(ApacheTrafficServer(?:/<v>)?`,
     'http/1.1 proxy (ApacheTrafficServer/9.2.5 [cMsSf ])',
     '9.2.5',
@@ -871,8 +800,7 @@ export const webServerSignatures: readonly Signature[] = [
   via('http.wwwoffle', 'WWWOFFLE', 'wwwoffle', 'WWWOFFLE', '1.1 host:8080 (WWWOFFLE-2.9j)'),
   body(
     'http.tinyproxy-page',
-    'Tinyproxy',
-    'tinyproxy_project:tinyproxy',
+    ...products.tinyproxy,
     String.raw`Generated by <a href="https://tinyproxy\.github\.io/">tinyproxy</a> version <v>`,
     '<p><em>Generated by <a href="https://tinyproxy.github.io/">tinyproxy</a> version 1.11.1.</em></p>',
     '1.11.1',
@@ -880,8 +808,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.privoxy-version',
-    'Privoxy',
-    'privoxy:privoxy',
+    ...products.privoxy,
     String.raw`This is <a href="https?://www\.privoxy\.org/">Privoxy</a> <v> on `,
     'This is <a href="https://www.privoxy.org/">Privoxy</a> 3.0.34 on host.example',
     '3.0.34',
@@ -889,16 +816,14 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.jetty-error',
-    'Jetty',
-    'eclipse:jetty',
+    ...products.jetty,
     String.raw`<a href="https?://(?:eclipse\.org/jetty|jetty\.org)/?">Powered by (?:Eclipse )?Jetty:// ?<v>`,
     '<hr><a href="https://eclipse.org/jetty">Powered by Jetty:// 9.4.51.v20230217</a><hr/>',
     '9.4.51',
   ),
   body(
     'http.lighttpd-page',
-    'lighttpd',
-    'lighttpd:lighttpd',
+    ...products.lighttpd,
     String.raw`^<\?xml version="1\.0" encoding="iso-8859-1"\?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1\.0 Transitional//EN"\n {9}"http://www\.w3\.org/TR/xhtml1/DTD/xhtml1-transitional\.dtd">\n<html xmlns="http://www\.w3\.org/1999/xhtml" xml:lang="en" lang="en">\n <head>\n  <title>\d{3} [A-Za-z -]+</title>\n </head>\n <body>\n  <h1>\d{3} `,
     '<?xml version="1.0" encoding="iso-8859-1"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n         "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en" lang="en">\n <head>\n  <title>404 Not Found</title>\n </head>\n <body>\n  <h1>404 Not Found</h1>\n </body>\n</html>\n',
     null,
@@ -906,15 +831,13 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.lighttpd-error',
-    'lighttpd',
-    'lighttpd:lighttpd',
+    ...products.lighttpd,
     '<h1>404 (?:-|&#8211;) Not Found</h1>\\s*<p[^>]*>lighttpd',
     '<h1>404 - Not Found</h1><p>lighttpd</p>',
   ),
   body(
     'http.iis-error',
-    'Microsoft IIS',
-    'microsoft:internet_information_services',
+    ...products.microsoftIis,
     '<title>IIS (?:Windows(?: Server)?|\\d+(?:\\.\\d+)? Detailed Error)',
     '<title>IIS Windows Server</title>',
     null,
@@ -922,8 +845,7 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.weblogic-error',
-    'Oracle WebLogic Server',
-    'oracle:weblogic_server',
+    ...products.oracleWebLogicServer,
     'From RFC 2068 <i>Hypertext Transfer Protocol -- HTTP/1\\.1</i>',
     '<TITLE>Error 404--Not Found</TITLE> From RFC 2068 <i>Hypertext Transfer Protocol -- HTTP/1.1</i>:',
   ),
@@ -965,23 +887,20 @@ export const webServerSignatures: readonly Signature[] = [
   ),
   body(
     'http.openresty-error',
-    'OpenResty',
-    'openresty:openresty',
+    ...products.openresty,
     '<hr><center>openresty(?:/<v>)?</center>',
     '<hr><center>openresty/1.21.4.1</center>',
     '1.21.4.1',
   ),
   body(
     'http.tengine-error',
-    'Tengine',
-    'alibaba:tengine',
+    ...products.tengine,
     '<center>tengine(?:/<v>)?</center>',
     '<hr/>Powered by Tengine<hr><center>tengine</center>',
   ),
   body(
     'http.varnish-error',
-    'Varnish',
-    'varnish-software:varnish_cache',
+    ...products.varnish,
     '<h1>Error \\d{3}[^<]*</h1>(?s:.)*<p>Varnish cache server</p>',
     '<h1>Error 503 Backend fetch failed</h1><p>Backend fetch failed</p><h3>Guru Meditation:</h3><p>XID: 5</p><hr><p>Varnish cache server</p>',
   ),
