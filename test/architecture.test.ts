@@ -36,7 +36,6 @@ const maxLines = 500;
 const dataTables: Record<string, string> = {
   'config/schema.ts': 'every key of the configuration',
   'knowledge/hosts/device-rules.ts': 'rules by device',
-  'knowledge/hosts/system-rules.ts': 'rules by operating system',
 };
 /** Lists of signatures by product. */
 const signatures = 'knowledge/signatures/';

@@ -1,17 +1,8 @@
 import { hostHeader } from '../requests/http-request.ts';
 import { withLength } from '../requests/request-bytes.ts';
-import { type Probe, requestProbe } from './probe.ts';
+import { greetingProbe, type Probe, requestProbe } from './probe.ts';
 
 /** Probes of queues, caches, proxies and runtime systems with their own protocols. */
-
-/** A HyperSQL server that receives nothing for a second identifies itself. */
-const hsqldb: Probe = {
-  name: 'hsqldb',
-  service: 'hsqldb',
-  ports: [9001],
-  greeting: 'line',
-  steps: [],
-};
 
 /** Queries the Carbon cache for a nonexistent metric: a length-prefixed pickle of plain strings. */
 function carbonQuery(): Buffer {
@@ -56,7 +47,8 @@ export const backendProbes: readonly Probe[] = [
     Buffer.from('\x82\xa7Command\xa9handshake\xa3Seq\0\x81\xa7Version\x01', 'latin1'),
     'all',
   ),
-  hsqldb,
+  // A HyperSQL server that receives nothing for a second identifies itself.
+  greetingProbe('hsqldb', [9001], 'line'),
   // RFC 3507 section 4.10.
   requestProbe(
     'icap',

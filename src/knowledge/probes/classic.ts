@@ -1,4 +1,4 @@
-import { type Probe, requestProbe } from './probe.ts';
+import { greetingProbe, type Probe, requestProbe } from './probe.ts';
 
 /** Probes of small legacy services and their successors. */
 
@@ -13,31 +13,6 @@ export const furtherClassicProbes: readonly Probe[] = [
   }),
 ];
 
-/** RFC 864, 867, 868: the server sends first; the probe sends nothing. */
-const timeAndText: readonly Probe[] = [
-  { name: 'daytime', service: 'daytime', ports: [13], greeting: 'line', steps: [] },
-  { name: 'chargen', service: 'chargen', ports: [19], greeting: 'line', steps: [] },
-  { name: 'time', service: 'time', ports: [37], greeting: 'word', steps: [] },
-];
-
-/** The server sends its capabilities first. */
-const svn: Probe = {
-  name: 'svn',
-  service: 'svn',
-  ports: [3690],
-  greeting: 'line',
-  steps: [],
-};
-
-/** The server sends its version first, inside TLS. */
-const mumble: Probe = {
-  name: 'mumble',
-  service: 'mumble',
-  ports: [64_738],
-  greeting: 'all',
-  steps: [],
-};
-
 export const classicProbes: readonly Probe[] = [
   // RFC 1436: the root menu.
   requestProbe('gopher', [70], '\r\n', 'all'),
@@ -45,7 +20,10 @@ export const classicProbes: readonly Probe[] = [
   requestProbe('finger', [79], '\r\n', 'all'),
   // RFC 862: the server echoes what it receives.
   requestProbe('echo', [7], 'portolan-echo\r\n', 'line'),
-  ...timeAndText,
+  // RFC 864, 867, 868: the server sends first; the probe sends nothing.
+  greetingProbe('daytime', [13], 'line'),
+  greetingProbe('chargen', [19], 'line'),
+  greetingProbe('time', [37], 'word'),
   // Binding request, RFC 8489 section 5, over TCP.
   requestProbe(
     'stun',
@@ -56,8 +34,10 @@ export const classicProbes: readonly Probe[] = [
   requestProbe('lirc', [8765], 'VERSION\n', 'all'),
   // The server rejects an unknown request; no login.
   requestProbe('cvspserver', [2401], 'PORTOLAN\n', 'all'),
-  svn,
-  mumble,
+  // The server sends its capabilities first.
+  greetingProbe('svn', [3690], 'line'),
+  // The server sends its version first, inside TLS.
+  greetingProbe('mumble', [64_738], 'all'),
   // DSIGetStatus of the Apple Filing Protocol: server information available without a session.
   requestProbe('afp', [548], Buffer.from([0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 'dsi'),
 ];

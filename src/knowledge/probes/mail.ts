@@ -1,23 +1,16 @@
-import { type Probe, requestProbe } from './probe.ts';
+import { greetingProbe, type Probe, requestProbe } from './probe.ts';
 
 /** Probes of mail-related services and news servers. */
 
-/** RFC 5804: the server sends its capabilities first, with the program name. */
-const sieve: Probe = {
-  name: 'sieve',
-  service: 'sieve',
-  ports: [4190],
-  greeting: 'line',
-  steps: [],
-  upgrade: {
-    offered: /^"STARTTLS"/im,
-    request: { send: 'STARTTLS\r\n', answer: 'line', accepted: /^OK/i },
-  },
-  farewell: 'LOGOUT\r\n',
-};
-
 export const mailProbes: readonly Probe[] = [
-  sieve,
+  // RFC 5804: the server sends its capabilities first, with the program name.
+  greetingProbe('sieve', [4190], 'line', {
+    upgrade: {
+      offered: /^"STARTTLS"/im,
+      request: { send: 'STARTTLS\r\n', answer: 'line', accepted: /^OK/i },
+    },
+    farewell: 'LOGOUT\r\n',
+  }),
   // RFC 3977 section 5.2.
   requestProbe('nntp', [119, 433, 563], 'CAPABILITIES\r\n', 'capabilities', {
     greeting: 'line',

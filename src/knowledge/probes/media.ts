@@ -1,18 +1,8 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { withLength } from '../requests/request-bytes.ts';
-import { type Probe, requestProbe } from './probe.ts';
+import { greetingProbe, type Probe, requestProbe } from './probe.ts';
 
 /** Probes of music, video and game servers, file sharing and chat. */
-
-/** The server sends first, like a mail server. */
-const svdrp: Probe = {
-  name: 'svdrp',
-  service: 'svdrp',
-  ports: [6419],
-  greeting: 'reply',
-  steps: [],
-  farewell: 'QUIT\r\n',
-};
 
 /** Join request of an unknown client: the server rejects it with a text that names its version. */
 function freecivRequest(): Buffer {
@@ -67,7 +57,8 @@ export const mediaProbes: readonly Probe[] = [
   requestProbe('liquidsoap', [1234], 'version\r\n', 'closed-list', { farewell: 'quit\r\n' }),
   // The first messages of a client, RTMP 1.0 section 5.2: version 3, time zero, no client version.
   requestProbe('rtmp', [1935, 1936], Buffer.concat([Buffer.from([3]), Buffer.alloc(1536)]), 'rtmp'),
-  svdrp,
+  // The server sends first, like a mail server.
+  greetingProbe('svdrp', [6419], 'reply', { farewell: 'QUIT\r\n' }),
   // Reads a variable of the interpreter of the speech server.
   requestProbe('festival', [1314], 'festival_version\n', 'festival'),
   requestProbe('freeciv', [5556], freecivRequest(), 'all'),

@@ -65,3 +65,13 @@ export function requestProbe(
 ): Probe {
   return { name, service: name, ports, greeting: null, steps: [{ send, answer }], ...more };
 }
+
+/** A probe of a service that sends its greeting first; nothing is sent, except a farewell in `more`. */
+export function greetingProbe(
+  name: string,
+  ports: readonly number[],
+  greeting: ResponseForm,
+  more: Partial<Probe> = {},
+): Probe {
+  return { name, service: name, ports, greeting, steps: [], ...more };
+}

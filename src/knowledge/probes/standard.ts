@@ -1,5 +1,5 @@
 import { httpRequestFor } from '../requests/http-request.ts';
-import { type Probe, requestProbe } from './probe.ts';
+import { greetingProbe, type Probe, requestProbe } from './probe.ts';
 
 /** Probes of services that most networks have: web, mail, names, databases, containers. */
 
@@ -111,13 +111,7 @@ export const redis = requestProbe('redis', [6379, 6380, 26379], 'INFO server\r\n
 
 export const memcached = requestProbe('memcached', [11211], 'version\r\n', 'line');
 
-export const mysql: Probe = {
-  name: 'mysql',
-  service: 'mysql',
-  ports: [3306, 3307, 33060],
-  greeting: 'mysql',
-  steps: [],
-};
+export const mysql = greetingProbe('mysql', [3306, 3307, 33060], 'mysql');
 
 export const postgresql: Probe = {
   name: 'postgresql',

@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { rows, windows } from './row.ts';
+import { onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const raw = (service: string | null, certainty?: number) => rows(service, 'banner.raw', certainty);
@@ -23,7 +23,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
     String.raw`I \(<v> [0-9-]+\) seem to be doing fine`,
     'I (0.5.2.35 2018-01-28) seem to be doing fine...',
     '0.5.2.35',
-    windows,
+    onWindows,
   ),
   rows('nsca', 'nsca.greeting', 0.75).exact(
     'nsca.greeting',

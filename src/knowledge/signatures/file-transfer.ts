@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { rows, windows } from './row.ts';
+import { onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const ftp = (certainty: number) => rows('ftp', 'ftp.greeting', certainty);
@@ -64,7 +64,7 @@ export const fileTransferSignatures: readonly Signature[] = [
     String.raw`\bMicrosoft FTP Service\b`,
     [{ text: 'Microsoft FTP Service', version: null, os: 'windows' }],
     null,
-    windows,
+    onWindows,
   ),
   ftp(0.95)(
     'ftp.pyftpdlib',

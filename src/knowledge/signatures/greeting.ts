@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { device, rows, windows } from './row.ts';
+import { device, onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const ssh = rows('ssh', 'ssh.software');
@@ -26,7 +26,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^[\\d.]+ (?:FlowSsh|sshlib): WinSSHD <v>',
     '1.07 FlowSsh: WinSSHD 5.20',
     '5.20',
-    windows,
+    onWindows,
   ),
   ssh(
     'ssh.vshell',
@@ -37,7 +37,7 @@ export const greetingSignatures: readonly Signature[] = [
     '3_6_2_446',
     { cpe: { part: 'a', vendor: 'vandyke', product: 'vshell' } },
   ),
-  ssh.prefix('ssh.ws-ftp', ...products.wsFtpServer, 'WS_FTP-SSH_6.1.1', '6.1.1', windows),
+  ssh.prefix('ssh.ws-ftp', ...products.wsFtpServer, 'WS_FTP-SSH_6.1.1', '6.1.1', onWindows),
   ssh.prefix('ssh.ontap', 'Data ONTAP', 'netapp', 'Data ONTAP SSH 1.0', '1.0', {
     hardware: { type: 'nas', vendor: 'NetApp' },
   }),
@@ -74,7 +74,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^(?:[\\d.]+ FlowSsh: )?Bitvise SSH Server \\(WinSSHD\\)(?: <v>)?',
     '9.99 FlowSsh: Bitvise SSH Server (WinSSHD) 9.27',
     '9.27',
-    windows,
+    onWindows,
   ),
   ssh('ssh.twisted', 'Twisted Conch', 'twisted:twisted', '^Twisted(?:_<v>)?', 'Twisted_22.4.0', '22.4.0'),
   ssh.prefix('ssh.asyncssh', 'AsyncSSH', 'asyncssh_project:asyncssh', 'AsyncSSH_2.13.1', '2.13.1'),
@@ -94,7 +94,7 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   ssh.prefix('ssh.crushftp', ...products.crushftp, 'CrushFTPSSHD'),
   ssh.prefix('ssh.serv-u', ...products.servU, 'Serv-U_15.1.6.25', '15.1.6.25'),
-  ssh.prefix('ssh.cerberus', ...products.cerberusFtpServer, 'CerberusFTPServer_11.0', '11.0', windows),
+  ssh.prefix('ssh.cerberus', ...products.cerberusFtpServer, 'CerberusFTPServer_11.0', '11.0', onWindows),
   ssh(
     'ssh.globalscape',
     'Globalscape EFT Server',
@@ -102,7 +102,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^(?:1\\.\\d+ sshlib: )?GlobalSCAPE',
     '1.82 sshlib: GlobalSCAPE',
     null,
-    windows,
+    onWindows,
   ),
   ssh('ssh.wing-ftp', ...products.wingFtpServer, '^(?:WingFTP|WFTPServer)', 'WingFTPServer'),
   ssh('ssh.sftpgo', ...products.sftpgo, '^SFTPGo(?:_<v>)?', 'SFTPGo_2.4.4', '2.4.4'),
@@ -136,7 +136,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^(?:[\\d.]+ sshlib: )?WeOnlyDo(?:-wodFTPD)?[ _]<v>',
     'WeOnlyDo 2.4.3',
     '2.4.3',
-    windows,
+    onWindows,
   ),
   ssh('ssh.maverick', 'Maverick Synergy', 'sshtools', '^(?:Maverick|MAVERICK)', 'MAVERICK_LEGACY'),
   ssh.prefix('ssh.confd', 'ConfD', 'tail-f', 'ConfD-6.7', '6.7'),
@@ -146,7 +146,7 @@ export const greetingSignatures: readonly Signature[] = [
     'xlightftpd:xlight_ftp_server',
     'xlightftpd_release_3.9.3.2',
     '3.9.3.2',
-    windows,
+    onWindows,
   ),
 
   ftp('ftp.bftpd', 'bftpd', 'bftpd_project:bftpd', '\\bbftpd <v>', 'bftpd 6.1 at 192.0.2.1 ready.', '6.1'),
@@ -181,7 +181,7 @@ export const greetingSignatures: readonly Signature[] = [
     '^Xlight (?:FTP )?Server (?:<v> )?ready',
     'Xlight FTP Server 3.9 ready...',
     '3.9',
-    windows,
+    onWindows,
   ),
   ftp.prefix(
     'ftp.gene6',
@@ -189,7 +189,7 @@ export const greetingSignatures: readonly Signature[] = [
     'gene6:g6_ftp_server',
     'Gene6 FTP Server v3.10.0 (Build 2) ready...',
     '3.10.0',
-    windows,
+    onWindows,
   ),
   ftp.prefix(
     'ftp.titan',
@@ -197,7 +197,7 @@ export const greetingSignatures: readonly Signature[] = [
     'southrivertech:titan_ftp_server',
     'Titan FTP Server 10.47.1892 Ready.',
     '10.47.1892',
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.cerberus',
@@ -205,7 +205,7 @@ export const greetingSignatures: readonly Signature[] = [
     'Cerberus FTP Server',
     'Welcome to Cerberus FTP Server',
     null,
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.tnftpd',
@@ -296,7 +296,7 @@ export const greetingSignatures: readonly Signature[] = [
     "pablosoftwaresolutions:quick_'n_easy_ftp_server",
     "Welcome to Quick 'n Easy FTP Server",
     null,
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.warftpd',
@@ -305,7 +305,7 @@ export const greetingSignatures: readonly Signature[] = [
     'WarFTPd <v>',
     '-=( WarFTPd 1.82.00-RC11 )=-',
     '1.82.00',
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.solaris',
@@ -323,7 +323,7 @@ export const greetingSignatures: readonly Signature[] = [
     '\\bhMailServer(?: <v>)?',
     'mx.example ESMTP hMailServer',
     null,
-    windows,
+    onWindows,
   ),
   smtp(
     'smtp.mdaemon',
@@ -331,7 +331,7 @@ export const greetingSignatures: readonly Signature[] = [
     '\\bMDaemon (?:PRO |UNREGISTERED )?<v>',
     'mx.example ESMTP MDaemon 21.5.2; Thu, 01 Jan 2023',
     '21.5.2',
-    windows,
+    onWindows,
   ),
   smtp(
     'smtp.kerio',
@@ -361,7 +361,7 @@ export const greetingSignatures: readonly Signature[] = [
     'MailEnable Service, Version: <v>',
     'mx.example ESMTP MailEnable Service, Version: 10.30-- ready at',
     '10.30',
-    windows,
+    onWindows,
   ),
   smtp(
     'smtp.domino',
@@ -459,7 +459,7 @@ export const greetingSignatures: readonly Signature[] = [
     'IMAP4rev1 MDaemon <v>',
     'mx.example IMAP4rev1 MDaemon 21.5.2 ready',
     '21.5.2',
-    windows,
+    onWindows,
   ),
   imap(
     'imap.kerio',
@@ -487,7 +487,7 @@ export const greetingSignatures: readonly Signature[] = [
     'MailEnable',
     'IMAP4rev1 server ready at 01/01/23 MailEnable',
     null,
-    windows,
+    onWindows,
   ),
   imap(
     'imap.stalwart',
@@ -524,7 +524,7 @@ export const greetingSignatures: readonly Signature[] = [
     'Microsoft Exchange (?:Server \\d+ )?POP3 (?:service|server)',
     'The Microsoft Exchange POP3 service is ready.',
     null,
-    windows,
+    onWindows,
   ),
   pop3('pop3.zimbra', ...products.zimbra, 'Zimbra (?:<v> )?POP3', 'mx.example Zimbra POP3 server ready'),
   pop3(
@@ -533,7 +533,7 @@ export const greetingSignatures: readonly Signature[] = [
     'POP(?:3)? MDaemon <v>',
     'mx.example POP MDaemon 21.5.2 ready',
     '21.5.2',
-    windows,
+    onWindows,
   ),
   pop3.prefix('pop3.popa3d', 'popa3d', 'openwall:popa3d', 'popa3d'),
   pop3(
@@ -559,7 +559,7 @@ export const greetingSignatures: readonly Signature[] = [
     'microsoft',
     'Microsoft DNS 10.0.17763 (453F0000)',
     '10.0.17763',
-    windows,
+    onWindows,
   ),
   dns.prefix('dns.coredns', 'CoreDNS', 'coredns.io:coredns', 'CoreDNS-1.9.3', '1.9.3'),
   dns('dns.yadifa', ...products.yadifa, '^(?:YADIFA|yadifa) ?<v>', 'yadifa 2.6.4', '2.6.4'),

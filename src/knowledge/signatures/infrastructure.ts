@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { device, rows, windows } from './row.ts';
+import { device, onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 /** Network equipment: clocks, tunnels, consoles, announcements. */
@@ -80,7 +80,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^1e2b516905991c7d7c96fcbfb587e461',
     '1e2b516905991c7d7c96fcbfb587e46100000009',
     null,
-    windows,
+    onWindows,
   ),
   ike(
     'ike.racoon',
@@ -132,7 +132,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Microsoft',
     'host: ras1\nvendor: Microsoft',
     null,
-    windows,
+    onWindows,
   ),
   l2tp(
     'l2tp.cisco',
@@ -169,7 +169,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '(?m)^vendor: Microsoft',
     'vendor: Microsoft\nfirmware: 0ece',
     null,
-    windows,
+    onWindows,
   ),
   pptp(
     'pptp.cisco',
@@ -241,7 +241,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '^Microsoft-Windows/',
     'Microsoft-Windows/10.0 UPnP/1.0 UPnP-Device-Host/1.0',
     null,
-    windows,
+    onWindows,
   ),
   ssdp('ssdp.sonos', 'Sonos', 'sonos', '\\bSonos/', 'Linux UPnP/1.0 Sonos/70.3-35220 (ZPS12)', null, {
     hardware: { type: 'iot', vendor: 'Sonos' },
@@ -365,7 +365,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     String.raw`^(?:10\.0\.\d{5}|6\.[023]\.\d{4}|6\.1\.7600)$`,
     [{ text: '10.0.20348', product: 'Windows Remote Desktop' }],
     null,
-    windows,
+    onWindows,
   ),
   rdp('rdp.xrdp', 'xrdp', 'neutrinolabs:xrdp', '^12340002010800(?:01|00)000000$', '1234000201080001000000'),
   rdp(

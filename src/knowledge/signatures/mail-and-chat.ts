@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { device, protocolRows, rows, windows } from './row.ts';
+import { device, onWindows, protocolRows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const raw = (service: string | null, certainty?: number) => rows(service, 'banner.raw', certainty);
@@ -41,7 +41,7 @@ const mailSignatures: readonly Signature[] = [
     String.raw`\bMercury/32 v<v>`,
     'host.example ESMTP server ready, Mercury/32 v4.80',
     '4.80',
-    windows,
+    onWindows,
   ),
   smtp(
     'smtp.argosoft',
@@ -49,7 +49,7 @@ const mailSignatures: readonly Signature[] = [
     String.raw`ArGoSoft Mail Server .*Version [^(]*\(<v>\)`,
     'host ArGoSoft Mail Server Pro for WinNT/2000/XP, Version 1.8 (1.8.8.9)',
     '1.8.8.9',
-    windows,
+    onWindows,
   ),
   smtp(
     'smtp.imail',
@@ -58,7 +58,7 @@ const mailSignatures: readonly Signature[] = [
     String.raw`\(IMail <v> `,
     'host.example (IMail 12.5.9 1-1) NT-ESMTP Server X1',
     '12.5.9',
-    windows,
+    onWindows,
   ),
   smtp(
     'smtp.axigen',
@@ -167,7 +167,7 @@ const mailSignatures: readonly Signature[] = [
     '^This server supports the following commands:',
     'This server supports the following commands:\nHELO EHLO STARTTLS RCPT DATA RSET MAIL QUIT HELP AUTH BDAT',
     null,
-    { certainty: 0.85, ...windows },
+    { certainty: 0.85, ...onWindows },
   ),
   help(
     'smtp-help.qmail',
@@ -189,7 +189,7 @@ const mailSignatures: readonly Signature[] = [
     'smtp-help.hmailserver',
     ...products.hmailserver,
     'DATA HELO EHLO MAIL NOOP QUIT RCPT RSET SAML TURN VRFY',
-    { certainty: 0.85, ...windows },
+    { certainty: 0.85, ...onWindows },
   ),
   help.exact('smtp-help.courier', ...products.courier, 'ESMTP command error', {
     certainty: 0.7,
@@ -226,7 +226,7 @@ const mailSignatures: readonly Signature[] = [
   imap.exact('imap.mailutils', ...products.gnuMailutils, 'IMAP4rev1', { certainty: 0.6 }),
   imap.exact('imap.hmailserver', ...products.hmailserver, 'IMAPrev1', {
     certainty: 0.85,
-    ...windows,
+    ...onWindows,
   }),
   imap('imap.dbmail', ...products.dbmail, '\\bdbmail <v>', 'imap 4r1 server (dbmail 2.3.7)', '2.3.7'),
   imap('imap.axigen', ...products.axigen, '\\bAxigen IMAP4rev1 service', 'Axigen IMAP4rev1 service is ready'),
@@ -277,7 +277,7 @@ const mailSignatures: readonly Signature[] = [
     'Microsoft Exchange (?:Server )?(?:2000|2003)? ?IMAP4rev1 server version <v>',
     'Microsoft Exchange Server 2003 IMAP4rev1 server version 6.5.7638.1 (mx.example) ready.',
     '6.5.7638.1',
-    windows,
+    onWindows,
   ),
   imapId('imap-id.dovecot', ...products.dovecot, '(?m)^name: Dovecot$', 'name: Dovecot'),
   imapId(
@@ -307,7 +307,7 @@ const mailSignatures: readonly Signature[] = [
     '(?s)^name: hMailServer\\nversion: <v>',
     'name: hMailServer\nversion: 5.6.8-B2574',
     '5.6.8',
-    windows,
+    onWindows,
   ),
   imapId(
     'imap-id.exchange',
@@ -315,7 +315,7 @@ const mailSignatures: readonly Signature[] = [
     '(?s)^name: Microsoft\\.Exchange\\.Imap4[^\\n]*\\nversion: <v>',
     'name: Microsoft.Exchange.Imap4.Imap4Server\nversion: 15.1',
     '15.1',
-    windows,
+    onWindows,
   ),
   imapId(
     'imap-id.stalwart',
@@ -337,7 +337,7 @@ const mailSignatures: readonly Signature[] = [
     '(?s)^name: MDaemon\\nversion: <v>',
     'name: MDaemon\nversion: 21.5.2',
     '21.5.2',
-    windows,
+    onWindows,
   ),
   imapId(
     'imap-id.axigen',
@@ -355,7 +355,7 @@ const mailSignatures: readonly Signature[] = [
     null,
     { certainty: 0.85 },
   ),
-  pop3.prefix('pop3.solid', 'Solid POP3', null, 'Solid POP3 server ready', null, { vendor: null }),
+  pop3.prefix('pop3.solid', 'Solid POP3', null, 'Solid POP3 server ready'),
   pop3(
     'pop3.teapop',
     'Teapop',
@@ -366,7 +366,7 @@ const mailSignatures: readonly Signature[] = [
   ),
   pop3.exact('pop3.hmailserver', ...products.hmailserver, 'POP3', {
     certainty: 0.8,
-    ...windows,
+    ...onWindows,
   }),
   pop3('pop3.dbmail', ...products.dbmail, '^DBMAIL pop3 server', 'DBMAIL pop3 server ready to rock <1@h>'),
   pop3(
@@ -402,7 +402,7 @@ const mailSignatures: readonly Signature[] = [
     '^ArGoSoft Mail Server',
     'ArGoSoft Mail Server Freeware, Version 1.8 (1.8.2.9)',
     null,
-    windows,
+    onWindows,
   ),
   pop3(
     'pop3.nginx',
@@ -584,7 +584,7 @@ const newsAndChatSignatures: readonly Signature[] = [
     '^20[01] [^\\r\\n]*\\bHamster[- ](?:NNTP|Classic|Playground)',
     '200 host Hamster-NNTP, (Hamster Playground Vr. 2.0)\r\n',
     null,
-    windows,
+    onWindows,
   ),
   nntp(
     'nntp.papercut',
@@ -673,7 +673,7 @@ const newsAndChatSignatures: readonly Signature[] = [
     'Microsoft Exchange Chat Service Version <v>',
     ':host 002 x :Microsoft Exchange Chat Service Version 5.5\r\n',
     '5.5',
-    windows,
+    onWindows,
   ),
   irc(
     'irc.hybrid-unregistered',
@@ -794,7 +794,7 @@ const fileSignatures: readonly Signature[] = [
     null,
     { os: { family: 'macos' } },
   ),
-  afp.prefix('afp.windows', 'Windows Services for Macintosh', 'microsoft', 'Windows NT', null, windows),
+  afp.prefix('afp.windows', 'Windows Services for Macintosh', 'microsoft', 'Windows NT', null, onWindows),
   raw('svn', 0.9)(
     'svn.svnserve',
     ...products.apacheSubversion,
@@ -852,7 +852,7 @@ const fileSignatures: readonly Signature[] = [
     '<html>\n<p>Redirect to Location: http://host.example/index\r\n</p>\n</html>\n',
   ),
   ssh('ssh.goanywhere', ...products.goanywhereMft, '^GoAnywhere ?<v>?', 'GoAnywhere7.1.1', '7.1.1'),
-  ssh.prefix('ssh.moveit', ...products.moveitTransfer, 'MOVEit Transfer SFTP', null, windows),
+  ssh.prefix('ssh.moveit', ...products.moveitTransfer, 'MOVEit Transfer SFTP', null, onWindows),
   // This server's text for every success, including the greeting.
   ftp.exact('ftp.busybox', 'BusyBox ftpd', 'busybox:busybox', 'Operation successful', {
     certainty: 0.85,
@@ -880,7 +880,7 @@ const fileSignatures: readonly Signature[] = [
     'coreftp:core_ftp',
     'Core FTP Server Version 1.2, build 505 Registered',
     '1.2',
-    windows,
+    onWindows,
   ),
   ftp.prefix(
     'ftp.golden',
@@ -888,7 +888,7 @@ const fileSignatures: readonly Signature[] = [
     'kmint21:golden_ftp_server',
     'Golden FTP Server ready v4.70',
     '4.70',
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.freeftpd',
@@ -897,7 +897,7 @@ const fileSignatures: readonly Signature[] = [
     '\\bfreeFTPd <v>',
     "Hello, I'm freeFTPd 1.0",
     '1.0',
-    windows,
+    onWindows,
   ),
   ftp.prefix(
     'ftp.pcman',
@@ -905,7 +905,7 @@ const fileSignatures: readonly Signature[] = [
     "pcman's_ftp_server_project:pcman's_ftp_server",
     "PCMan's FTP Server 2.0 Ready.",
     '2.0',
-    windows,
+    onWindows,
   ),
   ftp.prefix(
     'ftp.slimftpd',
@@ -913,7 +913,7 @@ const fileSignatures: readonly Signature[] = [
     'whitsoft_development:slimftpd',
     'SlimFTPd 3.18, by WhitSoft Development',
     '3.18',
-    windows,
+    onWindows,
   ),
   ftp.prefix(
     'ftp.typsoft',
@@ -921,7 +921,7 @@ const fileSignatures: readonly Signature[] = [
     'typsoft:typsoft_ftp_server',
     'TYPSoft FTP Server 1.10 ready...',
     '1.10',
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.ws-ftp',
@@ -929,7 +929,7 @@ const fileSignatures: readonly Signature[] = [
     '\\bWS_FTP Server <v>',
     'host X2 WS_FTP Server 7.6.3(12345678)',
     '7.6.3',
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.sami',
@@ -938,7 +938,7 @@ const fileSignatures: readonly Signature[] = [
     '^(?:-Serv-U-like )?Sami FTP Server(?: <v>)?',
     'Sami FTP Server 2.0.1',
     '2.0.1',
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.argosoft',
@@ -947,7 +947,7 @@ const fileSignatures: readonly Signature[] = [
     'ArGoSoft FTP Server for Windows NT/2000/XP, Version [\\d.]+ \\(<v>\\)',
     'ArGoSoft FTP Server for Windows NT/2000/XP, Version 1.4 (1.4.3.5)',
     '1.4.3.5',
-    windows,
+    onWindows,
   ),
   ftp(
     'ftp.qnap',
@@ -1039,7 +1039,7 @@ const oldSignatures: readonly Signature[] = [
     '^\\d{1,2}:\\d\\d:\\d\\d (?:[AP]M )?\\d{1,2}/\\d{1,2}/\\d{4}\\n$',
     '10:15:42 AM 7/11/2023\n',
     null,
-    windows,
+    onWindows,
   ),
   raw('qotd', 0.7)(
     'qotd.windows',
@@ -1047,7 +1047,7 @@ const oldSignatures: readonly Signature[] = [
     '^"[^"\\r\\n]{10,500}"\\r\\n [A-Z][^\\r\\n]{3,60} \\(\\d{4}-\\d{2,4}\\)',
     '"My spelling is Wobbly.  It\'s good spelling but it Wobbles."\r\n A. A. Milne (1882-1958)\r\n',
     null,
-    windows,
+    onWindows,
   ),
   protocol(
     'finger',

@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { rows, windows } from './row.ts';
+import { onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const smtp = (certainty: number) => rows('smtp', 'smtp.greeting', certainty);
@@ -71,7 +71,7 @@ export const mailSignatures: readonly Signature[] = [
       { text: 'mx Microsoft ESMTP MAIL Service, Version: 8.5.9600.16384 ready', version: '8.5.9600.16384' },
     ],
     null,
-    windows,
+    onWindows,
   ),
   smtp(0.95)(
     'smtp.haraka',

@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { device, literalPattern, rows, windows } from './row.ts';
+import { device, literalPattern, onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const raw = (service: string | null, certainty?: number) => rows(service, 'banner.raw', certainty);
@@ -409,7 +409,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     'NNTP Service (?:\\S+ )?<v> Version',
     '200 NNTP Service 6.0.3790.3959 Version: 6.0.3790.3959 Posting Allowed\r\n',
     '6.0.3790.3959',
-    windows,
+    onWindows,
   ),
 
   sqlServer('16', '2022'),
@@ -659,7 +659,7 @@ export const networkServiceSignatures: readonly Signature[] = [
     'Welcome to Microsoft Telnet Service',
     '\xff\xfd%Welcome to Microsoft Telnet Service \r\n',
     null,
-    windows,
+    onWindows,
   ),
   raw('telnet', 0.9)(
     'telnet.hp-jetdirect',

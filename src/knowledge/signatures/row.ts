@@ -93,4 +93,4 @@ export function protocolRows(group: string, certainty: number) {
 export const device = (type: string, vendor: string) => ({ hardware: { type, vendor } });
 
 /** What rows add: the product runs on Windows only. */
-export const windows = { os: { family: 'windows' } };
+export const onWindows = { os: { family: 'windows' } };

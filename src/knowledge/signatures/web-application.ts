@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { device, rows, windows } from './row.ts';
+import { device, onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const elasticsearch = rows('elasticsearch', 'http.body', 0.97);
@@ -472,7 +472,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     ...products.microsoftExchange,
     '15.1.2507.6',
     '15.1.2507.6',
-    windows,
+    onWindows,
   ),
   header('x-feserver', 0.8)(
     'exchange.fe',
@@ -480,7 +480,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     '^[A-Z0-9-]+$',
     'MAIL01',
     null,
-    windows,
+    onWindows,
   ),
   header('microsoftsharepointteamservices').prefix(
     'sharepoint.version',
@@ -488,7 +488,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     'microsoft:sharepoint_server',
     '16.0.0.10337',
     '16.0.0.10337',
-    windows,
+    onWindows,
   ),
   header('x-rundeck', 0.9)('rundeck.header', 'Rundeck', 'pagerduty:rundeck', '^.', 'Server'),
   header('docker-distribution-api-version').prefix(
@@ -901,7 +901,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     '^(?:Outlook(?: Web App)?|Microsoft Outlook Web Access)$',
     'Outlook Web App',
     null,
-    windows,
+    onWindows,
   ),
   title('horde.title', 'Horde', 'horde:groupware', '^Horde ::', 'Horde :: Log in'),
   title.exact('mattermost.title', ...products.mattermost, 'Mattermost'),

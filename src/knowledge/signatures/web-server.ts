@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { device, rows, windows } from './row.ts';
+import { device, onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const title = rows('http', 'http.title');
@@ -841,7 +841,7 @@ export const webServerSignatures: readonly Signature[] = [
     '<title>IIS (?:Windows(?: Server)?|\\d+(?:\\.\\d+)? Detailed Error)',
     '<title>IIS Windows Server</title>',
     null,
-    windows,
+    onWindows,
   ),
   body(
     'http.weblogic-error',
