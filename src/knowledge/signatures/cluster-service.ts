@@ -249,9 +249,7 @@ export const clusterServiceSignatures: readonly Signature[] = [
   node('erlang.ejabberd', ...products.ejabberd, '^ejabberd@', 'ejabberd@localhost', null, {
     certainty: 0.75,
   }),
-  node('erlang.couchdb', ...products.couchdb, '^couchdb@', 'couchdb@127.0.0.1', null, {
-    certainty: 0.75,
-  }),
+  node('erlang.couchdb', ...products.couchdb, '^couchdb@', 'couchdb@127.0.0.1', null, { certainty: 0.75 }),
   node('erlang.emqx', 'EMQX', 'emqx:emqx', '^emqx@', 'emqx@127.0.0.1', null, { certainty: 0.75 }),
   node('erlang.vernemq', 'VerneMQ', 'vernemq', '^VerneMQ@', 'VerneMQ@127.0.0.1', null, { certainty: 0.75 }),
   node('erlang.riak', ...products.riak, '^riak@', 'riak@127.0.0.1', null, { certainty: 0.75 }),

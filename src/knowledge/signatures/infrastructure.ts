@@ -350,9 +350,7 @@ export const infrastructureSignatures: readonly Signature[] = [
     '21.1.7',
   ),
 
-  vncVersion.exact('vnc.apple', ...products.appleRemoteDesktop, '3.889', {
-    os: { family: 'macos' },
-  }),
+  vncVersion.exact('vnc.apple', ...products.appleRemoteDesktop, '3.889', { os: { family: 'macos' } }),
   vncVersion('vnc.realvnc', ...products.realvnc, '^(?:4\\.[01]|5\\.0)$', '5.0'),
   vncSecurity('vnc.realvnc-types', ...products.realvnc, '(?:^| )(?:129|130|133)(?: |$)', '133 129'),
   vncSecurity('vnc.ultravnc', 'UltraVNC', 'uvnc:ultravnc', '(?:^| )17(?: |$)', '17 2'),

@@ -191,9 +191,7 @@ const mailSignatures: readonly Signature[] = [
     'DATA HELO EHLO MAIL NOOP QUIT RCPT RSET SAML TURN VRFY',
     { certainty: 0.85, ...onWindows },
   ),
-  help.exact('smtp-help.courier', ...products.courier, 'ESMTP command error', {
-    certainty: 0.7,
-  }),
+  help.exact('smtp-help.courier', ...products.courier, 'ESMTP command error', { certainty: 0.7 }),
 
   lmtp(
     'lmtp.dovecot',
@@ -224,10 +222,7 @@ const mailSignatures: readonly Signature[] = [
   lmtp('lmtp.dbmail', ...products.dbmail, 'DBMail LMTP', 'host.example DBMail LMTP service ready'),
 
   imap.exact('imap.mailutils', ...products.gnuMailutils, 'IMAP4rev1', { certainty: 0.6 }),
-  imap.exact('imap.hmailserver', ...products.hmailserver, 'IMAPrev1', {
-    certainty: 0.85,
-    ...onWindows,
-  }),
+  imap.exact('imap.hmailserver', ...products.hmailserver, 'IMAPrev1', { certainty: 0.85, ...onWindows }),
   imap('imap.dbmail', ...products.dbmail, '\\bdbmail <v>', 'imap 4r1 server (dbmail 2.3.7)', '2.3.7'),
   imap('imap.axigen', ...products.axigen, '\\bAxigen IMAP4rev1 service', 'Axigen IMAP4rev1 service is ready'),
   imap(
@@ -364,10 +359,7 @@ const mailSignatures: readonly Signature[] = [
     'Teapop [0.3.7] - Teaspoon stirs around again <1.2@host>',
     '0.3.7',
   ),
-  pop3.exact('pop3.hmailserver', ...products.hmailserver, 'POP3', {
-    certainty: 0.8,
-    ...onWindows,
-  }),
+  pop3.exact('pop3.hmailserver', ...products.hmailserver, 'POP3', { certainty: 0.8, ...onWindows }),
   pop3('pop3.dbmail', ...products.dbmail, '^DBMAIL pop3 server', 'DBMAIL pop3 server ready to rock <1@h>'),
   pop3(
     'pop3.xmail',

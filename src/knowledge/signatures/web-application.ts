@@ -92,9 +92,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     '2.401.3',
     '2.401.3',
   ),
-  title.prefix('http.gitea', ...products.gitea, 'Gitea: Git with a cup of tea', null, {
-    certainty: 0.9,
-  }),
+  title.prefix('http.gitea', ...products.gitea, 'Gitea: Git with a cup of tea', null, { certainty: 0.9 }),
   server.prefix('http.minio', ...products.minio, 'MinIO'),
   header('x-syncthing-version')(
     'syncthing.version',
@@ -230,9 +228,7 @@ export const webApplicationSignatures: readonly Signature[] = [
     null,
     { certainty: 0.6 },
   ),
-  title.exact('radicale.title', ...products.radicale, 'Radicale Web Interface', {
-    certainty: 0.96,
-  }),
+  title.exact('radicale.title', ...products.radicale, 'Radicale Web Interface', { certainty: 0.96 }),
   body(
     'radicale.redirect',
     ...products.radicale,
@@ -542,9 +538,7 @@ export const webApplicationSignatures: readonly Signature[] = [
   server.prefix('plesk.server', ...products.plesk, 'sw-cp-server'),
   server.prefix('cockpit.server', ...products.cockpit, 'cockpit-ws'),
   server('monit.server', 'Monit', 'mmonit:monit', '^[Mm]onit <v>', 'monit 5.33.0', '5.33.0'),
-  server('supervisor.server', ...products.supervisor, '^Medusa/', 'Medusa/1.12', null, {
-    certainty: 0.7,
-  }),
+  server('supervisor.server', ...products.supervisor, '^Medusa/', 'Medusa/1.12', null, { certainty: 0.7 }),
   server.prefix('shellinabox.server', ...products.shellinabox, 'ShellInABox'),
   server.prefix('ttyd.server', 'ttyd', 'ttyd', 'ttyd/1.7.3 (libwebsockets/4.1.6)', '1.7.3'),
   server.prefix('rtorrent.server', 'rTorrent web', null, 'rTorrent'),
@@ -787,12 +781,8 @@ export const webApplicationSignatures: readonly Signature[] = [
     '1.5.0',
   ),
   title.exact('pushgateway.title', ...products.prometheusPushgateway, 'Prometheus Pushgateway'),
-  title('kibana.title', ...products.kibana, '^(?:Kibana|Elastic)$', 'Kibana', null, {
-    certainty: 0.75,
-  }),
-  title.exact('rabbitmq.title', ...products.rabbitmqManagement, 'RabbitMQ Management', {
-    certainty: 0.93,
-  }),
+  title('kibana.title', ...products.kibana, '^(?:Kibana|Elastic)$', 'Kibana', null, { certainty: 0.75 }),
+  title.exact('rabbitmq.title', ...products.rabbitmqManagement, 'RabbitMQ Management', { certainty: 0.93 }),
   title.exact('activemq.title', ...products.activemq, 'Apache ActiveMQ'),
   title('phpmyadmin.title', ...products.phpmyadmin, '^phpMyAdmin(?: <v>)?', 'phpMyAdmin 5.2.1', '5.2.1'),
   title('adminer.title', 'Adminer', 'adminer:adminer', '- Adminer(?: <v>)?$', 'Login - Adminer'),

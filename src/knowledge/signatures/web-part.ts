@@ -207,9 +207,7 @@ export const webPartSignatures: readonly Signature[] = [
     ...products.eventlet,
     'HTTP/1.0 400 Bad Request\r\nConnection: close\r\nContent-length: 0\r\n\r\n',
   ),
-  rejection.exact('refusal.puma', ...products.puma, 'HTTP/1.1 400 Bad Request\r\n\r\n', {
-    certainty: 0.55,
-  }),
+  rejection.exact('refusal.puma', ...products.puma, 'HTTP/1.1 400 Bad Request\r\n\r\n', { certainty: 0.55 }),
   rejection(
     'refusal.uvicorn',
     ...products.uvicorn,

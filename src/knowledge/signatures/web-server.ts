@@ -125,9 +125,7 @@ export const webServerSignatures: readonly Signature[] = [
     null,
     { certainty: 0.6 },
   ),
-  server.prefix('http.coyote', ...products.apacheTomcat, 'Apache-Coyote/1.1', null, {
-    certainty: 0.85,
-  }),
+  server.prefix('http.coyote', ...products.apacheTomcat, 'Apache-Coyote/1.1', null, { certainty: 0.85 }),
   server('http.gunicorn', ...products.gunicorn, '^gunicorn(?:/<v>)?', [
     { text: 'gunicorn/20.1.0', version: '20.1.0' },
     { text: 'gunicorn', version: null },
@@ -230,9 +228,7 @@ export const webServerSignatures: readonly Signature[] = [
     { text: '1.1 varnish (Varnish/7.1)', version: '7.1' },
     { text: '1.1 varnish', version: null },
   ]),
-  server.exact('http.varnish-server', ...products.varnish, 'Varnish', {
-    certainty: 0.9,
-  }),
+  server.exact('http.varnish-server', ...products.varnish, 'Varnish', { certainty: 0.9 }),
   title.prefix('http.haproxy-stats', ...products.haproxy, 'Statistics Report for HAProxy'),
   body(
     'http.haproxy-stats-version',
