@@ -12,7 +12,6 @@ const windows = 'o:microsoft:windows';
 export const applicationServerCves = [
   cve(
     'CVE-2021-44228',
-    10,
     'NLNN/C/HHH',
     'A text that is logged loads and runs code from elsewhere (Log4Shell)',
     {
@@ -28,7 +27,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2020-1938',
-    9.8,
     'NLNN/U/HHH',
     'The AJP connector lets strangers read files of web applications and run uploaded ones (Ghostcat)',
     { [tomcat]: ['>= 6.0.0, < 7.0.100', '>= 8.5.0, < 8.5.51', '>= 9.0.0, < 9.0.31'] },
@@ -36,7 +34,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2017-12615',
-    8.1,
     'NHNN/U/HHH',
     'PUT uploads JSP files and runs them where the default servlet may write, on Windows',
     { [tomcat]: ['>= 7.0.0, <= 7.0.79'] },
@@ -44,21 +41,18 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2017-12617',
-    8.1,
     'NHNN/U/HHH',
     'PUT uploads JSP files and runs them where the default servlet may write',
     { [tomcat]: ['>= 7.0.0, < 7.0.82', '>= 8.0.0, < 8.0.47', '>= 8.5.0, < 8.5.23', '>= 9.0.0, < 9.0.1'] },
   ),
   cve(
     'CVE-2016-8735',
-    9.8,
     'NLNN/U/HHH',
     'The remote JMX listener deserialises objects of strangers and runs code',
     { [tomcat]: ['< 6.0.48', '>= 7.0.0, < 7.0.73', '>= 8.0.0, < 8.0.39', '>= 8.5.0, < 8.5.8'] },
   ),
   cve(
     'CVE-2019-0232',
-    8.1,
     'NHNN/U/HHH',
     'CGI arguments run commands on Windows',
     { [tomcat]: ['>= 7.0.0, <= 7.0.93', '>= 8.5.0, <= 8.5.39', '>= 9.0.0, <= 9.0.17'] },
@@ -66,38 +60,30 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2020-9484',
-    7.0,
     'LHLN/U/HHH',
     "Session files of the attacker's making are deserialised where persistent sessions are on",
     { [tomcat]: ['>= 7.0.0, < 7.0.104', '>= 8.5.0, < 8.5.55', '>= 9.0.0, < 9.0.35'] },
   ),
-  cve(
-    'CVE-2021-25122',
-    7.5,
-    'NLNN/U/HNN',
-    'An upgrade to clear text HTTP/2 mixes requests of different users',
-    { [tomcat]: ['>= 8.5.0, <= 8.5.61', '>= 9.0.0, <= 9.0.41', '= 10.0.0'] },
-  ),
+  cve('CVE-2021-25122', 'NLNN/U/HNN', 'An upgrade to clear text HTTP/2 mixes requests of different users', {
+    [tomcat]: ['>= 8.5.0, <= 8.5.61', '>= 9.0.0, <= 9.0.41', '= 10.0.0'],
+  }),
   cve(
     'CVE-2022-42252',
-    7.5,
     'NLNN/U/NHN',
     'An invalid Content-Length is accepted where checks are off, which allows request smuggling',
     { [tomcat]: ['>= 8.5.0, <= 8.5.82', '>= 9.0.0, <= 9.0.67', '>= 10.0.0, <= 10.0.26', '= 10.1.0'] },
   ),
-  cve('CVE-2023-46589', 7.5, 'NLNN/U/NHN', 'Overlong trailer headers allow request smuggling', {
+  cve('CVE-2023-46589', 'NLNN/U/NHN', 'Overlong trailer headers allow request smuggling', {
     [tomcat]: ['>= 8.5.0, < 8.5.96', '>= 9.0.0, < 9.0.83', '>= 10.1.0, < 10.1.16'],
   }),
   cve(
     'CVE-2024-34750',
-    7.5,
     'NLNN/U/NNH',
     'HTTP/2 streams with too many headers are never closed and exhaust the server',
     { [tomcat]: ['>= 9.0.0, < 9.0.90', '>= 10.1.0, < 10.1.25'] },
   ),
   cve(
     'CVE-2024-50379',
-    9.8,
     'NLNN/U/HHH',
     'A race between upload and compilation of JSP runs code where the default servlet may write',
     { [tomcat]: ['>= 9.0.0, < 9.0.98', '>= 10.1.0, < 10.1.34', '>= 11.0.0, < 11.0.2'] },
@@ -105,28 +91,25 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2025-24813',
-    9.8,
     'NLNN/U/HHH',
     'Partial PUT requests leave session files that are then deserialised, where the default servlet may write',
     { [tomcat]: ['>= 9.0.0, < 9.0.99', '>= 10.1.0, < 10.1.35', '>= 11.0.0, < 11.0.3'] },
     { remedy: 'Keep the default servlet read-only, as it is by default.' },
   ),
-  cve('CVE-2021-34429', 5.3, 'NLNN/U/LNN', 'Encoded characters in a path read files below WEB-INF', {
+  cve('CVE-2021-34429', 'NLNN/U/LNN', 'Encoded characters in a path read files below WEB-INF', {
     [jetty]: ['>= 9.4.37, < 9.4.43', '>= 10.0.1, < 10.0.6', '>= 11.0.1, < 11.0.6'],
   }),
-  cve('CVE-2021-28164', 5.3, 'NLNN/U/LNN', 'Encoded dots in a path read files below WEB-INF', {
+  cve('CVE-2021-28164', 'NLNN/U/LNN', 'Encoded dots in a path read files below WEB-INF', {
     [jetty]: ['>= 9.4.37, < 9.4.39'],
   }),
   cve(
     'CVE-2015-2080',
-    7.5,
     'NLNN/U/HNN',
     'An illegal header character makes the error page show memory of other requests (JetLeak)',
     { [jetty]: ['>= 9.2.3, < 9.2.9'] },
   ),
   cve(
     'CVE-2020-14882',
-    9.8,
     'NLNN/U/HHH',
     'The administration console is reached without a login by an encoded path',
     { [weblogic]: ['= 10.3.6.0.0', '= 12.1.3.0.0', '= 12.2.1.3.0', '= 12.2.1.4.0', '= 14.1.1.0.0'] },
@@ -137,7 +120,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2020-14883',
-    7.2,
     'NLHN/U/HHH',
     'Administrators of the console run code on the server, after CVE-2020-14882 anybody',
     { [weblogic]: ['= 10.3.6.0.0', '= 12.1.3.0.0', '= 12.2.1.3.0', '= 12.2.1.4.0', '= 14.1.1.0.0'] },
@@ -148,7 +130,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2020-14750',
-    9.8,
     'NLNN/U/HHH',
     'The patch for CVE-2020-14882 can be passed and the console reached without a login',
     { [weblogic]: ['= 10.3.6.0.0', '= 12.1.3.0.0', '= 12.2.1.3.0', '= 12.2.1.4.0', '= 14.1.1.0.0'] },
@@ -159,7 +140,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2020-2551',
-    9.8,
     'NLNN/U/HHH',
     'IIOP deserialises objects of strangers and runs code',
     { [weblogic]: ['= 10.3.6.0.0', '= 12.1.3.0.0', '= 12.2.1.3.0', '= 12.2.1.4.0'] },
@@ -170,7 +150,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2020-2883',
-    9.8,
     'NLNN/U/HHH',
     'IIOP and T3 deserialise objects of strangers and run code',
     { [weblogic]: ['= 10.3.6.0.0', '= 12.1.3.0.0', '= 12.2.1.3.0', '= 12.2.1.4.0'] },
@@ -181,7 +160,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2019-2725',
-    9.8,
     'NLNN/U/HHH',
     'The asynchronous web service deserialises XML of strangers and runs code',
     { [weblogic]: ['= 10.3.6.0.0', '= 12.1.3.0.0'] },
@@ -192,7 +170,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2018-2628',
-    9.8,
     'NLNN/U/HHH',
     'T3 deserialises objects of strangers and runs code',
     { [weblogic]: ['= 10.3.6.0', '= 12.1.3.0', '= 12.2.1.2', '= 12.2.1.3'] },
@@ -203,7 +180,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2017-10271',
-    7.5,
     'NLNN/U/NNH',
     'The WLS security component deserialises XML of strangers and runs code',
     { [weblogic]: ['= 10.3.6.0.0', '= 12.1.3.0.0', '= 12.2.1.1.0', '= 12.2.1.2.0'] },
@@ -211,7 +187,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2023-21839',
-    7.5,
     'NLNN/U/HNN',
     'IIOP and T3 look up names for strangers, which leads to code',
     { [weblogic]: ['= 12.2.1.3.0', '= 12.2.1.4.0', '= 14.1.1.0.0'] },
@@ -222,7 +197,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2015-4852',
-    9.8,
     'NLNN/U/HHH',
     'T3 deserialises objects of strangers and runs code',
     { [weblogic]: ['= 10.3.6.0', '= 12.1.2.0', '= 12.1.3.0', '= 12.2.1.0'] },
@@ -230,7 +204,6 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2017-12149',
-    9.8,
     'NLNN/U/HHH',
     'The read-only access filter of the HTTP invoker deserialises objects of strangers and runs code',
     { 'a:redhat:jboss_enterprise_application_platform': ['>= 5.0.0, <= 5.2.2'] },
@@ -238,78 +211,69 @@ export const applicationServerCves = [
   ),
   cve(
     'CVE-2023-46604',
-    9.8,
     'NLNN/U/HHH',
     'OpenWire packets of strangers create objects of any class and run code',
     { [activemq]: ['< 5.15.16', '>= 5.16.0, < 5.16.7', '>= 5.17.0, < 5.17.6', '>= 5.18.0, < 5.18.3'] },
   ),
   cve(
     'CVE-2016-3088',
-    9.8,
     'NLNN/U/HHH',
     'The file server application stores and moves files anywhere and so runs code',
     { [activemq]: ['>= 5.0.0, < 5.14.0'] },
   ),
-  cve('CVE-2015-5254', 9.8, 'NLNN/U/HHH', 'Any class may be deserialised from a message, which runs code', {
+  cve('CVE-2015-5254', 'NLNN/U/HHH', 'Any class may be deserialised from a message, which runs code', {
     [activemq]: ['>= 5.0.0, < 5.13.0'],
   }),
-  cve(
-    'CVE-2023-33246',
-    9.8,
-    'NLNN/U/HHH',
-    'Strangers change the configuration of a broker and so run commands',
-    { 'a:apache:rocketmq': ['< 4.9.6', '>= 5.0.0, < 5.1.1'] },
-  ),
-  cve('CVE-2019-17558', 7.5, 'NHLN/U/HHH', 'Velocity templates of a query run code', {
+  cve('CVE-2023-33246', 'NLNN/U/HHH', 'Strangers change the configuration of a broker and so run commands', {
+    'a:apache:rocketmq': ['< 4.9.6', '>= 5.0.0, < 5.1.1'],
+  }),
+  cve('CVE-2019-17558', 'NHLN/U/HHH', 'Velocity templates of a query run code', {
     [solr]: ['>= 5.0.0, <= 8.3.1'],
   }),
   cve(
     'CVE-2019-0193',
-    7.2,
     'NLHN/U/HHH',
     'The data import handler takes its whole configuration from a request and runs scripts in it',
     { [solr]: ['< 8.2.0'] },
   ),
-  cve('CVE-2021-27905', 9.8, 'NLNN/U/HHH', 'The replication handler fetches any address for strangers', {
+  cve('CVE-2021-27905', 'NLNN/U/HHH', 'The replication handler fetches any address for strangers', {
     [solr]: ['>= 7.0.0, < 8.8.2'],
   }),
   cve(
     'CVE-2020-13957',
-    9.8,
     'NLNN/U/HHH',
     'Configuration sets can be uploaded without authentication and used as trusted',
     { [solr]: ['>= 6.6.0, <= 6.6.6', '>= 7.0.0, <= 7.7.3', '>= 8.0.0, <= 8.6.2'] },
   ),
-  cve('CVE-2023-51467', 9.8, 'NLNN/U/HHH', 'The login can be passed and code run', {
+  cve('CVE-2023-51467', 'NLNN/U/HHH', 'The login can be passed and code run', {
     [ofbiz]: ['< 18.12.11'],
   }),
-  cve('CVE-2023-49070', 9.8, 'NLNN/U/HHH', 'XML-RPC runs code of strangers', { [ofbiz]: ['< 18.12.10'] }),
-  cve('CVE-2024-32113', 9.8, 'NLNN/U/HHH', 'A path traversal runs code of strangers', {
+  cve('CVE-2023-49070', 'NLNN/U/HHH', 'XML-RPC runs code of strangers', { [ofbiz]: ['< 18.12.10'] }),
+  cve('CVE-2024-32113', 'NLNN/U/HHH', 'A path traversal runs code of strangers', {
     [ofbiz]: ['< 18.12.13'],
   }),
-  cve('CVE-2024-38856', 9.8, 'NLNN/U/HHH', 'Screens that strangers may not see render their code', {
+  cve('CVE-2024-38856', 'NLNN/U/HHH', 'Screens that strangers may not see render their code', {
     [ofbiz]: ['< 18.12.15'],
   }),
-  cve('CVE-2020-17519', 7.5, 'NLNN/U/HNN', 'The REST interface of the job manager reads any file', {
+  cve('CVE-2020-17519', 'NLNN/U/HNN', 'The REST interface of the job manager reads any file', {
     'a:apache:flink': ['>= 1.11.0, < 1.11.3'],
   }),
-  cve('CVE-2022-33891', 8.8, 'NLLN/U/HHH', 'User names reach a shell where access control lists are on', {
+  cve('CVE-2022-33891', 'NLLN/U/HHH', 'User names reach a shell where access control lists are on', {
     'a:apache:spark': ['<= 3.0.3', '>= 3.1.1, <= 3.1.2', '>= 3.2.0, <= 3.2.1'],
   }),
-  cve('CVE-2020-13927', 9.8, 'NLNN/U/HHH', 'The experimental interface needs no login by default', {
+  cve('CVE-2020-13927', 'NLNN/U/HHH', 'The experimental interface needs no login by default', {
     'a:apache:airflow': ['< 1.10.11'],
   }),
-  cve('CVE-2020-11978', 8.8, 'NLLN/U/HHH', 'An example workflow runs commands of any user', {
+  cve('CVE-2020-11978', 'NLLN/U/HHH', 'An example workflow runs commands of any user', {
     'a:apache:airflow': ['<= 1.10.10'],
   }),
   cve(
     'CVE-2022-24112',
-    9.8,
     'NLNN/U/HHH',
     'The batch-requests plugin passes the address check of the administration interface',
     { 'a:apache:apisix': ['>= 1.3, < 2.10.4', '>= 2.11.0, < 2.12.1'] },
   ),
-  cve('CVE-2024-36401', 9.8, 'NLNN/U/HHH', 'Property names of requests are evaluated and run code', {
+  cve('CVE-2024-36401', 'NLNN/U/HHH', 'Property names of requests are evaluated and run code', {
     'a:geoserver:geoserver': [
       '< 2.22.6',
       '>= 2.23.0, < 2.23.6',
@@ -320,19 +284,18 @@ export const applicationServerCves = [
   }),
   cve(
     'CVE-2020-6287',
-    10,
     'NLNN/C/HHH',
     'The configuration wizard creates administrators for strangers (RECON)',
     { 'a:sap:netweaver_application_server_java': ['= 7.30', '= 7.31', '= 7.40', '= 7.50'] },
     { updatesHidden: true, remedy: 'Install SAP security note 2934135.' },
   ),
-  cve('CVE-2010-2861', 9.8, 'NLNN/U/HHH', 'The locale parameter of the administrator pages reads any file', {
+  cve('CVE-2010-2861', 'NLNN/U/HHH', 'The locale parameter of the administrator pages reads any file', {
     'a:adobe:coldfusion': ['>= 8.0, <= 9.0.1'],
   }),
-  cve('CVE-2020-7961', 9.8, 'NLNN/U/HHH', 'JSON web services deserialise objects of strangers and run code', {
+  cve('CVE-2020-7961', 'NLNN/U/HHH', 'JSON web services deserialise objects of strangers and run code', {
     'a:liferay:liferay_portal': ['< 7.2.1'],
   }),
-  cve('CVE-2021-29441', 9.8, 'NLNN/U/HHH', 'A User-Agent header passes the authentication of Nacos', {
+  cve('CVE-2021-29441', 'NLNN/U/HHH', 'A User-Agent header passes the authentication of Nacos', {
     'a:alibaba:nacos': ['< 1.4.1'],
   }),
 ];

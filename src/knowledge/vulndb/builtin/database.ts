@@ -13,7 +13,6 @@ const couchdb = 'a:apache:couchdb';
 export const databaseCves = [
   cve(
     'CVE-2022-0543',
-    10,
     'NLNN/C/HHH',
     'The Lua library of the Debian packages leaves its sandbox open to commands',
     { [redis]: ['*'] },
@@ -24,7 +23,6 @@ export const databaseCves = [
   ),
   cve(
     'CVE-2025-49844',
-    9.9,
     'NLLN/C/HHH',
     'A Lua script makes the server use freed memory and leaves the sandbox (RediShell)',
     {
@@ -41,33 +39,30 @@ export const databaseCves = [
   ),
   cve(
     'CVE-2025-21605',
-    7.5,
     'NLNN/U/NNH',
     'Output buffers of clients without a login grow until memory is used up',
     { [redis]: ['>= 2.6, < 6.2.18', '>= 7.2.0, < 7.2.8', '>= 7.4.0, < 7.4.3'] },
   ),
-  cve('CVE-2018-11218', 9.8, 'NLNN/U/HHH', 'The cmsgpack library of Lua corrupts memory', {
+  cve('CVE-2018-11218', 'NLNN/U/HHH', 'The cmsgpack library of Lua corrupts memory', {
     [redis]: ['< 3.2.12', '>= 4.0, < 4.0.10'],
   }),
-  cve('CVE-2018-11219', 9.8, 'NLNN/U/HHH', 'The struct library of Lua overflows an integer', {
+  cve('CVE-2018-11219', 'NLNN/U/HHH', 'The struct library of Lua overflows an integer', {
     [redis]: ['< 3.2.12', '>= 4.0, < 4.0.10'],
   }),
-  cve('CVE-2021-32625', 8.8, 'NLLN/U/HHH', 'STRALGO LCS overflows an integer and may run code', {
+  cve('CVE-2021-32625', 'NLLN/U/HHH', 'STRALGO LCS overflows an integer and may run code', {
     [redis]: ['>= 6.0.0, < 6.0.14', '>= 6.2.0, < 6.2.4'],
   }),
   cve(
     'CVE-2021-32761',
-    7.5,
     'NHLN/U/HHH',
     'BIT commands with a very large proto-max-bulk-len overflow on 32-bit systems',
     { [redis]: ['>= 2.2, < 5.0.13', '>= 6.0.0, < 6.0.15', '>= 6.2.0, < 6.2.5'] },
   ),
-  cve('CVE-2023-41056', 8.1, 'NHNN/U/HHH', 'Resizing of buffers overflows the heap and may run code', {
+  cve('CVE-2023-41056', 'NHNN/U/HHH', 'Resizing of buffers overflows the heap and may run code', {
     [redis]: ['>= 7.0.9, < 7.0.15', '>= 7.2.0, < 7.2.4'],
   }),
   cve(
     'CVE-2025-14847',
-    7.5,
     'NLNN/U/HNN',
     'Compressed messages with a false length read memory of the server without a login (MongoBleed)',
     {
@@ -82,32 +77,22 @@ export const databaseCves = [
     },
     { remedy: 'Until the update, take zlib out of net.compression.compressors.' },
   ),
-  cve('CVE-2025-6709', 7.5, 'NLNN/U/NNH', 'A crafted date in an OpenID login crashes the server', {
+  cve('CVE-2025-6709', 'NLNN/U/NNH', 'A crafted date in an OpenID login crashes the server', {
     'a:mongodb:mongodb': ['>= 7.0.0, < 7.0.17', '>= 8.0.0, < 8.0.5'],
   }),
-  cve(
-    'CVE-2019-10758',
-    9.9,
-    'NLLN/C/HHH',
-    'Queries of the administration page leave their sandbox and run code',
-    { 'a:mongo-express_project:mongo-express': ['< 0.54.0'] },
-  ),
-  cve(
-    'CVE-2018-1058',
-    8.8,
-    'NLLN/U/HHH',
-    'Objects in the public schema run with the rights of whoever queries',
-    {
-      [postgresql]: [
-        '>= 9.3, < 9.3.22',
-        '>= 9.4, < 9.4.17',
-        '>= 9.5, < 9.5.12',
-        '>= 9.6, < 9.6.8',
-        '>= 10.0, < 10.3',
-      ],
-    },
-  ),
-  cve('CVE-2021-32027', 8.8, 'NLLN/U/HHH', 'Array subscripts overflow an integer and write to any memory', {
+  cve('CVE-2019-10758', 'NLLN/C/HHH', 'Queries of the administration page leave their sandbox and run code', {
+    'a:mongo-express_project:mongo-express': ['< 0.54.0'],
+  }),
+  cve('CVE-2018-1058', 'NLLN/U/HHH', 'Objects in the public schema run with the rights of whoever queries', {
+    [postgresql]: [
+      '>= 9.3, < 9.3.22',
+      '>= 9.4, < 9.4.17',
+      '>= 9.5, < 9.5.12',
+      '>= 9.6, < 9.6.8',
+      '>= 10.0, < 10.3',
+    ],
+  }),
+  cve('CVE-2021-32027', 'NLLN/U/HHH', 'Array subscripts overflow an integer and write to any memory', {
     [postgresql]: [
       '>= 9.6, < 9.6.22',
       '>= 10.0, < 10.17',
@@ -118,7 +103,6 @@ export const databaseCves = [
   }),
   cve(
     'CVE-2022-1552',
-    8.8,
     'NLLN/U/HHH',
     'Maintenance commands run functions of users with the rights of the superuser',
     {
@@ -131,7 +115,7 @@ export const databaseCves = [
       ],
     },
   ),
-  cve('CVE-2023-5869', 8.8, 'NLLN/U/HHH', 'Array values overflow an integer and write to any memory', {
+  cve('CVE-2023-5869', 'NLLN/U/HHH', 'Array values overflow an integer and write to any memory', {
     [postgresql]: [
       '>= 11.0, < 11.22',
       '>= 12.0, < 12.17',
@@ -143,7 +127,6 @@ export const databaseCves = [
   }),
   cve(
     'CVE-2024-10979',
-    8.8,
     'NLLN/U/HHH',
     'PL/Perl lets users set environment variables of the server and so run code',
     {
@@ -159,7 +142,6 @@ export const databaseCves = [
   ),
   cve(
     'CVE-2025-1094',
-    8.1,
     'NHNN/U/HHH',
     'Quoting functions of the client library pass injected SQL in certain encodings',
     {
@@ -174,7 +156,6 @@ export const databaseCves = [
   ),
   cve(
     'CVE-2016-6662',
-    9.8,
     'NLNN/U/HHH',
     'Log settings write a configuration file that runs code as root at the next start',
     {
@@ -184,7 +165,6 @@ export const databaseCves = [
   ),
   cve(
     'CVE-2021-27928',
-    7.2,
     'NLHN/U/HHH',
     'wsrep settings load a library and run code of an administrator of the database',
     {
@@ -196,15 +176,14 @@ export const databaseCves = [
       ],
     },
   ),
-  cve('CVE-2016-8704', 9.8, 'NLNN/U/HHH', 'Append and prepend of the binary protocol overflow the heap', {
+  cve('CVE-2016-8704', 'NLNN/U/HHH', 'Append and prepend of the binary protocol overflow the heap', {
     [memcached]: ['<= 1.4.31'],
   }),
-  cve('CVE-2016-8705', 9.8, 'NLNN/U/HHH', 'Updates of the binary protocol overflow the heap', {
+  cve('CVE-2016-8705', 'NLNN/U/HHH', 'Updates of the binary protocol overflow the heap', {
     [memcached]: ['<= 1.4.31'],
   }),
   cve(
     'CVE-2018-1000115',
-    7.5,
     'NLNN/U/NNH',
     'The UDP port answers strangers with many times what they sent, to whomever they name',
     { [memcached]: ['<= 1.5.5'] },
@@ -212,55 +191,44 @@ export const databaseCves = [
   ),
   cve(
     'CVE-2023-46853',
-    9.8,
     'NLNN/U/HHH',
     'The proxy mode reads one byte too far when a line ends without a carriage return',
     { [memcached]: ['< 1.6.22'] },
   ),
-  cve('CVE-2015-1427', 9.8, 'NLNN/U/HHH', 'Groovy scripts of a search leave their sandbox and run commands', {
+  cve('CVE-2015-1427', 'NLNN/U/HHH', 'Groovy scripts of a search leave their sandbox and run commands', {
     [elasticsearch]: ['< 1.3.8', '>= 1.4.0, < 1.4.3'],
   }),
-  cve('CVE-2023-31419', 7.5, 'NLNN/U/NNH', 'A deeply nested query string overflows the stack', {
+  cve('CVE-2023-31419', 'NLNN/U/NNH', 'A deeply nested query string overflows the stack', {
     [elasticsearch]: ['>= 7.0.0, < 7.17.13', '>= 8.0.0, < 8.9.1'],
   }),
-  cve('CVE-2018-17246', 9.8, 'NLNN/U/HHH', 'The console plugin includes files of the host and runs them', {
+  cve('CVE-2018-17246', 'NLNN/U/HHH', 'The console plugin includes files of the host and runs them', {
     'a:elastic:kibana': ['< 5.6.13', '>= 6.0.0, < 6.4.3'],
   }),
-  cve(
-    'CVE-2022-24706',
-    9.8,
-    'NLNN/U/HHH',
-    'The default cookie of Erlang opens the cluster port to strangers',
-    { [couchdb]: ['< 3.2.2'] },
-  ),
-  cve('CVE-2017-12635', 9.8, 'NLNN/U/HHH', 'A doubled key in JSON makes anybody an administrator', {
+  cve('CVE-2022-24706', 'NLNN/U/HHH', 'The default cookie of Erlang opens the cluster port to strangers', {
+    [couchdb]: ['< 3.2.2'],
+  }),
+  cve('CVE-2017-12635', 'NLNN/U/HHH', 'A doubled key in JSON makes anybody an administrator', {
     [couchdb]: ['< 1.7.0', '>= 2.0.0, < 2.1.1'],
   }),
-  cve(
-    'CVE-2017-12636',
-    7.2,
-    'NLHN/U/HHH',
-    'Administrators run commands by the configuration of query servers',
-    { [couchdb]: ['< 1.7.0', '>= 2.0.0, < 2.1.1'] },
-  ),
-  cve('CVE-2019-20933', 9.8, 'NLNN/U/HHH', 'A token signed with an empty secret logs in as any user', {
+  cve('CVE-2017-12636', 'NLHN/U/HHH', 'Administrators run commands by the configuration of query servers', {
+    [couchdb]: ['< 1.7.0', '>= 2.0.0, < 2.1.1'],
+  }),
+  cve('CVE-2019-20933', 'NLNN/U/HHH', 'A token signed with an empty secret logs in as any user', {
     'a:influxdata:influxdb': ['< 1.7.6'],
   }),
   cve(
     'CVE-2021-44521',
-    9.1,
     'NLHN/C/HHH',
     'Scripted functions leave their sandbox where they are allowed without threads',
     { 'a:apache:cassandra': ['>= 3.0.0, < 3.0.26', '>= 3.11.0, < 3.11.12', '>= 4.0.0, < 4.0.2'] },
   ),
   cve(
     'CVE-2023-44981',
-    9.1,
     'NLNN/U/HHN',
     'A server without an instance name in its SASL identity joins the quorum',
     { 'a:apache:zookeeper': ['< 3.7.2', '>= 3.8.0, < 3.8.3', '= 3.9.0'] },
   ),
-  cve('CVE-2021-25646', 8.8, 'NLLN/U/HHH', 'JavaScript in a request runs even where it is switched off', {
+  cve('CVE-2021-25646', 'NLLN/U/HHH', 'JavaScript in a request runs even where it is switched off', {
     'a:apache:druid': ['<= 0.20.0'],
   }),
 ];

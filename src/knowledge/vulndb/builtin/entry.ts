@@ -1,5 +1,6 @@
 import { type CpePart, formatCpe } from '../../products/cpe.ts';
-import type { Configuration, CpeMatch, CveRecord } from '../cve-record.ts';
+import type { Configuration, CpeMatch, CveRecord, CvssScore } from '../cve-record.ts';
+import { cvss3BaseScore } from '../cvss.ts';
 
 /** Affected versions by product: `{'a:openbsd:openssh': ['>= 8.5p1, < 9.8']}`; any range of any product applies. */
 export type Affected = Readonly<Record<string, readonly VersionRange[]>>;
@@ -29,13 +30,11 @@ const metricNames = ['AV', 'AC', 'PR', 'UI', 'S', 'C', 'I', 'A'];
 /**
  * One CVE.
  *
- * @param score CVSS v3 base score as in the National Vulnerability Database
- * @param metrics its vector without names, in their order: `NLNN/U/HHH` is AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H
+ * @param metrics CVSS v3 vector without names, in their order: `NLNN/U/HHH` is AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H
  * @param title the impact of an attack, in one sentence
  */
 export function cve(
   id: string,
-  score: number,
   metrics: string,
   title: string,
   affected: Affected,
@@ -48,7 +47,7 @@ export function cve(
       description: `${title}.`,
       published: '',
       modified: '',
-      cvss: [{ version: '3.1', score, vector: vectorOf(metrics) }],
+      cvss: [cvssOf(metrics)],
       cwe: [],
       references: [`https://nvd.nist.gov/vuln/detail/${id}`],
       configurations: [configurationOf(affected, more.on)],
@@ -60,9 +59,13 @@ export function cve(
   };
 }
 
-function vectorOf(metrics: string): string {
+/** @throws Error for malformed metrics */
+function cvssOf(metrics: string): CvssScore {
   const values = metrics.replaceAll('/', '');
-  return `CVSS:3.1${metricNames.map((name, index) => `/${name}:${values[index] ?? '?'}`).join('')}`;
+  const vector = `CVSS:3.1${metricNames.map((name, index) => `/${name}:${values[index] ?? '?'}`).join('')}`;
+  const score = cvss3BaseScore(vector);
+  if (score === null) throw new Error(`"${metrics}" is not a vector of CVSS v3`);
+  return { version: '3.1', score, vector };
 }
 
 function configurationOf(affected: Affected, platform: string | undefined): Configuration {

@@ -9,75 +9,65 @@ const zimbra = 'a:synacor:zimbra_collaboration_suite';
 
 /** Mail transfer agents, mailbox servers and webmail. */
 export const mailCves = [
-  cve('CVE-2019-10149', 9.8, 'NLNN/U/HHH', 'A recipient address runs commands as root', {
+  cve('CVE-2019-10149', 'NLNN/U/HHH', 'A recipient address runs commands as root', {
     [exim]: ['>= 4.87, <= 4.91'],
   }),
-  cve(
-    'CVE-2019-15846',
-    9.8,
-    'NLNN/U/HHH',
-    'A backslash at the end of the TLS server name runs code as root',
-    { [exim]: ['< 4.92.2'] },
-  ),
-  cve('CVE-2019-16928', 9.8, 'NLNN/U/HHH', 'A long EHLO name overflows the heap', {
+  cve('CVE-2019-15846', 'NLNN/U/HHH', 'A backslash at the end of the TLS server name runs code as root', {
+    [exim]: ['< 4.92.2'],
+  }),
+  cve('CVE-2019-16928', 'NLNN/U/HHH', 'A long EHLO name overflows the heap', {
     [exim]: ['>= 4.92, < 4.92.3'],
   }),
   cve(
     'CVE-2019-13917',
-    9.8,
     'NLNN/U/HHH',
     'Sort expressions over data of a mail run commands in unusual configurations',
     { [exim]: ['>= 4.85, < 4.92.1'] },
   ),
   cve(
     'CVE-2018-6789',
-    9.8,
     'NLNN/U/HHH',
     'Base64 of an authentication overflows a buffer by one byte and runs code',
     { [exim]: ['< 4.90.1'] },
   ),
-  cve('CVE-2017-16943', 9.8, 'NLNN/U/HHH', 'BDAT commands make the server use freed memory and run code', {
+  cve('CVE-2017-16943', 'NLNN/U/HHH', 'BDAT commands make the server use freed memory and run code', {
     [exim]: ['= 4.88', '= 4.89'],
   }),
-  cve('CVE-2017-16944', 7.5, 'NLNN/U/NNH', 'BDAT commands send the server into an endless loop', {
+  cve('CVE-2017-16944', 'NLNN/U/NNH', 'BDAT commands send the server into an endless loop', {
     [exim]: ['= 4.88', '= 4.89'],
   }),
-  cve('CVE-2010-4344', 9.8, 'NLNN/U/HHH', 'Long headers of a refused mail overflow the heap and run code', {
+  cve('CVE-2010-4344', 'NLNN/U/HHH', 'Long headers of a refused mail overflow the heap and run code', {
     [exim]: ['< 4.70'],
   }),
-  cve('CVE-2010-4345', 7.8, 'LLLN/U/HHH', 'The mail user gains root by a configuration file of its own', {
+  cve('CVE-2010-4345', 'LLLN/U/HHH', 'The mail user gains root by a configuration file of its own', {
     [exim]: ['<= 4.72'],
   }),
   cve(
     'CVE-2020-28017',
-    9.8,
     'NLNN/U/HHH',
     'A mail to very many recipients overflows an integer and runs code (21Nails)',
     { [exim]: ['< 4.94.2'] },
   ),
   cve(
     'CVE-2020-28018',
-    9.8,
     'NLNN/U/HHH',
     'Pipelined commands over TLS make the server use freed memory and run code (21Nails)',
     { [exim]: ['>= 4.90, < 4.94.2'] },
   ),
-  cve('CVE-2020-28020', 9.8, 'NLNN/U/HHH', 'Long header lines overflow an integer and run code (21Nails)', {
+  cve('CVE-2020-28020', 'NLNN/U/HHH', 'Long header lines overflow an integer and run code (21Nails)', {
     [exim]: ['< 4.92'],
   }),
   cve(
     'CVE-2020-28021',
-    8.8,
     'NLLN/U/HHH',
     'Line ends in an AUTH parameter forge spool files and gain root (21Nails)',
     { [exim]: ['< 4.94.2'] },
   ),
-  cve('CVE-2022-37452', 9.8, 'NLNN/U/HHH', 'The alias list of a host name overflows the heap', {
+  cve('CVE-2022-37452', 'NLNN/U/HHH', 'The alias list of a host name overflows the heap', {
     [exim]: ['< 4.95'],
   }),
   cve(
     'CVE-2023-42115',
-    9.8,
     'NLNN/U/HHH',
     'EXTERNAL authentication writes outside its buffer and runs code',
     { [exim]: ['< 4.96.1'] },
@@ -85,14 +75,12 @@ export const mailCves = [
   ),
   cve(
     'CVE-2023-51766',
-    5.3,
     'NLNN/U/NLN',
     'Line ends that are no line ends smuggle a second mail past sender checks',
     { [exim]: ['< 4.97.1'] },
   ),
   cve(
     'CVE-2023-51764',
-    5.3,
     'NLNN/U/NLN',
     'Line ends that are no line ends smuggle a second mail past sender checks',
     { 'a:postfix:postfix': ['< 3.5.23', '>= 3.6.0, < 3.6.13', '>= 3.7.0, < 3.7.9', '>= 3.8.0, < 3.8.4'] },
@@ -100,84 +88,72 @@ export const mailCves = [
   ),
   cve(
     'CVE-2023-51765',
-    5.3,
     'NLNN/U/NLN',
     'Line ends that are no line ends smuggle a second mail past sender checks',
     { 'a:sendmail:sendmail': ['<= 8.17.2'] },
   ),
   cve(
     'CVE-2019-11500',
-    9.8,
     'NLNN/U/HHH',
     'A null byte in a quoted string writes outside the heap before any login',
     { [dovecot]: ['< 2.2.36.4', '>= 2.3.0, < 2.3.7.2'] },
   ),
-  cve('CVE-2020-12100', 7.5, 'NLNN/U/NNH', 'A mail with deeply nested parts exhausts the server', {
+  cve('CVE-2020-12100', 'NLNN/U/NNH', 'A mail with deeply nested parts exhausts the server', {
     [dovecot]: ['< 2.3.11.3'],
   }),
-  cve('CVE-2020-12674', 7.5, 'NLNN/U/NNH', 'An empty RPA message crashes the authentication', {
+  cve('CVE-2020-12674', 'NLNN/U/NNH', 'An empty RPA message crashes the authentication', {
     [dovecot]: ['< 2.3.11.3'],
   }),
   cve(
     'CVE-2022-30550',
-    8.8,
     'NLLN/U/HHH',
     'Two password databases with equal driver and arguments mix their settings and give users too much',
     { [dovecot]: ['>= 2.2, < 2.3.20'] },
   ),
-  cve('CVE-2020-7247', 9.8, 'NLNN/U/HHH', 'A sender address runs commands as root', {
+  cve('CVE-2020-7247', 'NLNN/U/HHH', 'A sender address runs commands as root', {
     [opensmtpd]: ['= 6.6'],
   }),
   cve(
     'CVE-2020-8794',
-    9.8,
     'NLNN/U/HHH',
     'A multi-line reply of another server is read out of bounds and runs commands',
     { [opensmtpd]: ['< 6.6.4'] },
   ),
-  cve('CVE-2020-12641', 9.8, 'NLNN/U/HHH', 'Paths of image programs in the settings run commands', {
+  cve('CVE-2020-12641', 'NLNN/U/HHH', 'Paths of image programs in the settings run commands', {
     [roundcube]: ['< 1.2.10', '>= 1.3.0, < 1.3.11', '>= 1.4.0, < 1.4.4'],
   }),
-  cve('CVE-2021-44026', 9.8, 'NLNN/U/HHH', 'Search parameters of a session inject SQL', {
+  cve('CVE-2021-44026', 'NLNN/U/HHH', 'Search parameters of a session inject SQL', {
     [roundcube]: ['< 1.3.17', '>= 1.4.0, < 1.4.12'],
   }),
-  cve(
-    'CVE-2023-43770',
-    6.1,
-    'NLNR/C/LLN',
-    "A link in a plain text mail runs script in the reader's browser",
-    { [roundcube]: ['< 1.4.14', '>= 1.5.0, < 1.5.4', '>= 1.6.0, < 1.6.3'] },
-  ),
-  cve('CVE-2024-37383', 6.1, 'NLNR/C/LLN', "SVG animation in a mail runs script in the reader's browser", {
+  cve('CVE-2023-43770', 'NLNR/C/LLN', "A link in a plain text mail runs script in the reader's browser", {
+    [roundcube]: ['< 1.4.14', '>= 1.5.0, < 1.5.4', '>= 1.6.0, < 1.6.3'],
+  }),
+  cve('CVE-2024-37383', 'NLNR/C/LLN', "SVG animation in a mail runs script in the reader's browser", {
     [roundcube]: ['< 1.5.7', '>= 1.6.0, < 1.6.7'],
   }),
   cve(
     'CVE-2024-42009',
-    9.3,
     'NLNR/C/HHN',
     "A mail runs script in the reader's browser and can read and send his mails",
     { [roundcube]: ['< 1.5.8', '>= 1.6.0, < 1.6.8'] },
   ),
-  cve('CVE-2020-13965', 6.1, 'NLNR/C/LLN', "An XML attachment runs script in the reader's browser", {
+  cve('CVE-2020-13965', 'NLNR/C/LLN', "An XML attachment runs script in the reader's browser", {
     [roundcube]: ['< 1.3.12', '>= 1.4.0, < 1.4.5'],
   }),
   cve(
     'CVE-2020-35730',
-    6.1,
     'NLNR/C/LLN',
     "A link reference in a plain text mail runs script in the reader's browser",
     { [roundcube]: ['< 1.2.13', '>= 1.3.0, < 1.3.16', '>= 1.4.0, < 1.4.10'] },
   ),
   cve(
     'CVE-2025-49113',
-    9.9,
     'NLLN/C/HHH',
     'A parameter of the settings upload is deserialised and runs code of any user',
     { [roundcube]: ['< 1.5.10', '>= 1.6.0, < 1.6.11'] },
   ),
   cve(
     'CVE-2021-26855',
-    9.1,
     'NLNN/U/HHN',
     'Requests make the server ask itself with its own rights (ProxyLogon)',
     {
@@ -193,7 +169,6 @@ export const mailCves = [
   ),
   cve(
     'CVE-2021-27065',
-    7.8,
     'LLNR/U/HHH',
     'Administrators write files anywhere, after CVE-2021-26855 anybody (ProxyLogon)',
     {
@@ -209,7 +184,6 @@ export const mailCves = [
   ),
   cve(
     'CVE-2021-34523',
-    9.0,
     'LLNN/C/HHN',
     'The backend takes a mailbox from the request for the one that is logged in (ProxyShell)',
     {
@@ -222,7 +196,7 @@ export const mailCves = [
       ],
     },
   ),
-  cve('CVE-2021-31207', 6.6, 'NHHN/U/HHH', 'Exports of mailboxes write files anywhere (ProxyShell)', {
+  cve('CVE-2021-31207', 'NHHN/U/HHH', 'Exports of mailboxes write files anywhere (ProxyShell)', {
     [exchange]: [
       '>= 15.0.1497.0, < 15.0.1497.18',
       '>= 15.1.2176.0, < 15.1.2176.14',
@@ -231,22 +205,16 @@ export const mailCves = [
       '>= 15.2.858.0, < 15.2.858.12',
     ],
   }),
-  cve(
-    'CVE-2022-41082',
-    8.8,
-    'NLLN/U/HHH',
-    'Authenticated users run code by remote PowerShell (ProxyNotShell)',
-    {
-      [exchange]: [
-        '>= 15.0.1497.0, < 15.0.1497.44',
-        '>= 15.1.2375.0, < 15.1.2375.37',
-        '>= 15.1.2507.0, < 15.1.2507.16',
-        '>= 15.2.986.0, < 15.2.986.36',
-        '>= 15.2.1118.0, < 15.2.1118.20',
-      ],
-    },
-  ),
-  cve('CVE-2021-34473', 9.1, 'NLNN/U/HHN', 'Requests reach the backend without a login (ProxyShell)', {
+  cve('CVE-2022-41082', 'NLLN/U/HHH', 'Authenticated users run code by remote PowerShell (ProxyNotShell)', {
+    [exchange]: [
+      '>= 15.0.1497.0, < 15.0.1497.44',
+      '>= 15.1.2375.0, < 15.1.2375.37',
+      '>= 15.1.2507.0, < 15.1.2507.16',
+      '>= 15.2.986.0, < 15.2.986.36',
+      '>= 15.2.1118.0, < 15.2.1118.20',
+    ],
+  }),
+  cve('CVE-2021-34473', 'NLNN/U/HHN', 'Requests reach the backend without a login (ProxyShell)', {
     [exchange]: [
       '>= 15.0.1497.0, < 15.0.1497.15',
       '>= 15.1.2176.0, < 15.1.2176.12',
@@ -257,7 +225,6 @@ export const mailCves = [
   }),
   cve(
     'CVE-2022-41040',
-    8.8,
     'NLLN/U/HHH',
     'Authenticated users reach the backend with its rights (ProxyNotShell)',
     {
@@ -272,7 +239,6 @@ export const mailCves = [
   ),
   cve(
     'CVE-2020-0688',
-    8.8,
     'NLLN/U/HHH',
     'All installations share one key, so that any user can run code as the system',
     {
@@ -285,14 +251,8 @@ export const mailCves = [
       ],
     },
   ),
-  cve(
-    'CVE-2024-45519',
-    9.8,
-    'NLNN/U/HHH',
-    'A recipient address runs commands where the journal service is on',
-    {
-      [zimbra]: ['< 8.8.15', '>= 10.0.0, < 10.0.9', '= 10.1.0'],
-      'a:zimbra:collaboration': ['< 8.8.15', '>= 10.0.0, < 10.0.9', '= 10.1.0'],
-    },
-  ),
+  cve('CVE-2024-45519', 'NLNN/U/HHH', 'A recipient address runs commands where the journal service is on', {
+    [zimbra]: ['< 8.8.15', '>= 10.0.0, < 10.0.9', '= 10.1.0'],
+    'a:zimbra:collaboration': ['< 8.8.15', '>= 10.0.0, < 10.0.9', '= 10.1.0'],
+  }),
 ];

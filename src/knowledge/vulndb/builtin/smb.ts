@@ -9,7 +9,6 @@ const patchLevel =
 export const smbCves = [
   cve(
     'CVE-2017-7494',
-    9.8,
     'NLNN/U/HHH',
     'A library uploaded to a writable share is loaded and run (SambaCry)',
     { [samba]: ['>= 3.5.0, < 4.4.14', '>= 4.5.0, < 4.5.10', '>= 4.6.0, < 4.6.4'] },
@@ -17,7 +16,6 @@ export const smbCves = [
   ),
   cve(
     'CVE-2021-44142',
-    8.8,
     'NLLN/U/HHH',
     'Extended attributes overflow the heap where vfs_fruit is loaded',
     { [samba]: ['< 4.13.17', '>= 4.14.0, < 4.14.12', '>= 4.15.0, < 4.15.5'] },
@@ -25,14 +23,12 @@ export const smbCves = [
   ),
   cve(
     'CVE-2016-2118',
-    7.5,
     'NHNR/U/HHH',
     'Somebody on the path takes over a session to the account database (Badlock)',
     { [samba]: ['>= 3.6.0, < 4.2.10', '>= 4.3.0, < 4.3.7', '= 4.4.0'] },
   ),
   cve(
     'CVE-2025-10230',
-    10,
     'NLNN/C/HHH',
     'A NetBIOS name reaches a shell where a WINS hook is set on a domain controller',
     { [samba]: ['>= 4.0.0, < 4.21.9', '>= 4.22.0, < 4.22.5', '>= 4.23.0, < 4.23.2'] },
@@ -40,17 +36,15 @@ export const smbCves = [
   ),
   cve(
     'CVE-2018-1160',
-    9.8,
     'NLNN/U/HHH',
     'A session option of strangers writes outside its buffer and runs code',
     { [netatalk]: ['< 3.1.12'] },
   ),
-  cve('CVE-2022-23121', 9.8, 'NLNN/U/HHH', 'AppleDouble entries are parsed without a check and run code', {
+  cve('CVE-2022-23121', 'NLNN/U/HHH', 'AppleDouble entries are parsed without a check and run code', {
     [netatalk]: ['< 3.1.13'],
   }),
   cve(
     'CVE-2019-0708',
-    9.8,
     'NLNN/U/HHH',
     'The remote desktop service runs code of strangers (BlueKeep)',
     {
@@ -63,7 +57,6 @@ export const smbCves = [
   ),
   cve(
     'CVE-2020-0796',
-    10,
     'NLNN/C/HHH',
     'Compressed messages of SMB 3.1.1 run code of strangers (SMBGhost)',
     {
@@ -76,7 +69,6 @@ export const smbCves = [
   ),
   cve(
     'CVE-2017-0144',
-    8.1,
     'NHNN/U/HHH',
     'Messages of SMBv1 run code of strangers (EternalBlue)',
     {

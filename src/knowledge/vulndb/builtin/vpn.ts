@@ -18,40 +18,32 @@ const each = (products: readonly string[], ranges: readonly string[]) =>
 export const vpnCves = [
   cve(
     'CVE-2018-13379',
-    9.8,
     'NLNN/U/HHH',
     'The VPN web portal gives away system files with the passwords of sessions',
     { [fortios]: ['>= 5.4.6, < 5.4.13', '>= 5.6.3, < 5.6.8', '>= 6.0.0, < 6.0.5'] },
     { remedy: 'Also change the passwords of all users: they may have been read.' },
   ),
-  cve('CVE-2020-12812', 9.8, 'NLNN/U/HHH', 'A user name in other letters passes the second factor', {
+  cve('CVE-2020-12812', 'NLNN/U/HHH', 'A user name in other letters passes the second factor', {
     [fortios]: ['< 6.0.10', '>= 6.2.0, < 6.2.4', '= 6.4.0'],
   }),
-  cve('CVE-2022-40684', 9.8, 'NLNN/U/HHH', 'Headers of a request make anybody an administrator', {
+  cve('CVE-2022-40684', 'NLNN/U/HHH', 'Headers of a request make anybody an administrator', {
     [fortios]: ['>= 7.0.0, < 7.0.7', '>= 7.2.0, < 7.2.2'],
     [fortiproxy]: ['>= 7.0.0, < 7.0.7', '= 7.2.0'],
   }),
-  cve('CVE-2022-42475', 9.8, 'NLNN/U/HHH', 'Requests to the VPN overflow the heap and run code', {
+  cve('CVE-2022-42475', 'NLNN/U/HHH', 'Requests to the VPN overflow the heap and run code', {
     [fortios]: ['>= 6.2.0, < 6.2.12', '>= 6.4.0, < 6.4.11', '>= 7.0.0, < 7.0.9', '>= 7.2.0, < 7.2.3'],
   }),
-  cve(
-    'CVE-2023-27997',
-    9.8,
-    'NLNN/U/HHH',
-    'Requests to the VPN overflow the heap before any login (XORtigate)',
-    {
-      [fortios]: [
-        '>= 6.0.0, < 6.0.17',
-        '>= 6.2.0, < 6.2.14',
-        '>= 6.4.0, < 6.4.13',
-        '>= 7.0.0, < 7.0.12',
-        '>= 7.2.0, < 7.2.5',
-      ],
-    },
-  ),
+  cve('CVE-2023-27997', 'NLNN/U/HHH', 'Requests to the VPN overflow the heap before any login (XORtigate)', {
+    [fortios]: [
+      '>= 6.0.0, < 6.0.17',
+      '>= 6.2.0, < 6.2.14',
+      '>= 6.4.0, < 6.4.13',
+      '>= 7.0.0, < 7.0.12',
+      '>= 7.2.0, < 7.2.5',
+    ],
+  }),
   cve(
     'CVE-2024-21762',
-    9.8,
     'NLNN/U/HHH',
     'HTTP requests to the VPN write outside a buffer and run code',
     {
@@ -65,18 +57,14 @@ export const vpnCves = [
     },
     { remedy: 'Until the update, switch the SSL VPN off.' },
   ),
-  cve(
-    'CVE-2024-23113',
-    9.8,
-    'NLNN/U/HHH',
-    'A format string in the management daemon runs code of strangers',
-    { [fortios]: ['>= 7.0.0, < 7.0.14', '>= 7.2.0, < 7.2.7', '>= 7.4.0, < 7.4.3'] },
-  ),
-  cve('CVE-2024-55591', 9.8, 'NLNN/U/HHH', 'A WebSocket request makes anybody an administrator', {
+  cve('CVE-2024-23113', 'NLNN/U/HHH', 'A format string in the management daemon runs code of strangers', {
+    [fortios]: ['>= 7.0.0, < 7.0.14', '>= 7.2.0, < 7.2.7', '>= 7.4.0, < 7.4.3'],
+  }),
+  cve('CVE-2024-55591', 'NLNN/U/HHH', 'A WebSocket request makes anybody an administrator', {
     [fortios]: ['>= 7.0.0, < 7.0.17'],
     [fortiproxy]: ['>= 7.0.0, < 7.0.20', '>= 7.2.0, < 7.2.13'],
   }),
-  cve('CVE-2024-47575', 9.8, 'NLNN/U/HHH', 'Unregistered devices run commands on the manager (FortiJump)', {
+  cve('CVE-2024-47575', 'NLNN/U/HHH', 'Unregistered devices run commands on the manager (FortiJump)', {
     'a:fortinet:fortimanager': [
       '>= 6.2.0, < 6.2.13',
       '>= 6.4.0, < 6.4.15',
@@ -86,10 +74,10 @@ export const vpnCves = [
       '= 7.6.0',
     ],
   }),
-  cve('CVE-2023-48788', 9.8, 'NLNN/U/HHH', 'SQL injection runs commands as the system', {
+  cve('CVE-2023-48788', 'NLNN/U/HHH', 'SQL injection runs commands as the system', {
     'a:fortinet:forticlient_enterprise_management_server': ['>= 7.0.1, < 7.0.11', '>= 7.2.0, < 7.2.3'],
   }),
-  cve('CVE-2025-25257', 9.8, 'NLNN/U/HHH', 'SQL injection in a header runs code of strangers', {
+  cve('CVE-2025-25257', 'NLNN/U/HHH', 'SQL injection in a header runs code of strangers', {
     'a:fortinet:fortiweb': [
       '>= 7.0.0, < 7.0.11',
       '>= 7.2.0, < 7.2.11',
@@ -97,7 +85,7 @@ export const vpnCves = [
       '>= 7.6.0, < 7.6.4',
     ],
   }),
-  cve('CVE-2025-64446', 9.8, 'NLNN/U/HHH', 'A path traversal makes anybody an administrator', {
+  cve('CVE-2025-64446', 'NLNN/U/HHH', 'A path traversal makes anybody an administrator', {
     'a:fortinet:fortiweb': [
       '>= 7.0.0, < 7.0.12',
       '>= 7.2.0, < 7.2.12',
@@ -106,21 +94,15 @@ export const vpnCves = [
       '>= 8.0.0, < 8.0.2',
     ],
   }),
-  cve(
-    'CVE-2020-2021',
-    10,
-    'NLNN/C/HHH',
-    'SAML signatures are not checked where certificate validation is off',
-    {
-      'o:paloaltonetworks:pan-os': [
-        '>= 8.0.0, <= 8.0.20',
-        '>= 8.1.0, < 8.1.15',
-        '>= 9.0.0, < 9.0.9',
-        '>= 9.1.0, < 9.1.3',
-      ],
-    },
-  ),
-  cve('CVE-2017-15944', 9.8, 'NLNN/U/HHH', 'The management interface runs code of strangers', {
+  cve('CVE-2020-2021', 'NLNN/C/HHH', 'SAML signatures are not checked where certificate validation is off', {
+    'o:paloaltonetworks:pan-os': [
+      '>= 8.0.0, <= 8.0.20',
+      '>= 8.1.0, < 8.1.15',
+      '>= 9.0.0, < 9.0.9',
+      '>= 9.1.0, < 9.1.3',
+    ],
+  }),
+  cve('CVE-2017-15944', 'NLNN/U/HHH', 'The management interface runs code of strangers', {
     'o:paloaltonetworks:pan-os': [
       '< 6.1.19',
       '>= 7.0.0, < 7.0.19',
@@ -128,16 +110,11 @@ export const vpnCves = [
       '>= 8.0.0, < 8.0.6',
     ],
   }),
-  cve(
-    'CVE-2019-1579',
-    8.1,
-    'NHNN/U/HHH',
-    'A format string in the GlobalProtect portal runs code of strangers',
-    { 'o:paloaltonetworks:pan-os': ['< 7.1.19', '>= 8.0.0, < 8.0.12', '>= 8.1.0, < 8.1.3'] },
-  ),
+  cve('CVE-2019-1579', 'NHNN/U/HHH', 'A format string in the GlobalProtect portal runs code of strangers', {
+    'o:paloaltonetworks:pan-os': ['< 7.1.19', '>= 8.0.0, < 8.0.12', '>= 8.1.0, < 8.1.3'],
+  }),
   cve(
     'CVE-2024-3400',
-    10,
     'NLNN/C/HHH',
     'A session cookie of GlobalProtect creates files and runs commands as root',
     {
@@ -166,7 +143,6 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2019-19781',
-    9.8,
     'NLNN/U/HHH',
     'A path traversal runs code of strangers',
     each(netscaler, [
@@ -179,14 +155,12 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2023-3519',
-    9.8,
     'NLNN/U/HHH',
     'Gateways and authentication servers run code of strangers',
     each(netscaler, ['>= 13.0, < 13.0-91.13', '>= 13.1, < 13.1-49.13']),
   ),
   cve(
     'CVE-2023-4966',
-    7.5,
     'NLNN/U/HNN',
     'Requests to a gateway read memory with the sessions of users (CitrixBleed)',
     each(netscaler, ['>= 13.0, < 13.0-92.19', '>= 13.1, < 13.1-49.15', '>= 14.1, < 14.1-8.50']),
@@ -194,7 +168,6 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2025-5777',
-    7.5,
     'NLNN/U/HNN',
     'Login requests to a gateway read memory with the sessions of users (CitrixBleed 2)',
     each(netscaler, ['>= 13.1, < 13.1-58.32', '>= 14.1, < 14.1-43.56']),
@@ -202,14 +175,12 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2025-6543',
-    9.8,
     'NLNN/U/HHH',
     'Requests to a gateway overflow memory',
     each(netscaler, ['>= 13.1, < 13.1-59.19', '>= 14.1, < 14.1-47.46']),
   ),
   cve(
     'CVE-2020-5902',
-    9.8,
     'NLNN/U/HHH',
     'The traffic management interface runs commands of strangers',
     each(bigIp, [
@@ -222,7 +193,6 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2021-22986',
-    9.8,
     'NLNN/U/HHH',
     'The REST interface runs commands of strangers',
     each(bigIp, [
@@ -235,7 +205,6 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2022-1388',
-    9.8,
     'NLNN/U/HHH',
     'A Connection header passes the authentication of the REST interface',
     each(bigIp, [
@@ -249,7 +218,6 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2019-11510',
-    10,
     'NLNN/C/HHH',
     'Any file can be read without a login, those with passwords among them',
     {
@@ -262,22 +230,17 @@ export const vpnCves = [
     },
     { remedy: 'Also change the passwords of all users: they may have been read.' },
   ),
-  cve('CVE-2025-0282', 9.0, 'NHNN/C/HHH', 'Requests before the login overflow the stack and run code', {
+  cve('CVE-2025-0282', 'NHNN/C/HHH', 'Requests before the login overflow the stack and run code', {
     [connectSecure]: ['>= 22.7r2, < 22.7r2.5'],
   }),
-  cve(
-    'CVE-2025-22457',
-    9.0,
-    'NHNN/C/HHH',
-    'A long X-Forwarded-For header overflows the stack and runs code',
-    { [connectSecure]: ['< 22.7r2.6'] },
-  ),
-  cve('CVE-2023-35078', 9.8, 'NLNN/U/HHH', 'Paths of the interface pass the authentication', {
+  cve('CVE-2025-22457', 'NHNN/C/HHH', 'A long X-Forwarded-For header overflows the stack and runs code', {
+    [connectSecure]: ['< 22.7r2.6'],
+  }),
+  cve('CVE-2023-35078', 'NLNN/U/HHH', 'Paths of the interface pass the authentication', {
     [epmm]: ['< 11.8.1.1', '>= 11.9.0, < 11.9.1.1', '>= 11.10.0, < 11.10.0.2'],
   }),
   cve(
     'CVE-2025-4428',
-    7.2,
     'NLHN/U/HHH',
     'Requests to the interface run code; with CVE-2025-4427 no login is needed',
     {
@@ -291,7 +254,6 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2022-1040',
-    9.8,
     'NLNN/U/HHH',
     'The user portal and the administration run code of strangers',
     { 'o:sophos:sfos': ['<= 18.5.3'] },
@@ -299,7 +261,6 @@ export const vpnCves = [
   ),
   cve(
     'CVE-2022-3236',
-    9.8,
     'NLNN/U/HHH',
     'The user portal and the administration run code of strangers',
     { 'o:sophos:sfos': ['<= 19.0.1'] },

@@ -12,265 +12,203 @@ const windows = 'o:microsoft:windows';
 export const webServerCves = [
   cve(
     'CVE-2021-41773',
-    7.5,
     'NLNN/U/HNN',
     'Encoded dots in a path reach files outside the document root, and run commands where CGI is on',
     { [apache]: ['= 2.4.49'] },
   ),
   cve(
     'CVE-2021-42013',
-    9.8,
     'NLNN/U/HHH',
     'Doubly encoded dots in a path reach files outside the document root and run commands where CGI is on',
     { [apache]: ['= 2.4.49', '= 2.4.50'] },
   ),
   cve(
     'CVE-2021-40438',
-    9.0,
     'NHNN/C/HHH',
     "A crafted path makes mod_proxy send requests to a server of the attacker's choice",
     { [apache]: ['<= 2.4.48'] },
   ),
-  cve('CVE-2021-44790', 9.8, 'NLNN/U/HHH', 'A multipart body overflows a buffer in mod_lua', {
+  cve('CVE-2021-44790', 'NLNN/U/HHH', 'A multipart body overflows a buffer in mod_lua', {
     [apache]: ['<= 2.4.51'],
   }),
-  cve('CVE-2021-44224', 8.2, 'NLNN/U/NLH', 'A forward proxy can be crashed or made to reach a local socket', {
+  cve('CVE-2021-44224', 'NLNN/U/NLH', 'A forward proxy can be crashed or made to reach a local socket', {
     [apache]: ['>= 2.4.7, <= 2.4.51'],
   }),
   cve(
     'CVE-2021-39275',
-    9.8,
     'NLNN/U/HHH',
     'ap_escape_quotes writes past its buffer when third-party modules pass hostile data',
     { [apache]: ['<= 2.4.48'] },
   ),
-  cve('CVE-2021-34798', 7.5, 'NLNN/U/NNH', 'A malformed request crashes the server by a null pointer', {
+  cve('CVE-2021-34798', 'NLNN/U/NNH', 'A malformed request crashes the server by a null pointer', {
     [apache]: ['<= 2.4.48'],
   }),
   cve(
     'CVE-2021-26691',
-    9.8,
     'NLNN/U/HHH',
     'A crafted session header from an origin server overflows the heap in mod_session',
     { [apache]: ['>= 2.4.0, <= 2.4.46'] },
   ),
-  cve('CVE-2021-26690', 7.5, 'NLNN/U/NNH', 'A crafted cookie crashes a server with mod_session', {
+  cve('CVE-2021-26690', 'NLNN/U/NNH', 'A crafted cookie crashes a server with mod_session', {
     [apache]: ['>= 2.4.0, <= 2.4.46'],
   }),
-  cve('CVE-2021-33193', 7.5, 'NLNN/U/NHN', 'A crafted method over HTTP/2 splits requests behind mod_proxy', {
+  cve('CVE-2021-33193', 'NLNN/U/NHN', 'A crafted method over HTTP/2 splits requests behind mod_proxy', {
     [apache]: ['>= 2.4.17, <= 2.4.48'],
   }),
-  cve(
-    'CVE-2020-11984',
-    9.8,
-    'NLNN/U/HHH',
-    'mod_proxy_uwsgi overflows a buffer and may leak data or run code',
-    { [apache]: ['>= 2.4.32, < 2.4.44'] },
-  ),
-  cve('CVE-2020-9490', 7.5, 'NLNN/U/NNH', 'A crafted Cache-Digest header crashes a server with HTTP/2', {
+  cve('CVE-2020-11984', 'NLNN/U/HHH', 'mod_proxy_uwsgi overflows a buffer and may leak data or run code', {
+    [apache]: ['>= 2.4.32, < 2.4.44'],
+  }),
+  cve('CVE-2020-9490', 'NLNN/U/NNH', 'A crafted Cache-Digest header crashes a server with HTTP/2', {
     [apache]: ['>= 2.4.20, < 2.4.44'],
   }),
-  cve('CVE-2020-11993', 7.5, 'NLNN/U/NNH', 'HTTP/2 traces with certain log levels corrupt memory pools', {
+  cve('CVE-2020-11993', 'NLNN/U/NNH', 'HTTP/2 traces with certain log levels corrupt memory pools', {
     [apache]: ['>= 2.4.20, < 2.4.44'],
   }),
-  cve(
-    'CVE-2020-1927',
-    6.1,
-    'NLNR/C/LLN',
-    'Redirects of mod_rewrite can be led elsewhere by encoded line ends',
-    { [apache]: ['>= 2.4.0, <= 2.4.41'] },
-  ),
-  cve(
-    'CVE-2019-0211',
-    7.8,
-    'LLLN/U/HHH',
-    'Code in a worker process gains root by the scoreboard (CARPE DIEM)',
-    { [apache]: ['>= 2.4.17, <= 2.4.38'] },
-  ),
-  cve('CVE-2019-10082', 9.1, 'NLNN/U/HNH', 'HTTP/2 sessions read freed memory while they shut down', {
+  cve('CVE-2020-1927', 'NLNR/C/LLN', 'Redirects of mod_rewrite can be led elsewhere by encoded line ends', {
+    [apache]: ['>= 2.4.0, <= 2.4.41'],
+  }),
+  cve('CVE-2019-0211', 'LLLN/U/HHH', 'Code in a worker process gains root by the scoreboard (CARPE DIEM)', {
+    [apache]: ['>= 2.4.17, <= 2.4.38'],
+  }),
+  cve('CVE-2019-10082', 'NLNN/U/HNH', 'HTTP/2 sessions read freed memory while they shut down', {
     [apache]: ['>= 2.4.18, <= 2.4.39'],
   }),
   cve(
     'CVE-2019-10092',
-    6.1,
     'NLNR/C/LLN',
     "The error page of mod_proxy can be made to show a link of the attacker's choice",
     { [apache]: ['>= 2.4.0, <= 2.4.39'] },
   ),
-  cve(
-    'CVE-2017-15715',
-    8.1,
-    'NHNN/U/HHH',
-    'A file name that ends with a line end passes filters on file names',
-    { [apache]: ['>= 2.4.0, <= 2.4.29'] },
-  ),
+  cve('CVE-2017-15715', 'NHNN/U/HHH', 'A file name that ends with a line end passes filters on file names', {
+    [apache]: ['>= 2.4.0, <= 2.4.29'],
+  }),
   cve(
     'CVE-2018-1312',
-    9.8,
     'NLNN/U/HHH',
     'Nonces of digest authentication are predictable, so that requests can be replayed across a cluster',
     { [apache]: ['>= 2.2.0, <= 2.4.29'] },
   ),
-  cve(
-    'CVE-2017-9798',
-    7.5,
-    'NLNN/U/HNN',
-    "OPTIONS requests read pieces of the server's memory (Optionsbleed)",
-    { [apache]: ['<= 2.2.34', '>= 2.4.0, <= 2.4.27'] },
-  ),
-  cve(
-    'CVE-2017-7679',
-    9.8,
-    'NLNN/U/HHH',
-    'mod_mime reads one byte past a buffer for a crafted Content-Type',
-    { [apache]: ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'] },
-  ),
+  cve('CVE-2017-9798', 'NLNN/U/HNN', "OPTIONS requests read pieces of the server's memory (Optionsbleed)", {
+    [apache]: ['<= 2.2.34', '>= 2.4.0, <= 2.4.27'],
+  }),
+  cve('CVE-2017-7679', 'NLNN/U/HHH', 'mod_mime reads one byte past a buffer for a crafted Content-Type', {
+    [apache]: ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'],
+  }),
   cve(
     'CVE-2017-3167',
-    9.8,
     'NLNN/U/HHH',
     'Third-party modules that read passwords too late let strangers pass the authentication',
     { [apache]: ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'] },
   ),
-  cve('CVE-2017-3169', 9.8, 'NLNN/U/HHH', 'Plain HTTP on a TLS port may crash mod_ssl by a null pointer', {
+  cve('CVE-2017-3169', 'NLNN/U/HHH', 'Plain HTTP on a TLS port may crash mod_ssl by a null pointer', {
     [apache]: ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'],
   }),
-  cve('CVE-2017-9788', 9.1, 'NLNN/U/HNH', 'Digest authentication leaks stale memory or crashes', {
+  cve('CVE-2017-9788', 'NLNN/U/HNH', 'Digest authentication leaks stale memory or crashes', {
     [apache]: ['< 2.2.34', '>= 2.4.0, < 2.4.27'],
   }),
-  cve('CVE-2016-5387', 8.1, 'NHNN/U/HHH', 'A Proxy header becomes HTTP_PROXY in CGI programs (httpoxy)', {
+  cve('CVE-2016-5387', 'NHNN/U/HHH', 'A Proxy header becomes HTTP_PROXY in CGI programs (httpoxy)', {
     [apache]: ['<= 2.4.23'],
   }),
-  cve(
-    'CVE-2022-22720',
-    9.8,
-    'NLNN/U/HHH',
-    'Connections that stay open after errors allow request smuggling',
-    { [apache]: ['<= 2.4.52'] },
-  ),
+  cve('CVE-2022-22720', 'NLNN/U/HHH', 'Connections that stay open after errors allow request smuggling', {
+    [apache]: ['<= 2.4.52'],
+  }),
   cve(
     'CVE-2022-22721',
-    9.1,
     'NLNN/U/NHH',
     'A LimitXMLRequestBody beyond 350 MB overflows an integer on 32-bit systems',
     { [apache]: ['<= 2.4.52'] },
   ),
-  cve('CVE-2022-23943', 9.8, 'NLNN/U/HHH', 'mod_sed writes past the heap with data of the attacker', {
+  cve('CVE-2022-23943', 'NLNN/U/HHH', 'mod_sed writes past the heap with data of the attacker', {
     [apache]: ['>= 2.4.0, <= 2.4.52'],
   }),
   cve(
     'CVE-2022-31813',
-    9.8,
     'NLNN/U/HHH',
     'A client can have X-Forwarded headers dropped and so pass address checks of the origin server',
     { [apache]: ['<= 2.4.53'] },
   ),
-  cve('CVE-2022-28615', 9.1, 'NLNN/U/HNH', 'ap_strcmp_match reads beyond a very large buffer', {
+  cve('CVE-2022-28615', 'NLNN/U/HNH', 'ap_strcmp_match reads beyond a very large buffer', {
     [apache]: ['<= 2.4.53'],
   }),
-  cve(
-    'CVE-2022-26377',
-    7.5,
-    'NLNN/U/NHN',
-    'mod_proxy_ajp lets requests be smuggled to the AJP server behind it',
-    { [apache]: ['>= 2.4.0, <= 2.4.53'] },
-  ),
-  cve(
-    'CVE-2022-36760',
-    9.0,
-    'NHNN/C/HHH',
-    'mod_proxy_ajp lets requests be smuggled to the AJP server behind it',
-    { [apache]: ['>= 2.4.0, <= 2.4.54'] },
-  ),
-  cve('CVE-2006-20001', 7.5, 'NLNN/U/NNH', 'A crafted If header of WebDAV crashes the process', {
+  cve('CVE-2022-26377', 'NLNN/U/NHN', 'mod_proxy_ajp lets requests be smuggled to the AJP server behind it', {
+    [apache]: ['>= 2.4.0, <= 2.4.53'],
+  }),
+  cve('CVE-2022-36760', 'NHNN/C/HHH', 'mod_proxy_ajp lets requests be smuggled to the AJP server behind it', {
+    [apache]: ['>= 2.4.0, <= 2.4.54'],
+  }),
+  cve('CVE-2006-20001', 'NLNN/U/NNH', 'A crafted If header of WebDAV crashes the process', {
     [apache]: ['>= 2.4.0, <= 2.4.54'],
   }),
   cve(
     'CVE-2023-25690',
-    9.8,
     'NLNN/U/HHH',
     'Rewrite rules that copy user data into a proxied address allow request smuggling',
     { [apache]: ['>= 2.4.0, <= 2.4.55'] },
   ),
-  cve(
-    'CVE-2023-27522',
-    7.5,
-    'NLNN/U/NHN',
-    'mod_proxy_uwsgi lets the origin split or cut answers to a client',
-    { [apache]: ['>= 2.4.30, <= 2.4.55'] },
-  ),
-  cve('CVE-2023-31122', 7.5, 'NLNN/U/NNH', 'mod_macro reads outside its buffer', { [apache]: ['<= 2.4.57'] }),
-  cve('CVE-2024-27316', 7.5, 'NLNN/U/NNH', 'Endless HTTP/2 continuation frames exhaust memory', {
+  cve('CVE-2023-27522', 'NLNN/U/NHN', 'mod_proxy_uwsgi lets the origin split or cut answers to a client', {
+    [apache]: ['>= 2.4.30, <= 2.4.55'],
+  }),
+  cve('CVE-2023-31122', 'NLNN/U/NNH', 'mod_macro reads outside its buffer', { [apache]: ['<= 2.4.57'] }),
+  cve('CVE-2024-27316', 'NLNN/U/NNH', 'Endless HTTP/2 continuation frames exhaust memory', {
     [apache]: ['>= 2.4.17, <= 2.4.58'],
   }),
   cve(
     'CVE-2024-38475',
-    9.1,
     'NLNN/U/HHN',
     'Substitutions of mod_rewrite map requests to files that no address should reach',
     { [apache]: ['>= 2.4.0, <= 2.4.59'] },
   ),
   cve(
     'CVE-2024-38474',
-    9.8,
     'NLNN/U/HHH',
     'Encoded question marks let mod_rewrite run scripts that no address should reach',
     { [apache]: ['>= 2.4.0, <= 2.4.59'] },
   ),
   cve(
     'CVE-2024-38476',
-    9.8,
     'NLNN/U/HHH',
     'Headers of a backend application can run local handlers or leak data',
     { [apache]: ['>= 2.4.0, <= 2.4.59'] },
   ),
-  cve('CVE-2024-38477', 7.5, 'NLNN/U/NNH', 'A malicious request crashes mod_proxy by a null pointer', {
+  cve('CVE-2024-38477', 'NLNN/U/NNH', 'A malicious request crashes mod_proxy by a null pointer', {
     [apache]: ['>= 2.4.0, <= 2.4.59'],
   }),
   cve(
     'CVE-2025-23048',
-    9.1,
     'NLNN/U/HHN',
     'Resumed TLS 1.3 sessions pass client certificate checks of another virtual host',
     { [apache]: ['>= 2.4.35, <= 2.4.63'] },
   ),
   cve(
     'CVE-2021-23017',
-    7.7,
     'NHNN/U/HHL',
     'A forged DNS answer overwrites one byte in the resolver of nginx',
     { [nginx]: ['>= 0.6.18, < 1.20.1'] },
     { remedy: 'Only servers with a resolver directive are reachable by it.' },
   ),
-  cve('CVE-2017-7529', 7.5, 'NLNN/U/HNN', 'A crafted Range header reads cached data and memory of nginx', {
+  cve('CVE-2017-7529', 'NLNN/U/HNN', 'A crafted Range header reads cached data and memory of nginx', {
     [nginx]: ['>= 0.5.6, < 1.12.1', '>= 1.13.0, < 1.13.3'],
   }),
-  cve('CVE-2018-16843', 7.5, 'NLNN/U/NNH', 'HTTP/2 requests use up the memory of nginx', {
+  cve('CVE-2018-16843', 'NLNN/U/NNH', 'HTTP/2 requests use up the memory of nginx', {
     [nginx]: ['>= 1.9.5, < 1.14.1', '>= 1.15.0, < 1.15.6'],
   }),
-  cve('CVE-2018-16844', 7.5, 'NLNN/U/NNH', 'HTTP/2 requests use up the processor of nginx', {
+  cve('CVE-2018-16844', 'NLNN/U/NNH', 'HTTP/2 requests use up the processor of nginx', {
     [nginx]: ['>= 1.9.5, < 1.14.1', '>= 1.15.0, < 1.15.6'],
   }),
   cve(
     'CVE-2019-9511',
-    7.5,
     'NLNN/U/NNH',
     'Small HTTP/2 windows make the server queue data and burn its processor (data dribble)',
     { [nginx]: ['>= 1.9.5, < 1.16.1', '>= 1.17.0, <= 1.17.2'] },
   ),
-  cve(
-    'CVE-2019-9513',
-    7.5,
-    'NLNN/U/NNH',
-    'Constant HTTP/2 priority changes burn the processor (resource loop)',
-    { [nginx]: ['>= 1.9.5, < 1.16.1', '>= 1.17.0, <= 1.17.2'] },
-  ),
-  cve('CVE-2019-20372', 5.3, 'NLNN/U/NLN', 'Certain error_page settings allow request smuggling', {
+  cve('CVE-2019-9513', 'NLNN/U/NNH', 'Constant HTTP/2 priority changes burn the processor (resource loop)', {
+    [nginx]: ['>= 1.9.5, < 1.16.1', '>= 1.17.0, <= 1.17.2'],
+  }),
+  cve('CVE-2019-20372', 'NLNN/U/NLN', 'Certain error_page settings allow request smuggling', {
     [nginx]: ['< 1.17.7'],
   }),
   cve(
     'CVE-2024-24990',
-    7.5,
     'NLNN/U/NNH',
     'HTTP/3 requests crash a worker of nginx',
     { [nginx]: ['>= 1.25.0, <= 1.25.3'] },
@@ -278,21 +216,18 @@ export const webServerCves = [
   ),
   cve(
     'CVE-2025-23419',
-    4.3,
     'NLLN/U/LNN',
     'Session resumption passes client certificate checks of another virtual host',
     { [nginx]: ['>= 1.11.4, < 1.26.3', '>= 1.27.0, < 1.27.4'] },
   ),
   cve(
     'CVE-2025-1974',
-    9.8,
     'NLNN/U/HHH',
     'Anybody on the pod network can run code in the ingress controller (IngressNightmare)',
     { 'a:kubernetes:ingress-nginx': ['< 1.11.5', '= 1.12.0'] },
   ),
   cve(
     'CVE-2023-44487',
-    7.5,
     'NLNN/U/NNH',
     'Streams that are opened and reset at once exhaust an HTTP/2 server (rapid reset)',
     {
@@ -307,36 +242,26 @@ export const webServerCves = [
         'Where no update is at hand, lower the number of streams and requests per connection, or switch HTTP/2 off.',
     },
   ),
-  cve(
-    'CVE-2018-19052',
-    7.5,
-    'NLNN/U/HNN',
-    'A path without a slash at its end climbs one folder above an alias',
-    { [lighttpd]: ['< 1.4.50'] },
-  ),
-  cve('CVE-2019-11072', 9.8, 'NLNN/U/HHH', 'Path normalisation overflows a signed integer', {
+  cve('CVE-2018-19052', 'NLNN/U/HNN', 'A path without a slash at its end climbs one folder above an alias', {
+    [lighttpd]: ['< 1.4.50'],
+  }),
+  cve('CVE-2019-11072', 'NLNN/U/HHH', 'Path normalisation overflows a signed integer', {
     [lighttpd]: ['< 1.4.54'],
   }),
-  cve('CVE-2022-22707', 5.9, 'NHNN/U/NNH', 'mod_extforward overflows its stack on 32-bit systems', {
+  cve('CVE-2022-22707', 'NHNN/U/NNH', 'mod_extforward overflows its stack on 32-bit systems', {
     [lighttpd]: ['>= 1.4.46, <= 1.4.63'],
   }),
-  cve(
-    'CVE-2022-41556',
-    7.5,
-    'NLNN/U/NNH',
-    'Half-closed connections are never given back and exhaust the server',
-    { [lighttpd]: ['>= 1.4.56, < 1.4.67'] },
-  ),
+  cve('CVE-2022-41556', 'NLNN/U/NNH', 'Half-closed connections are never given back and exhaust the server', {
+    [lighttpd]: ['>= 1.4.56, < 1.4.67'],
+  }),
   cve(
     'CVE-2021-40346',
-    7.5,
     'NLNN/U/NHN',
     'A header name of overlong length allows request smuggling past access rules',
     { [haproxy]: ['>= 2.0.0, < 2.0.25', '>= 2.1.0, < 2.2.17', '>= 2.3.0, < 2.3.14', '>= 2.4.0, < 2.4.4'] },
   ),
   cve(
     'CVE-2023-25725',
-    9.1,
     'NLNN/U/NHH',
     'An empty header name drops other headers and allows request smuggling',
     {
@@ -350,22 +275,20 @@ export const webServerCves = [
       ],
     },
   ),
-  cve('CVE-2020-11100', 8.8, 'NLLN/U/HHH', 'Crafted HTTP/2 headers write to arbitrary memory', {
+  cve('CVE-2020-11100', 'NLLN/U/HHH', 'Crafted HTTP/2 headers write to arbitrary memory', {
     [haproxy]: ['>= 1.8.0, < 1.8.25', '>= 1.9.0, < 1.9.15', '>= 2.0.0, < 2.0.14', '>= 2.1.0, < 2.1.4'],
   }),
   cve(
     'CVE-2020-11945',
-    9.8,
     'NLNN/U/HHH',
     'A digest authentication nonce can be counted over, which allows replay and perhaps code',
     { [squid]: ['< 4.11', '>= 5.0, < 5.0.2'] },
   ),
-  cve('CVE-2023-49606', 9.8, 'NLNN/U/HHH', 'A crafted Connection header makes Tinyproxy use freed memory', {
+  cve('CVE-2023-49606', 'NLNN/U/HHH', 'A crafted Connection header makes Tinyproxy use freed memory', {
     'a:tinyproxy_project:tinyproxy': ['= 1.10.0', '= 1.11.1'],
   }),
   cve(
     'CVE-2024-4577',
-    9.8,
     'NLNN/U/HHH',
     'PHP in CGI mode on Windows takes arguments from the query and runs code',
     { [php]: ['< 8.1.29', '>= 8.2.0, < 8.2.20', '>= 8.3.0, < 8.3.8'] },
@@ -373,7 +296,6 @@ export const webServerCves = [
   ),
   cve(
     'CVE-2019-11043',
-    9.8,
     'NLNN/U/HHH',
     'PHP-FPM behind certain nginx settings runs code of strangers',
     { [php]: ['>= 7.1.0, < 7.1.33', '>= 7.2.0, < 7.2.24', '>= 7.3.0, < 7.3.11'] },
@@ -382,36 +304,26 @@ export const webServerCves = [
         'Only nginx configurations with fastcgi_split_path_info and without a check that the file exists are reachable.',
     },
   ),
-  cve(
-    'CVE-2012-1823',
-    9.8,
-    'NLNN/U/HHH',
-    'PHP in CGI mode takes its arguments from the query and runs code',
-    { [php]: ['< 5.3.12', '>= 5.4.0, < 5.4.2'] },
-  ),
-  cve('CVE-2022-31626', 8.8, 'NLLN/U/HHH', 'A long password to a hostile MySQL server overflows a buffer', {
+  cve('CVE-2012-1823', 'NLNN/U/HHH', 'PHP in CGI mode takes its arguments from the query and runs code', {
+    [php]: ['< 5.3.12', '>= 5.4.0, < 5.4.2'],
+  }),
+  cve('CVE-2022-31626', 'NLLN/U/HHH', 'A long password to a hostile MySQL server overflows a buffer', {
     [php]: ['>= 7.4.0, < 7.4.30', '>= 8.0.0, < 8.0.20', '>= 8.1.0, < 8.1.7'],
   }),
   cve(
     'CVE-2022-31625',
-    8.1,
     'NHNN/U/HHH',
     'Wrong parameters to the PostgreSQL extension free memory that was never set',
     { [php]: ['>= 7.4.0, < 7.4.30', '>= 8.0.0, < 8.0.20', '>= 8.1.0, < 8.1.7'] },
   ),
-  cve('CVE-2023-3824', 9.8, 'NLNN/U/HHH', 'A crafted PHAR archive overflows the stack', {
+  cve('CVE-2023-3824', 'NLNN/U/HHH', 'A crafted PHAR archive overflows the stack', {
     [php]: ['>= 8.0.0, < 8.0.30', '>= 8.1.0, < 8.1.22', '>= 8.2.0, < 8.2.9'],
   }),
-  cve(
-    'CVE-2019-9641',
-    9.8,
-    'NLNN/U/HHH',
-    'Image metadata of a TIFF file is read from memory that was never set',
-    { [php]: ['< 7.1.27', '>= 7.2.0, < 7.2.16', '>= 7.3.0, < 7.3.3'] },
-  ),
+  cve('CVE-2019-9641', 'NLNN/U/HHH', 'Image metadata of a TIFF file is read from memory that was never set', {
+    [php]: ['< 7.1.27', '>= 7.2.0, < 7.2.16', '>= 7.3.0, < 7.3.3'],
+  }),
   cve(
     'CVE-2017-7269',
-    9.8,
     'NLNN/U/HHH',
     'A long If header of WebDAV runs code in IIS 6.0',
     {
@@ -422,24 +334,18 @@ export const webServerCves = [
   ),
   cve(
     'CVE-2017-17562',
-    8.1,
     'NHNN/U/HHH',
     'CGI parameters set the environment of the dynamic linker and run code',
     { 'a:embedthis:goahead': ['< 3.6.5'] },
   ),
-  cve('CVE-2018-18778', 6.5, 'NLLN/U/HNN', 'An empty Host header reads any file', {
+  cve('CVE-2018-18778', 'NLLN/U/HNN', 'An empty Host header reads any file', {
     'a:acme:mini_httpd': ['< 1.30'],
   }),
-  cve(
-    'CVE-2024-1135',
-    7.5,
-    'NLNN/U/NHN',
-    'Transfer-Encoding is not checked, which allows request smuggling',
-    { 'a:gunicorn:gunicorn': ['< 22.0.0'] },
-  ),
+  cve('CVE-2024-1135', 'NLNN/U/NHN', 'Transfer-Encoding is not checked, which allows request smuggling', {
+    'a:gunicorn:gunicorn': ['< 22.0.0'],
+  }),
   cve(
     'CVE-2025-29927',
-    9.1,
     'NLNN/U/HHN',
     'A request header makes Next.js skip its middleware, and with it authorisation',
     {
@@ -452,12 +358,11 @@ export const webServerCves = [
     },
     { remedy: 'Have the proxy in front drop the header x-middleware-subrequest.' },
   ),
-  cve('CVE-2014-6287', 9.8, 'NLNN/U/HHH', 'A null byte in a search runs commands of HTTP File Server', {
+  cve('CVE-2014-6287', 'NLNN/U/HHH', 'A null byte in a search runs commands of HTTP File Server', {
     'a:rejetto:http_file_server': ['< 2.3c'],
   }),
   cve(
     'CVE-2024-23692',
-    9.8,
     'NLNN/U/HHH',
     'A template in a request runs commands of HTTP File Server 2',
     { 'a:rejetto:http_file_server': ['<= 2.3m'] },
