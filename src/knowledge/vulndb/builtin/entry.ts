@@ -16,7 +16,9 @@ export interface BuiltinCve {
   updatesHidden: boolean;
 }
 
-interface More {
+interface Details {
+  /** The impact of an attack, in one sentence. */
+  title: string;
   /** Product that the affected one must run on, `o:microsoft:windows`. */
   on?: string;
   /** Remediation besides the update that follows from the affected range. */
@@ -28,18 +30,12 @@ interface More {
 const metricNames = ['AV', 'AC', 'PR', 'UI', 'S', 'C', 'I', 'A'];
 
 /**
- * One CVE.
+ * A CVE of products with different affected versions.
  *
  * @param metrics CVSS v3 vector without names, in their order: `NLNN/U/HHH` is AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H
- * @param title the impact of an attack, in one sentence
  */
-export function cve(
-  id: string,
-  metrics: string,
-  title: string,
-  affected: Affected,
-  more: More = {},
-): BuiltinCve {
+export function cve(id: string, metrics: string, affected: Affected, details: Details): BuiltinCve {
+  const { title, on, remedy = null, updatesHidden = false } = details;
   return {
     record: {
       id,
@@ -50,13 +46,19 @@ export function cve(
       cvss: [cvssOf(metrics)],
       cwe: [],
       references: [`https://nvd.nist.gov/vuln/detail/${id}`],
-      configurations: [configurationOf(affected, more.on)],
+      configurations: [configurationOf(affected, on)],
       rejected: false,
       source: 'builtin',
     },
-    remedy: more.remedy ?? null,
-    updatesHidden: more.updatesHidden ?? false,
+    remedy,
+    updatesHidden,
   };
+}
+
+/** A function for the CVEs of one product, or of several that share their affected versions; see {@link cve}. */
+export function cveOf(...products: readonly string[]) {
+  return (id: string, metrics: string, ranges: readonly VersionRange[], details: Details): BuiltinCve =>
+    cve(id, metrics, Object.fromEntries(products.map((product) => [product, ranges])), details);
 }
 
 /** @throws Error for malformed metrics */

@@ -1,371 +1,289 @@
-import { cve } from './entry.ts';
+import { cve, cveOf } from './entry.ts';
 
-const apache = 'a:apache:http_server';
-const nginx = 'a:f5:nginx';
-const lighttpd = 'a:lighttpd:lighttpd';
-const haproxy = 'a:haproxy:haproxy';
-const squid = 'a:squid-cache:squid';
-const php = 'a:php:php';
+const apache = cveOf('a:apache:http_server');
+const nginx = cveOf('a:f5:nginx');
+const lighttpd = cveOf('a:lighttpd:lighttpd');
+const haproxy = cveOf('a:haproxy:haproxy');
+const squid = cveOf('a:squid-cache:squid');
+const php = cveOf('a:php:php');
+const httpFileServer = cveOf('a:rejetto:http_file_server');
 const windows = 'o:microsoft:windows';
 
 /** Web servers, proxies and the languages that they reveal. */
 export const webServerCves = [
-  cve(
-    'CVE-2021-41773',
-    'NLNN/U/HNN',
-    'Encoded dots in a path reach files outside the document root, and run commands where CGI is on',
-    { [apache]: ['= 2.4.49'] },
-  ),
-  cve(
-    'CVE-2021-42013',
-    'NLNN/U/HHH',
-    'Doubly encoded dots in a path reach files outside the document root and run commands where CGI is on',
-    { [apache]: ['= 2.4.49', '= 2.4.50'] },
-  ),
-  cve(
-    'CVE-2021-40438',
-    'NHNN/C/HHH',
-    "A crafted path makes mod_proxy send requests to a server of the attacker's choice",
-    { [apache]: ['<= 2.4.48'] },
-  ),
-  cve('CVE-2021-44790', 'NLNN/U/HHH', 'A multipart body overflows a buffer in mod_lua', {
-    [apache]: ['<= 2.4.51'],
+  apache('CVE-2021-41773', 'NLNN/U/HNN', ['= 2.4.49'], {
+    title: 'Encoded dots in a path reach files outside the document root, and run commands where CGI is on',
   }),
-  cve('CVE-2021-44224', 'NLNN/U/NLH', 'A forward proxy can be crashed or made to reach a local socket', {
-    [apache]: ['>= 2.4.7, <= 2.4.51'],
+  apache('CVE-2021-42013', 'NLNN/U/HHH', ['= 2.4.49', '= 2.4.50'], {
+    title:
+      'Doubly encoded dots in a path reach files outside the document root and run commands where CGI is on',
   }),
-  cve(
-    'CVE-2021-39275',
-    'NLNN/U/HHH',
-    'ap_escape_quotes writes past its buffer when third-party modules pass hostile data',
-    { [apache]: ['<= 2.4.48'] },
-  ),
-  cve('CVE-2021-34798', 'NLNN/U/NNH', 'A malformed request crashes the server by a null pointer', {
-    [apache]: ['<= 2.4.48'],
+  apache('CVE-2021-40438', 'NHNN/C/HHH', ['<= 2.4.48'], {
+    title: "A crafted path makes mod_proxy send requests to a server of the attacker's choice",
   }),
-  cve(
-    'CVE-2021-26691',
-    'NLNN/U/HHH',
-    'A crafted session header from an origin server overflows the heap in mod_session',
-    { [apache]: ['>= 2.4.0, <= 2.4.46'] },
-  ),
-  cve('CVE-2021-26690', 'NLNN/U/NNH', 'A crafted cookie crashes a server with mod_session', {
-    [apache]: ['>= 2.4.0, <= 2.4.46'],
+  apache('CVE-2021-44790', 'NLNN/U/HHH', ['<= 2.4.51'], {
+    title: 'A multipart body overflows a buffer in mod_lua',
   }),
-  cve('CVE-2021-33193', 'NLNN/U/NHN', 'A crafted method over HTTP/2 splits requests behind mod_proxy', {
-    [apache]: ['>= 2.4.17, <= 2.4.48'],
+  apache('CVE-2021-44224', 'NLNN/U/NLH', ['>= 2.4.7, <= 2.4.51'], {
+    title: 'A forward proxy can be crashed or made to reach a local socket',
   }),
-  cve('CVE-2020-11984', 'NLNN/U/HHH', 'mod_proxy_uwsgi overflows a buffer and may leak data or run code', {
-    [apache]: ['>= 2.4.32, < 2.4.44'],
+  apache('CVE-2021-39275', 'NLNN/U/HHH', ['<= 2.4.48'], {
+    title: 'ap_escape_quotes writes past its buffer when third-party modules pass hostile data',
   }),
-  cve('CVE-2020-9490', 'NLNN/U/NNH', 'A crafted Cache-Digest header crashes a server with HTTP/2', {
-    [apache]: ['>= 2.4.20, < 2.4.44'],
+  apache('CVE-2021-34798', 'NLNN/U/NNH', ['<= 2.4.48'], {
+    title: 'A malformed request crashes the server by a null pointer',
   }),
-  cve('CVE-2020-11993', 'NLNN/U/NNH', 'HTTP/2 traces with certain log levels corrupt memory pools', {
-    [apache]: ['>= 2.4.20, < 2.4.44'],
+  apache('CVE-2021-26691', 'NLNN/U/HHH', ['>= 2.4.0, <= 2.4.46'], {
+    title: 'A crafted session header from an origin server overflows the heap in mod_session',
   }),
-  cve('CVE-2020-1927', 'NLNR/C/LLN', 'Redirects of mod_rewrite can be led elsewhere by encoded line ends', {
-    [apache]: ['>= 2.4.0, <= 2.4.41'],
+  apache('CVE-2021-26690', 'NLNN/U/NNH', ['>= 2.4.0, <= 2.4.46'], {
+    title: 'A crafted cookie crashes a server with mod_session',
   }),
-  cve('CVE-2019-0211', 'LLLN/U/HHH', 'Code in a worker process gains root by the scoreboard (CARPE DIEM)', {
-    [apache]: ['>= 2.4.17, <= 2.4.38'],
+  apache('CVE-2021-33193', 'NLNN/U/NHN', ['>= 2.4.17, <= 2.4.48'], {
+    title: 'A crafted method over HTTP/2 splits requests behind mod_proxy',
   }),
-  cve('CVE-2019-10082', 'NLNN/U/HNH', 'HTTP/2 sessions read freed memory while they shut down', {
-    [apache]: ['>= 2.4.18, <= 2.4.39'],
+  apache('CVE-2020-11984', 'NLNN/U/HHH', ['>= 2.4.32, < 2.4.44'], {
+    title: 'mod_proxy_uwsgi overflows a buffer and may leak data or run code',
   }),
-  cve(
-    'CVE-2019-10092',
-    'NLNR/C/LLN',
-    "The error page of mod_proxy can be made to show a link of the attacker's choice",
-    { [apache]: ['>= 2.4.0, <= 2.4.39'] },
-  ),
-  cve('CVE-2017-15715', 'NHNN/U/HHH', 'A file name that ends with a line end passes filters on file names', {
-    [apache]: ['>= 2.4.0, <= 2.4.29'],
+  apache('CVE-2020-9490', 'NLNN/U/NNH', ['>= 2.4.20, < 2.4.44'], {
+    title: 'A crafted Cache-Digest header crashes a server with HTTP/2',
   }),
-  cve(
-    'CVE-2018-1312',
-    'NLNN/U/HHH',
-    'Nonces of digest authentication are predictable, so that requests can be replayed across a cluster',
-    { [apache]: ['>= 2.2.0, <= 2.4.29'] },
-  ),
-  cve('CVE-2017-9798', 'NLNN/U/HNN', "OPTIONS requests read pieces of the server's memory (Optionsbleed)", {
-    [apache]: ['<= 2.2.34', '>= 2.4.0, <= 2.4.27'],
+  apache('CVE-2020-11993', 'NLNN/U/NNH', ['>= 2.4.20, < 2.4.44'], {
+    title: 'HTTP/2 traces with certain log levels corrupt memory pools',
   }),
-  cve('CVE-2017-7679', 'NLNN/U/HHH', 'mod_mime reads one byte past a buffer for a crafted Content-Type', {
-    [apache]: ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'],
+  apache('CVE-2020-1927', 'NLNR/C/LLN', ['>= 2.4.0, <= 2.4.41'], {
+    title: 'Redirects of mod_rewrite can be led elsewhere by encoded line ends',
   }),
-  cve(
-    'CVE-2017-3167',
-    'NLNN/U/HHH',
-    'Third-party modules that read passwords too late let strangers pass the authentication',
-    { [apache]: ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'] },
-  ),
-  cve('CVE-2017-3169', 'NLNN/U/HHH', 'Plain HTTP on a TLS port may crash mod_ssl by a null pointer', {
-    [apache]: ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'],
+  apache('CVE-2019-0211', 'LLLN/U/HHH', ['>= 2.4.17, <= 2.4.38'], {
+    title: 'Code in a worker process gains root by the scoreboard (CARPE DIEM)',
   }),
-  cve('CVE-2017-9788', 'NLNN/U/HNH', 'Digest authentication leaks stale memory or crashes', {
-    [apache]: ['< 2.2.34', '>= 2.4.0, < 2.4.27'],
+  apache('CVE-2019-10082', 'NLNN/U/HNH', ['>= 2.4.18, <= 2.4.39'], {
+    title: 'HTTP/2 sessions read freed memory while they shut down',
   }),
-  cve('CVE-2016-5387', 'NHNN/U/HHH', 'A Proxy header becomes HTTP_PROXY in CGI programs (httpoxy)', {
-    [apache]: ['<= 2.4.23'],
+  apache('CVE-2019-10092', 'NLNR/C/LLN', ['>= 2.4.0, <= 2.4.39'], {
+    title: "The error page of mod_proxy can be made to show a link of the attacker's choice",
   }),
-  cve('CVE-2022-22720', 'NLNN/U/HHH', 'Connections that stay open after errors allow request smuggling', {
-    [apache]: ['<= 2.4.52'],
+  apache('CVE-2017-15715', 'NHNN/U/HHH', ['>= 2.4.0, <= 2.4.29'], {
+    title: 'A file name that ends with a line end passes filters on file names',
   }),
-  cve(
-    'CVE-2022-22721',
-    'NLNN/U/NHH',
-    'A LimitXMLRequestBody beyond 350 MB overflows an integer on 32-bit systems',
-    { [apache]: ['<= 2.4.52'] },
-  ),
-  cve('CVE-2022-23943', 'NLNN/U/HHH', 'mod_sed writes past the heap with data of the attacker', {
-    [apache]: ['>= 2.4.0, <= 2.4.52'],
+  apache('CVE-2018-1312', 'NLNN/U/HHH', ['>= 2.2.0, <= 2.4.29'], {
+    title:
+      'Nonces of digest authentication are predictable, so that requests can be replayed across a cluster',
   }),
-  cve(
-    'CVE-2022-31813',
-    'NLNN/U/HHH',
-    'A client can have X-Forwarded headers dropped and so pass address checks of the origin server',
-    { [apache]: ['<= 2.4.53'] },
-  ),
-  cve('CVE-2022-28615', 'NLNN/U/HNH', 'ap_strcmp_match reads beyond a very large buffer', {
-    [apache]: ['<= 2.4.53'],
+  apache('CVE-2017-9798', 'NLNN/U/HNN', ['<= 2.2.34', '>= 2.4.0, <= 2.4.27'], {
+    title: "OPTIONS requests read pieces of the server's memory (Optionsbleed)",
   }),
-  cve('CVE-2022-26377', 'NLNN/U/NHN', 'mod_proxy_ajp lets requests be smuggled to the AJP server behind it', {
-    [apache]: ['>= 2.4.0, <= 2.4.53'],
+  apache('CVE-2017-7679', 'NLNN/U/HHH', ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'], {
+    title: 'mod_mime reads one byte past a buffer for a crafted Content-Type',
   }),
-  cve('CVE-2022-36760', 'NHNN/C/HHH', 'mod_proxy_ajp lets requests be smuggled to the AJP server behind it', {
-    [apache]: ['>= 2.4.0, <= 2.4.54'],
+  apache('CVE-2017-3167', 'NLNN/U/HHH', ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'], {
+    title: 'Third-party modules that read passwords too late let strangers pass the authentication',
   }),
-  cve('CVE-2006-20001', 'NLNN/U/NNH', 'A crafted If header of WebDAV crashes the process', {
-    [apache]: ['>= 2.4.0, <= 2.4.54'],
+  apache('CVE-2017-3169', 'NLNN/U/HHH', ['>= 2.2.0, < 2.2.33', '>= 2.4.0, < 2.4.26'], {
+    title: 'Plain HTTP on a TLS port may crash mod_ssl by a null pointer',
   }),
-  cve(
-    'CVE-2023-25690',
-    'NLNN/U/HHH',
-    'Rewrite rules that copy user data into a proxied address allow request smuggling',
-    { [apache]: ['>= 2.4.0, <= 2.4.55'] },
-  ),
-  cve('CVE-2023-27522', 'NLNN/U/NHN', 'mod_proxy_uwsgi lets the origin split or cut answers to a client', {
-    [apache]: ['>= 2.4.30, <= 2.4.55'],
+  apache('CVE-2017-9788', 'NLNN/U/HNH', ['< 2.2.34', '>= 2.4.0, < 2.4.27'], {
+    title: 'Digest authentication leaks stale memory or crashes',
   }),
-  cve('CVE-2023-31122', 'NLNN/U/NNH', 'mod_macro reads outside its buffer', { [apache]: ['<= 2.4.57'] }),
-  cve('CVE-2024-27316', 'NLNN/U/NNH', 'Endless HTTP/2 continuation frames exhaust memory', {
-    [apache]: ['>= 2.4.17, <= 2.4.58'],
+  apache('CVE-2016-5387', 'NHNN/U/HHH', ['<= 2.4.23'], {
+    title: 'A Proxy header becomes HTTP_PROXY in CGI programs (httpoxy)',
   }),
-  cve(
-    'CVE-2024-38475',
-    'NLNN/U/HHN',
-    'Substitutions of mod_rewrite map requests to files that no address should reach',
-    { [apache]: ['>= 2.4.0, <= 2.4.59'] },
-  ),
-  cve(
-    'CVE-2024-38474',
-    'NLNN/U/HHH',
-    'Encoded question marks let mod_rewrite run scripts that no address should reach',
-    { [apache]: ['>= 2.4.0, <= 2.4.59'] },
-  ),
-  cve(
-    'CVE-2024-38476',
-    'NLNN/U/HHH',
-    'Headers of a backend application can run local handlers or leak data',
-    { [apache]: ['>= 2.4.0, <= 2.4.59'] },
-  ),
-  cve('CVE-2024-38477', 'NLNN/U/NNH', 'A malicious request crashes mod_proxy by a null pointer', {
-    [apache]: ['>= 2.4.0, <= 2.4.59'],
+  apache('CVE-2022-22720', 'NLNN/U/HHH', ['<= 2.4.52'], {
+    title: 'Connections that stay open after errors allow request smuggling',
   }),
-  cve(
-    'CVE-2025-23048',
-    'NLNN/U/HHN',
-    'Resumed TLS 1.3 sessions pass client certificate checks of another virtual host',
-    { [apache]: ['>= 2.4.35, <= 2.4.63'] },
-  ),
-  cve(
-    'CVE-2021-23017',
-    'NHNN/U/HHL',
-    'A forged DNS answer overwrites one byte in the resolver of nginx',
-    { [nginx]: ['>= 0.6.18, < 1.20.1'] },
-    { remedy: 'Only servers with a resolver directive are reachable by it.' },
-  ),
-  cve('CVE-2017-7529', 'NLNN/U/HNN', 'A crafted Range header reads cached data and memory of nginx', {
-    [nginx]: ['>= 0.5.6, < 1.12.1', '>= 1.13.0, < 1.13.3'],
+  apache('CVE-2022-22721', 'NLNN/U/NHH', ['<= 2.4.52'], {
+    title: 'A LimitXMLRequestBody beyond 350 MB overflows an integer on 32-bit systems',
   }),
-  cve('CVE-2018-16843', 'NLNN/U/NNH', 'HTTP/2 requests use up the memory of nginx', {
-    [nginx]: ['>= 1.9.5, < 1.14.1', '>= 1.15.0, < 1.15.6'],
+  apache('CVE-2022-23943', 'NLNN/U/HHH', ['>= 2.4.0, <= 2.4.52'], {
+    title: 'mod_sed writes past the heap with data of the attacker',
   }),
-  cve('CVE-2018-16844', 'NLNN/U/NNH', 'HTTP/2 requests use up the processor of nginx', {
-    [nginx]: ['>= 1.9.5, < 1.14.1', '>= 1.15.0, < 1.15.6'],
+  apache('CVE-2022-31813', 'NLNN/U/HHH', ['<= 2.4.53'], {
+    title: 'A client can have X-Forwarded headers dropped and so pass address checks of the origin server',
   }),
-  cve(
-    'CVE-2019-9511',
-    'NLNN/U/NNH',
-    'Small HTTP/2 windows make the server queue data and burn its processor (data dribble)',
-    { [nginx]: ['>= 1.9.5, < 1.16.1', '>= 1.17.0, <= 1.17.2'] },
-  ),
-  cve('CVE-2019-9513', 'NLNN/U/NNH', 'Constant HTTP/2 priority changes burn the processor (resource loop)', {
-    [nginx]: ['>= 1.9.5, < 1.16.1', '>= 1.17.0, <= 1.17.2'],
+  apache('CVE-2022-28615', 'NLNN/U/HNH', ['<= 2.4.53'], {
+    title: 'ap_strcmp_match reads beyond a very large buffer',
   }),
-  cve('CVE-2019-20372', 'NLNN/U/NLN', 'Certain error_page settings allow request smuggling', {
-    [nginx]: ['< 1.17.7'],
+  apache('CVE-2022-26377', 'NLNN/U/NHN', ['>= 2.4.0, <= 2.4.53'], {
+    title: 'mod_proxy_ajp lets requests be smuggled to the AJP server behind it',
   }),
-  cve(
-    'CVE-2024-24990',
-    'NLNN/U/NNH',
-    'HTTP/3 requests crash a worker of nginx',
-    { [nginx]: ['>= 1.25.0, <= 1.25.3'] },
-    { remedy: 'Only builds with the HTTP/3 module switched on are affected.' },
-  ),
-  cve(
-    'CVE-2025-23419',
-    'NLLN/U/LNN',
-    'Session resumption passes client certificate checks of another virtual host',
-    { [nginx]: ['>= 1.11.4, < 1.26.3', '>= 1.27.0, < 1.27.4'] },
-  ),
-  cve(
-    'CVE-2025-1974',
-    'NLNN/U/HHH',
-    'Anybody on the pod network can run code in the ingress controller (IngressNightmare)',
-    { 'a:kubernetes:ingress-nginx': ['< 1.11.5', '= 1.12.0'] },
-  ),
+  apache('CVE-2022-36760', 'NHNN/C/HHH', ['>= 2.4.0, <= 2.4.54'], {
+    title: 'mod_proxy_ajp lets requests be smuggled to the AJP server behind it',
+  }),
+  apache('CVE-2006-20001', 'NLNN/U/NNH', ['>= 2.4.0, <= 2.4.54'], {
+    title: 'A crafted If header of WebDAV crashes the process',
+  }),
+  apache('CVE-2023-25690', 'NLNN/U/HHH', ['>= 2.4.0, <= 2.4.55'], {
+    title: 'Rewrite rules that copy user data into a proxied address allow request smuggling',
+  }),
+  apache('CVE-2023-27522', 'NLNN/U/NHN', ['>= 2.4.30, <= 2.4.55'], {
+    title: 'mod_proxy_uwsgi lets the origin split or cut answers to a client',
+  }),
+  apache('CVE-2023-31122', 'NLNN/U/NNH', ['<= 2.4.57'], { title: 'mod_macro reads outside its buffer' }),
+  apache('CVE-2024-27316', 'NLNN/U/NNH', ['>= 2.4.17, <= 2.4.58'], {
+    title: 'Endless HTTP/2 continuation frames exhaust memory',
+  }),
+  apache('CVE-2024-38475', 'NLNN/U/HHN', ['>= 2.4.0, <= 2.4.59'], {
+    title: 'Substitutions of mod_rewrite map requests to files that no address should reach',
+  }),
+  apache('CVE-2024-38474', 'NLNN/U/HHH', ['>= 2.4.0, <= 2.4.59'], {
+    title: 'Encoded question marks let mod_rewrite run scripts that no address should reach',
+  }),
+  apache('CVE-2024-38476', 'NLNN/U/HHH', ['>= 2.4.0, <= 2.4.59'], {
+    title: 'Headers of a backend application can run local handlers or leak data',
+  }),
+  apache('CVE-2024-38477', 'NLNN/U/NNH', ['>= 2.4.0, <= 2.4.59'], {
+    title: 'A malicious request crashes mod_proxy by a null pointer',
+  }),
+  apache('CVE-2025-23048', 'NLNN/U/HHN', ['>= 2.4.35, <= 2.4.63'], {
+    title: 'Resumed TLS 1.3 sessions pass client certificate checks of another virtual host',
+  }),
+  nginx('CVE-2021-23017', 'NHNN/U/HHL', ['>= 0.6.18, < 1.20.1'], {
+    title: 'A forged DNS answer overwrites one byte in the resolver of nginx',
+    remedy: 'Only servers with a resolver directive are reachable by it.',
+  }),
+  nginx('CVE-2017-7529', 'NLNN/U/HNN', ['>= 0.5.6, < 1.12.1', '>= 1.13.0, < 1.13.3'], {
+    title: 'A crafted Range header reads cached data and memory of nginx',
+  }),
+  nginx('CVE-2018-16843', 'NLNN/U/NNH', ['>= 1.9.5, < 1.14.1', '>= 1.15.0, < 1.15.6'], {
+    title: 'HTTP/2 requests use up the memory of nginx',
+  }),
+  nginx('CVE-2018-16844', 'NLNN/U/NNH', ['>= 1.9.5, < 1.14.1', '>= 1.15.0, < 1.15.6'], {
+    title: 'HTTP/2 requests use up the processor of nginx',
+  }),
+  nginx('CVE-2019-9511', 'NLNN/U/NNH', ['>= 1.9.5, < 1.16.1', '>= 1.17.0, <= 1.17.2'], {
+    title: 'Small HTTP/2 windows make the server queue data and burn its processor (data dribble)',
+  }),
+  nginx('CVE-2019-9513', 'NLNN/U/NNH', ['>= 1.9.5, < 1.16.1', '>= 1.17.0, <= 1.17.2'], {
+    title: 'Constant HTTP/2 priority changes burn the processor (resource loop)',
+  }),
+  nginx('CVE-2019-20372', 'NLNN/U/NLN', ['< 1.17.7'], {
+    title: 'Certain error_page settings allow request smuggling',
+  }),
+  nginx('CVE-2024-24990', 'NLNN/U/NNH', ['>= 1.25.0, <= 1.25.3'], {
+    title: 'HTTP/3 requests crash a worker of nginx',
+    remedy: 'Only builds with the HTTP/3 module switched on are affected.',
+  }),
+  nginx('CVE-2025-23419', 'NLLN/U/LNN', ['>= 1.11.4, < 1.26.3', '>= 1.27.0, < 1.27.4'], {
+    title: 'Session resumption passes client certificate checks of another virtual host',
+  }),
+  cveOf('a:kubernetes:ingress-nginx')('CVE-2025-1974', 'NLNN/U/HHH', ['< 1.11.5', '= 1.12.0'], {
+    title: 'Anybody on the pod network can run code in the ingress controller (IngressNightmare)',
+  }),
   cve(
     'CVE-2023-44487',
     'NLNN/U/NNH',
-    'Streams that are opened and reset at once exhaust an HTTP/2 server (rapid reset)',
     {
-      [nginx]: ['>= 1.9.5, <= 1.25.2'],
+      'a:f5:nginx': ['>= 1.9.5, <= 1.25.2'],
       'a:apache:tomcat': ['>= 8.5.0, <= 8.5.93', '>= 9.0.0, <= 9.0.80', '>= 10.1.0, <= 10.1.13'],
       'a:eclipse:jetty': ['< 9.4.53', '>= 10.0.0, < 10.0.17', '>= 11.0.0, < 11.0.17', '>= 12.0.0, < 12.0.2'],
       'a:traefik:traefik': ['< 2.10.5'],
       'a:caddyserver:caddy': ['< 2.7.5'],
     },
     {
+      title: 'Streams that are opened and reset at once exhaust an HTTP/2 server (rapid reset)',
       remedy:
         'Where no update is at hand, lower the number of streams and requests per connection, or switch HTTP/2 off.',
     },
   ),
-  cve('CVE-2018-19052', 'NLNN/U/HNN', 'A path without a slash at its end climbs one folder above an alias', {
-    [lighttpd]: ['< 1.4.50'],
+  lighttpd('CVE-2018-19052', 'NLNN/U/HNN', ['< 1.4.50'], {
+    title: 'A path without a slash at its end climbs one folder above an alias',
   }),
-  cve('CVE-2019-11072', 'NLNN/U/HHH', 'Path normalisation overflows a signed integer', {
-    [lighttpd]: ['< 1.4.54'],
+  lighttpd('CVE-2019-11072', 'NLNN/U/HHH', ['< 1.4.54'], {
+    title: 'Path normalisation overflows a signed integer',
   }),
-  cve('CVE-2022-22707', 'NHNN/U/NNH', 'mod_extforward overflows its stack on 32-bit systems', {
-    [lighttpd]: ['>= 1.4.46, <= 1.4.63'],
+  lighttpd('CVE-2022-22707', 'NHNN/U/NNH', ['>= 1.4.46, <= 1.4.63'], {
+    title: 'mod_extforward overflows its stack on 32-bit systems',
   }),
-  cve('CVE-2022-41556', 'NLNN/U/NNH', 'Half-closed connections are never given back and exhaust the server', {
-    [lighttpd]: ['>= 1.4.56, < 1.4.67'],
+  lighttpd('CVE-2022-41556', 'NLNN/U/NNH', ['>= 1.4.56, < 1.4.67'], {
+    title: 'Half-closed connections are never given back and exhaust the server',
   }),
-  cve(
+  haproxy(
     'CVE-2021-40346',
     'NLNN/U/NHN',
-    'A header name of overlong length allows request smuggling past access rules',
-    { [haproxy]: ['>= 2.0.0, < 2.0.25', '>= 2.1.0, < 2.2.17', '>= 2.3.0, < 2.3.14', '>= 2.4.0, < 2.4.4'] },
+    ['>= 2.0.0, < 2.0.25', '>= 2.1.0, < 2.2.17', '>= 2.3.0, < 2.3.14', '>= 2.4.0, < 2.4.4'],
+    { title: 'A header name of overlong length allows request smuggling past access rules' },
   ),
-  cve(
+  haproxy(
     'CVE-2023-25725',
     'NLNN/U/NHH',
-    'An empty header name drops other headers and allows request smuggling',
-    {
-      [haproxy]: [
-        '< 2.0.31',
-        '>= 2.1.0, < 2.2.29',
-        '>= 2.3.0, < 2.4.22',
-        '>= 2.5.0, < 2.5.12',
-        '>= 2.6.0, < 2.6.9',
-        '>= 2.7.0, < 2.7.3',
-      ],
-    },
+    [
+      '< 2.0.31',
+      '>= 2.1.0, < 2.2.29',
+      '>= 2.3.0, < 2.4.22',
+      '>= 2.5.0, < 2.5.12',
+      '>= 2.6.0, < 2.6.9',
+      '>= 2.7.0, < 2.7.3',
+    ],
+    { title: 'An empty header name drops other headers and allows request smuggling' },
   ),
-  cve('CVE-2020-11100', 'NLLN/U/HHH', 'Crafted HTTP/2 headers write to arbitrary memory', {
-    [haproxy]: ['>= 1.8.0, < 1.8.25', '>= 1.9.0, < 1.9.15', '>= 2.0.0, < 2.0.14', '>= 2.1.0, < 2.1.4'],
-  }),
-  cve(
-    'CVE-2020-11945',
-    'NLNN/U/HHH',
-    'A digest authentication nonce can be counted over, which allows replay and perhaps code',
-    { [squid]: ['< 4.11', '>= 5.0, < 5.0.2'] },
+  haproxy(
+    'CVE-2020-11100',
+    'NLLN/U/HHH',
+    ['>= 1.8.0, < 1.8.25', '>= 1.9.0, < 1.9.15', '>= 2.0.0, < 2.0.14', '>= 2.1.0, < 2.1.4'],
+    { title: 'Crafted HTTP/2 headers write to arbitrary memory' },
   ),
-  cve('CVE-2023-49606', 'NLNN/U/HHH', 'A crafted Connection header makes Tinyproxy use freed memory', {
-    'a:tinyproxy_project:tinyproxy': ['= 1.10.0', '= 1.11.1'],
+  squid('CVE-2020-11945', 'NLNN/U/HHH', ['< 4.11', '>= 5.0, < 5.0.2'], {
+    title: 'A digest authentication nonce can be counted over, which allows replay and perhaps code',
   }),
-  cve(
-    'CVE-2024-4577',
-    'NLNN/U/HHH',
-    'PHP in CGI mode on Windows takes arguments from the query and runs code',
-    { [php]: ['< 8.1.29', '>= 8.2.0, < 8.2.20', '>= 8.3.0, < 8.3.8'] },
-    { on: windows },
-  ),
-  cve(
-    'CVE-2019-11043',
-    'NLNN/U/HHH',
-    'PHP-FPM behind certain nginx settings runs code of strangers',
-    { [php]: ['>= 7.1.0, < 7.1.33', '>= 7.2.0, < 7.2.24', '>= 7.3.0, < 7.3.11'] },
-    {
-      remedy:
-        'Only nginx configurations with fastcgi_split_path_info and without a check that the file exists are reachable.',
-    },
-  ),
-  cve('CVE-2012-1823', 'NLNN/U/HHH', 'PHP in CGI mode takes its arguments from the query and runs code', {
-    [php]: ['< 5.3.12', '>= 5.4.0, < 5.4.2'],
+  cveOf('a:tinyproxy_project:tinyproxy')('CVE-2023-49606', 'NLNN/U/HHH', ['= 1.10.0', '= 1.11.1'], {
+    title: 'A crafted Connection header makes Tinyproxy use freed memory',
   }),
-  cve('CVE-2022-31626', 'NLLN/U/HHH', 'A long password to a hostile MySQL server overflows a buffer', {
-    [php]: ['>= 7.4.0, < 7.4.30', '>= 8.0.0, < 8.0.20', '>= 8.1.0, < 8.1.7'],
+  php('CVE-2024-4577', 'NLNN/U/HHH', ['< 8.1.29', '>= 8.2.0, < 8.2.20', '>= 8.3.0, < 8.3.8'], {
+    title: 'PHP in CGI mode on Windows takes arguments from the query and runs code',
+    on: windows,
   }),
-  cve(
-    'CVE-2022-31625',
-    'NHNN/U/HHH',
-    'Wrong parameters to the PostgreSQL extension free memory that was never set',
-    { [php]: ['>= 7.4.0, < 7.4.30', '>= 8.0.0, < 8.0.20', '>= 8.1.0, < 8.1.7'] },
-  ),
-  cve('CVE-2023-3824', 'NLNN/U/HHH', 'A crafted PHAR archive overflows the stack', {
-    [php]: ['>= 8.0.0, < 8.0.30', '>= 8.1.0, < 8.1.22', '>= 8.2.0, < 8.2.9'],
+  php('CVE-2019-11043', 'NLNN/U/HHH', ['>= 7.1.0, < 7.1.33', '>= 7.2.0, < 7.2.24', '>= 7.3.0, < 7.3.11'], {
+    title: 'PHP-FPM behind certain nginx settings runs code of strangers',
+    remedy:
+      'Only nginx configurations with fastcgi_split_path_info and without a check that the file exists are reachable.',
   }),
-  cve('CVE-2019-9641', 'NLNN/U/HHH', 'Image metadata of a TIFF file is read from memory that was never set', {
-    [php]: ['< 7.1.27', '>= 7.2.0, < 7.2.16', '>= 7.3.0, < 7.3.3'],
+  php('CVE-2012-1823', 'NLNN/U/HHH', ['< 5.3.12', '>= 5.4.0, < 5.4.2'], {
+    title: 'PHP in CGI mode takes its arguments from the query and runs code',
   }),
-  cve(
+  php('CVE-2022-31626', 'NLLN/U/HHH', ['>= 7.4.0, < 7.4.30', '>= 8.0.0, < 8.0.20', '>= 8.1.0, < 8.1.7'], {
+    title: 'A long password to a hostile MySQL server overflows a buffer',
+  }),
+  php('CVE-2022-31625', 'NHNN/U/HHH', ['>= 7.4.0, < 7.4.30', '>= 8.0.0, < 8.0.20', '>= 8.1.0, < 8.1.7'], {
+    title: 'Wrong parameters to the PostgreSQL extension free memory that was never set',
+  }),
+  php('CVE-2023-3824', 'NLNN/U/HHH', ['>= 8.0.0, < 8.0.30', '>= 8.1.0, < 8.1.22', '>= 8.2.0, < 8.2.9'], {
+    title: 'A crafted PHAR archive overflows the stack',
+  }),
+  php('CVE-2019-9641', 'NLNN/U/HHH', ['< 7.1.27', '>= 7.2.0, < 7.2.16', '>= 7.3.0, < 7.3.3'], {
+    title: 'Image metadata of a TIFF file is read from memory that was never set',
+  }),
+  cveOf('a:microsoft:internet_information_services', 'a:microsoft:internet_information_server')(
     'CVE-2017-7269',
     'NLNN/U/HHH',
-    'A long If header of WebDAV runs code in IIS 6.0',
+    ['= 6.0'],
     {
-      'a:microsoft:internet_information_services': ['= 6.0'],
-      'a:microsoft:internet_information_server': ['= 6.0'],
+      title: 'A long If header of WebDAV runs code in IIS 6.0',
+      remedy: 'IIS 6.0 is out of support: retire the system, or at least switch WebDAV off.',
     },
-    { remedy: 'IIS 6.0 is out of support: retire the system, or at least switch WebDAV off.' },
   ),
-  cve(
-    'CVE-2017-17562',
-    'NHNN/U/HHH',
-    'CGI parameters set the environment of the dynamic linker and run code',
-    { 'a:embedthis:goahead': ['< 3.6.5'] },
-  ),
-  cve('CVE-2018-18778', 'NLLN/U/HNN', 'An empty Host header reads any file', {
-    'a:acme:mini_httpd': ['< 1.30'],
+  cveOf('a:embedthis:goahead')('CVE-2017-17562', 'NHNN/U/HHH', ['< 3.6.5'], {
+    title: 'CGI parameters set the environment of the dynamic linker and run code',
   }),
-  cve('CVE-2024-1135', 'NLNN/U/NHN', 'Transfer-Encoding is not checked, which allows request smuggling', {
-    'a:gunicorn:gunicorn': ['< 22.0.0'],
+  cveOf('a:acme:mini_httpd')('CVE-2018-18778', 'NLLN/U/HNN', ['< 1.30'], {
+    title: 'An empty Host header reads any file',
   }),
-  cve(
+  cveOf('a:gunicorn:gunicorn')('CVE-2024-1135', 'NLNN/U/NHN', ['< 22.0.0'], {
+    title: 'Transfer-Encoding is not checked, which allows request smuggling',
+  }),
+  cveOf('a:vercel:next.js')(
     'CVE-2025-29927',
     'NLNN/U/HHN',
-    'A request header makes Next.js skip its middleware, and with it authorisation',
+    ['>= 11.1.4, < 12.3.5', '>= 13.0.0, < 13.5.9', '>= 14.0.0, < 14.2.25', '>= 15.0.0, < 15.2.3'],
     {
-      'a:vercel:next.js': [
-        '>= 11.1.4, < 12.3.5',
-        '>= 13.0.0, < 13.5.9',
-        '>= 14.0.0, < 14.2.25',
-        '>= 15.0.0, < 15.2.3',
-      ],
+      title: 'A request header makes Next.js skip its middleware, and with it authorisation',
+      remedy: 'Have the proxy in front drop the header x-middleware-subrequest.',
     },
-    { remedy: 'Have the proxy in front drop the header x-middleware-subrequest.' },
   ),
-  cve('CVE-2014-6287', 'NLNN/U/HHH', 'A null byte in a search runs commands of HTTP File Server', {
-    'a:rejetto:http_file_server': ['< 2.3c'],
+  httpFileServer('CVE-2014-6287', 'NLNN/U/HHH', ['< 2.3c'], {
+    title: 'A null byte in a search runs commands of HTTP File Server',
   }),
-  cve(
-    'CVE-2024-23692',
-    'NLNN/U/HHH',
-    'A template in a request runs commands of HTTP File Server 2',
-    { 'a:rejetto:http_file_server': ['<= 2.3m'] },
-    { remedy: 'Version 2 is out of support: move to HTTP File Server 3 or remove it.' },
-  ),
+  httpFileServer('CVE-2024-23692', 'NLNN/U/HHH', ['<= 2.3m'], {
+    title: 'A template in a request runs commands of HTTP File Server 2',
+    remedy: 'Version 2 is out of support: move to HTTP File Server 3 or remove it.',
+  }),
 ];
