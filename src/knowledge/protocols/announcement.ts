@@ -1,4 +1,4 @@
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy } from './recognized-service.ts';
 
 /** Maximum length of one value, characters. */
 const valueLimit = 256;
@@ -51,7 +51,7 @@ export function readStun(bytes: Buffer): RecognizedService | null {
       const software = bytes
         .toString('latin1', at + 4, at + 4 + Math.min(size, valueLimit))
         .replace(/(?<!\0)\0+$/, '');
-      return { service: 'stun', evidence: [['stun.software', software]], proof: `SOFTWARE: ${software}` };
+      return recognizedBy('stun', 'stun.software', software, `SOFTWARE: ${software}`);
     }
     at += 4 + Math.ceil(size / 4) * 4;
   }
@@ -67,11 +67,8 @@ export function readCoap(bytes: Buffer): RecognizedService | null {
   const mark = bytes.indexOf(0xff, 4 + token);
   const payload = mark === -1 ? '' : bytes.toString('latin1', mark + 1, mark + 1 + textLimit);
   const name = `${code >> 5}.${String(code & 31).padStart(2, '0')}`;
-  return {
-    service: 'coap',
-    evidence: payload === '' ? [] : [['coap.payload', payload]],
-    proof: payload === '' ? `CoAP ${name}` : payload,
-  };
+  if (payload === '') return { service: 'coap', evidence: [], proof: `CoAP ${name}` };
+  return recognizedBy('coap', 'coap.payload', payload);
 }
 
 /** Willing or Unwilling of XDMCP: host name and status text. Null = not XDMCP. */
@@ -118,11 +115,7 @@ export function readQuic(bytes: Buffer): RecognizedService | null {
   for (let at = second; at + 4 <= bytes.length && versions.length < attributeLimit; at += 4)
     versions.push(bytes.toString('hex', at, at + 4));
   if (versions.length === 0) return null;
-  return {
-    service: 'quic',
-    evidence: [['quic.versions', versions.join(' ')]],
-    proof: `versions ${versions.join(' ')}`,
-  };
+  return recognizedBy('quic', 'quic.versions', versions.join(' '), `versions ${versions.join(' ')}`);
 }
 
 const dtlsVersions: Readonly<Record<number, string>> = { 0xfeff: 'DTLSv1.0', 0xfefd: 'DTLSv1.2' };
@@ -135,9 +128,5 @@ export function readDtls(bytes: Buffer): RecognizedService | null {
   if (!version || bytes.readUInt16BE(11) > bytes.length - 13) return null;
   const message = bytes[0] === 22 ? dtlsMessages[bytes[13] as number] : bytes[0] === 21 ? 'alert' : undefined;
   if (!message) return null;
-  return {
-    service: 'dtls',
-    evidence: [['dtls.answer', `${version} ${message}`]],
-    proof: `${version} ${message}`,
-  };
+  return recognizedBy('dtls', 'dtls.answer', `${version} ${message}`);
 }

@@ -23,7 +23,7 @@ import { readMumblePing } from './mumble.ts';
 import { readMulticastDns, readNodeStatus } from './name-announcement.ts';
 import { parseNetworkService } from './network-service.ts';
 import { plainText } from './plain-text.ts';
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy, type ServiceReader } from './recognized-service.ts';
 import { parseRdp, parseRfb, parseX11 } from './remote-screen.ts';
 import { parseRpc } from './rpc.ts';
 import { parseRsync } from './rsync.ts';
@@ -58,8 +58,7 @@ function readRfb(bytes: Buffer): RecognizedService | null {
 function readRsync(bytes: Buffer): RecognizedService | null {
   const record = parseRsync(bytes);
   if (!record) return null;
-  const evidence: RecognizedService['evidence'] = [['rsync.version', record.version]];
-  return { service: 'rsync', evidence, proof: `@RSYNCD: ${record.version}` };
+  return recognizedBy('rsync', 'rsync.version', record.version, `@RSYNCD: ${record.version}`);
 }
 
 function readRdp(bytes: Buffer, probe: string): RecognizedService | null {
@@ -75,22 +74,16 @@ function readRdp(bytes: Buffer, probe: string): RecognizedService | null {
 function readSmb(bytes: Buffer): RecognizedService | null {
   const record = parseSmb(bytes);
   if (!record) return null;
-  return {
-    service: 'smb',
-    evidence: [['smb.dialect', record.dialect]],
-    proof: `SMB dialect ${record.dialect}`,
-  };
+  return recognizedBy('smb', 'smb.dialect', record.dialect, `SMB dialect ${record.dialect}`);
 }
 
 function readMongodb(bytes: Buffer): RecognizedService | null {
   const record = parseMongodb(bytes);
   if (!record) return null;
   const { version } = record;
-  return {
-    service: 'mongodb',
-    evidence: version === null ? [] : [['mongodb.version', version]],
-    proof: version === null ? 'response of the MongoDB wire protocol' : `buildInfo: version ${version}`,
-  };
+  if (version !== null)
+    return recognizedBy('mongodb', 'mongodb.version', version, `buildInfo: version ${version}`);
+  return { service: 'mongodb', evidence: [], proof: 'response of the MongoDB wire protocol' };
 }
 
 function readRpc(bytes: Buffer, probe: string): RecognizedService | null {
@@ -114,11 +107,7 @@ function readGlusterfs(bytes: Buffer): RecognizedService | null {
   const record = parseRpc(bytes, 'tcp');
   if (!record) return null;
   if (!record.accepted) return { service: 'rpc', evidence: [], proof: 'ONC RPC response' };
-  return {
-    service: 'glusterfs',
-    evidence: [['glusterfs.programs', 'GF-DUMP']],
-    proof: 'the call was accepted',
-  };
+  return recognizedBy('glusterfs', 'glusterfs.programs', 'GF-DUMP', 'the call was accepted');
 }
 
 /** Length of a PROG_UNAVAIL reply including its record mark, bytes. */
@@ -130,12 +119,7 @@ function readRpcProgram(bytes: Buffer): RecognizedService | null {
     const reply = bytes.subarray(position * notHereLength);
     if (reply.length < 24 || !parseRpc(reply, 'tcp')) return null;
     const unavailable = reply.readUInt32BE(12) === 0 && reply.length >= 28 && reply.readUInt32BE(24) === 1;
-    if (!unavailable)
-      return {
-        service: name,
-        evidence: [['rpc.program', name]],
-        proof: `program ${program} (${name}) responds`,
-      };
+    if (!unavailable) return recognizedBy(name, 'rpc.program', name, `program ${program} (${name}) responds`);
   }
   return null;
 }
@@ -151,11 +135,7 @@ function readModbus(bytes: Buffer): RecognizedService | null {
       code === 0x2b ? 'device identification' : `exception ${bytes[at + 8]} to Read Device Identification`;
     const lines = code === 0x2b ? modbusObjects(bytes.subarray(at + 8, at + 6 + length)) : [];
     if (lines.length > 0)
-      return {
-        service: 'modbus',
-        evidence: [['modbus.identity', lines.join('\n')]],
-        proof: lines.join(', '),
-      };
+      return recognizedBy('modbus', 'modbus.identity', lines.join('\n'), lines.join(', '));
     at += 6 + length;
   }
   return proof === null ? null : { service: 'modbus', evidence: [], proof };
@@ -196,7 +176,7 @@ export function parseDatagramService(bytes: Buffer, probe: string): RecognizedSe
   return Object.hasOwn(datagramReaders, service) ? (datagramReaders[service]?.(bytes) ?? null) : null;
 }
 
-const datagramReaders: Readonly<Record<string, (bytes: Buffer) => RecognizedService | null>> = {
+const datagramReaders: Readonly<Record<string, ServiceReader>> = {
   coap: readCoap,
   dtls: readDtls,
   ipmi: readIpmi,
@@ -264,8 +244,7 @@ function readNtp(bytes: Buffer): RecognizedService | null {
   const record = parseNtp(bytes);
   if (!record) return null;
   const { kind, variables, stratum, clients } = record;
-  if (variables !== null)
-    return { service: 'ntp', evidence: [['ntp.variables', variables]], proof: variables };
+  if (variables !== null) return recognizedBy('ntp', 'ntp.variables', variables);
   const proof = kind === 'time' ? `NTP, stratum ${stratum}` : `NTP, list of ${clients} clients`;
   return { service: 'ntp', evidence: [], proof };
 }

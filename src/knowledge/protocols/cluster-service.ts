@@ -1,5 +1,5 @@
 import { plainText } from './plain-text.ts';
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy } from './recognized-service.ts';
 
 /** Maximum length of a text, characters. */
 const textLimit = 512;
@@ -37,7 +37,7 @@ function readNrpe(bytes: Buffer): RecognizedService | null {
   const end = bytes.indexOf(0, start);
   const text = bytes.toString('latin1', start, Math.min(end === -1 ? bytes.length : end, start + textLimit));
   if (!/^[\x09-\x0d\x20-\x7e]+$/.test(text)) return null;
-  return { service: 'nrpe', evidence: [['nrpe.answer', plainText(text)]], proof: plainText(text) };
+  return recognizedBy('nrpe', 'nrpe.answer', plainText(text));
 }
 
 /** Decodes letters, digits and some punctuation of code page 500. */
@@ -94,11 +94,8 @@ function readDrda(bytes: Buffer): RecognizedService | null {
     at += size;
   }
   const text = fields.join('\n');
-  return {
-    service: 'drda',
-    evidence: text === '' ? [] : [['drda.attributes', text]],
-    proof: text === '' ? `DRDA reply ${code.toString(16)}` : fields.join(', '),
-  };
+  if (text === '') return { service: 'drda', evidence: [], proof: `DRDA reply ${code.toString(16)}` };
+  return recognizedBy('drda', 'drda.attributes', text, fields.join(', '));
 }
 
 const jdwpHandshake = 'JDWP-Handshake';
@@ -112,7 +109,7 @@ function readJdwp(bytes: Buffer): RecognizedService | null {
     const body = bytes.subarray(at + 11, Math.min(at + size, bytes.length));
     const isReply = bytes[at + 8] === 0x80 && bytes.readUInt32BE(at + 4) === 0x504f5254;
     const text = isReply ? jdwpVersion(body) : null;
-    if (text) return { service: 'jdwp', evidence: [['jdwp.version', text]], proof: text };
+    if (text) return recognizedBy('jdwp', 'jdwp.version', text);
     at += size;
   }
   return { service: 'jdwp', evidence: [], proof: jdwpHandshake };
@@ -143,11 +140,8 @@ function readErlangNode(bytes: Buffer): RecognizedService | null {
   const length = isLong ? bytes.readUInt16BE(at + 19) : 0;
   const name = isLong ? text.slice(at + 21, at + 21 + length) : isShort ? text.slice(at + 13) : '';
   const node = /^[\x21-\x7e]{1,255}$/.test(name) ? name : null;
-  return {
-    service: 'erlang-node',
-    evidence: node === null ? [['erlang.status', status[1] ?? '']] : [['erlang.node', node]],
-    proof: node === null ? `Erlang distribution: ${status[1]}` : `Erlang node ${node}`,
-  };
+  if (node !== null) return recognizedBy('erlang-node', 'erlang.node', node, `Erlang node ${node}`);
+  return recognizedBy('erlang-node', 'erlang.status', status[1] ?? '', `Erlang distribution: ${status[1]}`);
 }
 
 /** Response to the `version` command of the binary protocol. */
@@ -157,18 +151,14 @@ function readMemcachedBinary(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 24, 24 + Math.min(length, 64));
   if (status !== 0 || !/^\d[\w.-]*$/.test(text))
     return { service: 'memcached', evidence: [], proof: `memcached: status ${status}` };
-  return { service: 'memcached', evidence: [['memcached.version', text]], proof: `VERSION ${text}` };
+  return recognizedBy('memcached', 'memcached.version', text, `VERSION ${text}`);
 }
 
 /** Reply of the libvirt RPC program 0x20008086. */
 function readLibvirt(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 28 || bytes.readUInt32BE(4) !== 0x20008086 || bytes.readUInt32BE(8) !== 1) return null;
   if (bytes.readUInt32BE(0) > 64 * 1024 || bytes.readUInt32BE(16) !== 1) return null;
-  return {
-    service: 'libvirt',
-    evidence: [['libvirt.answer', 'remote protocol 1']],
-    proof: 'libvirt remote protocol',
-  };
+  return recognizedBy('libvirt', 'libvirt.answer', 'remote protocol 1', 'libvirt remote protocol');
 }
 
 /** Servers, proxies and gateways send JSON in the same frame as agents. */
@@ -178,7 +168,7 @@ function readZabbix(bytes: Buffer, probe: string): RecognizedService | null {
   if (!/^\{\s*"(?:response|data|version)"/.test(text)) return null;
   const short = plainText(text);
   if (text.startsWith('{"response":"failed","error":'))
-    return { service: 'zabbix-java-gateway', evidence: [['zabbix.gateway', short]], proof: short };
+    return recognizedBy('zabbix-java-gateway', 'zabbix.gateway', short);
   if (probe !== 'zabbix-trapper') return null;
   const version = /"version":"(\d[\w.]{1,30})"/.exec(text)?.[1];
   const evidence: RecognizedService['evidence'] = [['zabbix.server', version ?? 'zabbix.stats']];
@@ -203,11 +193,8 @@ function readRabbitmqStream(bytes: Buffer): RecognizedService | null {
     at = value.end;
   }
   const text = `${properties.get('product') ?? ''} ${properties.get('version') ?? ''}`.trim();
-  return {
-    service: 'rabbitmq-stream',
-    evidence: text === '' ? [] : [['rabbitmq.stream', text]],
-    proof: text,
-  };
+  if (text === '') return { service: 'rabbitmq-stream', evidence: [], proof: text };
+  return recognizedBy('rabbitmq-stream', 'rabbitmq.stream', text);
 }
 
 /** FCGI_GET_VALUES_RESULT (10) with name-value pairs, or FCGI_UNKNOWN_TYPE (11). */
@@ -226,20 +213,13 @@ function readFastcgi(bytes: Buffer): RecognizedService | null {
     at += 2 + name + value;
   }
   const text = plainText(values.join(' '));
-  return {
-    service: 'fastcgi',
-    evidence: text === '' ? [] : [['fastcgi.values', text]],
-    proof: text === '' ? 'FCGI_GET_VALUES_RESULT' : text,
-  };
+  if (text === '') return { service: 'fastcgi', evidence: [], proof: 'FCGI_GET_VALUES_RESULT' };
+  return recognizedBy('fastcgi', 'fastcgi.values', text);
 }
 
 function readUwsgi(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 4 || bytes[0] !== 100 || bytes[3] !== 1) return null;
-  return {
-    service: 'uwsgi',
-    evidence: [['uwsgi.ping', 'pong']],
-    proof: 'response to the ping of the uwsgi protocol',
-  };
+  return recognizedBy('uwsgi', 'uwsgi.ping', 'pong', 'response to the ping of the uwsgi protocol');
 }
 
 /** A login response (0x23) or a reject (0x3f); key=value pairs follow the header. */
@@ -248,14 +228,14 @@ function readIscsi(bytes: Buffer): RecognizedService | null {
   const length = bytes.readUIntBE(5, 3);
   const text = plainText(bytes.toString('latin1', 48, 48 + Math.min(length, textLimit)));
   const what = bytes[0] === 0x3f ? 'reject' : `login response, status ${bytes[36]}.${bytes[37]}`;
-  return { service: 'iscsi', evidence: [['iscsi.answer', `${what} ${text}`.trim()]], proof: `iSCSI ${what}` };
+  return recognizedBy('iscsi', 'iscsi.answer', `${what} ${text}`.trim(), `iSCSI ${what}`);
 }
 
 /** PARAM_EXCHANGE, or ACCESS_DENIED when the server is busy. */
 function readIperf(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 1 || (bytes[0] !== 9 && bytes[0] !== 0xff)) return null;
   const what = bytes[0] === 9 ? 'PARAM_EXCHANGE' : 'ACCESS_DENIED';
-  return { service: 'iperf3', evidence: [['iperf.state', what]], proof: what };
+  return recognizedBy('iperf3', 'iperf.state', what);
 }
 
 /** Database names from the response that carries the request id. */
@@ -264,7 +244,7 @@ function readOvsdb(bytes: Buffer): RecognizedService | null {
   if (!/^\s*\{/.test(text) || !/"id": ?"portolan"/.test(text)) return null;
   const names = /"result": ?\[([^[\]]*)\]/.exec(text)?.[1];
   if (names === undefined) return null;
-  return { service: 'ovsdb', evidence: [['ovsdb.databases', plainText(names)]], proof: plainText(names) };
+  return recognizedBy('ovsdb', 'ovsdb.databases', plainText(names));
 }
 
 /** Reply to the first message (1), or an error (3). */
@@ -272,7 +252,7 @@ function readQnetd(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 6 || bytes[0] !== 0 || (bytes[1] !== 1 && bytes[1] !== 3)) return null;
   if (bytes.readUInt32BE(2) + 6 !== bytes.length) return null;
   const what = bytes[1] === 1 ? 'preinit reply' : 'server error';
-  return { service: 'corosync-qnetd', evidence: [['qnetd.answer', what]], proof: `corosync-qnetd ${what}` };
+  return recognizedBy('corosync-qnetd', 'qnetd.answer', what, `corosync-qnetd ${what}`);
 }
 
 /** A frame of the Groonga Query Transfer Protocol (GQTP) with the status as JSON. */
@@ -280,11 +260,8 @@ function readGroonga(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes[0] !== 0xc7) return null;
   const text = bytes.toString('latin1', 24, 24 + 4096);
   const version = /"version": ?"(\d[\w.]{1,30})"/.exec(text)?.[1];
-  return {
-    service: 'gqtp',
-    evidence: [['groonga.version', version ?? 'unknown']],
-    proof: version ? `Groonga ${version}` : 'a frame of GQTP',
-  };
+  const proof = version ? `Groonga ${version}` : 'a frame of GQTP';
+  return recognizedBy('gqtp', 'groonga.version', version ?? 'unknown', proof);
 }
 
 /** The first packet of NSCA: 128 random bytes, then the server's time in seconds. */
@@ -295,5 +272,5 @@ function readNsca(bytes: Buffer): RecognizedService | null {
   if (time < 1_262_304_000 || time > 2_208_988_800) return null;
   if (bytes.subarray(0, 128).every((byte) => byte < 0x80)) return null;
   const proof = '128 random bytes and a time';
-  return { service: 'nsca', evidence: [['nsca.greeting', proof]], proof };
+  return recognizedBy('nsca', 'nsca.greeting', proof);
 }

@@ -1,5 +1,5 @@
 import { plainText } from './plain-text.ts';
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy } from './recognized-service.ts';
 
 /** Maximum length of a text, characters. */
 const textLimit = 512;
@@ -34,7 +34,7 @@ export function readSourceEngine(bytes: Buffer): RecognizedService | null {
     .split('\0')
     .map((part) => plainText(part));
   if (game === '' && folder === '') return null;
-  return { service: 'source-engine', evidence: [['source.game', game || folder]], proof: game || folder };
+  return recognizedBy('source-engine', 'source.game', game || folder);
 }
 
 const raknetMagic = '00ffff00fefefefefdfdfdfd12345678';
@@ -53,18 +53,13 @@ export function readBedrock(bytes: Buffer): RecognizedService | null {
 export function readTeeworlds(bytes: Buffer): RecognizedService | null {
   const text = bytes.toString('latin1', 0, 1400);
   const version = /^\xff{10}inf3\d{1,8}\0([^\0]{1,64})\0/.exec(text)?.[1];
-  if (version !== undefined)
-    return {
-      service: 'teeworlds',
-      evidence: [['teeworlds.version', plainText(version)]],
-      proof: plainText(version),
-    };
+  if (version !== undefined) return recognizedBy('teeworlds', 'teeworlds.version', plainText(version));
   if (!/^\x04\0\0PORT\x05[^]{4}/.test(text)) return null;
-  return { service: 'teeworlds', evidence: [['teeworlds.token', '0.7']], proof: 'a token of Teeworlds' };
+  return recognizedBy('teeworlds', 'teeworlds.token', '0.7', 'a token of Teeworlds');
 }
 
 /** Minetest: its protocol id, the server as sender, and the peer id it assigns. */
 export function readMinetest(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 12 || !bytes.toString('hex', 0, 6).startsWith('4f45740300')) return null;
-  return { service: 'minetest', evidence: [['minetest.answer', 'peer']], proof: 'a peer number of Minetest' };
+  return recognizedBy('minetest', 'minetest.answer', 'peer', 'a peer number of Minetest');
 }

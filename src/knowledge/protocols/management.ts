@@ -1,9 +1,12 @@
+import { type DerElement, elementAt, elementsIn } from '../tls/der-reader.ts';
 import { plainText } from './plain-text.ts';
 
 /** Maximum length of a text, characters. */
 const textLimit = 512;
 /** Limits of an SNMP message: elements, levels of nesting. */
 const elementLimit = 64;
+
+const elements = (content: Buffer) => elementsIn(content, elementLimit);
 
 /** Response of an SNMP agent to a read with the community `public`. */
 export interface SnmpRecord {
@@ -20,27 +23,28 @@ export interface SnmpRecord {
 
 /** A response of SNMP version 1 or 2c (RFC 1157, RFC 3416) without error; null = anything else. */
 export function parseSnmp(bytes: Buffer): SnmpRecord | null {
-  const message = element(bytes, 0);
+  const message = elementAt(bytes, 0);
   if (message?.tag !== 0x30) return null;
-  const version = element(message.body, 0);
-  const community = version && element(message.body, version.end);
-  const response = community && element(message.body, community.end);
-  if (version?.tag !== 0x02 || version.body.length !== 1 || community?.tag !== 0x04) return null;
-  const number = version.body[0] as number;
+  const version = elementAt(message.content, 0);
+  const community = version && elementAt(message.content, version.end);
+  const response = community && elementAt(message.content, community.end);
+  if (version?.tag !== 0x02 || version.content.length !== 1 || community?.tag !== 0x04) return null;
+  const number = version.content[0] as number;
   if (number > 1 || response?.tag !== 0xa2) return null;
-  const fields = elements(response.body);
+  const fields = elements(response.content);
   // Request id, error status, error index, bindings.
-  if (fields.length < 4 || fields[1]?.body.some((byte) => byte !== 0)) return null;
-  const bindings = elements(fields[3]?.body ?? Buffer.alloc(0)).map(({ body }) => elements(body));
+  if (fields.length < 4 || fields[1]?.content.some((byte) => byte !== 0)) return null;
+  const bindings = elements(fields[3]?.content ?? Buffer.alloc(0)).map(({ content }) => elements(content));
   const texts = bindings.filter(([, value]) => value?.tag === 0x04);
-  const textOf = (found: Element[] | undefined) => found?.[1]?.body.toString('latin1', 0, textLimit) ?? null;
+  const textOf = (found: DerElement[] | undefined) =>
+    found?.[1]?.content.toString('latin1', 0, textLimit) ?? null;
   const objectId = bindings.find(([name, value]) => name?.tag === 0x06 && value?.tag === 0x06)?.[1];
   return {
     version: number === 0 ? '1' : '2c',
-    community: community.body.toString('latin1', 0, textLimit),
+    community: community.content.toString('latin1', 0, textLimit),
     text: textOf(texts[0]),
-    objectId: objectId ? dotted(objectId.body) : null,
-    name: textOf(texts.find(([name]) => name?.body.equals(sysName))),
+    objectId: objectId ? dotted(objectId.content) : null,
+    name: textOf(texts.find(([name]) => name?.content.equals(sysName))),
   };
 }
 
@@ -75,14 +79,19 @@ export interface SnmpEngine {
 
 /** The report in response to SNMPv3 discovery; null = anything else. */
 export function parseSnmpReport(bytes: Buffer): SnmpEngine | null {
-  const message = element(bytes, 0);
+  const message = elementAt(bytes, 0);
   if (message?.tag !== 0x30) return null;
-  const [version, , security] = elements(message.body);
-  if (version?.tag !== 0x02 || version.body.length !== 1 || version.body[0] !== 3 || security?.tag !== 0x04)
+  const [version, , security] = elements(message.content);
+  if (
+    version?.tag !== 0x02 ||
+    version.content.length !== 1 ||
+    version.content[0] !== 3 ||
+    security?.tag !== 0x04
+  )
     return null;
-  const engine = elements(element(security.body, 0)?.body ?? Buffer.alloc(0))[0];
-  if (engine?.tag !== 0x04 || engine.body.length < 5 || engine.body.length > 32) return null;
-  const id = engine.body;
+  const engine = elements(elementAt(security.content, 0)?.content ?? Buffer.alloc(0))[0];
+  if (engine?.tag !== 0x04 || engine.content.length < 5 || engine.content.length > 32) return null;
+  const id = engine.content;
   const [form, rest] = [id[4], id.subarray(5)];
   const isMac = (id[0] as number) >= 0x80 && form === 3 && rest.length === 6;
   return {
@@ -90,36 +99,6 @@ export function parseSnmpReport(bytes: Buffer): SnmpEngine | null {
     engine: id.toString('hex'),
     mac: isMac ? [...rest].map((byte) => byte.toString(16).padStart(2, '0')).join(':') : null,
   };
-}
-
-interface Element {
-  tag: number;
-  body: Buffer;
-  /** Offset of the next element. */
-  end: number;
-}
-
-function elements(bytes: Buffer): Element[] {
-  const found: Element[] = [];
-  for (let at = 0; at < bytes.length && found.length < elementLimit; ) {
-    const next = element(bytes, at);
-    if (!next) break;
-    found.push(next);
-    at = next.end;
-  }
-  return found;
-}
-
-/** One BER element with a definite length (X.690, 8.1); null if incomplete. */
-function element(bytes: Buffer, at: number): Element | null {
-  if (bytes.length - at < 2) return null;
-  const first = bytes[at + 1] as number;
-  const more = first & 0x7f;
-  if (first === 0x80 || (first > 0x80 && (more > 3 || bytes.length - at < 2 + more))) return null;
-  const length = first < 0x80 ? first : bytes.readUIntBE(at + 2, more);
-  const start = at + 2 + (first < 0x80 ? 0 : more);
-  if (length > bytes.length - start) return null;
-  return { tag: bytes[at] as number, body: bytes.subarray(start, start + length), end: start + length };
 }
 
 export interface NtpRecord {

@@ -1,31 +1,24 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { plainText } from './plain-text.ts';
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy, type ServiceReader } from './recognized-service.ts';
 
 /** Maximum size of a response after decompression, bytes. */
 const unpackedLimit = 16 * 1024;
 
 /** Recognizes media and game servers by the response to the probe made for them; null = none. */
 export function parseMediaService(bytes: Buffer, probe: string): RecognizedService | null {
-  switch (probe) {
-    case 'snapcast':
-      return readSnapcast(bytes);
-    case 'snapcast-stream':
-      return readSnapcastTime(bytes);
-    case 'rtmp':
-      return readRtmp(bytes);
-    case 'freeciv':
-      return readFreeciv(bytes);
-    case 'wesnoth':
-      return readWesnoth(bytes);
-    case 'quassel':
-      return readQuassel(bytes);
-    case 'deluge':
-      return readDeluge(bytes);
-    default:
-      return null;
-  }
+  return readers.get(probe)?.(bytes) ?? null;
 }
+
+const readers: ReadonlyMap<string, ServiceReader> = new Map([
+  ['snapcast', readSnapcast],
+  ['snapcast-stream', readSnapcastTime],
+  ['rtmp', readRtmp],
+  ['freeciv', readFreeciv],
+  ['wesnoth', readWesnoth],
+  ['quassel', readQuassel],
+  ['deluge', readDeluge],
+]);
 
 /** Decompressed data; null if invalid or above `unpackedLimit`. Accepts truncated input, which several servers send. */
 function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
@@ -41,7 +34,7 @@ function unpacked(packed: Buffer, unpack: typeof gunzipSync): string | null {
 function readSnapcast(bytes: Buffer): RecognizedService | null {
   const found = /"snapserver":\{([^{}]{1,512})\}/.exec(bytes.toString('latin1'))?.[1];
   if (found === undefined) return null;
-  return { service: 'snapcast', evidence: [['snapcast.server', plainText(found)]], proof: plainText(found) };
+  return recognizedBy('snapcast', 'snapcast.server', plainText(found));
 }
 
 /** A time message (type 4) that refers to the request: 8 bytes of latency. */
@@ -49,7 +42,7 @@ function readSnapcastTime(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 26 || bytes.readUInt16LE(0) !== 4 || bytes.toString('latin1', 4, 6) !== 'PO')
     return null;
   if (bytes.readUInt32LE(22) !== 8) return null;
-  return { service: 'snapcast', evidence: [['snapcast.stream', 'time']], proof: 'Snapcast time message' };
+  return recognizedBy('snapcast', 'snapcast.stream', 'time', 'Snapcast time message');
 }
 
 /** S0 and S1, RTMP 1.0 sections 5.2.2 and 5.2.3; Adobe servers put their version where zeros should be. */
@@ -70,11 +63,7 @@ function readFreeciv(bytes: Buffer): RecognizedService | null {
   const text = packed === null ? bytes.toString('latin1', 0, unpackedLimit) : unpacked(packed, inflateSync);
   const version = /Server version: ([\w.+-]{1,64})/.exec(text ?? '')?.[1];
   if (version === undefined) return null;
-  return {
-    service: 'freeciv',
-    evidence: [['freeciv.version', version]],
-    proof: `Server version: ${version}`,
-  };
+  return recognizedBy('freeciv', 'freeciv.version', version, `Server version: ${version}`);
 }
 
 /** The connection number, then length and compressed text: a version request or a rejection. */
@@ -101,7 +90,7 @@ function readQuassel(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 4 || (bytes[0] as number) > 3) return null;
   const protocol = quasselProtocols[bytes[3] as number];
   if (protocol === undefined) return null;
-  return { service: 'quassel', evidence: [['quassel.protocol', protocol]], proof: `protocol ${protocol}` };
+  return recognizedBy('quassel', 'quassel.protocol', protocol, `protocol ${protocol}`);
 }
 
 /** Response to `daemon.info`: a list of message type, call number and version text. */

@@ -1,5 +1,5 @@
 import { plainText } from './plain-text.ts';
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy } from './recognized-service.ts';
 
 /** Maximum length of a text, characters. */
 const textLimit = 256;
@@ -10,7 +10,7 @@ const fieldLimit = 64;
 export function readMumblePing(bytes: Buffer): RecognizedService | null {
   if (bytes.length !== 24 || bytes[0] !== 0 || (bytes[1] as number) > 9) return null;
   const release = `${bytes[1]}.${bytes[2]}.${bytes[3]}`;
-  return { service: 'mumble', evidence: [['mumble.release', release]], proof: `Mumble ${release}` };
+  return recognizedBy('mumble', 'mumble.release', release, `Mumble ${release}`);
 }
 
 const mumbleVersion = 0;

@@ -1,4 +1,4 @@
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy } from './recognized-service.ts';
 
 /** Names of a NetBIOS node. */
 const nodeNameLimit = 64;
@@ -46,7 +46,7 @@ export function readNodeStatus(bytes: Buffer): RecognizedService | null {
   const mac = card.length < 6 ? '' : [...card].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
   if (mac !== '') lines.add(`mac: ${mac}`);
   const text = [...lines].join('\n');
-  return { service: 'netbios-ns', evidence: [['netbios.names', text]], proof: text.replaceAll('\n', ', ') };
+  return recognizedBy('netbios-ns', 'netbios.names', text, text.replaceAll('\n', ', '));
 }
 
 /** The first record record of a message without compression pointers before it. */

@@ -1,5 +1,5 @@
 import { plainText } from './plain-text.ts';
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy } from './recognized-service.ts';
 
 /** Maximum length of a text, characters. */
 const textLimit = 512;
@@ -151,11 +151,7 @@ function readKafka(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 14 || bytes.toString('latin1', 4, 8) !== '\0\0PO') return null;
   const [error, count] = [bytes.readInt16BE(8), bytes.readUInt32BE(10)];
   if ((error !== 0 && error !== 35) || count > 500) return null;
-  return {
-    service: 'kafka',
-    evidence: [['kafka.calls', String(count)]],
-    proof: `ApiVersions: ${count} calls`,
-  };
+  return recognizedBy('kafka', 'kafka.calls', String(count), `ApiVersions: ${count} calls`);
 }
 
 /** A complete KRB-ERROR of version 5 with its length: servers send it for any request they cannot parse. */
@@ -201,7 +197,7 @@ const bindNak = 13;
 function readDceRpc(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 24 || bytes[0] !== 5 || (bytes[2] !== bindAck && bytes[2] !== bindNak)) return null;
   const what = bytes[2] === bindAck ? 'bind_ack' : 'bind_nak';
-  return { service: 'msrpc', evidence: [['msrpc.answer', what]], proof: `DCE/RPC ${what}` };
+  return recognizedBy('msrpc', 'msrpc.answer', what, `DCE/RPC ${what}`);
 }
 
 const firebirdOperations: Record<number, string> = {
@@ -216,13 +212,10 @@ function readFirebird(bytes: Buffer): RecognizedService | null {
   if (bytes.length < 4) return null;
   const operation = firebirdOperations[bytes.readUInt32BE(0)];
   if (!operation) return null;
+  if (operation === 'reject') return { service: 'firebird', evidence: [], proof: 'connect rejected' };
   const version = bytes.length >= 8 ? bytes.readUInt32BE(4) & 0x7fff : 0;
-  if (operation !== 'reject' && (version < 10 || version > 30)) return null;
-  return {
-    service: 'firebird',
-    evidence: operation === 'reject' ? [] : [['firebird.protocol', String(version)]],
-    proof: operation === 'reject' ? 'connect rejected' : `${operation}, protocol ${version}`,
-  };
+  if (version < 10 || version > 30) return null;
+  return recognizedBy('firebird', 'firebird.protocol', String(version), `${operation}, protocol ${version}`);
 }
 
 const avNames: Record<number, string> = { 1: 'computer', 2: 'domain', 3: 'dns_computer', 4: 'dns_domain' };
@@ -277,7 +270,7 @@ function readCredSsp(bytes: Buffer): RecognizedService | null {
 /** The `version` response identifies Gearman only after the Gearman probe. */
 function readGearman(bytes: Buffer): RecognizedService | null {
   const line = /^OK \d[\x21-\x7e]{0,63}/.exec(bytes.toString('latin1', 0, 128))?.[0];
-  return line ? { service: 'gearman', evidence: [['gearman.version', line]], proof: line } : null;
+  return line ? recognizedBy('gearman', 'gearman.version', line) : null;
 }
 
 /** AV pairs: attribute and UTF-16 value, terminated by attribute 0. */

@@ -7,3 +7,11 @@ export interface RecognizedService {
   /** Confidence in the protocol, 0..1, if it differs from the default. */
   certainty?: number;
 }
+
+/** Recognizes a service by its response; null = another one. */
+export type ServiceReader = (bytes: Buffer) => RecognizedService | null;
+
+/** A service recognized by one text of its response. @param proof in words if the text says too little */
+export function recognizedBy(service: string, key: string, text: string, proof = text): RecognizedService {
+  return { service, evidence: [[key, text]], proof };
+}

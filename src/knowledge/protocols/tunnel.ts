@@ -1,4 +1,4 @@
-import type { RecognizedService } from './recognized-service.ts';
+import { type RecognizedService, recognizedBy } from './recognized-service.ts';
 
 /** Payloads and attributes of one message. */
 const payloadLimit = 64;
@@ -110,9 +110,5 @@ export function readOpenVpn(message: Buffer, protocol: 'tcp' | 'udp'): Recognize
   const bytes = protocol === 'tcp' ? message.subarray(2) : message;
   if (protocol === 'tcp' && (message.length < 2 || message.readUInt16BE(0) !== bytes.length)) return null;
   if (bytes.length < 14 || bytes.length > 64 || (bytes[0] as number) >> 3 !== hardResetServer2) return null;
-  return {
-    service: 'openvpn',
-    evidence: [['openvpn.answer', 'hard reset']],
-    proof: 'P_CONTROL_HARD_RESET_SERVER_V2',
-  };
+  return recognizedBy('openvpn', 'openvpn.answer', 'hard reset', 'P_CONTROL_HARD_RESET_SERVER_V2');
 }

@@ -1,4 +1,4 @@
-/** An element of ASN.1 in DER (X.690, 8.1). */
+/** An element of ASN.1 in DER, or in BER with a definite length (X.690, 8.1). */
 export interface DerElement {
   tag: number;
   content: Buffer;
