@@ -1,9 +1,9 @@
 import {
   badCertificates,
-  type Control,
   clearText,
   clearTextServices,
   confirmedFlaws,
+  controlsOf,
   encryptable,
   guardedServices,
   needlessServices,
@@ -14,9 +14,8 @@ import {
 } from './control.ts';
 
 /** Safeguards of the CIS Controls, version 8, that a network scan can evaluate. */
-export const cisControls: readonly Control[] = [
+export const cisControls = controlsOf('cis', [
   {
-    framework: 'cis',
     control: '3.3',
     title: 'Only authorized users have access to data',
     findings: [...unguarded, 'nfs-exposed', 'http-directory-listing'],
@@ -24,7 +23,6 @@ export const cisControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'cis',
     control: '3.10',
     title: 'Data is encrypted in transit',
     findings: [
@@ -41,7 +39,6 @@ export const cisControls: readonly Control[] = [
     judges: ['misconfig_checker', 'weak_cipher_checker'],
   },
   {
-    framework: 'cis',
     control: '4.6',
     title: 'Machines and software are managed over secure protocols',
     findings: [
@@ -58,7 +55,6 @@ export const cisControls: readonly Control[] = [
     judges: ['misconfig_checker', 'weak_cipher_checker'],
   },
   {
-    framework: 'cis',
     control: '4.7',
     title: 'Default accounts and passwords are changed or turned off',
     findings: ['snmp-public'],
@@ -66,7 +62,6 @@ export const cisControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'cis',
     control: '4.8',
     title: 'Unneeded services are turned off',
     findings: ['http-default-page', 'smb-v1', 'x11-open', 'ntp-monlist', 'dns-open-recursion'],
@@ -75,7 +70,6 @@ export const cisControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'cis',
     control: '7.7',
     title: 'Known flaws are fixed',
     findings: ['CVE'],
@@ -83,7 +77,6 @@ export const cisControls: readonly Control[] = [
     judges: ['cve_matcher'],
   },
   {
-    framework: 'cis',
     control: '12.6',
     title: 'The network is managed and used over secure protocols',
     findings: ['snmp-public', 'telnet-cleartext', 'smb-v1', 'smb-signing-optional'],
@@ -91,4 +84,4 @@ export const cisControls: readonly Control[] = [
     about: ['snmp', 'telnet', 'ssh', 'smb'],
     judges: ['misconfig_checker'],
   },
-];
+]);

@@ -21,6 +21,14 @@ export interface Control {
   judges: readonly ControlEvaluator[];
 }
 
+/** Controls of one framework, which only the list as a whole names. */
+export function controlsOf(
+  framework: Framework,
+  controls: readonly Omit<Control, 'framework'>[],
+): readonly Control[] {
+  return controls.map((control) => ({ framework, ...control }));
+}
+
 /** A requirement that no network scan can evaluate. */
 export interface UnseenControl {
   framework: Framework;

@@ -4,6 +4,7 @@ import {
   clearText,
   clearTextServices,
   confirmedFlaws,
+  controlsOf,
   encryptable,
   guardedServices,
   needlessServices,
@@ -14,9 +15,8 @@ import {
 } from './control.ts';
 
 /** Controls of NIST SP 800-53 revision 5 that a network scan can evaluate. */
-const generalControls: readonly Control[] = [
+const generalControls = controlsOf('nist', [
   {
-    framework: 'nist',
     control: 'AC-3',
     title: 'Access enforcement: no read or control access without authorization',
     findings: [...unguarded, 'nfs-exposed', 'http-directory-listing'],
@@ -24,7 +24,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'AC-17(2)',
     title: 'Remote access: sessions are encrypted and cannot be altered',
     findings: ['telnet-cleartext', 'vnc-no-auth', 'x11-open', ...weakSsh],
@@ -33,7 +32,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker', 'weak_cipher_checker'],
   },
   {
-    framework: 'nist',
     control: 'CM-6',
     title: 'Configuration settings: systems are configured as strictly as their work allows',
     findings: ['http-security-headers', 'smb-signing-optional', 'rdp-no-nla'],
@@ -41,7 +39,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'CM-7',
     title: 'Least functionality: only what is needed runs',
     findings: ['http-default-page', 'smb-v1', 'x11-open', 'ntp-monlist'],
@@ -50,7 +47,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'IA-2',
     title: 'Identification: users are authenticated',
     findings: unguarded,
@@ -58,7 +54,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'IA-5',
     title: 'Authenticators: default secrets are changed',
     findings: ['snmp-public'],
@@ -66,7 +61,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'IA-5(1)',
     title: 'Passwords travel over protected channels only',
     findings: clearText,
@@ -75,7 +69,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'SC-5',
     title: 'Denial of service: no service can be used to flood others',
     findings: ['ntp-monlist', 'dns-open-recursion'],
@@ -83,7 +76,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'SC-8',
     title: 'Transmission: data in transit stays confidential and unchanged',
     findings: [
@@ -100,7 +92,6 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker', 'weak_cipher_checker'],
   },
   {
-    framework: 'nist',
     control: 'SC-13',
     title: 'Cryptographic protection: only secure algorithms and keys are used',
     findings: [
@@ -120,7 +111,6 @@ const generalControls: readonly Control[] = [
     judges: ['weak_cipher_checker'],
   },
   {
-    framework: 'nist',
     control: 'SC-17',
     title: 'Certificates are valid and come from a trusted authority',
     findings: badCertificates,
@@ -128,19 +118,17 @@ const generalControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'nist',
     control: 'SI-2',
     title: 'Flaw remediation: known flaws are fixed',
     findings: ['CVE'],
     about: 'versions',
     judges: ['cve_matcher'],
   },
-];
+]);
 
 /** Sections of NIST SP 800-52 revision 2 that concern servers. */
-const tlsControls: readonly Control[] = [
+const tlsControls = controlsOf('nist', [
   {
-    framework: 'nist',
     control: 'SP 800-52r2 3.1',
     title: 'TLS servers support TLS 1.2 and 1.3, and nothing older',
     findings: [...oldTls, 'tls-no-v1-3'],
@@ -148,7 +136,6 @@ const tlsControls: readonly Control[] = [
     judges: ['weak_cipher_checker'],
   },
   {
-    framework: 'nist',
     control: 'SP 800-52r2 3.2',
     title: 'TLS servers have strong keys and valid certificates',
     findings: ['tls-weak-key', 'tls-weak-signature', ...badCertificates],
@@ -156,7 +143,6 @@ const tlsControls: readonly Control[] = [
     judges: ['misconfig_checker', 'weak_cipher_checker'],
   },
   {
-    framework: 'nist',
     control: 'SP 800-52r2 3.3.1',
     title: 'TLS servers offer approved cipher suites only',
     findings: [...weakSuites, 'tls-weak-dh', 'tls-weak-curve', 'tls-no-forward-secrecy'],
@@ -164,7 +150,6 @@ const tlsControls: readonly Control[] = [
     judges: ['weak_cipher_checker'],
   },
   {
-    framework: 'nist',
     control: 'SP 800-52r2 3.4',
     title: 'TLS servers support the extensions that protect handshakes',
     findings: ['tls-insecure-renegotiation', 'tls-no-extended-master-secret', 'tls-no-fallback-scsv'],
@@ -172,13 +157,12 @@ const tlsControls: readonly Control[] = [
     judges: ['weak_cipher_checker'],
   },
   {
-    framework: 'nist',
     control: 'SP 800-52r2 3.7',
     title: 'TLS servers do not compress',
     findings: ['tls-compression'],
     about: 'tls',
     judges: ['weak_cipher_checker'],
   },
-];
+]);
 
 export const nistControls: readonly Control[] = [...generalControls, ...tlsControls];

@@ -1,9 +1,9 @@
 import {
   badCertificates,
-  type Control,
   clearText,
   clearTextServices,
   confirmedFlaws,
+  controlsOf,
   guardedServices,
   needlessServices,
   oldTls,
@@ -14,9 +14,8 @@ import {
 } from './control.ts';
 
 /** Requirements of PCI DSS, version 4.0, that a network scan can evaluate. */
-export const pciControls: readonly Control[] = [
+export const pciControls = controlsOf('pci', [
   {
-    framework: 'pci',
     control: '2.2.2',
     title: 'Vendor default accounts and passwords are changed or removed',
     findings: ['snmp-public'],
@@ -24,7 +23,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'pci',
     control: '2.2.4',
     title: 'Only needed services are turned on',
     findings: [
@@ -40,7 +38,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'pci',
     control: '2.2.5',
     title: 'Insecure services and protocols are not used, or are secured',
     findings: ['telnet-cleartext', 'ftp-cleartext', 'smb-v1', 'snmp-public', 'vnc-no-auth', 'nfs-exposed'],
@@ -49,7 +46,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'pci',
     control: '2.2.6',
     title: 'Settings prevent misuse of systems',
     findings: [
@@ -63,7 +59,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'pci',
     control: '2.2.7',
     title: 'Remote administration uses strong encryption',
     findings: ['telnet-cleartext', 'http-basic-auth-cleartext', 'vnc-no-auth', 'x11-open', ...weakSsh],
@@ -72,7 +67,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker', 'weak_cipher_checker'],
   },
   {
-    framework: 'pci',
     control: '4.2.1',
     title: 'Strong encryption and valid certificates protect data on open networks',
     findings: [
@@ -88,7 +82,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker', 'weak_cipher_checker'],
   },
   {
-    framework: 'pci',
     control: '6.3.3',
     title: 'Security updates are installed in time',
     findings: ['CVE'],
@@ -96,7 +89,6 @@ export const pciControls: readonly Control[] = [
     judges: ['cve_matcher'],
   },
   {
-    framework: 'pci',
     control: '7.3.3',
     title: 'Access is denied unless granted',
     findings: [...unguarded, 'nfs-exposed'],
@@ -104,7 +96,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'pci',
     control: '8.3.1',
     title: 'Access requires authentication',
     findings: unguarded,
@@ -112,7 +103,6 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'pci',
     control: '8.3.2',
     title: 'Passwords are encrypted in transit',
     findings: clearText,
@@ -121,14 +111,13 @@ export const pciControls: readonly Control[] = [
     judges: ['misconfig_checker'],
   },
   {
-    framework: 'pci',
     control: '11.3.1',
     title: 'High and critical findings of internal scans are fixed',
     findings: ['CVE', ...unguarded, 'snmp-public', 'smb-v1', 'tls-cert-expired'],
     about: 'any',
     judges: ['misconfig_checker', 'cve_matcher'],
   },
-];
+]);
 
 export const unseenPciControls: readonly UnseenControl[] = [
   {

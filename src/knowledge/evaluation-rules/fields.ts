@@ -1,4 +1,4 @@
-import type { RuleOperator } from './rule.ts';
+import { orderOperators, type RuleOperator, versionOperators } from './rule.ts';
 
 /** `any`: a fact of another parser; its type is unknown until it is seen. */
 export type FieldType = 'text' | 'number' | 'flag' | 'version' | 'date' | 'any';
@@ -114,15 +114,6 @@ const textOperators: readonly RuleOperator[] = [
   'in',
   'notIn',
   'exists',
-];
-const orderOperators: readonly RuleOperator[] = ['gt', 'gte', 'lt', 'lte', 'between'];
-const versionOperators: readonly RuleOperator[] = [
-  'version_eq',
-  'version_lt',
-  'version_gt',
-  'version_lte',
-  'version_gte',
-  'version_between',
 ];
 
 /** The operators that fit a type. */

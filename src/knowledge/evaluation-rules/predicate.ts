@@ -2,7 +2,7 @@ import { visibleText } from '../../domain/text/visible.ts';
 import { compareVersions, type VersionScheme } from '../../domain/version-order.ts';
 import { compileMatcher } from '../rules/matcher.ts';
 import { ruleField } from './fields.ts';
-import type { RuleCondition, RuleOperator, RuleScalar, RuleValue } from './rule.ts';
+import type { orderOperators, RuleCondition, RuleOperator, RuleScalar, RuleValue } from './rule.ts';
 
 /** Values of one field of a port, as one record shows them. */
 export interface ObservedFact {
@@ -100,7 +100,7 @@ function patternTest(pattern: string): ElementTest {
   };
 }
 
-type OrderOperator = 'gt' | 'gte' | 'lt' | 'lte' | 'between';
+type OrderOperator = (typeof orderOperators)[number];
 
 function orderTest(
   operator: OrderOperator,

@@ -1,23 +1,23 @@
 import type { Severity } from '../../domain/finding.ts';
 import type { Producer } from '../../domain/producer.ts';
 
-export const ruleOperators = [
-  'equals',
-  'contains',
-  'startsWith',
-  'endsWith',
-  'matches',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'between',
+export const orderOperators = ['gt', 'gte', 'lt', 'lte', 'between'] as const;
+export const versionOperators = [
   'version_eq',
   'version_lt',
   'version_gt',
   'version_lte',
   'version_gte',
   'version_between',
+] as const;
+export const ruleOperators = [
+  'equals',
+  'contains',
+  'startsWith',
+  'endsWith',
+  'matches',
+  ...orderOperators,
+  ...versionOperators,
   'exists',
   'in',
   'notIn',

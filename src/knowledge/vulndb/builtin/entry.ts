@@ -1,5 +1,13 @@
 import { type CpePart, formatCpe } from '../../products/cpe.ts';
-import type { Configuration, CpeMatch, CveRecord, CvssScore } from '../cve-record.ts';
+import {
+  boundOfSign,
+  type Configuration,
+  type CpeMatch,
+  type CveRecord,
+  type CvssScore,
+  unbounded,
+  type VersionBounds,
+} from '../cve-record.ts';
 import { cvss3BaseScore } from '../cvss.ts';
 
 /** Affected versions by product: `{'a:openbsd:openssh': ['>= 8.5p1, < 9.8']}`; any range of any product applies. */
@@ -85,12 +93,6 @@ function configurationOf(affected: Affected, platform: string | undefined): Conf
 }
 
 const productForm = /^([aoh]):([^:]+):([^:]+)$/;
-const bounds = {
-  '>=': 'startIncluding',
-  '>': 'startExcluding',
-  '<=': 'endIncluding',
-  '<': 'endExcluding',
-} as const;
 
 /** @throws Error for a malformed product or range */
 function matchOf(product: string, range: VersionRange): CpeMatch {
@@ -100,16 +102,13 @@ function matchOf(product: string, range: VersionRange): CpeMatch {
   const match: CpeMatch = {
     vulnerable: true,
     cpe: formatCpe({ part: part as CpePart, vendor, product: name, version: exact ?? null }),
-    startIncluding: null,
-    startExcluding: null,
-    endIncluding: null,
-    endExcluding: null,
+    ...unbounded,
   };
   if (exact !== undefined || range === '*') return match;
   for (const bound of range.split(', ')) {
     const [, sign, version] = /^(>=|>|<=|<) (\S+)$/.exec(bound) ?? [];
     if (sign === undefined || version === undefined) throw new Error(`"${range}" is not a range of versions`);
-    match[bounds[sign as keyof typeof bounds]] = version;
+    match[boundOfSign[sign] as keyof VersionBounds] = version;
   }
   return match;
 }

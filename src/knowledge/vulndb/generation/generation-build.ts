@@ -91,14 +91,14 @@ export class GenerationBuild {
     ]);
   }
 
-  kev(entries: readonly KevEntry[]): void {
+  async kev(entries: readonly KevEntry[]): Promise<void> {
     const byId = new Map(entries.map((entry) => [entry.id, entry]));
     const packed = [...byId.values()].map(({ id, added, ransomware }) => [id, added, ransomware ? 1 : 0]);
     this.counts.kev = packed.length;
-    this.#write('kev.json', (file) => file.write(Buffer.from(JSON.stringify(packed))));
+    await this.#write('kev.json', (file) => file.write(Buffer.from(JSON.stringify(packed))));
   }
 
-  epss(scores: readonly EpssScore[]): void {
+  async epss(scores: readonly EpssScore[]): Promise<void> {
     const byKey = new Map(scores.map((score) => [cveKey(score.id) ?? 0, score]));
     const keys = Float64Array.from(byKey.keys()).sort();
     const bytes = new ArrayBuffer(keys.length * epssEntryBytes);
@@ -110,7 +110,7 @@ export class GenerationBuild {
       values[index * 2 + 1] = Math.round(percentile / epssUnit);
     }
     this.counts.epss = keys.length;
-    this.#write('epss.bin', (file) => file.write(new Uint8Array(bytes)));
+    await this.#write('epss.bin', (file) => file.write(new Uint8Array(bytes)));
   }
 
   /** Writes all records in the order of their CVEs, then the shards of their products. */
@@ -131,11 +131,11 @@ export class GenerationBuild {
       });
       const old = this.#baseFolder === null ? [] : readFixes(this.#baseFolder);
       const statements = mergeFixes(old, fixes);
-      this.#write('fixes.json', (file) => file.write(Buffer.from(JSON.stringify(statements))));
-      const index = await this.#writeAsync('shards.bin', (file) =>
+      await this.#write('fixes.json', (file) => file.write(Buffer.from(JSON.stringify(statements))));
+      const index = await this.#write('shards.bin', (file) =>
         shards.write(file, groupFixes(statements), this.#turns),
       );
-      this.#write('shards.idx', (file) => file.write(index));
+      await this.#write('shards.idx', (file) => file.write(index));
       this.counts.products = shards.products.size;
       this.distributions = countFixes(statements);
       this.counts.fixes = this.distributions.reduce((sum, release) => sum + release.statements, 0);
@@ -175,10 +175,8 @@ export class GenerationBuild {
         },
       );
       const extra = new Map([[replacedKey, ids]]);
-      const index = await this.#writeAsync('newer-shards.bin', (file) =>
-        shards.write(file, extra, this.#turns),
-      );
-      this.#write('newer-shards.idx', (file) => file.write(index));
+      const index = await this.#write('newer-shards.bin', (file) => shards.write(file, extra, this.#turns));
+      await this.#write('newer-shards.idx', (file) => file.write(index));
       const baseProducts = base.newer?.base_products ?? base.counts.products;
       this.newer = { cves: ids.length, base_products: baseProducts };
       this.counts.products = baseProducts + this.#countUnlisted(shards.products);
@@ -210,7 +208,7 @@ export class GenerationBuild {
     shards: ProductShards,
     onRecord: (record: CveRecord) => void,
   ): Promise<void> {
-    await this.#writeAsync(name, async (file) => {
+    await this.#write(name, async (file) => {
       let lines: string[] = [];
       let size = 0;
       let pending: { record: CveRecord; line: number; lines: number }[] = [];
@@ -271,18 +269,7 @@ export class GenerationBuild {
     }
   }
 
-  #write(name: GenerationFile, fill: (file: FileWriter) => void): void {
-    const file = new FileWriter(join(this.#folder, name));
-    try {
-      fill(file);
-      this.files[name] = file.finish();
-    } catch (error) {
-      file.abandon();
-      throw error;
-    }
-  }
-
-  async #writeAsync<T>(name: GenerationFile, fill: (file: FileWriter) => Promise<T>): Promise<T> {
+  async #write<T>(name: GenerationFile, fill: (file: FileWriter) => T | Promise<T>): Promise<T> {
     const file = new FileWriter(join(this.#folder, name));
     try {
       const result = await fill(file);

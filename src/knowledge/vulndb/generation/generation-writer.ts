@@ -156,9 +156,9 @@ export class GenerationWriter implements FeedSink {
     if (this.#fixes === null && this.base !== null && this.#spooled.length === 0) build.carryOnRecords();
     else if (this.#fixes !== null || !(await build.newerRecords(this.#spool, this.#spooled)))
       await build.records(this.#spool, this.#spooled, this.#fixes);
-    if (this.#kev !== null || this.base === null) build.kev(this.#kev ?? []);
+    if (this.#kev !== null || this.base === null) await build.kev(this.#kev ?? []);
     else build.carryOn(['kev.json']);
-    if (this.#epss !== null || this.base === null) build.epss(this.#epss ?? []);
+    if (this.#epss !== null || this.base === null) await build.epss(this.#epss ?? []);
     else build.carryOn(['epss.bin']);
     const manifest: GenerationManifest = {
       format: 1,

@@ -1,5 +1,13 @@
 import { formatCpe } from '../../products/cpe.ts';
-import type { Configuration, CpeMatch, CveRecord, CvssScore } from '../cve-record.ts';
+import {
+  boundOfSign,
+  type Configuration,
+  type CpeMatch,
+  type CveRecord,
+  type CvssScore,
+  unbounded,
+  type VersionBounds,
+} from '../cve-record.ts';
 import { isCpe } from '../product-key.ts';
 import {
   cutText,
@@ -120,10 +128,10 @@ function configurationsOf(containers: Container[]): Configuration[] {
 }
 
 /** A range of versions in the terms of a CPE match. */
-type Range = Pick<CpeMatch, 'startIncluding' | 'startExcluding' | 'endIncluding' | 'endExcluding'> & {
+interface Range extends VersionBounds {
   /** A single version. */
   exact: string | null;
-};
+}
 
 function matchesOf(affected: Fields, place: string): CpeMatch[] {
   const names = productsOf(affected, place);
@@ -139,13 +147,7 @@ function matchesOf(affected: Fields, place: string): CpeMatch[] {
   return names.flatMap((name) => ranges.map((range) => matchOf(name, range)));
 }
 
-const everyVersion: Range = {
-  exact: null,
-  startIncluding: null,
-  startExcluding: null,
-  endIncluding: null,
-  endExcluding: null,
-};
+const everyVersion: Range = { exact: null, ...unbounded };
 
 /** CPE names without a version. A product without CPE is named by the words of its record. */
 function productsOf(affected: Fields, place: string): string[] {
@@ -247,14 +249,7 @@ function rangesOfText(text: string): Range[] {
     const bound = version === undefined ? null : versionOf(version);
     if (sign === undefined || bound === null) return [];
     if (sign === '=') range.exact = bound;
-    else range[boundNames[sign] as keyof Range] = bound;
+    else range[boundOfSign[sign] as keyof VersionBounds] = bound;
   }
   return [range];
 }
-
-const boundNames: Record<string, keyof Range> = {
-  '<': 'endExcluding',
-  '<=': 'endIncluding',
-  '>': 'startExcluding',
-  '>=': 'startIncluding',
-};
