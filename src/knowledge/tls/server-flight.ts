@@ -222,27 +222,3 @@ function numberBits(body: Buffer): number | null {
   if (first === -1) return null;
   return (length - first) * 8 - Math.clz32(digits[first] as number) + 24;
 }
-
-const alerts: Readonly<Record<number, string>> = {
-  0: 'close notify',
-  10: 'unexpected message',
-  20: 'bad record MAC',
-  40: 'handshake failure',
-  47: 'illegal parameter',
-  50: 'decode error',
-  51: 'decrypt error',
-  70: 'protocol version',
-  71: 'insufficient security',
-  80: 'internal error',
-  86: 'inappropriate fallback',
-  109: 'missing extension',
-  110: 'unsupported extension',
-  112: 'unrecognized name',
-  116: 'certificate required',
-  120: 'no application protocol',
-};
-
-/** The name of an alert (RFC 8446, 6). */
-export function alertName(description: number): string {
-  return alerts[description] ?? `alert ${description}`;
-}
