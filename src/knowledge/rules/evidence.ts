@@ -96,14 +96,7 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
     return { service: mailbox.service, certainty: 0.8, proof: mailbox.line.slice(0, evidenceLimit) };
   }
   const record = parseKeyValueStore(bytes) ?? parseDatabase(bytes, banner.probe);
-  if (record) {
-    for (const [key, text] of record.evidence) evidence.set(key, text);
-    return {
-      service: record.service,
-      certainty: 0.8,
-      proof: (record.evidence[0]?.[1] ?? '').slice(0, evidenceLimit),
-    };
-  }
+  if (record) return addRecognized(evidence, { ...record, proof: record.evidence[0]?.[1] ?? '' });
   const binary =
     parseClusterService(bytes, banner.probe) ??
     parseNetworkService(bytes, banner.probe) ??
@@ -112,7 +105,7 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
     parseBinaryService(bytes, banner.probe) ??
     parseMumble(bytes) ??
     parseClassicService(bytes);
-  if (binary) return addBinaryEvidence(evidence, binary);
+  if (binary) return addRecognized(evidence, binary);
   const dns = readDns(banner, bytes, evidence);
   if (dns) return dns;
   const greeting = banner.probe === 'null' ? greetingLine(bytes) : null;
@@ -129,7 +122,7 @@ function greetingLine(bytes: Buffer): string | null {
 /** The probe selects the parser of a UDP response: most formats are short, and one looks like HTTP. */
 function readDatagram(banner: Banner, bytes: Buffer, evidence: Map<string, string>): Recognition {
   const binary = parseDatagramService(bytes, banner.probe);
-  if (binary) return addBinaryEvidence(evidence, binary);
+  if (binary) return addRecognized(evidence, binary);
   const dns = readDns(banner, bytes, evidence);
   if (dns) return dns;
   const service = udpServiceOf(banner.probe);
@@ -145,7 +138,7 @@ function readDns(banner: Banner, bytes: Buffer, evidence: Map<string, string>): 
   return { service: 'dns', certainty: 0.8, proof: (dns.version ?? '').slice(0, evidenceLimit) };
 }
 
-function addBinaryEvidence(evidence: Map<string, string>, record: RecognizedService): Recognition {
+function addRecognized(evidence: Map<string, string>, record: RecognizedService): Recognition {
   for (const [key, text] of record.evidence) evidence.set(key, text);
   const { service, certainty = 0.8, proof } = record;
   return { service, certainty, proof: proof.slice(0, evidenceLimit) };
@@ -186,8 +179,7 @@ function addHttpEvidence(
     evidence.set('http.refusal', bytes.toString('latin1', 0, matchInputLimit));
   const realm = facts.auth.find((challenge) => challenge.realm)?.realm;
   if (realm) evidence.set('http.realm', realm);
-  const proof = `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, evidenceLimit);
-  return { service: 'http', certainty: 0.8, proof };
+  return { service: 'http', certainty: 0.8, proof: httpEvidence(facts) };
 }
 
 /** The pages have the rest. */
@@ -198,11 +190,11 @@ function addIconEvidence(evidence: Map<string, string>, record: HttpRecord): Rec
     evidence.set('http.favicon.md5', icon.md5);
     evidence.set('http.favicon.mmh3', String(icon.mmh3));
   }
-  return { service: 'http', certainty: 0.8, proof: httpEvidence(record) };
+  return { service: 'http', certainty: 0.8, proof: httpEvidence(record.facts) };
 }
 
-function httpEvidence({ facts }: HttpRecord): string {
-  return `HTTP/${facts.version} ${facts.status} ${facts.reason}`.trim().slice(0, evidenceLimit);
+function httpEvidence({ version, status, reason }: HttpRecord['facts']): string {
+  return `HTTP/${version} ${status} ${reason}`.trim().slice(0, evidenceLimit);
 }
 
 function addSshEvidence(evidence: Map<string, string>, { facts, line }: SshRecord): Recognition {

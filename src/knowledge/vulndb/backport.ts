@@ -272,19 +272,17 @@ function evaluateStatement(statement: DistroFix, build: PackageBuild, title: str
     const note = `${title} has not fixed it in ${statement.package} yet.`;
     return { status: 'affected', note, fixed, exact: build.version !== null };
   }
-  const order = build.version === null ? orderByUpstream(build, fixed) : orderByPackage(build, fixed);
-  if (order === null) {
-    const why = build.version === null ? 'depends on its revision, which is unknown' : 'is unknown';
-    const note = `${title} fixed it in ${statement.package} ${fixed}; whether ${installed(build)} has the fix ${why}.`;
-    return { status: 'unknown', note, fixed, exact: false };
-  }
   const exact = build.version !== null;
-  if (order >= 0) {
-    const note = `${title} fixed it in ${statement.package} ${fixed}; ${installed(build)} has the fix.`;
-    return { status: 'fixed_by_vendor', note, fixed, exact };
+  const order = exact ? orderByPackage(build, fixed) : orderByUpstream(build, fixed);
+  const note = (rest: string) => `${title} fixed it in ${statement.package} ${fixed}; ${rest}.`;
+  if (order === null) {
+    const why = exact ? 'is unknown' : 'depends on its revision, which is unknown';
+    const doubt = note(`whether ${installed(build)} has the fix ${why}`);
+    return { status: 'unknown', note: doubt, fixed, exact: false };
   }
-  const note = `${title} fixed it in ${statement.package} ${fixed}; ${installed(build)} is older.`;
-  return { status: 'affected', note, fixed, exact };
+  if (order >= 0)
+    return { status: 'fixed_by_vendor', note: note(`${installed(build)} has the fix`), fixed, exact };
+  return { status: 'affected', note: note(`${installed(build)} is older`), fixed, exact };
 }
 
 function installed(build: PackageBuild): string {

@@ -3,7 +3,7 @@
  * banners do not name the builder. Only releases that are, or were until recently, supported; packages that a release
  * updates to newer upstream versions are not listed.
  */
-const shipped: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+export const shippedVersions: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   // On Debian and Ubuntu its banner names the build.
   'openbsd:openssh': {
     '7.4': ['Red Hat Enterprise Linux 7'],
@@ -198,10 +198,7 @@ const shipped: Readonly<Record<string, Readonly<Record<string, readonly string[]
 
 /** Releases that ship and patch exactly this version, by their usual names; empty where none is known. */
 export function releasesWith(product: string, upstream: string | null): readonly string[] {
-  const versions = Object.hasOwn(shipped, product) ? shipped[product] : undefined;
+  const versions = Object.hasOwn(shippedVersions, product) ? shippedVersions[product] : undefined;
   const version = upstream?.trim().toLowerCase() ?? '';
   return versions !== undefined && Object.hasOwn(versions, version) ? (versions[version] ?? []) : [];
 }
-
-/** Every product with its versions. */
-export const shippedVersions = shipped;
