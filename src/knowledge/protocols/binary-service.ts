@@ -23,7 +23,7 @@ import { readMumblePing } from './mumble.ts';
 import { readMulticastDns, readNodeStatus } from './name-announcement.ts';
 import { parseNetworkService } from './network-service.ts';
 import { plainText } from './plain-text.ts';
-import { type RecognizedService, recognizedBy, type ServiceReader } from './recognized-service.ts';
+import { type RecognizedService, type ResponseParser, recognizedBy } from './recognized-service.ts';
 import { parseRdp, parseRfb, parseX11 } from './remote-screen.ts';
 import { parseRpc } from './rpc.ts';
 import { parseRsync } from './rsync.ts';
@@ -176,7 +176,7 @@ export function parseDatagramService(bytes: Buffer, probe: string): RecognizedSe
   return Object.hasOwn(datagramReaders, service) ? (datagramReaders[service]?.(bytes) ?? null) : null;
 }
 
-const datagramReaders: Readonly<Record<string, ServiceReader>> = {
+const datagramReaders: Readonly<Record<string, ResponseParser>> = {
   coap: readCoap,
   dtls: readDtls,
   ipmi: readIpmi,

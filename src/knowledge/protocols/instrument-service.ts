@@ -1,5 +1,5 @@
 import { plainText } from './plain-text.ts';
-import { type RecognizedService, recognizedBy, type ServiceReader } from './recognized-service.ts';
+import { type RecognizedService, type ResponseParser, recognizedBy } from './recognized-service.ts';
 
 /** Maximum length of a text, characters. */
 const textLimit = 512;
@@ -9,7 +9,7 @@ export function parseInstrument(bytes: Buffer, probe: string): RecognizedService
   return readers.get(probe)?.(bytes) ?? null;
 }
 
-const readers: ReadonlyMap<string, ServiceReader> = new Map([
+const readers: ReadonlyMap<string, ResponseParser> = new Map([
   ['owserver', readOwserver],
   ['hamlib', readHamlib],
   ['eibd', readEibd],

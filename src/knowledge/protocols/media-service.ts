@@ -1,6 +1,6 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { plainText } from './plain-text.ts';
-import { type RecognizedService, recognizedBy, type ServiceReader } from './recognized-service.ts';
+import { type RecognizedService, type ResponseParser, recognizedBy } from './recognized-service.ts';
 
 /** Maximum size of a response after decompression, bytes. */
 const unpackedLimit = 16 * 1024;
@@ -10,7 +10,7 @@ export function parseMediaService(bytes: Buffer, probe: string): RecognizedServi
   return readers.get(probe)?.(bytes) ?? null;
 }
 
-const readers: ReadonlyMap<string, ServiceReader> = new Map([
+const readers: ReadonlyMap<string, ResponseParser> = new Map([
   ['snapcast', readSnapcast],
   ['snapcast-stream', readSnapcastTime],
   ['rtmp', readRtmp],

@@ -9,7 +9,7 @@ export interface RecognizedService {
 }
 
 /** Recognizes a service by its response; null = another one. */
-export type ServiceReader = (bytes: Buffer) => RecognizedService | null;
+export type ResponseParser = (bytes: Buffer) => RecognizedService | null;
 
 /** A service recognized by one text of its response. @param proof in words if the text says too little */
 export function recognizedBy(service: string, key: string, text: string, proof = text): RecognizedService {

@@ -1,12 +1,12 @@
-import { cve, cveOf } from './entry.ts';
+import { cve, cvesOf } from './entry.ts';
 
-const tomcat = cveOf('a:apache:tomcat');
-const weblogic = cveOf('a:oracle:weblogic_server');
-const jetty = cveOf('a:eclipse:jetty');
-const activemq = cveOf('a:apache:activemq');
-const solr = cveOf('a:apache:solr');
-const ofbiz = cveOf('a:apache:ofbiz');
-const airflow = cveOf('a:apache:airflow');
+const tomcat = cvesOf('a:apache:tomcat');
+const weblogic = cvesOf('a:oracle:weblogic_server');
+const jetty = cvesOf('a:eclipse:jetty');
+const activemq = cvesOf('a:apache:activemq');
+const solr = cvesOf('a:apache:solr');
+const ofbiz = cvesOf('a:apache:ofbiz');
+const airflow = cvesOf('a:apache:airflow');
 const windows = 'o:microsoft:windows';
 
 /** Java and other application servers. */
@@ -169,7 +169,7 @@ export const applicationServerCves = [
     updatesHidden: true,
     remedy: 'Install the update for this flaw, and filter T3.',
   }),
-  cveOf('a:redhat:jboss_enterprise_application_platform')(
+  cvesOf('a:redhat:jboss_enterprise_application_platform')(
     'CVE-2017-12149',
     'NLNN/U/HHH',
     ['>= 5.0.0, <= 5.2.2'],
@@ -191,7 +191,7 @@ export const applicationServerCves = [
   activemq('CVE-2015-5254', 'NLNN/U/HHH', ['>= 5.0.0, < 5.13.0'], {
     title: 'Any class may be deserialised from a message, which runs code',
   }),
-  cveOf('a:apache:rocketmq')('CVE-2023-33246', 'NLNN/U/HHH', ['< 4.9.6', '>= 5.0.0, < 5.1.1'], {
+  cvesOf('a:apache:rocketmq')('CVE-2023-33246', 'NLNN/U/HHH', ['< 4.9.6', '>= 5.0.0, < 5.1.1'], {
     title: 'Strangers change the configuration of a broker and so run commands',
   }),
   solr('CVE-2019-17558', 'NHLN/U/HHH', ['>= 5.0.0, <= 8.3.1'], {
@@ -212,10 +212,10 @@ export const applicationServerCves = [
   ofbiz('CVE-2024-38856', 'NLNN/U/HHH', ['< 18.12.15'], {
     title: 'Screens that strangers may not see render their code',
   }),
-  cveOf('a:apache:flink')('CVE-2020-17519', 'NLNN/U/HNN', ['>= 1.11.0, < 1.11.3'], {
+  cvesOf('a:apache:flink')('CVE-2020-17519', 'NLNN/U/HNN', ['>= 1.11.0, < 1.11.3'], {
     title: 'The REST interface of the job manager reads any file',
   }),
-  cveOf('a:apache:spark')(
+  cvesOf('a:apache:spark')(
     'CVE-2022-33891',
     'NLLN/U/HHH',
     ['<= 3.0.3', '>= 3.1.1, <= 3.1.2', '>= 3.2.0, <= 3.2.1'],
@@ -227,16 +227,16 @@ export const applicationServerCves = [
   airflow('CVE-2020-11978', 'NLLN/U/HHH', ['<= 1.10.10'], {
     title: 'An example workflow runs commands of any user',
   }),
-  cveOf('a:apache:apisix')('CVE-2022-24112', 'NLNN/U/HHH', ['>= 1.3, < 2.10.4', '>= 2.11.0, < 2.12.1'], {
+  cvesOf('a:apache:apisix')('CVE-2022-24112', 'NLNN/U/HHH', ['>= 1.3, < 2.10.4', '>= 2.11.0, < 2.12.1'], {
     title: 'The batch-requests plugin passes the address check of the administration interface',
   }),
-  cveOf('a:geoserver:geoserver', 'a:osgeo:geoserver')(
+  cvesOf('a:geoserver:geoserver', 'a:osgeo:geoserver')(
     'CVE-2024-36401',
     'NLNN/U/HHH',
     ['< 2.22.6', '>= 2.23.0, < 2.23.6', '>= 2.24.0, < 2.24.4', '>= 2.25.0, < 2.25.2'],
     { title: 'Property names of requests are evaluated and run code' },
   ),
-  cveOf('a:sap:netweaver_application_server_java')(
+  cvesOf('a:sap:netweaver_application_server_java')(
     'CVE-2020-6287',
     'NLNN/C/HHH',
     ['= 7.30', '= 7.31', '= 7.40', '= 7.50'],
@@ -246,13 +246,13 @@ export const applicationServerCves = [
       remedy: 'Install SAP security note 2934135.',
     },
   ),
-  cveOf('a:adobe:coldfusion')('CVE-2010-2861', 'NLNN/U/HHH', ['>= 8.0, <= 9.0.1'], {
+  cvesOf('a:adobe:coldfusion')('CVE-2010-2861', 'NLNN/U/HHH', ['>= 8.0, <= 9.0.1'], {
     title: 'The locale parameter of the administrator pages reads any file',
   }),
-  cveOf('a:liferay:liferay_portal')('CVE-2020-7961', 'NLNN/U/HHH', ['< 7.2.1'], {
+  cvesOf('a:liferay:liferay_portal')('CVE-2020-7961', 'NLNN/U/HHH', ['< 7.2.1'], {
     title: 'JSON web services deserialise objects of strangers and run code',
   }),
-  cveOf('a:alibaba:nacos')('CVE-2021-29441', 'NLNN/U/HHH', ['< 1.4.1'], {
+  cvesOf('a:alibaba:nacos')('CVE-2021-29441', 'NLNN/U/HHH', ['< 1.4.1'], {
     title: 'A User-Agent header passes the authentication of Nacos',
   }),
 ];

@@ -1,12 +1,12 @@
-import { cve, cveOf } from './entry.ts';
+import { cve, cvesOf } from './entry.ts';
 
-const redis = cveOf('a:redis:redis');
-const postgresql = cveOf('a:postgresql:postgresql');
-const mariadb = cveOf('a:mariadb:mariadb');
-const memcached = cveOf('a:memcached:memcached');
-const elasticsearch = cveOf('a:elastic:elasticsearch');
-const couchdb = cveOf('a:apache:couchdb');
-const mongodb = cveOf('a:mongodb:mongodb');
+const redis = cvesOf('a:redis:redis');
+const postgresql = cvesOf('a:postgresql:postgresql');
+const mariadb = cvesOf('a:mariadb:mariadb');
+const memcached = cvesOf('a:memcached:memcached');
+const elasticsearch = cvesOf('a:elastic:elasticsearch');
+const couchdb = cvesOf('a:apache:couchdb');
+const mongodb = cvesOf('a:mongodb:mongodb');
 
 /** Databases, caches and search engines. */
 export const databaseCves = [
@@ -70,7 +70,7 @@ export const databaseCves = [
   mongodb('CVE-2025-6709', 'NLNN/U/NNH', ['>= 7.0.0, < 7.0.17', '>= 8.0.0, < 8.0.5'], {
     title: 'A crafted date in an OpenID login crashes the server',
   }),
-  cveOf('a:mongo-express_project:mongo-express')('CVE-2019-10758', 'NLLN/C/HHH', ['< 0.54.0'], {
+  cvesOf('a:mongo-express_project:mongo-express')('CVE-2019-10758', 'NLLN/C/HHH', ['< 0.54.0'], {
     title: 'Queries of the administration page leave their sandbox and run code',
   }),
   postgresql(
@@ -157,7 +157,7 @@ export const databaseCves = [
   elasticsearch('CVE-2023-31419', 'NLNN/U/NNH', ['>= 7.0.0, < 7.17.13', '>= 8.0.0, < 8.9.1'], {
     title: 'A deeply nested query string overflows the stack',
   }),
-  cveOf('a:elastic:kibana')('CVE-2018-17246', 'NLNN/U/HHH', ['< 5.6.13', '>= 6.0.0, < 6.4.3'], {
+  cvesOf('a:elastic:kibana')('CVE-2018-17246', 'NLNN/U/HHH', ['< 5.6.13', '>= 6.0.0, < 6.4.3'], {
     title: 'The console plugin includes files of the host and runs them',
   }),
   couchdb('CVE-2022-24706', 'NLNN/U/HHH', ['< 3.2.2'], {
@@ -169,19 +169,19 @@ export const databaseCves = [
   couchdb('CVE-2017-12636', 'NLHN/U/HHH', ['< 1.7.0', '>= 2.0.0, < 2.1.1'], {
     title: 'Administrators run commands by the configuration of query servers',
   }),
-  cveOf('a:influxdata:influxdb')('CVE-2019-20933', 'NLNN/U/HHH', ['< 1.7.6'], {
+  cvesOf('a:influxdata:influxdb')('CVE-2019-20933', 'NLNN/U/HHH', ['< 1.7.6'], {
     title: 'A token signed with an empty secret logs in as any user',
   }),
-  cveOf('a:apache:cassandra')(
+  cvesOf('a:apache:cassandra')(
     'CVE-2021-44521',
     'NLHN/C/HHH',
     ['>= 3.0.0, < 3.0.26', '>= 3.11.0, < 3.11.12', '>= 4.0.0, < 4.0.2'],
     { title: 'Scripted functions leave their sandbox where they are allowed without threads' },
   ),
-  cveOf('a:apache:zookeeper')('CVE-2023-44981', 'NLNN/U/HHN', ['< 3.7.2', '>= 3.8.0, < 3.8.3', '= 3.9.0'], {
+  cvesOf('a:apache:zookeeper')('CVE-2023-44981', 'NLNN/U/HHN', ['< 3.7.2', '>= 3.8.0, < 3.8.3', '= 3.9.0'], {
     title: 'A server without an instance name in its SASL identity joins the quorum',
   }),
-  cveOf('a:apache:druid')('CVE-2021-25646', 'NLLN/U/HHH', ['<= 0.20.0'], {
+  cvesOf('a:apache:druid')('CVE-2021-25646', 'NLLN/U/HHH', ['<= 0.20.0'], {
     title: 'JavaScript in a request runs even where it is switched off',
   }),
 ];

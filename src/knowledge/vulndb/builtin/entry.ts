@@ -64,7 +64,7 @@ export function cve(id: string, metrics: string, affected: Affected, details: De
 }
 
 /** A function for the CVEs of one product, or of several that share their affected versions; see {@link cve}. */
-export function cveOf(...products: readonly string[]) {
+export function cvesOf(...products: readonly string[]) {
   return (id: string, metrics: string, ranges: readonly VersionRange[], details: Details): BuiltinCve =>
     cve(id, metrics, Object.fromEntries(products.map((product) => [product, ranges])), details);
 }

@@ -1,16 +1,16 @@
-import { cveOf } from './entry.ts';
+import { cvesOf } from './entry.ts';
 
-const moveit = cveOf('a:progress:moveit_transfer');
-const goanywhere = cveOf('a:fortra:goanywhere_managed_file_transfer');
-const crushftp = cveOf('a:crushftp:crushftp');
-const proftpd = cveOf('a:proftpd:proftpd');
-const pureFtpd = cveOf('a:pureftpd:pure-ftpd');
-const rsync = cveOf('a:samba:rsync');
+const moveit = cvesOf('a:progress:moveit_transfer');
+const goanywhere = cvesOf('a:fortra:goanywhere_managed_file_transfer');
+const crushftp = cvesOf('a:crushftp:crushftp');
+const proftpd = cvesOf('a:proftpd:proftpd');
+const pureFtpd = cvesOf('a:pureftpd:pure-ftpd');
+const rsync = cvesOf('a:samba:rsync');
 const memory = 'Put a firewall before it until the update is in.';
 
 /** FTP servers, managed file transfer, rsync and file sharing. */
 export const fileTransferCves = [
-  cveOf('a:vsftpd_project:vsftpd')('CVE-2011-2523', 'NLNN/U/HHH', ['= 2.3.4'], {
+  cvesOf('a:vsftpd_project:vsftpd')('CVE-2011-2523', 'NLNN/U/HHH', ['= 2.3.4'], {
     title: 'A user name with a smiley opens a shell on port 6200: this download was tampered with',
     remedy: 'Rebuild from sources whose signature was checked, and treat the host as compromised.',
   }),
@@ -33,7 +33,7 @@ export const fileTransferCves = [
   pureFtpd('CVE-2020-9365', 'NLNN/U/HNN', ['= 1.0.49'], {
     title: 'A comparison of strings reads outside its buffer',
   }),
-  cveOf('a:wftpserver:wing_ftp_server')('CVE-2025-47812', 'NLNN/C/HHH', ['< 7.4.4'], {
+  cvesOf('a:wftpserver:wing_ftp_server')('CVE-2025-47812', 'NLNN/C/HHH', ['< 7.4.4'], {
     title: 'A null byte in the user name of the web login runs Lua code as root',
   }),
   moveit(

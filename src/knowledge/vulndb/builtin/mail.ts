@@ -1,10 +1,10 @@
-import { cveOf } from './entry.ts';
+import { cvesOf } from './entry.ts';
 
-const exim = cveOf('a:exim:exim');
-const dovecot = cveOf('a:dovecot:dovecot');
-const opensmtpd = cveOf('a:openbsd:opensmtpd');
-const roundcube = cveOf('a:roundcube:webmail');
-const exchange = cveOf('a:microsoft:exchange_server');
+const exim = cvesOf('a:exim:exim');
+const dovecot = cvesOf('a:dovecot:dovecot');
+const opensmtpd = cvesOf('a:openbsd:opensmtpd');
+const roundcube = cvesOf('a:roundcube:webmail');
+const exchange = cvesOf('a:microsoft:exchange_server');
 const proxyLogonBuilds = [
   '>= 15.0.1497.0, < 15.0.1497.12',
   '>= 15.1.2106.0, < 15.1.2106.13',
@@ -78,7 +78,7 @@ export const mailCves = [
   exim('CVE-2023-51766', 'NLNN/U/NLN', ['< 4.97.1'], {
     title: 'Line ends that are no line ends smuggle a second mail past sender checks',
   }),
-  cveOf('a:postfix:postfix')(
+  cvesOf('a:postfix:postfix')(
     'CVE-2023-51764',
     'NLNN/U/NLN',
     ['< 3.5.23', '>= 3.6.0, < 3.6.13', '>= 3.7.0, < 3.7.9', '>= 3.8.0, < 3.8.4'],
@@ -87,7 +87,7 @@ export const mailCves = [
       remedy: 'Set smtpd_forbid_bare_newline = yes.',
     },
   ),
-  cveOf('a:sendmail:sendmail')('CVE-2023-51765', 'NLNN/U/NLN', ['<= 8.17.2'], {
+  cvesOf('a:sendmail:sendmail')('CVE-2023-51765', 'NLNN/U/NLN', ['<= 8.17.2'], {
     title: 'Line ends that are no line ends smuggle a second mail past sender checks',
   }),
   dovecot('CVE-2019-11500', 'NLNN/U/HHH', ['< 2.2.36.4', '>= 2.3.0, < 2.3.7.2'], {
@@ -175,7 +175,7 @@ export const mailCves = [
     ],
     { title: 'All installations share one key, so that any user can run code as the system' },
   ),
-  cveOf('a:synacor:zimbra_collaboration_suite', 'a:zimbra:collaboration')(
+  cvesOf('a:synacor:zimbra_collaboration_suite', 'a:zimbra:collaboration')(
     'CVE-2024-45519',
     'NLNN/U/HHH',
     ['< 8.8.15', '>= 10.0.0, < 10.0.9', '= 10.1.0'],

@@ -1,14 +1,14 @@
-import { cve, cveOf } from './entry.ts';
+import { cve, cvesOf } from './entry.ts';
 
-const jenkins = cveOf('a:jenkins:jenkins');
-const gitlab = cveOf('a:gitlab:gitlab');
-const teamcity = cveOf('a:jetbrains:teamcity');
-const grafana = cveOf('a:grafana:grafana');
-const webmin = cveOf('a:webmin:webmin');
-const vcenter = cveOf('a:vmware:vcenter_server');
-const papercut = cveOf('a:papercut:papercut_mf', 'a:papercut:papercut_ng');
-const screenConnect = cveOf('a:connectwise:screenconnect');
-const salt = cveOf('a:saltstack:salt');
+const jenkins = cvesOf('a:jenkins:jenkins');
+const gitlab = cvesOf('a:gitlab:gitlab');
+const teamcity = cvesOf('a:jetbrains:teamcity');
+const grafana = cvesOf('a:grafana:grafana');
+const webmin = cvesOf('a:webmin:webmin');
+const vcenter = cvesOf('a:vmware:vcenter_server');
+const papercut = cvesOf('a:papercut:papercut_mf', 'a:papercut:papercut_ng');
+const screenConnect = cvesOf('a:connectwise:screenconnect');
+const salt = cvesOf('a:saltstack:salt');
 
 /** Build, monitoring and administration tools. */
 export const managementCves = [
@@ -104,7 +104,7 @@ export const managementCves = [
   vcenter('CVE-2024-38812', 'NLNN/U/HHH', ['>= 7.0.0, < 7.0.3', '>= 8.0.0, < 8.0.2'], {
     title: 'DCERPC messages overflow the heap and run code',
   }),
-  cveOf('a:vmware:workspace_one_access')(
+  cvesOf('a:vmware:workspace_one_access')(
     'CVE-2022-22954',
     'NLNN/U/HHH',
     ['= 20.10.0.0', '= 20.10.0.1', '= 21.08.0.0', '= 21.08.0.1'],
@@ -120,7 +120,7 @@ export const managementCves = [
   screenConnect('CVE-2024-1708', 'NLHR/C/HHH', ['< 23.9.8'], {
     title: 'Extensions are unpacked outside their folder and run code',
   }),
-  cveOf('a:veeam:veeam_backup_&_replication')('CVE-2024-40711', 'NLNN/U/HHH', ['< 12.2.0.334'], {
+  cvesOf('a:veeam:veeam_backup_&_replication')('CVE-2024-40711', 'NLNN/U/HHH', ['< 12.2.0.334'], {
     title: 'Objects of strangers are deserialised and run code',
   }),
   papercut(
@@ -129,7 +129,7 @@ export const managementCves = [
     ['>= 8.0.0, < 20.1.7', '>= 21.0.0, < 21.2.11', '>= 22.0.0, < 22.0.9'],
     { title: 'The setup page logs strangers in, who then run scripts as the system' },
   ),
-  cveOf('a:igniterealtime:openfire')(
+  cvesOf('a:igniterealtime:openfire')(
     'CVE-2023-32315',
     'NLNN/U/HNN',
     ['>= 3.10.0, < 4.6.8', '>= 4.7.0, < 4.7.5'],
@@ -147,17 +147,17 @@ export const managementCves = [
     { 'a:sonatype:nexus': ['< 3.21.2'], 'a:sonatype:nexus_repository_manager': ['>= 3.0.0, < 3.21.2'] },
     { title: 'Expressions in a field run code of any user' },
   ),
-  cveOf('a:sonatype:nexus_repository_manager')('CVE-2024-4956', 'NLNN/U/HNN', ['>= 3.0.0, < 3.68.1'], {
+  cvesOf('a:sonatype:nexus_repository_manager')('CVE-2024-4956', 'NLNN/U/HNN', ['>= 3.0.0, < 3.68.1'], {
     title: 'A path traversal reads any file',
   }),
-  cveOf('a:cacti:cacti')('CVE-2022-46169', 'NLNN/U/HHH', ['< 1.2.23'], {
+  cvesOf('a:cacti:cacti')('CVE-2022-46169', 'NLNN/U/HHH', ['< 1.2.23'], {
     title: 'The remote agent believes a header and runs commands of strangers',
   }),
-  cveOf('a:zabbix:zabbix')('CVE-2022-23131', 'NLNN/U/HHH', ['>= 5.4.0, < 5.4.9'], {
+  cvesOf('a:zabbix:zabbix')('CVE-2022-23131', 'NLNN/U/HHH', ['>= 5.4.0, < 5.4.9'], {
     title: 'A session cookie that nobody signed logs strangers in by SAML',
     remedy: 'Only installations with SAML login are reachable by it.',
   }),
-  cveOf('a:paessler:prtg_network_monitor')('CVE-2018-9276', 'NLHN/U/HHH', ['< 18.2.39'], {
+  cvesOf('a:paessler:prtg_network_monitor')('CVE-2018-9276', 'NLHN/U/HHH', ['< 18.2.39'], {
     title: 'Administrators run commands of the system by sensors and notifications',
   }),
   salt('CVE-2020-11651', 'NLNN/U/HHH', ['< 2019.2.4', '>= 3000, < 3000.2'], {
@@ -166,43 +166,43 @@ export const managementCves = [
   salt('CVE-2020-11652', 'NLLN/U/HNN', ['< 2019.2.4', '>= 3000, < 3000.2'], {
     title: 'Paths reach any file of the master',
   }),
-  cveOf('a:kubernetes:kubernetes')(
+  cvesOf('a:kubernetes:kubernetes')(
     'CVE-2018-1002105',
     'NLNN/U/HHH',
     ['>= 1.0.0, < 1.10.11', '>= 1.11.0, < 1.11.5', '>= 1.12.0, < 1.12.3'],
     { title: 'An upgraded connection through the API server keeps its rights for further requests' },
   ),
-  cveOf('a:docker:docker')('CVE-2019-14271', 'NLNN/U/HHH', ['= 19.03.0'], {
+  cvesOf('a:docker:docker')('CVE-2019-14271', 'NLNN/U/HHH', ['= 19.03.0'], {
     title: 'docker cp loads a library of the container and runs its code outside',
   }),
-  cveOf('a:metabase:metabase')(
+  cvesOf('a:metabase:metabase')(
     'CVE-2023-38646',
     'NLNN/U/HHH',
     ['< 0.43.7.2', '>= 0.44.0, < 0.44.7.1', '>= 0.45.0, < 0.45.4.1', '>= 0.46.0, < 0.46.6.1'],
     { title: 'The setup token can be used again and runs commands of strangers' },
   ),
-  cveOf('a:langflow:langflow')('CVE-2025-3248', 'NLNN/U/HHH', ['< 1.3.0'], {
+  cvesOf('a:langflow:langflow')('CVE-2025-3248', 'NLNN/U/HHH', ['< 1.3.0'], {
     title: 'The code check runs code of strangers',
   }),
-  cveOf('a:pgadmin:pgadmin_4')('CVE-2024-2044', 'NLLN/C/HHH', ['< 8.4'], {
+  cvesOf('a:pgadmin:pgadmin_4')('CVE-2024-2044', 'NLLN/C/HHH', ['< 8.4'], {
     title: "Session files of a user's making are deserialised and run code",
   }),
-  cveOf('a:sangoma:freepbx')(
+  cvesOf('a:sangoma:freepbx')(
     'CVE-2025-57819',
     'NLNN/U/HHH',
     ['>= 15.0.0, < 15.0.66', '>= 16.0.0, < 16.0.89', '>= 17.0.0, < 17.0.3'],
     { title: 'Strangers reach the administrator, change the database and run code' },
   ),
-  cveOf('a:plex:media_server')('CVE-2020-5741', 'NLHN/U/HHH', ['< 1.19.3'], {
+  cvesOf('a:plex:media_server')('CVE-2020-5741', 'NLHN/U/HHH', ['< 1.19.3'], {
     title: 'Administrators run Python code of their own',
   }),
-  cveOf('a:eclipse:mosquitto')('CVE-2023-28366', 'NLNN/U/NNH', ['>= 1.3.2, < 2.0.16'], {
+  cvesOf('a:eclipse:mosquitto')('CVE-2023-28366', 'NLNN/U/NNH', ['>= 1.3.2, < 2.0.16'], {
     title: 'Repeated message numbers use up the memory of the broker',
   }),
-  cveOf('a:xiph:icecast')('CVE-2018-18820', 'NHNN/U/HHH', ['>= 2.4.0, < 2.4.4'], {
+  cvesOf('a:xiph:icecast')('CVE-2018-18820', 'NHNN/U/HHH', ['>= 2.4.0, < 2.4.4'], {
     title: 'Headers of a listener overflow a buffer of the address authentication',
   }),
-  cveOf('a:transmissionbt:transmission')('CVE-2018-5702', 'NLNR/U/HHH', ['<= 2.92'], {
+  cvesOf('a:transmissionbt:transmission')('CVE-2018-5702', 'NLNR/U/HHH', ['<= 2.92'], {
     title: 'Web pages reach the control interface by a changed DNS answer',
   }),
 ];

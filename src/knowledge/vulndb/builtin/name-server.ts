@@ -1,8 +1,8 @@
-import { cve, cveOf } from './entry.ts';
+import { cve, cvesOf } from './entry.ts';
 
-const bind = cveOf('a:isc:bind');
-const dnsmasq = cveOf('a:thekelleys:dnsmasq');
-const unbound = cveOf('a:nlnetlabs:unbound');
+const bind = cvesOf('a:isc:bind');
+const dnsmasq = cvesOf('a:thekelleys:dnsmasq');
+const unbound = cvesOf('a:nlnetlabs:unbound');
 
 /** Name servers. */
 export const nameServerCves = [

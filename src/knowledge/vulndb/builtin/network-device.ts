@@ -1,7 +1,7 @@
-import { cveOf } from './entry.ts';
+import { cvesOf } from './entry.ts';
 
-const routeros = cveOf('o:mikrotik:routeros');
-const iosXe = cveOf('o:cisco:ios_xe');
+const routeros = cvesOf('o:mikrotik:routeros');
+const iosXe = cvesOf('o:cisco:ios_xe');
 
 /** Routers, switches and small devices. */
 export const networkDeviceCves = [
@@ -34,7 +34,7 @@ export const networkDeviceCves = [
     ['>= 16.12, < 16.12.10a', '>= 17.3, < 17.3.8a', '>= 17.6, < 17.6.6a', '>= 17.9, < 17.9.4a'],
     { title: 'The web interface runs commands of administrators as root' },
   ),
-  cveOf('o:cisco:adaptive_security_appliance_software', 'a:cisco:adaptive_security_appliance_software')(
+  cvesOf('o:cisco:adaptive_security_appliance_software', 'a:cisco:adaptive_security_appliance_software')(
     'CVE-2020-3452',
     'NLNN/U/HNN',
     [
@@ -48,19 +48,24 @@ export const networkDeviceCves = [
     ],
     { title: 'The VPN web service gives away files of its own' },
   ),
-  cveOf('o:cisco:rv320_firmware', 'o:cisco:rv325_firmware')(
+  cvesOf('o:cisco:rv320_firmware', 'o:cisco:rv325_firmware')(
     'CVE-2019-1653',
     'NLNN/U/HNN',
     ['>= 1.4.2.15, <= 1.4.2.20'],
     { title: 'The web interface gives its configuration away' },
   ),
-  cveOf('o:hp:integrated_lights-out_4_firmware')('CVE-2017-12542', 'NLNN/C/HHH', ['< 2.53'], {
+  cvesOf('o:hp:integrated_lights-out_4_firmware')('CVE-2017-12542', 'NLNN/C/HHH', ['< 2.53'], {
     title: 'A long Connection header makes anybody an administrator',
   }),
-  cveOf('o:dell:idrac7_firmware', 'o:dell:idrac8_firmware')('CVE-2018-1207', 'NLNN/U/HHH', ['< 2.52.52.52'], {
-    title: 'CGI parameters set the environment and run code',
-  }),
-  cveOf('o:tp-link:archer_ax21_firmware')('CVE-2023-1389', 'ALNN/U/HHH', ['< 1.1.4'], {
+  cvesOf('o:dell:idrac7_firmware', 'o:dell:idrac8_firmware')(
+    'CVE-2018-1207',
+    'NLNN/U/HHH',
+    ['< 2.52.52.52'],
+    {
+      title: 'CGI parameters set the environment and run code',
+    },
+  ),
+  cvesOf('o:tp-link:archer_ax21_firmware')('CVE-2023-1389', 'ALNN/U/HHH', ['< 1.1.4'], {
     title: 'The country setting runs commands of strangers',
   }),
 ];

@@ -1,7 +1,7 @@
-import { cveOf } from './entry.ts';
+import { cvesOf } from './entry.ts';
 
-const samba = cveOf('a:samba:samba');
-const netatalk = cveOf('a:netatalk:netatalk');
+const samba = cvesOf('a:samba:samba');
+const netatalk = cvesOf('a:netatalk:netatalk');
 const patchLevel =
   'The name of the system does not tell its updates: check that the update for this flaw is installed.';
 
@@ -33,7 +33,7 @@ export const smbCves = [
   netatalk('CVE-2022-23121', 'NLNN/U/HHH', ['< 3.1.13'], {
     title: 'AppleDouble entries are parsed without a check and run code',
   }),
-  cveOf(
+  cvesOf(
     'o:microsoft:windows_7',
     'o:microsoft:windows_server_2008',
     'o:microsoft:windows_xp',
@@ -42,7 +42,7 @@ export const smbCves = [
     title: 'The remote desktop service runs code of strangers (BlueKeep)',
     remedy: patchLevel,
   }),
-  cveOf(
+  cvesOf(
     'o:microsoft:windows_10_1903',
     'o:microsoft:windows_10_1909',
     'o:microsoft:windows_server_1903',
@@ -51,7 +51,7 @@ export const smbCves = [
     title: 'Compressed messages of SMB 3.1.1 run code of strangers (SMBGhost)',
     remedy: patchLevel,
   }),
-  cveOf(
+  cvesOf(
     'o:microsoft:windows_7',
     'o:microsoft:windows_server_2008',
     'o:microsoft:windows_server_2012',

@@ -1,9 +1,9 @@
-import { cve, cveOf } from './entry.ts';
+import { cve, cvesOf } from './entry.ts';
 
-const openssh = cveOf('a:openbsd:openssh');
-const libssh = cveOf('a:libssh:libssh');
-const dropbear = cveOf('a:dropbear_ssh_project:dropbear_ssh');
-const paramiko = cveOf('a:paramiko:paramiko');
+const openssh = cvesOf('a:openbsd:openssh');
+const libssh = cvesOf('a:libssh:libssh');
+const dropbear = cvesOf('a:dropbear_ssh_project:dropbear_ssh');
+const paramiko = cvesOf('a:paramiko:paramiko');
 
 /** OpenSSH and other SSH servers. */
 export const sshCves = [
@@ -104,7 +104,7 @@ export const sshCves = [
     ],
     { title: 'The SSH server does not check that a client has authenticated before it serves requests' },
   ),
-  cveOf('a:erlang:erlang/otp')(
+  cvesOf('a:erlang:erlang/otp')(
     'CVE-2025-32433',
     'NLNN/C/HHH',
     ['< 25.3.2.20', '>= 26.0, < 26.2.5.11', '>= 27.0, < 27.3.3'],

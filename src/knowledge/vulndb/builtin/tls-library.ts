@@ -1,6 +1,6 @@
-import { cveOf } from './entry.ts';
+import { cvesOf } from './entry.ts';
 
-const openssl = cveOf('a:openssl:openssl');
+const openssl = cvesOf('a:openssl:openssl');
 
 /** TLS libraries that servers name in their responses. */
 export const tlsLibraryCves = [

@@ -1,17 +1,17 @@
-import { cve, cveOf } from './entry.ts';
+import { cve, cvesOf } from './entry.ts';
 
-const fortios = cveOf('o:fortinet:fortios');
-const netscaler = cveOf('a:citrix:netscaler_application_delivery_controller', 'a:citrix:netscaler_gateway');
-const bigIp = cveOf(
+const fortios = cvesOf('o:fortinet:fortios');
+const netscaler = cvesOf('a:citrix:netscaler_application_delivery_controller', 'a:citrix:netscaler_gateway');
+const bigIp = cvesOf(
   'a:f5:big-ip_local_traffic_manager',
   'a:f5:big-ip_access_policy_manager',
   'a:f5:big-ip_application_security_manager',
 );
-const connectSecure = cveOf('a:ivanti:connect_secure');
-const epmm = cveOf('a:ivanti:endpoint_manager_mobile');
-const fortiweb = cveOf('a:fortinet:fortiweb');
-const panOs = cveOf('o:paloaltonetworks:pan-os');
-const sfos = cveOf('o:sophos:sfos');
+const connectSecure = cvesOf('a:ivanti:connect_secure');
+const epmm = cvesOf('a:ivanti:endpoint_manager_mobile');
+const fortiweb = cvesOf('a:fortinet:fortiweb');
+const panOs = cvesOf('o:paloaltonetworks:pan-os');
+const sfos = cvesOf('o:sophos:sfos');
 
 /** Gateways, firewalls and remote access. */
 export const vpnCves = [
@@ -76,7 +76,7 @@ export const vpnCves = [
     },
     { title: 'A WebSocket request makes anybody an administrator' },
   ),
-  cveOf('a:fortinet:fortimanager')(
+  cvesOf('a:fortinet:fortimanager')(
     'CVE-2024-47575',
     'NLNN/U/HHH',
     [
@@ -89,7 +89,7 @@ export const vpnCves = [
     ],
     { title: 'Unregistered devices run commands on the manager (FortiJump)' },
   ),
-  cveOf('a:fortinet:forticlient_enterprise_management_server')(
+  cvesOf('a:fortinet:forticlient_enterprise_management_server')(
     'CVE-2023-48788',
     'NLNN/U/HHH',
     ['>= 7.0.1, < 7.0.11', '>= 7.2.0, < 7.2.3'],
@@ -225,7 +225,7 @@ export const vpnCves = [
     ],
     { title: 'A Connection header passes the authentication of the REST interface' },
   ),
-  cveOf('a:pulsesecure:pulse_connect_secure', 'a:ivanti:connect_secure')(
+  cvesOf('a:pulsesecure:pulse_connect_secure', 'a:ivanti:connect_secure')(
     'CVE-2019-11510',
     'NLNN/C/HHH',
     ['>= 8.2r1, < 8.2r12.1', '>= 8.3r1, < 8.3r7.1', '>= 9.0r1, < 9.0r3.4'],

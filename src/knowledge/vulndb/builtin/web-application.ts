@@ -1,11 +1,11 @@
-import { cveOf } from './entry.ts';
+import { cvesOf } from './entry.ts';
 
-const confluence = cveOf('a:atlassian:confluence_server', 'a:atlassian:confluence_data_center');
-const jira = cveOf('a:atlassian:jira', 'a:atlassian:jira_server', 'a:atlassian:jira_data_center');
-const drupal = cveOf('a:drupal:drupal');
-const phpmyadmin = cveOf('a:phpmyadmin:phpmyadmin');
-const joomla = cveOf('a:joomla:joomla!');
-const vbulletin = cveOf('a:vbulletin:vbulletin');
+const confluence = cvesOf('a:atlassian:confluence_server', 'a:atlassian:confluence_data_center');
+const jira = cvesOf('a:atlassian:jira', 'a:atlassian:jira_server', 'a:atlassian:jira_data_center');
+const drupal = cvesOf('a:drupal:drupal');
+const phpmyadmin = cvesOf('a:phpmyadmin:phpmyadmin');
+const joomla = cvesOf('a:joomla:joomla!');
+const vbulletin = cvesOf('a:vbulletin:vbulletin');
 
 /** Applications served over HTTP. */
 export const webApplicationCves = [
@@ -77,13 +77,13 @@ export const webApplicationCves = [
   jira('CVE-2021-26086', 'NLNN/U/LNN', ['< 8.5.14', '>= 8.6.0, < 8.13.6', '>= 8.14.0, < 8.16.1'], {
     title: 'A path traversal reads files below WEB-INF',
   }),
-  cveOf('a:atlassian:crowd')(
+  cvesOf('a:atlassian:crowd')(
     'CVE-2019-11580',
     'NLNN/U/HHH',
     ['>= 2.1.0, < 3.0.5', '>= 3.1.0, < 3.1.6', '>= 3.2.0, < 3.2.8', '>= 3.3.0, < 3.3.5', '>= 3.4.0, < 3.4.4'],
     { title: 'A development plugin installs plugins of strangers' },
   ),
-  cveOf('a:atlassian:bitbucket')(
+  cvesOf('a:atlassian:bitbucket')(
     'CVE-2022-36804',
     'NLLN/U/HHH',
     [
@@ -115,7 +115,7 @@ export const webApplicationCves = [
     ['>= 7.0, < 7.74', '>= 8.8.0, < 8.8.11', '>= 8.9.0, < 8.9.9', '>= 9.0.0, < 9.0.8'],
     { title: 'Uploaded files with two extensions are run' },
   ),
-  cveOf('a:wordpress:wordpress')('CVE-2017-1001000', 'NLNN/U/NHN', ['>= 4.7.0, < 4.7.2'], {
+  cvesOf('a:wordpress:wordpress')('CVE-2017-1001000', 'NLNN/U/NHN', ['>= 4.7.0, < 4.7.2'], {
     title: 'The REST interface lets strangers change posts',
   }),
   joomla('CVE-2017-8917', 'NLNN/U/HHH', ['= 3.7.0'], { title: 'SQL injection without a login' }),
@@ -137,7 +137,7 @@ export const webApplicationCves = [
   phpmyadmin('CVE-2020-5504', 'NLLN/U/HHH', ['>= 4.0.0, < 4.9.4', '= 5.0.0'], {
     title: 'SQL injection on the page of user accounts',
   }),
-  cveOf('a:adminer:adminer')('CVE-2021-43008', 'NLNN/U/HNN', ['>= 1.12.0, <= 4.6.2'], {
+  cvesOf('a:adminer:adminer')('CVE-2021-43008', 'NLNN/U/HNN', ['>= 1.12.0, <= 4.6.2'], {
     title: 'A hostile MySQL server reads files of the host',
   }),
   vbulletin('CVE-2019-16759', 'NLNN/U/HHH', ['>= 5.0.0, <= 5.5.4'], {
@@ -146,13 +146,13 @@ export const webApplicationCves = [
   vbulletin('CVE-2020-17496', 'NLNN/U/HHH', ['>= 5.5.4, <= 5.6.2'], {
     title: 'The fix for CVE-2019-16759 can be passed and code run',
   }),
-  cveOf('a:dnnsoftware:dotnetnuke')('CVE-2017-9822', 'NLLN/U/HHH', ['< 9.1.1'], {
+  cvesOf('a:dnnsoftware:dotnetnuke')('CVE-2017-9822', 'NLLN/U/HHH', ['< 9.1.1'], {
     title: 'A cookie is deserialised and runs code',
   }),
-  cveOf('a:xwiki:xwiki')('CVE-2025-24893', 'NLNN/U/HHH', ['>= 5.3, < 15.10.11', '>= 16.0.0, < 16.4.1'], {
+  cvesOf('a:xwiki:xwiki')('CVE-2025-24893', 'NLNN/U/HHH', ['>= 5.3, < 15.10.11', '>= 16.0.0, < 16.4.1'], {
     title: 'The search runs code of strangers',
   }),
-  cveOf('a:gitea:gitea')('CVE-2022-30781', 'NLNN/U/NHN', ['< 1.16.7'], {
+  cvesOf('a:gitea:gitea')('CVE-2022-30781', 'NLNN/U/NHN', ['< 1.16.7'], {
     title: 'Repository addresses reach git without an escape',
   }),
 ];

@@ -1,12 +1,12 @@
-import { cve, cveOf } from './entry.ts';
+import { cve, cvesOf } from './entry.ts';
 
-const apache = cveOf('a:apache:http_server');
-const nginx = cveOf('a:f5:nginx');
-const lighttpd = cveOf('a:lighttpd:lighttpd');
-const haproxy = cveOf('a:haproxy:haproxy');
-const squid = cveOf('a:squid-cache:squid');
-const php = cveOf('a:php:php');
-const httpFileServer = cveOf('a:rejetto:http_file_server');
+const apache = cvesOf('a:apache:http_server');
+const nginx = cvesOf('a:f5:nginx');
+const lighttpd = cvesOf('a:lighttpd:lighttpd');
+const haproxy = cvesOf('a:haproxy:haproxy');
+const squid = cvesOf('a:squid-cache:squid');
+const php = cvesOf('a:php:php');
+const httpFileServer = cvesOf('a:rejetto:http_file_server');
 const windows = 'o:microsoft:windows';
 
 /** Web servers, proxies and the languages that they reveal. */
@@ -166,7 +166,7 @@ export const webServerCves = [
   nginx('CVE-2025-23419', 'NLLN/U/LNN', ['>= 1.11.4, < 1.26.3', '>= 1.27.0, < 1.27.4'], {
     title: 'Session resumption passes client certificate checks of another virtual host',
   }),
-  cveOf('a:kubernetes:ingress-nginx')('CVE-2025-1974', 'NLNN/U/HHH', ['< 1.11.5', '= 1.12.0'], {
+  cvesOf('a:kubernetes:ingress-nginx')('CVE-2025-1974', 'NLNN/U/HHH', ['< 1.11.5', '= 1.12.0'], {
     title: 'Anybody on the pod network can run code in the ingress controller (IngressNightmare)',
   }),
   cve(
@@ -225,7 +225,7 @@ export const webServerCves = [
   squid('CVE-2020-11945', 'NLNN/U/HHH', ['< 4.11', '>= 5.0, < 5.0.2'], {
     title: 'A digest authentication nonce can be counted over, which allows replay and perhaps code',
   }),
-  cveOf('a:tinyproxy_project:tinyproxy')('CVE-2023-49606', 'NLNN/U/HHH', ['= 1.10.0', '= 1.11.1'], {
+  cvesOf('a:tinyproxy_project:tinyproxy')('CVE-2023-49606', 'NLNN/U/HHH', ['= 1.10.0', '= 1.11.1'], {
     title: 'A crafted Connection header makes Tinyproxy use freed memory',
   }),
   php('CVE-2024-4577', 'NLNN/U/HHH', ['< 8.1.29', '>= 8.2.0, < 8.2.20', '>= 8.3.0, < 8.3.8'], {
@@ -252,7 +252,7 @@ export const webServerCves = [
   php('CVE-2019-9641', 'NLNN/U/HHH', ['< 7.1.27', '>= 7.2.0, < 7.2.16', '>= 7.3.0, < 7.3.3'], {
     title: 'Image metadata of a TIFF file is read from memory that was never set',
   }),
-  cveOf('a:microsoft:internet_information_services', 'a:microsoft:internet_information_server')(
+  cvesOf('a:microsoft:internet_information_services', 'a:microsoft:internet_information_server')(
     'CVE-2017-7269',
     'NLNN/U/HHH',
     ['= 6.0'],
@@ -261,16 +261,16 @@ export const webServerCves = [
       remedy: 'IIS 6.0 is out of support: retire the system, or at least switch WebDAV off.',
     },
   ),
-  cveOf('a:embedthis:goahead')('CVE-2017-17562', 'NHNN/U/HHH', ['< 3.6.5'], {
+  cvesOf('a:embedthis:goahead')('CVE-2017-17562', 'NHNN/U/HHH', ['< 3.6.5'], {
     title: 'CGI parameters set the environment of the dynamic linker and run code',
   }),
-  cveOf('a:acme:mini_httpd')('CVE-2018-18778', 'NLLN/U/HNN', ['< 1.30'], {
+  cvesOf('a:acme:mini_httpd')('CVE-2018-18778', 'NLLN/U/HNN', ['< 1.30'], {
     title: 'An empty Host header reads any file',
   }),
-  cveOf('a:gunicorn:gunicorn')('CVE-2024-1135', 'NLNN/U/NHN', ['< 22.0.0'], {
+  cvesOf('a:gunicorn:gunicorn')('CVE-2024-1135', 'NLNN/U/NHN', ['< 22.0.0'], {
     title: 'Transfer-Encoding is not checked, which allows request smuggling',
   }),
-  cveOf('a:vercel:next.js')(
+  cvesOf('a:vercel:next.js')(
     'CVE-2025-29927',
     'NLNN/U/HHN',
     ['>= 11.1.4, < 12.3.5', '>= 13.0.0, < 13.5.9', '>= 14.0.0, < 14.2.25', '>= 15.0.0, < 15.2.3'],
