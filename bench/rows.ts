@@ -343,7 +343,7 @@ async function claimedShard(url: string): Promise<LeasedShard> {
     await store.scans.insert(
       scanRequest({ scan_id: scanId, created_at: new Date().toISOString(), targets: addresses }),
     );
-    await store.shards.insert(
+    await store.shardJobs.insert(
       scanId,
       'default',
       { addresses, hostnames: {} },
@@ -351,7 +351,12 @@ async function claimedShard(url: string): Promise<LeasedShard> {
     );
     const now = Date.now();
     const times = { now, leaseUntil: now + leaseMs };
-    const claimed = await store.shards.claim({ scanId, shard: 0 }, { id: scanId, retry: 0 }, 'bench', times);
+    const claimed = await store.shardJobs.claim(
+      { scanId, shard: 0 },
+      { id: scanId, retry: 0 },
+      'bench',
+      times,
+    );
     if (claimed === null) throw new Error('the shard was not free');
     return { scanId, shard: 0, attempt: claimed.attempt };
   } finally {

@@ -107,7 +107,7 @@ export class ShardQueue {
     const ids = Array.from({ length: of }, () => randomUUID());
     const jobs = ids.map((id, shard) => newJob(id, { scanId, shard, priority }));
     const sent = await this.#dispatcher.sending(line, jobs, this.#jobOptions);
-    await this.#store.shards.insert(scanId, pool, division, { line, ids }, sent);
+    await this.#store.shardJobs.insert(scanId, pool, division, { line, ids }, sent);
     this.#wakeUps?.notify('work');
   }
 
@@ -228,7 +228,7 @@ export class ShardQueue {
     const fetches = await Promise.all(asked.map(({ line, band }) => this.#dispatcher.claiming(line, band)));
     for (;;) {
       const lease = { now: await this.now(), leaseMs: this.leaseMs };
-      const fetched = await this.#store.shards.claimNext(fetches, worker, lease);
+      const fetched = await this.#store.shardJobs.claimNext(fetches, worker, lease);
       if (fetched === null) return null;
       const { place, id, retry, claim } = fetched;
       const job = { line: asked[place]?.line ?? '', id, retry };
@@ -271,7 +271,7 @@ export class ShardQueue {
 
   async finish(held: LeasedShard & { job: ClaimedJob }, outcome: string): Promise<boolean> {
     const completed = this.#dispatcher.completing(held.job);
-    const finished = await this.#store.shards.finish(held, outcome, await this.now(), completed);
+    const finished = await this.#store.shardJobs.finish(held, outcome, await this.now(), completed);
     if (finished) this.#wakeUps?.notify('shards', held.scanId);
     return finished;
   }

@@ -1,19 +1,13 @@
-import type { Kysely } from 'kysely';
-import type { AlertStateTableRow, Tables } from './schema/tables.ts';
+import type { AlertStateTableRow } from './schema/tables.ts';
+import { StoreTable } from './store-table.ts';
 
 /** Identifies an alert: editing the condition makes it a new one. */
 export type AlertKey = Pick<AlertStateTableRow, 'name' | 'condition_digest'>;
 
 /** Alert states of the whole service. */
-export class AlertStateTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class AlertStateTable extends StoreTable {
   async all(): Promise<AlertStateTableRow[]> {
-    const rows = await this.#db.selectFrom('alert_states').selectAll().orderBy('name').execute();
+    const rows = await this.db.selectFrom('alert_states').selectAll().orderBy('name').execute();
     return rows.map((row) => ({
       ...row,
       pending_ms: Number(row.pending_ms),
@@ -24,7 +18,7 @@ export class AlertStateTable {
   /** Saves all rows in one statement: saving many rules one by one would block other writers. */
   async save(rows: readonly AlertStateTableRow[]): Promise<void> {
     if (rows.length === 0) return;
-    await this.#db
+    await this.db
       .insertInto('alert_states')
       .values(rows)
       .onConflict((conflict) =>
@@ -41,7 +35,7 @@ export class AlertStateTable {
 
   async delete(keys: readonly AlertKey[]): Promise<void> {
     for (const { name, condition_digest } of keys)
-      await this.#db
+      await this.db
         .deleteFrom('alert_states')
         .where('name', '=', name)
         .where('condition_digest', '=', condition_digest)

@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely';
 import { allTags, type PoolTags } from '../domain/pool-tags.ts';
-import type { ServerTableRow, Tables, WorkerTableRow } from './schema/tables.ts';
+import type { ServerTableRow, WorkerTableRow } from './schema/tables.ts';
+import { StoreTable } from './store-table.ts';
 
 /** A worker with its JSON columns parsed. */
 export interface WorkerRecord extends Omit<WorkerTableRow, 'pools' | 'tags'> {
@@ -13,17 +13,11 @@ type SeenServer = Omit<ServerTableRow, 'free_bytes' | 'pool_tags' | 'settings'> 
   Partial<Pick<ServerTableRow, 'free_bytes' | 'pool_tags' | 'settings'>>;
 
 /** Servers and workers that share the store, each with its last heartbeat. */
-export class HostTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class HostTable extends StoreTable {
   async saveServer(server: SeenServer): Promise<void> {
     const row = { free_bytes: null, pool_tags: null, settings: null, ...server };
     const { server_id: _id, ...rest } = row;
-    await this.#db
+    await this.db
       .insertInto('servers')
       .values(row)
       .onConflict((conflict) => conflict.column('server_id').doUpdateSet(rest))
@@ -31,7 +25,7 @@ export class HostTable {
   }
 
   async server(serverId: string): Promise<ServerTableRow | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('servers')
       .selectAll()
       .where('server_id', '=', serverId)
@@ -41,7 +35,7 @@ export class HostTable {
 
   /** Servers seen since a time. @param since epoch milliseconds, inclusive */
   async servers(since: number): Promise<ServerTableRow[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('servers')
       .selectAll()
       .where('last_seen', '>=', since)
@@ -59,7 +53,7 @@ export class HostTable {
   async saveWorker(worker: WorkerRecord): Promise<void> {
     const row = { ...worker, pools: JSON.stringify(worker.pools), tags: JSON.stringify(worker.tags) };
     const { worker_id: _id, ...rest } = row;
-    await this.#db
+    await this.db
       .insertInto('workers')
       .values(row)
       .onConflict((conflict) => conflict.column('worker_id').doUpdateSet(rest))
@@ -68,7 +62,7 @@ export class HostTable {
 
   /** Workers seen since a time. @param since epoch milliseconds, inclusive */
   async workers(since: number): Promise<WorkerRecord[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('workers')
       .selectAll()
       .where('last_seen', '>=', since)
@@ -83,13 +77,13 @@ export class HostTable {
   }
 
   async deleteWorker(workerId: string): Promise<void> {
-    await this.#db.deleteFrom('workers').where('worker_id', '=', workerId).execute();
+    await this.db.deleteFrom('workers').where('worker_id', '=', workerId).execute();
   }
 
   /** Deletes servers and workers without a heartbeat since a time, epoch milliseconds. */
   async deleteSilentBefore(time: number): Promise<void> {
-    await this.#db.deleteFrom('workers').where('last_seen', '<', time).execute();
-    await this.#db.deleteFrom('servers').where('last_seen', '<', time).execute();
+    await this.db.deleteFrom('workers').where('last_seen', '<', time).execute();
+    await this.db.deleteFrom('servers').where('last_seen', '<', time).execute();
   }
 }
 

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
-import type { IdempotencyTableRow, Tables } from './schema/tables.ts';
-import type { TenantView } from './tenant-view.ts';
+import type { IdempotencyTableRow } from './schema/tables.ts';
+import { ViewedTable } from './store-table.ts';
 
 /** Lifetime of a key, milliseconds. */
 export const idempotencyKeyTtlMs = 24 * 3_600_000;
@@ -12,18 +11,10 @@ export type KeyRecord = IdempotencyTableRow;
 export type NewKey = Omit<KeyRecord, 'response'> & { response?: string };
 
 /** Idempotency keys of submissions. They outlive a deleted scan, which is not created again. */
-export class IdempotencyTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class IdempotencyTable extends ViewedTable {
   /** @param owner id of a token; '' for clients without one */
   async find(owner: string, key: string, now: number): Promise<KeyRecord | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('idempotency_keys')
       .selectAll()
       .where('owner', '=', this.#ownerInView(owner))
@@ -35,9 +26,9 @@ export class IdempotencyTable {
 
   /** Stores a key and deletes expired ones: the table holds the keys of one day. */
   async insert(record: NewKey, now: number): Promise<void> {
-    await this.#db.deleteFrom('idempotency_keys').where('created_at', '<=', oldestKept(now)).execute();
+    await this.db.deleteFrom('idempotency_keys').where('created_at', '<=', oldestKept(now)).execute();
     const owner = this.#ownerInView(record.owner);
-    await this.#db
+    await this.db
       .insertInto('idempotency_keys')
       .values({ response: null, ...record, owner })
       .execute();
@@ -45,7 +36,7 @@ export class IdempotencyTable {
 
   /** Neither tenants nor token ids contain a slash. */
   #ownerInView(owner: string): string {
-    return this.#view ? `${this.#view}/${owner}` : owner;
+    return this.view ? `${this.view}/${owner}` : owner;
   }
 }
 

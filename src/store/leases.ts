@@ -1,14 +1,7 @@
-import type { Kysely } from 'kysely';
-import type { Tables } from './schema/tables.ts';
+import { StoreTable } from './store-table.ts';
 
 /** Leases on work that only one server may do at a time. */
-export class LeaseTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class LeaseTable extends StoreTable {
   /**
    * Takes or renews a lease, unless another holder has one that has not expired.
    *
@@ -17,7 +10,7 @@ export class LeaseTable {
    */
   async claim(name: string, holder: string, now: number, leaseMs: number): Promise<boolean> {
     const lease_until = now + leaseMs;
-    const row = await this.#db
+    const row = await this.db
       .insertInto('leases')
       .values({ name, holder, lease_until })
       .onConflict((conflict) =>
@@ -33,7 +26,7 @@ export class LeaseTable {
 
   /** Holder of a lease, expired or not; null if nobody ever held it. */
   async holder(name: string): Promise<string | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('leases')
       .select('holder')
       .where('name', '=', name)
@@ -43,7 +36,7 @@ export class LeaseTable {
 
   /** Releases a lease before it expires, for others to take. */
   async release(name: string, holder: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('leases')
       .set({ lease_until: 0 })
       .where('name', '=', name)

@@ -1,3 +1,5 @@
+import type { SelectQueryBuilder } from 'kysely';
+
 /** Number of rows that match a filter. */
 export interface ListCount {
   total: number;
@@ -18,4 +20,13 @@ export function countOf(found: number): ListCount {
 
 export function exactly(total: number): ListCount {
   return { total, totalIsMinimum: false };
+}
+
+/** Number of rows of a query that selects no columns yet. */
+export async function countRows<Tables, T extends keyof Tables>(
+  query: SelectQueryBuilder<Tables, T, object>,
+): Promise<number> {
+  const counted = query.select((e) => e.fn.countAll().as('rows'));
+  const { rows } = (await counted.executeTakeFirstOrThrow()) as { rows: string | number | bigint };
+  return Number(rows);
 }

@@ -21,6 +21,7 @@ import { ScanTable } from './scans/scans.ts';
 import { migrate, type StoreVersion, storeVersion } from './schema/migrations.ts';
 import { TableRows } from './schema/table-rows.ts';
 import type { Tables } from './schema/tables.ts';
+import { ShardJobTable } from './shard-jobs.ts';
 import { ShardResultTable } from './shard-results.ts';
 import { ShardTable } from './shards.ts';
 import { backUpStore } from './sqlite/backup.ts';
@@ -29,33 +30,45 @@ import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
 import { UndividedResultTable } from './undivided-results.ts';
 
+/** The tables of a store. @param atomically runs work in a write transaction */
+function tablesOn(
+  db: Kysely<Tables>,
+  view: TenantView,
+  executor: string,
+  atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>,
+) {
+  return {
+    scans: new ScanTable(db, view, executor, atomically),
+    scanAges: new ScanAges(db, view, executor),
+    scanRemovals: new ScanRemovalTable(db, view),
+    rowCounts: new RowCounts(db, view),
+    tokens: new TokenTable(db, view),
+    scanQueue: new ScanQueueTable(db, view),
+    scanPauses: new ScanPauseTable(db, view),
+    scanTakeovers: new ScanTakeoverTable(db),
+    clientJobs: new ClientJobTable(db, view),
+    jobRuns: new JobRunTable(db, view),
+    jobSchedules: new JobScheduleTable(db, view),
+    idempotency: new IdempotencyTable(db, view),
+    outbox: new OutboxTable(db, view),
+    /** Parts of scans that workers on many hosts share; never shown to clients. */
+    shards: new ShardTable(db),
+    shardJobs: new ShardJobTable(db),
+    shardResults: new ShardResultTable(db),
+    undividedResults: new UndividedResultTable(db),
+    resultObjects: new ResultObjectTable(db),
+    hosts: new HostTable(db),
+    /** Global to the service, as are leases and plugins. */
+    alertStates: new AlertStateTable(db),
+    leases: new LeaseTable(db),
+    pluginPackages: new PluginPackageTable(db),
+    /** Raw rows of all tenants, see `TableRows`. */
+    rows: new TableRows(db),
+  };
+}
+
 /** The service's database. Results are files; what servers share of them is stored as bytes that no query looks into. */
-export interface Store {
-  readonly scans: ScanTable;
-  readonly scanAges: ScanAges;
-  readonly scanRemovals: ScanRemovalTable;
-  readonly rowCounts: RowCounts;
-  readonly tokens: TokenTable;
-  readonly scanQueue: ScanQueueTable;
-  readonly scanPauses: ScanPauseTable;
-  readonly scanTakeovers: ScanTakeoverTable;
-  readonly clientJobs: ClientJobTable;
-  readonly jobRuns: JobRunTable;
-  readonly jobSchedules: JobScheduleTable;
-  readonly idempotency: IdempotencyTable;
-  readonly outbox: OutboxTable;
-  /** Parts of scans that workers on many hosts share; never shown to clients. */
-  readonly shards: ShardTable;
-  readonly shardResults: ShardResultTable;
-  readonly undividedResults: UndividedResultTable;
-  readonly resultObjects: ResultObjectTable;
-  readonly hosts: HostTable;
-  /** Global to the service, as are leases and plugins. */
-  readonly alertStates: AlertStateTable;
-  readonly leases: LeaseTable;
-  readonly pluginPackages: PluginPackageTable;
-  /** Raw rows of all tenants, see `TableRows`. */
-  readonly rows: TableRows;
+export interface Store extends Readonly<ReturnType<typeof tablesOn>> {
   /**
    * The same store as seen by one tenant, or with null by clients of a service without tenants: it reads and writes
    * only their rows. The store that `openStore` returns sees all rows.
@@ -110,44 +123,33 @@ export async function openStore(
 ): Promise<Store> {
   if (isPostgresUrl(place)) {
     // Loads the PostgreSQL client only when used.
-    const { openPostgres } = await import('./postgres/postgres-dialect.ts');
+    const { openPostgres, orderTextsByByte } = await import('./postgres/postgres-dialect.ts');
     const startingServer = isServerStart ? home : null;
-    return await storeOn(await openPostgres<Tables>(place, home), async (db) => {
+    return await prepared(await openPostgres<Tables>(place, home), async (db) => {
       const { requireCompatiblePrograms, programVersion } = await import('./postgres/other-versions.ts');
       await requireCompatiblePrograms(db, { startingServer, version: programVersion() });
+      await migrate(db);
+      await orderTextsByByte(db);
     });
   }
-  const database = openDatabase<Tables>(place);
-  return await prepared(database, async ({ db }) => {
+  return await prepared(openDatabase<Tables>(place), async (db) => {
     await backUpOlder(db, place);
     await migrate(db);
   });
 }
 
-/** The store in an open PostgreSQL database; closing it closes both. @param admit called before anything changes */
-async function storeOn(
-  database: Database<Tables>,
-  admit: (db: Kysely<Tables>) => Promise<void>,
-): Promise<Store> {
-  return await prepared(database, async ({ db }) => {
-    await admit(db);
-    await migrate(db);
-    const { orderTextsByByte } = await import('./postgres/postgres-dialect.ts');
-    await orderTextsByByte(db);
-  });
-}
-
+/** The store in an open database; closing it closes both. */
 async function prepared(
   database: Database<Tables>,
-  prepare: (database: Database<Tables>) => Promise<void>,
+  prepare: (db: Kysely<Tables>) => Promise<void>,
 ): Promise<Store> {
   try {
-    await prepare(database);
+    await prepare(database.db);
   } catch (error) {
     await database.db.destroy();
     throw error;
   }
-  return new KyselyStore(database.db, database, undefined);
+  return createStore(database.db, database, undefined);
 }
 
 async function backUpOlder(db: Kysely<Tables>, file: string): Promise<void> {
@@ -166,100 +168,28 @@ export async function readStoreVersion(file: string): Promise<StoreVersion> {
   }
 }
 
-class KyselyStore implements Store {
-  readonly scans: ScanTable;
-  readonly scanAges: ScanAges;
-  readonly scanRemovals: ScanRemovalTable;
-  readonly rowCounts: RowCounts;
-  readonly tokens: TokenTable;
-  readonly scanQueue: ScanQueueTable;
-  readonly scanPauses: ScanPauseTable;
-  readonly scanTakeovers: ScanTakeoverTable;
-  readonly clientJobs: ClientJobTable;
-  readonly jobRuns: JobRunTable;
-  readonly jobSchedules: JobScheduleTable;
-  readonly idempotency: IdempotencyTable;
-  readonly outbox: OutboxTable;
-  readonly shards: ShardTable;
-  readonly shardResults: ShardResultTable;
-  readonly undividedResults: UndividedResultTable;
-  readonly resultObjects: ResultObjectTable;
-  readonly hosts: HostTable;
-  readonly alertStates: AlertStateTable;
-  readonly leases: LeaseTable;
-  readonly pluginPackages: PluginPackageTable;
-  readonly rows: TableRows;
-  readonly #db: Kysely<Tables>;
-  readonly #database: Database<Tables>;
-  readonly #view: TenantView;
-
-  constructor(db: Kysely<Tables>, database: Database<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#database = database;
-    this.#view = view;
-    this.scans = new ScanTable(db, view, database.executor, (work) =>
-      this.transaction((store) => work(store.scans)),
-    );
-    this.scanAges = new ScanAges(db, view, database.executor);
-    this.scanRemovals = new ScanRemovalTable(db, view);
-    this.rowCounts = new RowCounts(db, view);
-    this.tokens = new TokenTable(db, view);
-    this.scanQueue = new ScanQueueTable(db, view);
-    this.scanPauses = new ScanPauseTable(db, view);
-    this.scanTakeovers = new ScanTakeoverTable(db);
-    this.clientJobs = new ClientJobTable(db, view);
-    this.jobRuns = new JobRunTable(db, view);
-    this.jobSchedules = new JobScheduleTable(db, view);
-    this.idempotency = new IdempotencyTable(db, view);
-    this.outbox = new OutboxTable(db, view);
-    this.shards = new ShardTable(db);
-    this.shardResults = new ShardResultTable(db);
-    this.undividedResults = new UndividedResultTable(db);
-    this.resultObjects = new ResultObjectTable(db);
-    this.hosts = new HostTable(db);
-    this.alertStates = new AlertStateTable(db);
-    this.leases = new LeaseTable(db);
-    this.pluginPackages = new PluginPackageTable(db);
-    this.rows = new TableRows(db);
-  }
-
-  get executor(): string {
-    return this.#database.executor;
-  }
-
-  forTenant(tenant: string | null): Store {
-    return new KyselyStore(this.#db, this.#database, tenant);
-  }
-
-  async transaction<T>(
-    work: (store: Store) => Promise<T>,
-    isolation: Isolation = 'serializable',
-  ): Promise<T> {
-    if (this.#db.isTransaction) return await work(this);
-    return await this.#database.transaction(
-      (transaction) => work(new KyselyStore(transaction, this.#database, this.#view)),
-      isolation,
-    );
-  }
-
-  version(): string {
-    return this.#database.version();
-  }
-
-  async emptyLog(): Promise<void> {
-    await this.#database.emptyLog();
-  }
-
-  async releasePages(): Promise<void> {
-    await this.#database.releasePages(maxReleasedPages);
-  }
-
-  async execute(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }> {
-    const { rows } = await this.#db.executeQuery(CompiledQuery.raw(text, [...values]));
-    return { rows };
-  }
-
-  async close(): Promise<void> {
-    if (!this.#db.isTransaction) await this.#db.destroy();
-  }
+function createStore(db: Kysely<Tables>, database: Database<Tables>, view: TenantView): Store {
+  const store: Store = {
+    ...tablesOn(db, view, database.executor, (work) => store.transaction(({ scans }) => work(scans))),
+    executor: database.executor,
+    forTenant: (tenant) => createStore(db, database, tenant),
+    async transaction(work, isolation = 'serializable') {
+      if (db.isTransaction) return await work(store);
+      return await database.transaction(
+        (transaction) => work(createStore(transaction, database, view)),
+        isolation,
+      );
+    },
+    version: () => database.version(),
+    emptyLog: () => database.emptyLog(),
+    releasePages: () => database.releasePages(maxReleasedPages),
+    async execute(text, values) {
+      const { rows } = await db.executeQuery(CompiledQuery.raw(text, [...values]));
+      return { rows };
+    },
+    async close() {
+      if (!db.isTransaction) await db.destroy();
+    },
+  };
+  return store;
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ExpressionBuilder, Kysely } from 'kysely';
+import type { ExpressionBuilder, Insertable } from 'kysely';
+import { countRows } from './list-count.ts';
 import type { OutboxTableRow, Tables } from './schema/tables.ts';
-import { inView, type TenantView } from './tenant-view.ts';
+import { ViewedTable } from './store-table.ts';
+import { inView } from './tenant-view.ts';
 
 /** A notification for one channel, about an ended scan or an event without a scan. */
 export type PendingNotification = Pick<
@@ -34,15 +36,7 @@ function requestIdOfScan(e: ExpressionBuilder<Tables, 'outbox'>) {
 }
 
 /** Pending notifications. Those of a scan are deleted with it. */
-export class OutboxTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class OutboxTable extends ViewedTable {
   /** @param owner sender, see `domain/executor.ts` */
   async add(
     scanId: string,
@@ -51,33 +45,22 @@ export class OutboxTable {
     tenant: string | null,
     now: number,
   ): Promise<void> {
-    if (channels.length === 0) return;
-    const rows = channels.map((channel) => ({
-      id: randomUUID(),
-      scan_id: scanId,
-      channel,
-      owner,
-      attempts: 0,
-      next_at: now,
-      tenant,
-    }));
-    await this.#db.insertInto('outbox').values(rows).execute();
+    await this.#insert(channels, { scan_id: scanId, owner, tenant, next_at: now });
   }
 
   /** Adds a message without a scan, once for each channel. */
   async addNotice({ event, payload, channels, owner, tenant }: NewNotice, now: number): Promise<void> {
-    const text = JSON.stringify(payload);
-    const rows = [...new Set(channels)].map((channel) => ({
-      id: randomUUID(),
-      channel,
-      owner,
-      attempts: 0,
-      next_at: now,
-      tenant,
-      event,
-      payload: text,
-    }));
-    if (rows.length > 0) await this.#db.insertInto('outbox').values(rows).execute();
+    const row = { event, payload: JSON.stringify(payload), owner, tenant, next_at: now };
+    await this.#insert([...new Set(channels)], row);
+  }
+
+  /** One for each channel. */
+  async #insert(
+    channels: readonly string[],
+    row: Omit<Insertable<OutboxTableRow>, 'id' | 'channel' | 'attempts'>,
+  ): Promise<void> {
+    const rows = channels.map((channel) => ({ ...row, id: randomUUID(), channel, attempts: 0 }));
+    if (rows.length > 0) await this.db.insertInto('outbox').values(rows).execute();
   }
 
   /**
@@ -87,11 +70,11 @@ export class OutboxTable {
    * @returns number of deleted messages
    */
   async deleteNoticesDueBefore(before: number): Promise<number> {
-    const { numDeletedRows } = await this.#db
+    const { numDeletedRows } = await this.db
       .deleteFrom('outbox')
       .where('scan_id', 'is', null)
       .where('next_at', '<', before)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return Number(numDeletedRows);
   }
@@ -109,15 +92,11 @@ export class OutboxTable {
   ): Promise<PendingNotification[]> {
     const types = except.filter((channel) => channel.endsWith('://'));
     const channels = except.filter((channel) => !channel.endsWith('://'));
-    return await this.#db
-      .selectFrom('outbox')
-      .select(columns)
-      .select(requestIdOfScan)
+    return await this.#pending()
       .where('owner', '=', owner)
       .where('next_at', '<=', now)
       .$if(channels.length > 0, (query) => query.where('channel', 'not in', channels))
       .where((e) => e.and(types.map((type) => e('channel', 'not like', `${type}%`))))
-      .where(inView(this.#view))
       .orderBy('next_at')
       .orderBy('id')
       .limit(limit)
@@ -126,65 +105,40 @@ export class OutboxTable {
 
   /** Those of these ids that are still pending. */
   async ofIds(ids: readonly string[]): Promise<PendingNotification[]> {
-    return await this.#db
-      .selectFrom('outbox')
-      .select(columns)
-      .select(requestIdOfScan)
-      .where('id', 'in', ids)
-      .where(inView(this.#view))
-      .execute();
+    return await this.#pending().where('id', 'in', ids).execute();
   }
 
   /** Number of notifications of all senders. */
   async count(): Promise<number> {
-    const row = await this.#db
-      .selectFrom('outbox')
-      .select((e) => e.fn.countAll().as('notifications'))
-      .where(inView(this.#view))
-      .executeTakeFirstOrThrow();
-    return Number(row.notifications);
+    return await countRows(this.db.selectFrom('outbox').where(inView(this.view)));
   }
 
   async ofScan(scanId: string): Promise<PendingNotification[]> {
-    return await this.#db
-      .selectFrom('outbox')
-      .select(columns)
-      .select(requestIdOfScan)
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .execute();
+    return await this.#pending().where('scan_id', '=', scanId).execute();
   }
 
   /** Stores the content of a notification: every attempt sends the same. */
   async describe(id: string, event: string, payload: object): Promise<void> {
-    await this.#db
-      .updateTable('outbox')
+    await this.#update(id)
       .set({ event, payload: JSON.stringify(payload) })
-      .where('id', '=', id)
-      .where(inView(this.#view))
       .execute();
   }
 
   /** @param attempts attempts so far @param nextAt epoch milliseconds */
   async postpone(id: string, attempts: number, nextAt: number): Promise<void> {
-    await this.#db
-      .updateTable('outbox')
-      .set({ attempts, next_at: nextAt })
-      .where('id', '=', id)
-      .where(inView(this.#view))
-      .execute();
+    await this.#update(id).set({ attempts, next_at: nextAt }).execute();
   }
 
   async delete(id: string): Promise<void> {
-    await this.#db.deleteFrom('outbox').where('id', '=', id).where(inView(this.#view)).execute();
+    await this.db.deleteFrom('outbox').where('id', '=', id).where(inView(this.view)).execute();
   }
 
   /** All senders of pending notifications. */
   async owners(): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('outbox')
       .select('owner')
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .distinct()
       .execute();
     return rows.map((row) => row.owner);
@@ -192,12 +146,8 @@ export class OutboxTable {
 
   /** Moves pending notifications, or those of these ids, from one sender to another. @returns ids of those that it still had */
   async handOver(from: string, to: string, ids: readonly string[] | null = null): Promise<string[]> {
-    const rows = await this.#db
-      .updateTable('outbox')
-      .set({ owner: to })
-      .where('owner', '=', from)
+    const rows = await this.#handOver(from, to)
       .$if(ids !== null, (query) => query.where('id', 'in', ids ?? []))
-      .where(inView(this.#view))
       .returning('id')
       .execute();
     return rows.map(({ id }) => id);
@@ -205,12 +155,22 @@ export class OutboxTable {
 
   /** Like `handOver`, for messages without a scan only. */
   async handOverNotices(from: string, to: string): Promise<void> {
-    await this.#db
+    await this.#handOver(from, to).where('scan_id', 'is', null).execute();
+  }
+
+  #handOver(from: string, to: string) {
+    return this.db
       .updateTable('outbox')
       .set({ owner: to })
       .where('owner', '=', from)
-      .where('scan_id', 'is', null)
-      .where(inView(this.#view))
-      .execute();
+      .where(inView(this.view));
+  }
+
+  #pending() {
+    return this.db.selectFrom('outbox').select(columns).select(requestIdOfScan).where(inView(this.view));
+  }
+
+  #update(id: string) {
+    return this.db.updateTable('outbox').where('id', '=', id).where(inView(this.view));
   }
 }

@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely';
-import type { PluginPackageTableRow, Tables } from './schema/tables.ts';
+import type { PluginPackageTableRow } from './schema/tables.ts';
+import { StoreTable } from './store-table.ts';
 
 /** A package without its bytes. */
 export type PackageEntry = Omit<PluginPackageTableRow, 'bytes' | 'signature'>;
@@ -8,16 +8,10 @@ export type PackageEntry = Omit<PluginPackageTableRow, 'bytes' | 'signature'>;
 export type PackageKey = Pick<PluginPackageTableRow, 'name' | 'version' | 'sha256'>;
 
 /** The packages of plugins of the whole service. */
-export class PluginPackageTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class PluginPackageTable extends StoreTable {
   /** By name, the newest of a name first. */
   async list(): Promise<PackageEntry[]> {
-    return await this.#db
+    return await this.db
       .selectFrom('plugin_packages')
       .select(['name', 'version', 'sha256', 'state', 'installed_at', 'source', 'file_name'])
       .orderBy('name')
@@ -26,7 +20,7 @@ export class PluginPackageTable {
   }
 
   async get({ name, version, sha256 }: PackageKey): Promise<PluginPackageTableRow | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('plugin_packages')
       .selectAll()
       .where('name', '=', name)
@@ -39,7 +33,7 @@ export class PluginPackageTable {
   /** Stores a package, or its new state and signature. An installed one replaces the one installed under its name. */
   async put(row: PluginPackageTableRow): Promise<void> {
     if (row.state === 'installed') await this.#setState(row.name, 'kept', row.installed_at, 'installed');
-    await this.#db
+    await this.db
       .insertInto('plugin_packages')
       .values(row)
       .onConflict((conflict) =>
@@ -64,7 +58,7 @@ export class PluginPackageTable {
     at: string,
     before: PluginPackageTableRow['state'],
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('plugin_packages')
       .set({ state, installed_at: at })
       .where('name', '=', name)
@@ -74,7 +68,7 @@ export class PluginPackageTable {
 
   /** Deletes what is not installed and did not change since then, ISO 8601 UTC. */
   async deleteOld(before: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('plugin_packages')
       .where('state', '!=', 'installed')
       .where('installed_at', '<', before)

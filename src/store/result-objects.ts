@@ -1,17 +1,11 @@
-import type { Kysely } from 'kysely';
-import type { Tables } from './schema/tables.ts';
+import { countRows } from './list-count.ts';
+import { StoreTable } from './store-table.ts';
 
 /** Files of finished scans, in parts. */
-export class ResultObjectTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class ResultObjectTable extends StoreTable {
   /** Stores a part; the first one, number 0, comes last and replaces the object. @param parts of the object */
   async put(name: string, part: number, parts: number, bytes: Buffer): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('result_objects')
       .values({ name, part, parts, bytes })
       .onConflict((conflict) => conflict.columns(['name', 'part']).doUpdateSet({ parts, bytes }))
@@ -20,7 +14,7 @@ export class ResultObjectTable {
 
   /** Stores objects of one part each. */
   async putWhole(objects: readonly { name: string; bytes: Buffer }[]): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('result_objects')
       .values(objects.map((object) => ({ ...object, part: 0, parts: 1 })))
       .onConflict((conflict) =>
@@ -34,7 +28,7 @@ export class ResultObjectTable {
 
   /** Null if there is none. */
   async part(name: string, part: number): Promise<{ parts: number; bytes: Buffer } | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('result_objects')
       .select(['parts', 'bytes'])
       .where('name', '=', name)
@@ -45,7 +39,7 @@ export class ResultObjectTable {
 
   /** Names of whole objects that end like this, in order. @param after exclusive */
   async namesEndingWith(end: string, after: string, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('result_objects')
       .select('name')
       .where('part', '=', 0)
@@ -59,16 +53,12 @@ export class ResultObjectTable {
 
   /** Number of whole objects whose names end like this. */
   async countEndingWith(end: string): Promise<number> {
-    const row = await this.#db
-      .selectFrom('result_objects')
-      .select((e) => e.fn.countAll().as('objects'))
-      .where('part', '=', 0)
-      .where('name', 'like', `%${end}`)
-      .executeTakeFirstOrThrow();
-    return Number(row.objects);
+    return await countRows(
+      this.db.selectFrom('result_objects').where('part', '=', 0).where('name', 'like', `%${end}`),
+    );
   }
 
   async remove(name: string): Promise<void> {
-    await this.#db.deleteFrom('result_objects').where('name', '=', name).execute();
+    await this.db.deleteFrom('result_objects').where('name', '=', name).execute();
   }
 }

@@ -1,7 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { isPostgres } from './database.ts';
-import type { Tables } from './schema/tables.ts';
-import type { TenantView } from './tenant-view.ts';
+import { ViewedTable } from './store-table.ts';
 
 export interface RowCount {
   total: number;
@@ -12,42 +11,32 @@ export interface RowCount {
 const foldedFrom = 200;
 
 /** Row counts of tables without reading the tables; see `counting-triggers.ts`. */
-export class RowCounts {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class RowCounts extends ViewedTable {
   /** @param status count only rows with this status */
   async of(counted: 'scans' | 'client_jobs' | 'scan_queue', status?: string): Promise<RowCount> {
-    const view = this.#view;
-    const row = await this.#db
-      .selectFrom('row_counts')
+    const row = await this.#counted(counted, status)
       .select((e) => [e.fn.sum('total').as('total'), e.fn.sum('bytes').as('bytes')])
-      .where('counted', '=', counted)
-      .$if(view !== undefined, (query) => query.where('tenant', '=', view ?? ''))
-      .$if(status !== undefined, (query) => query.where('status', '=', status ?? ''))
       .executeTakeFirst();
     return { total: Number(row?.total ?? 0), bytes: Number(row?.bytes ?? 0) };
   }
 
   /** The total of `of` as a part of another statement. */
   totalOf(counted: 'scan_queue', status: string) {
-    const view = this.#view;
-    return this.#db
+    return this.#counted(counted, status).select((e) => e.fn.sum('total').as('total'));
+  }
+
+  #counted(counted: string, status?: string) {
+    const { view } = this;
+    return this.db
       .selectFrom('row_counts')
-      .select((e) => e.fn.sum('total').as('total'))
       .where('counted', '=', counted)
-      .where('status', '=', status)
-      .$if(view !== undefined, (query) => query.where('tenant', '=', view ?? ''));
+      .$if(view !== undefined, (query) => query.where('tenant', '=', view ?? ''))
+      .$if(status !== undefined, (query) => query.where('status', '=', status ?? ''));
   }
 
   /** Tenants with rows in one of the states; '' for rows without a tenant. */
   async tenantsWith(counted: 'scan_queue', states: readonly string[]): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('row_counts')
       .select('tenant')
       .where('counted', '=', counted)
@@ -60,7 +49,7 @@ export class RowCounts {
 
   /** Folds the rows that changes have appended; call it periodically. */
   async fold(): Promise<void> {
-    if (!isPostgres(this.#db)) return;
+    if (!isPostgres(this.db)) return;
     await sql`
       with folded as (
         delete from row_counts where (select count(*) from row_counts) > ${foldedFrom}
@@ -68,7 +57,7 @@ export class RowCounts {
       )
       insert into row_counts
       select counted, tenant, status, sum(total), sum(bytes) from folded group by counted, tenant, status`.execute(
-      this.#db,
+      this.db,
     );
   }
 }

@@ -1,6 +1,7 @@
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Tables } from './schema/tables.ts';
-import { inView, type TenantView } from './tenant-view.ts';
+import { ViewedTable } from './store-table.ts';
+import { inView } from './tenant-view.ts';
 
 /** A pause by a client. */
 export interface PauseMark {
@@ -10,17 +11,8 @@ export interface PauseMark {
   at: string;
 }
 
-/** Queued scans that a client paused or a blackout window stopped. */
-export class ScanPauseTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose scans are paused and resumed; a blackout stops those of all tenants */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+/** Queued scans that a client paused or a blackout window stopped, which stops those of all tenants. */
+export class ScanPauseTable extends ViewedTable {
   /**
    * A paused scan keeps its position in the queue, and no worker claims it.
    * @param by ID of the token that pauses it; who paused it first stays
@@ -28,24 +20,19 @@ export class ScanPauseTable {
    */
   async pause(scanId: string, now: number, by: string | null = null): Promise<boolean> {
     const at = new Date(now).toISOString();
-    const result = await this.#db
-      .updateTable('scan_queue')
+    const result = await this.#unfinished(scanId)
       .set((e) => ({
         paused_since: e.fn.coalesce('paused_since', e.val(now)),
         paused_by: e.case().when('paused_at', 'is', null).then(by).else(e.ref('paused_by')).end(),
         paused_at: e.fn.coalesce('paused_at', e.val(at)),
       }))
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .where('state', 'in', ['waiting', 'running'])
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
   /** Ends a pause. @returns false if the scan has ended */
   async resume(scanId: string, now: number): Promise<boolean> {
-    const result = await this.#db
-      .updateTable('scan_queue')
+    const result = await this.#unfinished(scanId)
       .set((e) => ({
         paused_since: null,
         paused_by: null,
@@ -53,11 +40,16 @@ export class ScanPauseTable {
         blackout_since: earlierIfBoth(e, 'blackout_since'),
         paused_ms: pausedMsUnless(e, 'blackout_since', now),
       }))
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .where('state', 'in', ['waiting', 'running'])
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
+  }
+
+  #unfinished(scanId: string) {
+    return this.db
+      .updateTable('scan_queue')
+      .where('scan_id', '=', scanId)
+      .where(inView(this.view))
+      .where('state', 'in', ['waiting', 'running']);
   }
 
   /**
@@ -66,14 +58,14 @@ export class ScanPauseTable {
    * @returns the marked scans
    */
   async startBlackout(now: number, owner?: string): Promise<string[]> {
-    await this.#db
+    await this.db
       .updateTable('scan_queue')
       .set({ blackout_since: now })
       .where('blackout_since', 'is', null)
       .where('state', 'in', ['waiting', 'running'])
       .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''))
       .execute();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scan_queue')
       .select('scan_id')
       .where('blackout_since', 'is not', null)
@@ -85,7 +77,7 @@ export class ScanPauseTable {
 
   /** Removes the marks of `startBlackout`; scans that a client paused stay paused. */
   async endBlackout(now: number, owner?: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('scan_queue')
       .set((e) => ({
         blackout_since: null,
@@ -99,7 +91,7 @@ export class ScanPauseTable {
 
   /** See `startBlackout`. */
   async isInBlackout(scanId: string): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select('scan_id')
       .where('scan_id', '=', scanId)
@@ -113,22 +105,22 @@ export class ScanPauseTable {
    * @param now epoch milliseconds; an ongoing pause counts up to then
    */
   async pauseOf(scanId: string, now: number): Promise<{ paused: boolean; pausedMs: number }> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select((e) => ['paused_since', pausedMsAt(e, now).as('paused_ms')])
       .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return { paused: (row?.paused_since ?? null) !== null, pausedMs: Number(row?.paused_ms ?? 0) };
   }
 
   /** Who paused the scan, and when; null if no client did. */
   async markOf(scanId: string): Promise<PauseMark | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select(['paused_by', 'paused_at'])
       .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return row?.paused_at ? { by: row.paused_by, at: row.paused_at } : null;
   }
@@ -137,7 +129,7 @@ export class ScanPauseTable {
   async restartPauses(scanId: string, now: number): Promise<void> {
     const from = (column: Stop) => (e: ExpressionBuilder<Tables, 'scan_queue'>) =>
       e.case().when(column, '<', now).then(now).else(e.ref(column)).end();
-    await this.#db
+    await this.db
       .updateTable('scan_queue')
       .set((e) => ({
         paused_ms: 0,
@@ -150,11 +142,11 @@ export class ScanPauseTable {
 
   /** Unfinished scans that a client paused. */
   async pausedScans(): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scan_queue')
       .select('scan_id')
       .where('paused_since', 'is not', null)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where('state', 'in', ['waiting', 'running'])
       .execute();
     return rows.map((row) => row.scan_id);

@@ -1,10 +1,12 @@
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
+import { countRows } from './list-count.ts';
 import { RowCounts } from './row-counts.ts';
 import { continuePositions, positionSequence } from './schema/counting-triggers.ts';
 import { flag, type ScanQueueTableRow, type Tables } from './schema/tables.ts';
-import { inView, type TenantView } from './tenant-view.ts';
+import { ViewedTable } from './store-table.ts';
+import { inView } from './tenant-view.ts';
 
 /** Advisory lock of PostgreSQL for inserts close to the limit of the queue; an arbitrary number. */
 const insertLock = 7_061_989;
@@ -58,27 +60,21 @@ export interface ControlRequest {
 /** Identifies a claim. */
 type ClaimId = Pick<QueueClaim, 'scanId' | 'attempt'>;
 
-/** The queue of scans that wait for a worker. One statement per operation, so each is atomic across processes. */
-export class ScanQueueTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose scans are visible; workers claim those of all tenants */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+/**
+ * The queue of scans that wait for a worker. One statement per operation, so each is atomic across processes. Workers claim scans of
+ * all tenants.
+ */
+export class ScanQueueTable extends ViewedTable {
   /** @param now epoch milliseconds */
   async insert({ scanId, pool, isSmall = false, owner = null }: QueuedScan, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('scan_queue')
       .values({
         scan_id: scanId,
         pool,
         state: 'waiting',
         priority: sql<number>`(select priority from scans where scan_id = ${scanId})`,
-        position: isPostgres(this.#db)
+        position: isPostgres(this.db)
           ? sql<number>`nextval(${positionSequence})`
           : sql<number>`(select coalesce(max(position), 0) + 1 from scan_queue)`,
         small: flag.toRow(isSmall),
@@ -93,7 +89,7 @@ export class ScanQueueTable {
         paused_ms: 0,
         created_at: new Date(now).toISOString(),
         finished_at: null,
-        tenant: this.#view ?? null,
+        tenant: this.view ?? null,
         owner_server: owner,
       })
       .execute();
@@ -122,10 +118,7 @@ export class ScanQueueTable {
     weights = {},
   }: ClaimFilter): Promise<(readonly string[] | null)[]> {
     if (running.size === 0) return [null];
-    const tenants = await new RowCounts(this.#db, this.#view).tenantsWith('scan_queue', [
-      'waiting',
-      'running',
-    ]);
+    const tenants = await new RowCounts(this.db, this.view).tenantsWith('scan_queue', ['waiting', 'running']);
     const weightOf = (tenant: string) => (Object.hasOwn(weights, tenant) ? (weights[tenant] ?? 1) : 1);
     const shareOf = (tenant: string) => (running.get(tenant) ?? 0) / weightOf(tenant);
     const byShare = Map.groupBy(tenants, shareOf);
@@ -159,8 +152,8 @@ export class ScanQueueTable {
         .orderBy('scan_id')
         .limit(1)
         // SQLite has one writer at a time.
-        .$if(isPostgres(this.#db), (query) => query.forUpdate().skipLocked());
-    const row = await this.#db
+        .$if(isPostgres(this.db), (query) => query.forUpdate().skipLocked());
+    const row = await this.db
       .updateTable('scan_queue')
       .set((e) => ({
         state: 'running',
@@ -183,7 +176,7 @@ export class ScanQueueTable {
     now: number,
     { owner, held = [] }: Pick<ClaimFilter, 'owner' | 'held'> = {},
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('scan_queue')
       .set({ state: 'done', finished_at: new Date(now).toISOString(), lease_until: null })
       .where('state', '=', 'running')
@@ -231,7 +224,7 @@ export class ScanQueueTable {
   }
 
   #claimed(claim: ClaimId) {
-    return this.#db
+    return this.db
       .updateTable('scan_queue')
       .where('scan_id', '=', claim.scanId)
       .where('attempt', '=', claim.attempt)
@@ -240,41 +233,37 @@ export class ScanQueueTable {
 
   /** Ends a waiting scan at once; marks a running one, for its worker to stop. */
   async cancel(scanId: string, now: number): Promise<'waiting' | 'running' | 'unknown'> {
-    const waiting = await this.#db
-      .updateTable('scan_queue')
+    const scanIn = (state: 'waiting' | 'running') =>
+      this.db
+        .updateTable('scan_queue')
+        .where('scan_id', '=', scanId)
+        .where(inView(this.view))
+        .where('state', '=', state);
+    const waiting = await scanIn('waiting')
       .set({ state: 'done', cancel_requested: 1, finished_at: new Date(now).toISOString() })
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .where('state', '=', 'waiting')
       .executeTakeFirst();
     if (waiting.numUpdatedRows > 0n) return 'waiting';
-    const running = await this.#db
-      .updateTable('scan_queue')
-      .set({ cancel_requested: 1 })
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .where('state', '=', 'running')
-      .executeTakeFirst();
+    const running = await scanIn('running').set({ cancel_requested: 1 }).executeTakeFirst();
     return running.numUpdatedRows > 0n ? 'running' : 'unknown';
   }
 
   async isCancelRequested(scanId: string): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select('cancel_requested')
       .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return row?.cancel_requested === 1;
   }
 
   /** Number of unfinished scans by owner and pool. */
   async unfinishedByOwner(): Promise<{ owner: string | null; pool: string; scans: number }[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scan_queue')
       .select((e) => ['owner_server', 'pool', e.fn.countAll().as('scans')])
       .where('state', 'in', ['waiting', 'running'])
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .groupBy(['owner_server', 'pool'])
       .execute();
     return rows.map(({ owner_server, pool, scans }) => ({ owner: owner_server, pool, scans: Number(scans) }));
@@ -282,12 +271,12 @@ export class ScanQueueTable {
 
   /** Unfinished scans of the given servers, oldest first. */
   async unfinishedOf(owners: readonly string[], limit: number): Promise<{ scanId: string; owner: string }[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scan_queue')
       .select(['scan_id', 'owner_server'])
       .where('state', 'in', ['waiting', 'running'])
       .where('owner_server', 'in', owners)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .orderBy('position')
       .limit(limit)
       .execute();
@@ -295,7 +284,7 @@ export class ScanQueueTable {
   }
 
   async isRunning(scanId: string): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select('scan_id')
       .where('scan_id', '=', scanId)
@@ -306,7 +295,7 @@ export class ScanQueueTable {
 
   /** Requests for the running scans of a server, whichever server received them. */
   async controlRequests(owner: string): Promise<ControlRequest[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scan_queue')
       .select(['scan_id', 'cancel_requested', 'paused_since'])
       .where('owner_server', '=', owner)
@@ -325,8 +314,9 @@ export class ScanQueueTable {
    */
   async counts(failedSince: string): Promise<{ pending: number; running: number; failed: number }> {
     const { scans, unbegun } = await this.#claimedScans();
+    const waiting = await new RowCounts(this.db, this.view).of('scan_queue', 'waiting');
     return {
-      pending: (await this.#waiting()) + unbegun,
+      pending: waiting.total + unbegun,
       running: scans - unbegun,
       failed: await this.endedSince('failed', failedSince),
     };
@@ -334,26 +324,22 @@ export class ScanQueueTable {
 
   /** Scans that are not begun, as `counts` gives them; its cost does not depend on how many they are. */
   async pending(): Promise<number> {
-    const waiting = new RowCounts(this.#db, this.#view).totalOf('scan_queue', 'waiting');
-    const row = await this.#db
+    const waiting = new RowCounts(this.db, this.view).totalOf('scan_queue', 'waiting');
+    const row = await this.db
       .selectFrom('scan_queue')
       .select((e) => [e.fn.sum<number>(waitsForWorker(e)).as('unbegun'), waiting.as('waiting')])
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where('state', '=', 'running')
       .executeTakeFirstOrThrow();
     return Number(row.waiting ?? 0) + Number(row.unbegun ?? 0);
   }
 
-  async #waiting(): Promise<number> {
-    return (await new RowCounts(this.#db, this.#view).of('scan_queue', 'waiting')).total;
-  }
-
   /** There are at most as many as all servers have workers. */
   async #claimedScans(): Promise<{ scans: number; unbegun: number }> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select((e) => [e.fn.countAll().as('scans'), e.fn.sum<number>(waitsForWorker(e)).as('unbegun')])
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where('state', '=', 'running')
       .executeTakeFirstOrThrow();
     return { scans: Number(row.scans), unbegun: Number(row.unbegun ?? 0) };
@@ -361,16 +347,15 @@ export class ScanQueueTable {
 
   /** Makes further inserts of transactions that call this wait until the end of this one, so that a limit holds exactly. */
   async serializeInserts(): Promise<void> {
-    if (isPostgres(this.#db))
-      await sql`select pg_advisory_xact_lock(${insertLock}::bigint)`.execute(this.#db);
+    if (isPostgres(this.db)) await sql`select pg_advisory_xact_lock(${insertLock}::bigint)`.execute(this.db);
   }
 
   /** Submission time of the oldest waiting scan that is not paused, ISO 8601 UTC; null if none waits. */
   async oldestWaiting(): Promise<string | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select((e) => e.fn.min('created_at').as('oldest'))
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where('state', 'in', ['waiting', 'running'])
       .where('paused_since', 'is', null)
       .where('blackout_since', 'is', null)
@@ -386,20 +371,19 @@ export class ScanQueueTable {
    * @param time ISO 8601; scans that ended before do not count
    */
   async endedSince(state: 'done' | 'failed', time: string): Promise<number> {
-    const row = await this.#db
-      .selectFrom('scan_queue')
-      .select((e) => e.fn.countAll().as('scans'))
-      .where(inView(this.#view))
-      .where('state', '=', state)
-      .where('finished_at', '>=', time)
-      .executeTakeFirstOrThrow();
-    return Number(row.scans);
+    return await countRows(
+      this.db
+        .selectFrom('scan_queue')
+        .where(inView(this.view))
+        .where('state', '=', state)
+        .where('finished_at', '>=', time),
+    );
   }
 
   /** Expires every lease. @param owner only of scans of this server @returns number of scans that wait again */
   async releaseAll(now: number, owner?: string): Promise<number> {
     const held = () =>
-      this.#db
+      this.db
         .updateTable('scan_queue')
         .where('state', '=', 'running')
         .$if(owner !== undefined, (query) => query.where('owner_server', '=', owner ?? ''));
@@ -421,7 +405,7 @@ export class ScanQueueTable {
 
   async #deleteEnded(state: ScanQueueTableRow['state'], time: string): Promise<number> {
     return await deleteInSteps(async (limit) => {
-      const result = await this.#db
+      const result = await this.db
         .deleteFrom('scan_queue')
         .where('scan_id', 'in', (e) =>
           e
@@ -429,7 +413,7 @@ export class ScanQueueTable {
             .select('scan_queue.scan_id')
             .where('state', '=', state)
             .where('finished_at', '<', time)
-            .where(inView(this.#view))
+            .where(inView(this.view))
             // A scan that was canceled while no server ran must be ended by the next server first.
             .where((f) =>
               f.exists(
@@ -451,14 +435,14 @@ export class ScanQueueTable {
 
   /** After rows of another store were copied. */
   async continuePositions(): Promise<void> {
-    if (isPostgres(this.#db)) await continuePositions(this.#db);
+    if (isPostgres(this.db)) await continuePositions(this.db);
   }
 
   async delete(scanId: string): Promise<boolean> {
-    const result = await this.#db
+    const result = await this.db
       .deleteFrom('scan_queue')
       .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return result.numDeletedRows > 0n;
   }

@@ -47,7 +47,7 @@ describe.each(storeEngines())('scans of a server that is gone, in $name,', (engi
     ];
     for (const scanId of [undivided, divided]) await store.scans.update(scanId, { status: 'running' });
     const plan = { addresses: ['10.0.0.1'], hostnames: {} };
-    await store.shards.insert(divided, 'lab', plan, { line: 'shards', ids: ['job 0'] });
+    await store.shardJobs.insert(divided, 'lab', plan, { line: 'shards', ids: ['job 0'] });
     const other = { ...here, resumesUndivided: false };
     expect(await store.scanTakeovers.isLeft('gone', other)).toBe(true);
     const taken = await store.transaction((inside) => inside.scanTakeovers.take('gone', other, 10));

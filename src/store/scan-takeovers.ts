@@ -1,5 +1,6 @@
-import type { ExpressionBuilder, Kysely } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { Tables } from './schema/tables.ts';
+import { StoreTable } from './store-table.ts';
 
 /** A scan that another server has now. */
 export interface TakenScan {
@@ -11,16 +12,10 @@ export interface TakenScan {
 }
 
 /** Scans of servers that are gone. */
-export class ScanTakeoverTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class ScanTakeoverTable extends StoreTable {
   /** Gives a scan that waits to another server, which ends it. @param executor of that one */
   async adopt(scanId: string, executor: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('scans')
       .set({ executor })
       .where('scan_id', '=', scanId)
@@ -30,9 +25,7 @@ export class ScanTakeoverTable {
 
   /** Whether another server could take scans of a server, as `take` does. */
   async isLeft(from: string, { resumesUndivided }: { resumesUndivided: boolean }): Promise<boolean> {
-    const query = this.#db.selectNoFrom((e) =>
-      unfinishedOf(e, from, resumesUndivided).limit(1).as('scan_id'),
-    );
+    const query = this.db.selectNoFrom((e) => unfinishedOf(e, from, resumesUndivided).limit(1).as('scan_id'));
     return ((await query.executeTakeFirst())?.scan_id ?? null) !== null;
   }
 
@@ -48,7 +41,7 @@ export class ScanTakeoverTable {
     to: { id: string; executor: string; resumesUndivided: boolean },
     most: number,
   ): Promise<TakenScan[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .updateTable('scan_queue')
       .set((e) => ({
         owner_server: to.id,
@@ -68,11 +61,7 @@ export class ScanTakeoverTable {
       .execute();
     const ids = rows.map(({ scan_id }) => scan_id);
     if (ids.length > 0)
-      await this.#db
-        .updateTable('scans')
-        .set({ executor: to.executor })
-        .where('scan_id', 'in', ids)
-        .execute();
+      await this.db.updateTable('scans').set({ executor: to.executor }).where('scan_id', 'in', ids).execute();
     return rows.map(({ scan_id, tenant, attempt, cancel_requested }) => ({
       scanId: scan_id,
       tenant,

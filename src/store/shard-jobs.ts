@@ -4,6 +4,7 @@ import { isPostgres } from './database.ts';
 import { runPrepared } from './prepared-statement.ts';
 import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
 import { leasedShard } from './shard-results.ts';
+import { StoreTable } from './store-table.ts';
 
 /**
  * A statement on jobs that runs as a part of one on their shards: both change together, in one round trip to the database, which
@@ -55,26 +56,103 @@ export interface FetchedShard {
 /** No job has it: a fetch with it finds none. */
 const unusedPriority = 2 ** 31 - 1;
 
-/** Inserts the plan and the shards of a scan, one for each job. @param sent the statement that inserts these; PostgreSQL only */
-export async function insertShards(
-  db: Kysely<Tables>,
-  place: { scanId: string; pool: string },
-  plan: ShardPlan,
-  jobs: { line: string; ids: readonly string[] },
-  sent?: JobStatement,
-): Promise<void> {
-  const rows = numberedTexts(db, jobs.ids);
-  if (sent === undefined) {
-    await insertPlan(db, place.scanId, plan).execute();
-    await insertRows(db, place, jobs, rows).execute();
-    return;
+/** Shards of scans together with their jobs: both change in one statement. */
+export class ShardJobTable extends StoreTable {
+  /** Inserts the plan and the shards of a scan, one for each job. @param sent the statement that inserts these; PostgreSQL only */
+  async insert(
+    scanId: string,
+    pool: string,
+    plan: ShardPlan,
+    jobs: { line: string; ids: readonly string[] },
+    sent?: JobStatement,
+  ): Promise<void> {
+    const rows = numberedTexts(this.db, jobs.ids);
+    if (sent === undefined) {
+      await insertPlan(this.db, scanId, plan).execute();
+      await insertRows(this.db, { scanId, pool }, jobs, rows).execute();
+      return;
+    }
+    const insertion = this.db
+      .with('plan', (query) => insertPlan(query, scanId, plan))
+      .with('laid_out', (query) => insertRows(query, { scanId, pool }, jobs, rows))
+      .with('sent', () => expressionOf(sent))
+      .selectNoFrom(sql.lit(1).as('done'));
+    await runPrepared(this.db, insertion);
   }
-  const insertion = db
-    .with('plan', (query) => insertPlan(query, place.scanId, plan))
-    .with('laid_out', (query) => insertRows(query, place, jobs, rows))
-    .with('sent', () => expressionOf(sent))
-    .selectNoFrom(sql.lit(1).as('done'));
-  await runPrepared(db, insertion);
+
+  /** Notes the claim of a job; null if its shard has ended or has another job. */
+  async claim(
+    { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
+    { id, retry }: { id: string; retry: number },
+    worker: string,
+    { now, leaseUntil }: { now: number; leaseUntil: number },
+  ): Promise<ShardClaim | null> {
+    const row = await this.db
+      .updateTable('shards')
+      .where(isClaimable)
+      .set(claimedBy(worker, { retry, now, leaseUntil }))
+      .where('scan_id', '=', scanId)
+      .where('shard', '=', shard)
+      .where('job_id', '=', id)
+      .returning(claimColumns)
+      .executeTakeFirst();
+    return row ? claimOf(row) : null;
+  }
+
+  /**
+   * Claims a job of the first queue that has one, notes it in the row of its shard; null if no queue has
+   * one. PostgreSQL only.
+   * @param fetches one for each queue; the data of their jobs has the `scan_id` and `shard`
+   * @param lease.leaseMs unless the job has a shorter one
+   */
+  async claimNext(
+    fetches: readonly JobFetch[],
+    worker: string,
+    { now, leaseMs }: { now: number; leaseMs: number },
+  ): Promise<FetchedShard | null> {
+    const leaseUntil = sql<number>`${now}::bigint + least(${leaseMs}, job.lease_ms)`;
+    const claiming = withJob(this.db, fetches)
+      .with('claimed', (query) =>
+        query
+          .updateTable('shards')
+          .from('job')
+          .set(claimedBy(worker, { retry: sql<number>`job.retry`, now, leaseUntil }))
+          .where(isClaimable)
+          .whereRef('shards.scan_id', '=', 'job.scan_id')
+          .whereRef('shards.shard', '=', 'job.shard')
+          .whereRef('shards.job_id', '=', 'job.id')
+          .returning(claimColumns),
+      )
+      .selectFrom('job')
+      .leftJoin('claimed', (join) => join.onTrue())
+      .select(['place', 'id', 'retry', 'lease_ms'])
+      .selectAll('claimed');
+    const [row] = await runPrepared(this.db, claiming);
+    if (!row) return null;
+    const { place, id, retry, lease_ms: leaseOfJob } = row;
+    return { place, id, retry, leaseMs: leaseOfJob, claim: claimOf(row as ClaimRow) };
+  }
+
+  /**
+   * Ends a shard. @param completed deletes its job and returns whether it did; PostgreSQL only
+   * @returns false if the shard belongs to another worker or has ended
+   */
+  async finish(held: LeasedShard, outcome: string, now: number, completed: JobStatement): Promise<boolean> {
+    const done = {
+      state: 'done' as const,
+      outcome,
+      lease_until: null,
+      finished_at: new Date(now).toISOString(),
+    };
+    const finishing = leasedShard(
+      this.db.with('job', () => expressionOf(completed)),
+      held,
+    )
+      .from(sql.table('job').as('job'))
+      .set(done)
+      .returning('shards.scan_id');
+    return (await runPrepared(this.db, finishing)).length > 0;
+  }
 }
 
 function insertPlan(query: QueryCreator<Tables>, scanId: string, { addresses, hostnames }: ShardPlan) {
@@ -122,61 +200,6 @@ function numberedTexts(db: Kysely<Tables>, texts: readonly string[]): RawBuilder
   if (!isPostgres(db)) return sql`(select value as text, key as at from json_each(${list})) as numbered`;
   return sql`(select text, number - 1 as at
     from json_array_elements_text(${list}::json) with ordinality as texts (text, number)) as numbered`;
-}
-
-/** Notes the claim of a job; null if its shard has ended or has another job. */
-export async function claimShard(
-  db: Kysely<Tables>,
-  { scanId, shard }: Pick<ShardClaim, 'scanId' | 'shard'>,
-  { id, retry }: { id: string; retry: number },
-  worker: string,
-  { now, leaseUntil }: { now: number; leaseUntil: number },
-): Promise<ShardClaim | null> {
-  const row = await db
-    .updateTable('shards')
-    .where(isClaimable)
-    .set(claimedBy(worker, { retry, now, leaseUntil }))
-    .where('scan_id', '=', scanId)
-    .where('shard', '=', shard)
-    .where('job_id', '=', id)
-    .returning(claimColumns)
-    .executeTakeFirst();
-  return row ? claimOf(row) : null;
-}
-
-/**
- * Claims a job of the first queue that has one, notes it in the row of its shard; null if no queue has
- * one. PostgreSQL only.
- * @param fetches one for each queue; the data of their jobs has the `scan_id` and `shard`
- * @param lease.leaseMs unless the job has a shorter one
- */
-export async function claimNextShard(
-  db: Kysely<Tables>,
-  fetches: readonly JobFetch[],
-  worker: string,
-  { now, leaseMs }: { now: number; leaseMs: number },
-): Promise<FetchedShard | null> {
-  const leaseUntil = sql<number>`${now}::bigint + least(${leaseMs}, job.lease_ms)`;
-  const claiming = withJob(db, fetches)
-    .with('claimed', (query) =>
-      query
-        .updateTable('shards')
-        .from('job')
-        .set(claimedBy(worker, { retry: sql<number>`job.retry`, now, leaseUntil }))
-        .where(isClaimable)
-        .whereRef('shards.scan_id', '=', 'job.scan_id')
-        .whereRef('shards.shard', '=', 'job.shard')
-        .whereRef('shards.job_id', '=', 'job.id')
-        .returning(claimColumns),
-    )
-    .selectFrom('job')
-    .leftJoin('claimed', (join) => join.onTrue())
-    .select(['place', 'id', 'retry', 'lease_ms'])
-    .selectAll('claimed');
-  const [row] = await runPrepared(db, claiming);
-  if (!row) return null;
-  const { place, id, retry, lease_ms: leaseOfJob } = row;
-  return { place, id, retry, leaseMs: leaseOfJob, claim: claimOf(row as ClaimRow) };
 }
 
 /** Columns of a job that was claimed. */
@@ -268,37 +291,6 @@ export function shardPlanOf(addresses: string, hostnames: string): ShardPlan {
     addresses: JSON.parse(addresses) as ShardPlan['addresses'],
     hostnames: JSON.parse(hostnames) as ShardPlan['hostnames'],
   };
-}
-
-/**
- * Ends a shard. @param completed deletes its job and returns whether it did; PostgreSQL only
- * @returns false if the shard belongs to another worker or has ended
- */
-export async function finishShard(
-  db: Kysely<Tables>,
-  held: LeasedShard,
-  outcome: string,
-  now: number,
-  completed?: JobStatement,
-): Promise<boolean> {
-  const done = {
-    state: 'done' as const,
-    outcome,
-    lease_until: null,
-    finished_at: new Date(now).toISOString(),
-  };
-  if (completed === undefined) {
-    const { numUpdatedRows } = await leasedShard(db, held).set(done).executeTakeFirst();
-    return numUpdatedRows > 0n;
-  }
-  const finishing = leasedShard(
-    db.with('job', () => expressionOf(completed)),
-    held,
-  )
-    .from(sql.table('job').as('job'))
-    .set(done)
-    .returning('shards.scan_id');
-  return (await runPrepared(db, finishing)).length > 0;
 }
 
 /** A value that is an expression stands for itself. */

@@ -1,18 +1,9 @@
-import type { Kysely } from 'kysely';
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
-import { flag, type ShardTableRow, type Tables } from './schema/tables.ts';
-import {
-  type ClaimedJob,
-  claimNextShard,
-  claimShard,
-  type FetchedShard,
-  finishShard,
-  insertShards,
-  type JobStatement,
-  type ShardClaim,
-  shardPlanOf,
-} from './shard-jobs.ts';
+import { countRows } from './list-count.ts';
+import { flag, type ShardTableRow } from './schema/tables.ts';
+import { type ClaimedJob, shardPlanOf } from './shard-jobs.ts';
 import { leasedShard, ShardResultTable } from './shard-results.ts';
+import { StoreTable } from './store-table.ts';
 
 /** A shard that a worker has, or had; null: of an earlier version, without a job. */
 export interface HeldShard extends LeasedShard {
@@ -67,37 +58,10 @@ export type ShardState = Pick<
 >;
 
 /** Parts of scans that workers on many hosts run. One statement per operation, so each is atomic. */
-export class ShardTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
-  /** @see insertShards */
-  async insert(
-    scanId: string,
-    pool: string,
-    plan: ShardPlan,
-    jobs: { line: string; ids: readonly string[] },
-    sent?: JobStatement,
-  ): Promise<void> {
-    await insertShards(this.#db, { scanId, pool }, plan, jobs, sent);
-  }
-
-  /** @see claimShard */
-  async claim(...args: OnDatabase<typeof claimShard>): Promise<ShardClaim | null> {
-    return await claimShard(this.#db, ...args);
-  }
-
-  /** @see claimNextShard */
-  async claimNext(...args: OnDatabase<typeof claimNextShard>): Promise<FetchedShard | null> {
-    return await claimNextShard(this.#db, ...args);
-  }
-
+export class ShardTable extends StoreTable {
   /** When a worker has started the first shard of a scan, ISO 8601 UTC; null if none has. */
   async startOf(scanId: string): Promise<string | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('shard_plans')
       .select('started_at')
       .where('scan_id', '=', scanId)
@@ -111,13 +75,13 @@ export class ShardTable {
    * @returns when it started, ISO 8601 UTC, and whether this call started it; null for a scan without shards
    */
   async begin(scanId: string, now: number): Promise<{ startedAt: string; first: boolean } | null> {
-    const begun = await this.#db
+    const begun = await this.db
       .updateTable('shard_plans')
       .set({ started_at: new Date(now).toISOString(), started: flag.toRow(true) })
       .where('scan_id', '=', scanId)
       .where('started', '=', flag.toRow(false))
       .executeTakeFirst();
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('shard_plans')
       .select('started_at')
       .where('scan_id', '=', scanId)
@@ -130,7 +94,7 @@ export class ShardTable {
     held: LeasedShard,
     { leaseUntil, live, appliedCommand, appliedRate }: ShardHeartbeat,
   ): Promise<ShardCommands | null> {
-    const row = await leasedShard(this.#db, held)
+    const row = await leasedShard(this.db, held)
       .set({
         applied_command: appliedCommand,
         applied_rate: appliedRate,
@@ -146,20 +110,15 @@ export class ShardTable {
     return { command, rate: Number(rate), rules, givesBack: flag.fromRow(give_back) };
   }
 
-  /** @see finishShard */
-  async finish(...args: OnDatabase<typeof finishShard>): Promise<boolean> {
-    return await finishShard(this.#db, ...args);
-  }
-
   /** Ends the lease at once: the owner of the scan decides what happens next. */
   async abandon(held: LeasedShard): Promise<boolean> {
-    const result = await leasedShard(this.#db, held).set({ lease_until: 0 }).executeTakeFirst();
+    const result = await leasedShard(this.db, held).set({ lease_until: 0 }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
   /** Shards of a scan that an earlier version has divided and no worker has. */
   async waitingWithoutJob(scanId: string): Promise<{ scanId: string; shard: number; pool: string }[]> {
-    return await this.#db
+    return await this.db
       .selectFrom('shards')
       .select(['scan_id as scanId', 'shard', 'pool'])
       .where('scan_id', '=', scanId)
@@ -171,7 +130,7 @@ export class ShardTable {
 
   /** Which worker runs a shard of which scan. */
   async running(): Promise<{ scanId: string; worker: string | null }[]> {
-    return await this.#db
+    return await this.db
       .selectFrom('shards')
       .select(['scan_id as scanId', 'worker'])
       .where('state', '=', 'running')
@@ -186,7 +145,7 @@ export class ShardTable {
 
   /** How many shards of which scans run in a pool; there are at most as many as its workers have places. */
   async runningIn(pool: string): Promise<ScanPlaces[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('shards')
       .innerJoin('scans', 'scans.scan_id', 'shards.scan_id')
       .select((e) => [
@@ -207,7 +166,7 @@ export class ShardTable {
    * @param before only if it was claimed before, epoch milliseconds
    */
   async askBack(scanId: string, before: number): Promise<boolean> {
-    const result = await this.#db
+    const result = await this.db
       .updateTable('shards')
       .set({ give_back: flag.toRow(true) })
       .where('scan_id', '=', scanId)
@@ -234,7 +193,7 @@ export class ShardTable {
   }
 
   #held() {
-    return this.#db
+    return this.db
       .selectFrom('shards')
       .select(['scan_id', 'shard', 'attempt', 'pool', 'job_line', 'job_id', 'job_retry'])
       .where('state', '=', 'running');
@@ -242,7 +201,7 @@ export class ShardTable {
 
   /** The worker no longer has the shard: it waits for another one. */
   async wait(held: LeasedShard): Promise<boolean> {
-    const result = await leasedShard(this.#db, held)
+    const result = await leasedShard(this.db, held)
       .set({ state: 'waiting', lease_until: null, worker: null })
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
@@ -253,7 +212,7 @@ export class ShardTable {
     { scanId, shard }: Pick<LeasedShard, 'scanId' | 'shard'>,
     { line, id, retry }: ClaimedJob,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('shards')
       .set({ job_line: line, job_id: id, job_retry: retry })
       .where('scan_id', '=', scanId)
@@ -281,7 +240,7 @@ export class ShardTable {
 
   /** In order. @param without ended shards to leave out: they no longer change */
   async ofScan(scanId: string, without: readonly number[] = []): Promise<ShardState[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('shards')
       .select([
         'shard',
@@ -306,17 +265,12 @@ export class ShardTable {
 
   /** Number of shards of a scan. */
   async count(scanId: string): Promise<number> {
-    const row = await this.#db
-      .selectFrom('shards')
-      .select((e) => e.fn.countAll().as('shards'))
-      .where('scan_id', '=', scanId)
-      .executeTakeFirstOrThrow();
-    return Number(row.shards);
+    return await countRows(this.db.selectFrom('shards').where('scan_id', '=', scanId));
   }
 
   /** Null for a scan without shards. */
   async plan(scanId: string): Promise<ShardPlan | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('shard_plans')
       .select(['addresses', 'hostnames'])
       .where('scan_id', '=', scanId)
@@ -338,7 +292,7 @@ export class ShardTable {
   }
 
   #open(scanId: string) {
-    return this.#db
+    return this.db
       .updateTable('shards')
       .where('scan_id', '=', scanId)
       .where('state', 'in', ['waiting', 'running']);
@@ -346,7 +300,7 @@ export class ShardTable {
 
   /** Ends the waiting shards of a scan as canceled. @returns their jobs, which nobody shall claim */
   async endWaiting(scanId: string, now: number): Promise<Pick<ClaimedJob, 'line' | 'id'>[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .updateTable('shards')
       .set({ state: 'failed', finished_at: new Date(now).toISOString() })
       .where('scan_id', '=', scanId)
@@ -358,7 +312,7 @@ export class ShardTable {
 
   /** Finished scans that still have shards. @param executor of them; all when not given */
   async endedScans(executor?: string): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('shards')
       .innerJoin('scans', 'scans.scan_id', 'shards.scan_id')
       .select('shards.scan_id')
@@ -372,14 +326,11 @@ export class ShardTable {
 
   async deleteOf(scanId: string): Promise<void> {
     // The plan first: without it no worker stores rows. Shards last: after a crash they show what is left to delete.
-    await this.#db.deleteFrom('shard_plans').where('scan_id', '=', scanId).execute();
-    await new ShardResultTable(this.#db).deleteOf(scanId);
-    await this.#db.deleteFrom('shards').where('scan_id', '=', scanId).execute();
+    await this.db.deleteFrom('shard_plans').where('scan_id', '=', scanId).execute();
+    await new ShardResultTable(this.db).deleteOf(scanId);
+    await this.db.deleteFrom('shards').where('scan_id', '=', scanId).execute();
   }
 }
-
-/** What a function on a database takes beside it. */
-type OnDatabase<F> = F extends (db: Kysely<Tables>, ...args: infer A) => unknown ? A : never;
 
 function heldShard(
   row: Pick<ShardTableRow, 'scan_id' | 'shard' | 'attempt' | 'pool' | 'job_line' | 'job_id' | 'job_retry'>,

@@ -121,7 +121,7 @@ describe('the file', () => {
       await open();
       expect(await store.shards.ofScan(numberedScanId(1))).toEqual([]);
       const plan = { addresses: ['192.0.2.1'], hostnames: {} };
-      await store.shards.insert(numberedScanId(1), 'default', plan, { line: 'shards', ids: ['job'] });
+      await store.shardJobs.insert(numberedScanId(1), 'default', plan, { line: 'shards', ids: ['job'] });
       expect(await store.shards.ofScan(numberedScanId(1))).toMatchObject([
         { shard: 0, state: 'waiting', rows: 0 },
       ]);

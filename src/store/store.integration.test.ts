@@ -284,12 +284,15 @@ describe.each(storeEngines())('in $name', (engine) => {
     };
     const claim = async (shard: number, id = `job ${shard}`, retry = 0) => {
       const place = { scanId: numberedScanId(1), shard };
-      return await store.shards.claim(place, { id, retry }, 'w', { now: 1000, leaseUntil: 2000 });
+      return await store.shardJobs.claim(place, { id, retry }, 'w', { now: 1000, leaseUntil: 2000 });
     };
 
     beforeEach(async () => {
       await store.scans.insert(numberedScanRequest(1));
-      await store.shards.insert(numberedScanId(1), 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
+      await store.shardJobs.insert(numberedScanId(1), 'lab', plan, {
+        line: 'shards',
+        ids: ['job 0', 'job 1'],
+      });
     });
 
     it('come with what is divided, by their job', async () => {

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Tables, TokenTableRow } from './schema/tables.ts';
+import { ViewedTable } from './store-table.ts';
 import { inView, type TenantView } from './tenant-view.ts';
 
 /** A stored token: only digests of its secret. Times are ISO 8601 UTC. */
@@ -19,39 +20,35 @@ export interface TokenRecord {
   revoked_at: string | null;
 }
 
-export class TokenTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
+export class TokenTable extends ViewedTable {
   /** @param view a tenant sees the tokens bound to it; everybody else sees all */
   constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view ?? undefined;
+    super(db, view ?? undefined);
   }
 
   async insert(token: TokenRecord): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('tokens')
       .values({ ...token, scopes: JSON.stringify(token.scopes) })
       .execute();
   }
 
   async find(id: string): Promise<TokenRecord | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('tokens')
       .selectAll()
       .where('id', '=', id)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return row ? fromRow(row) : null;
   }
 
   /** Oldest first. */
   async list(): Promise<TokenRecord[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('tokens')
       .selectAll()
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .orderBy('created_at')
       .orderBy('id')
       .execute();
@@ -63,11 +60,11 @@ export class TokenTable {
     const { scopes, ...columns } = patch;
     const changes: Partial<TokenTableRow> = scopes ? { ...columns, scopes: JSON.stringify(scopes) } : columns;
     if (Object.keys(changes).length === 0) return (await this.find(id)) !== null;
-    const result = await this.#db
+    const result = await this.db
       .updateTable('tokens')
       .set(changes)
       .where('id', '=', id)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }

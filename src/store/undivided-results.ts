@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely';
 import { isPostgres } from './database.ts';
-import type { Tables } from './schema/tables.ts';
 import type { BlockRejection, ResultBlock } from './shard-results.ts';
+import { StoreTable } from './store-table.ts';
 
 /** A scan that its server runs undivided. Writes are accepted while that server has this attempt at it only. */
 export interface HeldScan {
@@ -12,13 +11,7 @@ export interface HeldScan {
 }
 
 /** Rows and checkpoints of unfinished scans that their server runs undivided: those of their shard 0, which no worker has. */
-export class UndividedResultTable {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class UndividedResultTable extends StoreTable {
   /** Appends rows after the first `first`. Call it in a transaction. @returns null once they are stored */
   async append(
     held: HeldScan,
@@ -29,7 +22,7 @@ export class UndividedResultTable {
     const { rows: stored, blocks } = await this.#stored(held.scanId);
     if (stored !== first) return 'gap';
     const place = { scan_id: held.scanId, number: blocks + 1, shard: 0 };
-    await this.#db
+    await this.db
       .insertInto('result_blocks')
       .values({ ...place, rows, bytes })
       .execute();
@@ -39,7 +32,7 @@ export class UndividedResultTable {
   /** Call it in a transaction. @returns false if another server has the scan, or it has ended */
   async putCheckpoint(held: HeldScan, bytes: Buffer): Promise<boolean> {
     if (!(await this.holds(held))) return false;
-    await this.#db
+    await this.db
       .insertInto('shard_checkpoints')
       .values({ scan_id: held.scanId, shard: 0, bytes })
       .onConflict((conflict) => conflict.columns(['scan_id', 'shard']).doUpdateSet({ bytes }))
@@ -58,20 +51,20 @@ export class UndividedResultTable {
 
   /** Call it in a transaction: nobody takes the scan over before its end. */
   async holds({ scanId, attempt, owner }: HeldScan): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_queue')
       .select('scan_id')
       .where('scan_id', '=', scanId)
       .where('attempt', '=', attempt)
       .where('owner_server', '=', owner)
       .where('state', '=', 'running')
-      .$if(isPostgres(this.#db), (query) => query.forUpdate())
+      .$if(isPostgres(this.db), (query) => query.forUpdate())
       .executeTakeFirst();
     return row !== undefined;
   }
 
   async #stored(scanId: string): Promise<{ rows: number; blocks: number }> {
-    const { rows, blocks } = await this.#db
+    const { rows, blocks } = await this.db
       .selectFrom('result_blocks')
       .select((e) => [e.fn.sum<number>('rows').as('rows'), e.fn.max('number').as('blocks')])
       .where('scan_id', '=', scanId)

@@ -65,7 +65,7 @@ const upload = (sent = 0, shard = held) =>
     onTrouble: (error) => troubles.push(error),
   });
 const claim = async (now = 0): Promise<LeasedShard> => {
-  const claimed = await store.shards.claim({ scanId, shard: 0 }, { id: 'job', retry: 0 }, 'w', {
+  const claimed = await store.shardJobs.claim({ scanId, shard: 0 }, { id: 'job', retry: 0 }, 'w', {
     now,
     leaseUntil: now + leaseMs,
   });
@@ -90,7 +90,7 @@ beforeEach(async () => {
   store = await openStore(join(dir, 'service.db'));
   await store.execute('pragma foreign_keys = off', []);
   const plan = { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} };
-  await store.shards.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job'] });
+  await store.shardJobs.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job'] });
   troubled = new Troubled(store);
   held = await claim();
   folder = new ScanFolder(await mkdtemp(join(dir, 'run-')));
@@ -149,7 +149,7 @@ describe('the upload of a shard', () => {
   });
 
   it('ends when the shard is over', async () => {
-    await store.shards.finish(held, '{}', 0);
+    await store.shards.fail(held, 0);
     const running = upload();
     await find(1);
     expect(await running.finish(whole)).toBe(false);

@@ -262,7 +262,7 @@ describe.skipIf(obstacle !== null)('a store', () => {
     await toPostgres();
     const store = await openStore(url);
     const plan = { addresses: ['192.0.2.1'], hostnames: {} };
-    await store.shards.insert(idOf(0), 'default', plan, { line: 'shards', ids: ['job'] });
+    await store.shardJobs.insert(idOf(0), 'default', plan, { line: 'shards', ids: ['job'] });
     await expect(toFile()).rejects.toThrow('divided among workers');
     await store.shards.endWaiting(idOf(0), Date.now());
     const report = await toFile();

@@ -72,8 +72,8 @@ describe('a running scan of another server', () => {
   });
 
   it('that is divided is copied without rows of hosts that are not those of the shard', async () => {
-    await store.shards.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
-    const claim = await store.shards.claim({ scanId, shard: 0 }, { id: 'job 0', retry: 0 }, 'w', {
+    await store.shardJobs.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
+    const claim = await store.shardJobs.claim({ scanId, shard: 0 }, { id: 'job 0', retry: 0 }, 'w', {
       now: 0,
       leaseUntil: 1000,
     });

@@ -26,7 +26,7 @@ beforeEach(async () => {
   store = await openStore(join(dir, 'service.db'));
   await store.execute('pragma foreign_keys = off', []);
   const plan = { addresses: ['10.0.0.1-10.0.0.9'], hostnames: {} };
-  await store.shards.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
+  await store.shardJobs.insert(scanId, 'lab', plan, { line: 'shards', ids: ['job 0', 'job 1'] });
   rows = [];
   invalid = [];
 });
@@ -53,7 +53,7 @@ const gather = (skip = 0) =>
   });
 const shards = () => store.shards.ofScan(scanId);
 const claim = async (shard: number, now = 0): Promise<LeasedShard> => {
-  const claimed = await store.shards.claim({ scanId, shard }, { id: `job ${shard}`, retry: 0 }, 'w', {
+  const claimed = await store.shardJobs.claim({ scanId, shard }, { id: `job ${shard}`, retry: 0 }, 'w', {
     now,
     leaseUntil: now + leaseMs,
   });

@@ -1,9 +1,9 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { JobStatus } from '../../domain/job.ts';
 import { deleteInSteps } from '../delete-in-steps.ts';
 import type { ListCount } from '../list-count.ts';
-import type { Tables } from '../schema/tables.ts';
-import { inView, searchedInView, type TenantView } from '../tenant-view.ts';
+import { ViewedTable } from '../store-table.ts';
+import { inView, searchedInView } from '../tenant-view.ts';
 import { type JobFilter, JobLister, type JobPage } from './job-list.ts';
 import { listedColumns, type StoredJob, storedJob } from './job-row.ts';
 
@@ -17,25 +17,16 @@ export type NewJob = Pick<
 export type NamingJob = Pick<StoredJob, 'job_id' | 'name' | 'schedule'>;
 
 /** Jobs that clients submitted. */
-export class ClientJobTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose jobs are visible */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class ClientJobTable extends ViewedTable {
   /** Stores a job as `pending`. */
   async insert({ params, ...job }: NewJob): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('client_jobs')
       .values({
         ...job,
         params: JSON.stringify(params),
         status: 'pending',
-        tenant: this.#view ?? null,
+        tenant: this.view ?? null,
         last_run_at: null,
         last_status: null,
         run_count: 0,
@@ -49,7 +40,7 @@ export class ClientJobTable {
 
   /** Whether the id is taken by a job of any tenant. */
   async isTaken(jobId: string): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('client_jobs')
       .select('job_id')
       .where('job_id', '=', jobId)
@@ -58,11 +49,11 @@ export class ClientJobTable {
   }
 
   async get(jobId: string): Promise<StoredJob | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('client_jobs')
       .select([...listedColumns, 'params'])
       .where('job_id', '=', jobId)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return row ? storedJob(row) : null;
   }
@@ -73,11 +64,11 @@ export class ClientJobTable {
 
   /** Unfinished jobs whose scan request names a graph or profile, newest first. */
   async naming(member: 'dag' | 'profile', name: string): Promise<NamingJob[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('client_jobs')
       .select(['job_id', 'name', 'schedule', 'params'])
       .where('status', 'in', ['pending', 'running'])
-      .where(searchedInView(this.#view))
+      .where(searchedInView(this.view))
       .where(
         sql<boolean>`params like ${`%${JSON.stringify(member)}:${escaped(JSON.stringify(name))}%`} escape '\\'`,
       )
@@ -92,12 +83,12 @@ export class ClientJobTable {
 
   /** Newest first. @throws PortolanError `invalid_request` for a malformed `cursor` */
   async list(filter: JobFilter): Promise<JobPage> {
-    return await new JobLister(this.#db, this.#view).list(filter);
+    return await new JobLister(this.db, this.view).list(filter);
   }
 
   /** Page without the total: a caller that reads many pages needs the total only once. */
   async listPart(filter: JobFilter): Promise<Omit<JobPage, keyof ListCount>> {
-    return await new JobLister(this.#db, this.#view).listPart(filter);
+    return await new JobLister(this.db, this.view).listPart(filter);
   }
 
   /** Cancels the job: it never runs again. @returns false if it had already ended */
@@ -122,7 +113,7 @@ export class ClientJobTable {
 
   async #deleteEnded(status: JobStatus, time: string): Promise<number> {
     return await deleteInSteps(async (limit) => {
-      const result = await this.#db
+      const result = await this.db
         .deleteFrom('client_jobs')
         .where('job_id', 'in', (e) =>
           e
@@ -130,7 +121,7 @@ export class ClientJobTable {
             .select('job_id')
             .where('status', '=', status)
             .where('completed_at', '<', time)
-            .where(inView(this.#view))
+            .where(inView(this.view))
             .limit(limit),
         )
         .executeTakeFirst();
@@ -139,7 +130,7 @@ export class ClientJobTable {
   }
 
   #update(jobId: string) {
-    return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
+    return this.db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.view));
   }
 }
 

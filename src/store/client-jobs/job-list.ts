@@ -1,8 +1,8 @@
-import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type JobStatus, type JobType, jobIdPattern } from '../../domain/job.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
-import { countedRows, countOf, exactly, type ListCount } from '../list-count.ts';
+import { countedRows, countOf, countRows, exactly, type ListCount } from '../list-count.ts';
 import { RowCounts } from '../row-counts.ts';
 import {
   type AgeRange,
@@ -13,7 +13,8 @@ import {
   stepBack,
 } from '../scans/age-windows.ts';
 import type { Tables } from '../schema/tables.ts';
-import { inView, searchedInView, type TenantView } from '../tenant-view.ts';
+import { ViewedTable } from '../store-table.ts';
+import { inView, searchedInView } from '../tenant-view.ts';
 import { type ListedJobRow, listedColumns, newestScanStatus, type StoredJob, storedJob } from './job-row.ts';
 
 export interface JobFilter {
@@ -40,16 +41,7 @@ export interface JobPage extends ListCount {
 const maxListedParams = 65_536;
 
 /** Jobs newest first, by page and filter. */
-export class JobLister {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose jobs are listed */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class JobLister extends ViewedTable {
   /** Newest first. @throws PortolanError `invalid_request` for a malformed `cursor` */
   async list(filter: JobFilter): Promise<JobPage> {
     const count = await this.#count(filter);
@@ -67,8 +59,8 @@ export class JobLister {
 
   async #count(filter: JobFilter): Promise<ListCount> {
     if (isIndexed(filter) && filter.since === undefined)
-      return exactly((await new RowCounts(this.#db, this.#view).of('client_jobs', filter.status)).total);
-    const onPostgres = isPostgres(this.#db);
+      return exactly((await new RowCounts(this.db, this.view).of('client_jobs', filter.status)).total);
+    const onPostgres = isPostgres(this.db);
     if (isLive(filter) || (isIndexed(filter) && !onPostgres))
       return exactly(await this.#countIn(filter, { before: newestOfAll, from: null }));
     if (onPostgres) return await this.#countNewest(filter);
@@ -78,22 +70,17 @@ export class JobLister {
   /** PostgreSQL searches without blocking the event loop. */
   async #countNewest(filter: Filters): Promise<ListCount> {
     const newest = this.#matches(filter, newestOfAll).limit(countedRows);
-    const row = await this.#db
-      .selectFrom(newest.as('newest'))
-      .select((e) => e.fn.countAll().as('jobs'))
-      .executeTakeFirstOrThrow();
-    return countOf(Number(row.jobs));
+    return countOf(await countRows(this.db.selectFrom(newest.as('newest'))));
   }
 
   async #countIn(filter: Filters, range: AgeRange): Promise<number> {
-    const row = await this.#db
-      .selectFrom('client_jobs')
-      .select((e) => e.fn.countAll().as('jobs'))
-      .where(isLive(filter) ? searchedInView(this.#view) : inView(this.#view))
-      .where(matching(filter))
-      .where(isInRange(range))
-      .executeTakeFirstOrThrow();
-    return Number(row.jobs);
+    return await countRows(
+      this.db
+        .selectFrom('client_jobs')
+        .where(isLive(filter) ? searchedInView(this.view) : inView(this.view))
+        .where(matching(filter))
+        .where(isInRange(range)),
+    );
   }
 
   /** Reads one row more than the page holds, to know whether there is a next page. */
@@ -103,7 +90,7 @@ export class JobLister {
     const limit = filter.limit + 1;
     const skip = cursor === undefined ? offset : 0;
     if (isLive(filter)) return await this.#rows(filter, { before, from: null }, limit, skip);
-    if (!isIndexed(filter) && !isPostgres(this.#db))
+    if (!isIndexed(filter) && !isPostgres(this.db))
       return await rowsInWindows(this.#searched(filter), before, limit, skip);
     // Skips positions and not rows: those would be read with their parameters.
     const start = await stepBack(before, skip, (position, n) => this.#nthBefore(filter, position, n));
@@ -128,10 +115,10 @@ export class JobLister {
 
   /** Positions, newest first. */
   #matches(filter: Filters, before: CursorPosition) {
-    return this.#db
+    return this.db
       .selectFrom('client_jobs')
       .select(['created_at', 'job_id'])
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where(matching(filter))
       .where(isInRange({ before, from: null }))
       .orderBy('created_at', 'desc')
@@ -139,11 +126,11 @@ export class JobLister {
   }
 
   async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedJobRow[]> {
-    return await this.#db
+    return await this.db
       .selectFrom('client_jobs')
       .select(listedColumns)
       .select(sql<string | null>`case when length(params) <= ${maxListedParams} then params end`.as('params'))
-      .where(isLive(filter) ? searchedInView(this.#view) : inView(this.#view))
+      .where(isLive(filter) ? searchedInView(this.view) : inView(this.view))
       .where(matching(filter))
       .where(isInRange(range))
       .orderBy('created_at', 'desc')

@@ -1,8 +1,9 @@
-import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { JobError, JobRun } from '../../domain/job.ts';
 import type { ScanProgress, ScanStatus } from '../../domain/scan.ts';
 import type { JobRunTableRow, Tables } from '../schema/tables.ts';
-import { inView, type TenantView } from '../tenant-view.ts';
+import { ViewedTable } from '../store-table.ts';
+import { inView } from '../tenant-view.ts';
 import { newestScanStatus } from './job-row.ts';
 
 /** Status of a run, read from its scan. */
@@ -30,21 +31,12 @@ export interface FinishedRun {
 export const maxRuns = 20;
 
 /** Runs of jobs: each is a scan, or was rejected before it became one. */
-export class JobRunTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose runs are visible */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class JobRunTable extends ViewedTable {
   /** The newest runs of jobs, newest first, as last stored. */
   async runs(jobIds: readonly string[]): Promise<Map<string, JobRun[]>> {
     const runs = new Map<string, JobRun[]>(jobIds.map((id) => [id, []]));
     if (jobIds.length === 0) return runs;
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('job_runs')
       .selectAll()
       .where('job_id', 'in', jobIds)
@@ -59,7 +51,7 @@ export class JobRunTable {
 
   /** Scan of the last completed run of the same job before the run with this scan; null if none. */
   async lastCompletedBefore(scanId: string): Promise<string | null> {
-    const earlier = await this.#db
+    const earlier = await this.db
       .selectFrom('job_runs as own')
       .innerJoin('job_runs as earlier', 'earlier.job_id', 'own.job_id')
       .select('earlier.scan_id')
@@ -70,12 +62,12 @@ export class JobRunTable {
       .execute();
     const ids = earlier.flatMap(({ scan_id }) => scan_id ?? []);
     if (ids.length === 0) return null;
-    const completed = await this.#db
+    const completed = await this.db
       .selectFrom('scans')
       .select('scan_id')
       .where('scan_id', 'in', ids)
       .where('status', '=', 'completed')
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .execute();
     const found = new Set(completed.map(({ scan_id }) => scan_id));
     return ids.find((id) => found.has(id)) ?? null;
@@ -84,7 +76,7 @@ export class JobRunTable {
   /** Status of the scans of unfinished runs. */
   async liveRuns(scanIds: readonly string[]): Promise<Map<string, LiveRun>> {
     if (scanIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scans')
       .select(['scan_id', 'status', 'progress', 'started_at'])
       .where('scan_id', 'in', scanIds)
@@ -139,7 +131,7 @@ export class JobRunTable {
     status: ScanStatus,
     completedAt: string | null = null,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('job_runs')
       .values({
         job_id: jobId,
@@ -155,26 +147,18 @@ export class JobRunTable {
 
   /** Keeps the last completed run, however many failed since: later runs report changes against it. */
   async #deleteOldRuns(jobId: string): Promise<void> {
-    await this.#db
+    const newest = (limit: number) =>
+      this.db
+        .selectFrom('job_runs')
+        .select('fire_at')
+        .where('job_id', '=', jobId)
+        .orderBy('fire_at', 'desc')
+        .limit(limit);
+    await this.db
       .deleteFrom('job_runs')
       .where('job_id', '=', jobId)
-      .where('fire_at', 'not in', (e) =>
-        e
-          .selectFrom('job_runs')
-          .select('fire_at')
-          .where('job_id', '=', jobId)
-          .orderBy('fire_at', 'desc')
-          .limit(maxRuns),
-      )
-      .where('fire_at', 'not in', (e) =>
-        e
-          .selectFrom('job_runs')
-          .select('fire_at')
-          .where('job_id', '=', jobId)
-          .where('status', '=', 'completed')
-          .orderBy('fire_at', 'desc')
-          .limit(1),
-      )
+      .where('fire_at', 'not in', newest(maxRuns))
+      .where('fire_at', 'not in', newest(1).where('status', '=', 'completed'))
       .execute();
   }
 
@@ -194,7 +178,7 @@ export class JobRunTable {
 
   /** Detached runs that are not finalized yet. */
   async detachedRuns(jobId?: string): Promise<FinishedRun[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('job_runs')
       .innerJoin('client_jobs', 'client_jobs.job_id', 'job_runs.job_id')
       .select(['job_runs.job_id', 'job_runs.scan_id'])
@@ -208,19 +192,12 @@ export class JobRunTable {
       )
       .$if(jobId !== undefined, (query) => query.where('job_runs.job_id', '=', jobId ?? ''))
       .execute();
-    return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
+    return rows.flatMap(runOfScan);
   }
 
   /** Stores how a detached run ended. */
-  async finalizeDetachedRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
-    const { status, started_at, completed_at } = outcome;
-    await this.#db
-      .updateTable('job_runs')
-      .set({ status, started_at, completed_at })
-      .where('job_id', '=', job_id)
-      .where('scan_id', '=', scan_id)
-      .where('completed_at', 'is', null)
-      .execute();
+  async finalizeDetachedRun(run: FinishedRun, outcome: RunOutcome): Promise<void> {
+    await this.#runEnd(run, outcome).where('completed_at', 'is', null).execute();
   }
 
   /** Newest runs of jobs stored as running whose scan has finished or was deleted. */
@@ -255,28 +232,24 @@ export class JobRunTable {
     limit: number,
     which: (e: ExpressionBuilder<Tables, 'client_jobs'>) => Expression<SqlBool>,
   ): Promise<FinishedRun[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('client_jobs')
       .select(['job_id', 'scan_id'])
       .where(which)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where((e) => e(newestScanStatus(e), 'not in', ['pending', 'running']))
       .limit(limit)
       .execute();
-    return rows.flatMap(({ job_id, scan_id }) => (scan_id === null ? [] : [{ job_id, scan_id }]));
+    return rows.flatMap(runOfScan);
   }
 
   /** Stores how a run ended. A job with a schedule waits for its next occurrence; any other job ends with the run. */
-  async finalizeRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
+  async finalizeRun(run: FinishedRun, outcome: RunOutcome): Promise<void> {
+    await this.#runEnd(run, outcome).execute();
     const { status, started_at, completed_at, error } = outcome;
-    await this.#db
-      .updateTable('job_runs')
-      .set({ status, started_at, completed_at })
-      .where('job_id', '=', job_id)
-      .where('scan_id', '=', scan_id)
-      .execute();
     const ended = { last_status: status, started_at, error: error && JSON.stringify(error) };
-    const own = () => this.#update(job_id).where('scan_id', '=', scan_id).where('status', '=', 'running');
+    const own = () =>
+      this.#update(run.job_id).where('scan_id', '=', run.scan_id).where('status', '=', 'running');
     await own()
       .set({ ...ended, status: 'pending' })
       .where('next_run_at', 'is not', null)
@@ -288,22 +261,28 @@ export class JobRunTable {
   }
 
   /** Stores how the last run of a canceled job ended; changes nothing when no run was unfinished. */
-  async finalizeCanceledRun({ job_id, scan_id }: FinishedRun, outcome: RunOutcome): Promise<void> {
-    const { status, started_at, completed_at } = outcome;
-    const run = await this.#db
+  async finalizeCanceledRun(run: FinishedRun, outcome: RunOutcome): Promise<void> {
+    const ended = await this.#runEnd(run, outcome).where('completed_at', 'is', null).executeTakeFirst();
+    if (ended.numUpdatedRows === 0n) return;
+    const { status: last_status, started_at } = outcome;
+    await this.#update(run.job_id).set({ last_status, started_at }).execute();
+  }
+
+  #runEnd({ job_id, scan_id }: FinishedRun, { status, started_at, completed_at }: RunOutcome) {
+    return this.db
       .updateTable('job_runs')
       .set({ status, started_at, completed_at })
       .where('job_id', '=', job_id)
-      .where('scan_id', '=', scan_id)
-      .where('completed_at', 'is', null)
-      .executeTakeFirst();
-    if (run.numUpdatedRows === 0n) return;
-    await this.#update(job_id).set({ last_status: status, started_at }).execute();
+      .where('scan_id', '=', scan_id);
   }
 
   #update(jobId: string) {
-    return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
+    return this.db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.view));
   }
+}
+
+function runOfScan({ job_id, scan_id }: Pick<JobRunTableRow, 'job_id' | 'scan_id'>): FinishedRun[] {
+  return scan_id === null ? [] : [{ job_id, scan_id }];
 }
 
 function runFromRow({ scan_id, status, started_at, completed_at }: JobRunTableRow): JobRun {

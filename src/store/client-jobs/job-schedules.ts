@@ -1,7 +1,8 @@
-import type { Kysely } from 'kysely';
 import { isPostgres } from '../database.ts';
-import type { Tables } from '../schema/tables.ts';
-import { inView, type TenantView } from '../tenant-view.ts';
+import { countRows } from '../list-count.ts';
+import type { ClientJobTableRow } from '../schema/tables.ts';
+import { ViewedTable } from '../store-table.ts';
+import { inView } from '../tenant-view.ts';
 
 /** An occurrence of a schedule. */
 export interface Turn {
@@ -15,38 +16,27 @@ export interface Turn {
 }
 
 /** Next occurrences of jobs. */
-export class JobScheduleTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose schedules are visible */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class JobScheduleTable extends ViewedTable {
   /** Number of due jobs that have not run yet. @param now ISO 8601 */
   async dueCount(now: string): Promise<number> {
-    const row = await this.#db
-      .selectFrom('client_jobs')
-      .select((e) => e.fn.countAll().as('jobs'))
-      .where('status', '=', 'pending')
-      .where('next_run_at', '<=', now)
-      .where(inView(this.#view))
-      .executeTakeFirstOrThrow();
-    return Number(row.jobs);
+    return await countRows(
+      this.db
+        .selectFrom('client_jobs')
+        .where('status', '=', 'pending')
+        .where('next_run_at', '<=', now)
+        .where(inView(this.view)),
+    );
   }
 
   /** Number of jobs that will run again. */
   async recurringCount(): Promise<number> {
-    const row = await this.#db
-      .selectFrom('client_jobs')
-      .select((e) => e.fn.countAll().as('jobs'))
-      .where('status', 'in', ['pending', 'running'])
-      .where('next_run_at', 'is not', null)
-      .where(inView(this.#view))
-      .executeTakeFirstOrThrow();
-    return Number(row.jobs);
+    return await countRows(
+      this.db
+        .selectFrom('client_jobs')
+        .where('status', 'in', ['pending', 'running'])
+        .where('next_run_at', 'is not', null)
+        .where(inView(this.view)),
+    );
   }
 
   /**
@@ -61,22 +51,18 @@ export class JobScheduleTable {
     tenants: readonly string[] | null,
     limit: number,
   ): Promise<Turn[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('client_jobs')
       .select(['job_id', 'tenant', 'schedule', 'next_run_at', 'scan_id'])
       .where('status', '=', status)
       .where('next_run_at', '<=', now)
       .where((e) => (tenants === null ? e('tenant', 'is', null) : e('tenant', 'in', tenants)))
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .orderBy('next_run_at')
       .orderBy('job_id')
       .limit(limit)
       .execute();
-    return rows.flatMap(({ job_id, tenant, schedule, next_run_at, scan_id }) =>
-      schedule === null || next_run_at === null
-        ? []
-        : [{ job_id, tenant, schedule, fire_at: next_run_at, scan_id }],
-    );
+    return rows.flatMap(turnOf);
   }
 
   /**
@@ -84,14 +70,14 @@ export class JobScheduleTable {
    * transaction.
    */
   async isDue(jobId: string, fireAt: string): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('client_jobs')
       .select('job_id')
       .where('job_id', '=', jobId)
       .where('status', '=', 'pending')
       .where('next_run_at', '=', fireAt)
-      .where(inView(this.#view))
-      .$if(isPostgres(this.#db), (query) => query.forUpdate())
+      .where(inView(this.view))
+      .$if(isPostgres(this.db), (query) => query.forUpdate())
       .executeTakeFirst();
     return row !== undefined;
   }
@@ -107,21 +93,19 @@ export class JobScheduleTable {
 
   /** Jobs whose next occurrence was computed in another time zone. */
   async inOtherZone(zone: string): Promise<Turn[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('client_jobs')
       .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
       .where('zone', '!=', zone)
       .where('next_run_at', 'is not', null)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .execute();
-    return rows.flatMap(({ job_id, tenant, schedule, next_run_at }) =>
-      schedule === null || next_run_at === null ? [] : [{ job_id, tenant, schedule, fire_at: next_run_at }],
-    );
+    return rows.flatMap(turnOf);
   }
 
   /** The next occurrence of each job that has one, with the last one that ran. */
   async nextTimes(): Promise<(Turn & { lastFireAt: string | null })[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('client_jobs')
       .select(['job_id', 'tenant', 'schedule', 'next_run_at'])
       .select((e) =>
@@ -132,13 +116,9 @@ export class JobScheduleTable {
           .as('lastFireAt'),
       )
       .where('next_run_at', 'is not', null)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .execute();
-    return rows.flatMap(({ job_id, tenant, schedule, next_run_at, lastFireAt }) =>
-      schedule === null || next_run_at === null
-        ? []
-        : [{ job_id, tenant, schedule, fire_at: next_run_at, lastFireAt }],
-    );
+    return rows.flatMap(turnOf);
   }
 
   async moveToZone({ job_id, fire_at }: Turn, zone: string, next: string | null): Promise<void> {
@@ -146,6 +126,15 @@ export class JobScheduleTable {
   }
 
   #update(jobId: string) {
-    return this.#db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.#view));
+    return this.db.updateTable('client_jobs').where('job_id', '=', jobId).where(inView(this.view));
   }
+}
+
+/** None for a job without a schedule. */
+function turnOf<R extends Pick<ClientJobTableRow, 'schedule' | 'next_run_at'>>({
+  schedule,
+  next_run_at: fire_at,
+  ...row
+}: R) {
+  return schedule === null || fire_at === null ? [] : [{ ...row, schedule, fire_at }];
 }

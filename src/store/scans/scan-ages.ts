@@ -3,8 +3,10 @@ import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { commandLinesOf, serverOf } from '../../domain/executor.ts';
 import type { ScanStatus } from '../../domain/scan.ts';
 import type { CursorPosition } from '../cursor.ts';
+import { countRows } from '../list-count.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { ScanTableRow, Tables } from '../schema/tables.ts';
+import { ViewedTable } from '../store-table.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 import { newestOfAll, stepBack } from './age-windows.ts';
 
@@ -31,20 +33,17 @@ export type OlderThan = ReadonlyMap<string | null, CursorPosition>;
 /** Rows per statement: SQLite runs on the event loop, which is free between two statements. */
 const rowsAtOnce = 500;
 /** Scans by age, page by page: the cost of a statement does not depend on their number. */
-export class ScanAges {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
+export class ScanAges extends ViewedTable {
   readonly #executor: string;
 
   constructor(db: Kysely<Tables>, view: TenantView, executor: string) {
-    this.#db = db;
-    this.#view = view;
+    super(db, view);
     this.#executor = executor;
   }
 
   /** Visible tenants that have scans; null stands for scans without tenant. */
   async tenants(): Promise<(string | null)[]> {
-    if (this.#view !== undefined) return [this.#view];
+    if (this.view !== undefined) return [this.view];
     const found: (string | null)[] = [];
     if (await this.#hasScansWithoutTenant()) found.push(null);
     for (let last = ''; ; ) {
@@ -56,7 +55,7 @@ export class ScanAges {
   }
 
   async #hasScansWithoutTenant(): Promise<boolean> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scans')
       .select('scan_id')
       .where('tenant', 'is', null)
@@ -67,7 +66,7 @@ export class ScanAges {
 
   /** One index lookup per tenant, where `distinct` would read one entry per scan. */
   async #tenantAfter(last: string): Promise<string | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scans')
       .select('tenant')
       .where('tenant', '>', last)
@@ -79,15 +78,10 @@ export class ScanAges {
 
   /** Scans of this server. */
   async countHere(): Promise<number> {
-    if (serverOf(this.#executor) === null)
-      return (await new RowCounts(this.#db, this.#view).of('scans')).total;
-    const row = await this.#db
-      .selectFrom('scans')
-      .select((e) => e.fn.countAll().as('scans'))
-      .where(inView(this.#view))
-      .where(isHere(this.#executor))
-      .executeTakeFirstOrThrow();
-    return Number(row.scans);
+    if (serverOf(this.#executor) === null) return (await new RowCounts(this.db, this.view).of('scans')).total;
+    return await countRows(
+      this.db.selectFrom('scans').where(inView(this.view)).where(isHere(this.#executor)),
+    );
   }
 
   /**
@@ -105,7 +99,7 @@ export class ScanAges {
     position: CursorPosition,
     n: number,
   ): Promise<CursorPosition | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scans')
       .select(['created_at', 'scan_id'])
       .where(inView(tenant))
@@ -129,10 +123,10 @@ export class ScanAges {
   }
 
   async #pageBefore(position: CursorPosition): Promise<DatedScan[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'status', 'profile', 'tenant', 'size_bytes'])
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where(isHere(this.#executor))
       .where(isBeyond('<', position))
       .orderBy('created_at', 'desc')
@@ -173,20 +167,19 @@ export class ScanAges {
 
   /** Number of finished scans of this server that are not in the result store. */
   async countUnstored(): Promise<number> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select((e) => e.fn.countAll().as('scans'))
-      .where(isHere(this.#executor))
-      .where(inView(this.#view))
-      .where('status', 'in', ['completed', 'failed'])
-      .where('stored_at', 'is', null)
-      .executeTakeFirstOrThrow();
-    return Number(row.scans);
+    return await countRows(
+      this.db
+        .selectFrom('scans')
+        .where(isHere(this.#executor))
+        .where(inView(this.view))
+        .where('status', 'in', ['completed', 'failed'])
+        .where('stored_at', 'is', null),
+    );
   }
 
   async #unstoredPage(status: ScanStatus, last: CursorPosition | undefined): Promise<FinishedScan[]> {
     const rows = await this.#finishedRows(status, last)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where(isHere(this.#executor))
       .where('stored_at', 'is', null)
       .execute();
@@ -211,7 +204,7 @@ export class ScanAges {
   }
 
   #finishedRows(status: ScanStatus, last: CursorPosition | undefined) {
-    return this.#db
+    return this.db
       .selectFrom('scans')
       .select(['scan_id', 'created_at', 'completed_at', 'tenant', 'size_bytes'])
       .where('status', '=', status)

@@ -1,11 +1,11 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { scanIdPattern } from '../../domain/scan.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
-import { countedRows, countOf, exactly, type ListCount } from '../list-count.ts';
+import { countedRows, countOf, countRows, exactly, type ListCount } from '../list-count.ts';
 import { RowCounts } from '../row-counts.ts';
-import type { Tables } from '../schema/tables.ts';
-import { inView, type TenantView } from '../tenant-view.ts';
+import { ViewedTable } from '../store-table.ts';
+import { inView } from '../tenant-view.ts';
 import {
   type AgeRange,
   countInWindows,
@@ -30,16 +30,7 @@ export interface ScanPage extends ListCount {
 const newestSearched = 5000;
 
 /** Scans by page and filter, newest first by default. */
-export class ScanLister {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose scans are listed */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class ScanLister extends ViewedTable {
   /** @throws PortolanError `invalid_request` for a malformed `cursor` or time */
   async list(filter: ScanFilter): Promise<ScanPage> {
     const count = await this.#count(filter);
@@ -50,7 +41,7 @@ export class ScanLister {
   async listPart(filter: ScanFilter): Promise<Omit<ScanPage, keyof ListCount>> {
     const { sort } = filter;
     if (sort !== undefined && !(sort.by === 'created_at' && sort.descending)) {
-      return await readSorted({ db: this.#db, view: this.#view, list: this.#searched(filter) }, filter, sort);
+      return await readSorted({ db: this.db, view: this.view, list: this.#searched(filter) }, filter, sort);
     }
     const rows = await this.#page(filter);
     const scans = rows.slice(0, filter.limit).map(listedScan);
@@ -67,8 +58,8 @@ export class ScanLister {
   async #count(filter: ScanFilter): Promise<ListCount> {
     const { status, since, until } = filter;
     if (isIndexed(filter) && since === undefined && until === undefined)
-      return exactly((await new RowCounts(this.#db, this.#view).of('scans', status)).total);
-    if (isPostgres(this.#db)) return await this.#countNewest(filter);
+      return exactly((await new RowCounts(this.db, this.view).of('scans', status)).total);
+    if (isPostgres(this.db)) return await this.#countNewest(filter);
     if (isIndexed(filter)) return exactly(await this.#countIn(filter, { before: newestOfAll, from: null }));
     return exactly(await countInWindows(this.#searched(filter)));
   }
@@ -76,22 +67,17 @@ export class ScanLister {
   /** PostgreSQL searches without blocking the event loop. */
   async #countNewest(filter: Filters): Promise<ListCount> {
     const newest = this.#matches(filter, { before: newestOfAll, from: null }).limit(countedRows);
-    const row = await this.#db
-      .selectFrom(newest.as('newest'))
-      .select((e) => e.fn.countAll().as('scans'))
-      .executeTakeFirstOrThrow();
-    return countOf(Number(row.scans));
+    return countOf(await countRows(this.db.selectFrom(newest.as('newest'))));
   }
 
   async #countIn(filter: Filters, range: AgeRange): Promise<number> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select((e) => e.fn.countAll().as('scans'))
-      .where(inView(this.#view))
-      .where(matching(filter, isPostgres(this.#db)))
-      .where(isInRange(range))
-      .executeTakeFirstOrThrow();
-    return Number(row.scans);
+    return await countRows(
+      this.db
+        .selectFrom('scans')
+        .where(inView(this.view))
+        .where(matching(filter, isPostgres(this.db)))
+        .where(isInRange(range)),
+    );
   }
 
   /** Reads one row more than the page holds, to know whether there is a next page. */
@@ -100,7 +86,7 @@ export class ScanLister {
     const before = cursor === undefined ? newestOfAll : decodeCursor(cursor, scanIdPattern);
     const limit = filter.limit + 1;
     const skip = cursor === undefined ? offset : 0;
-    if (!isIndexed(filter) && !isPostgres(this.#db))
+    if (!isIndexed(filter) && !isPostgres(this.db))
       return await rowsInWindows(this.#searched(filter), before, limit, skip);
     if (filter.q !== undefined) {
       const list = this.#searched(filter);
@@ -129,11 +115,11 @@ export class ScanLister {
 
   /** Positions, newest first. */
   #matches(filter: Filters, range: AgeRange) {
-    return this.#db
+    return this.db
       .selectFrom('scans')
       .select(['created_at', 'scan_id'])
-      .where(inView(this.#view))
-      .where(matching(filter, isPostgres(this.#db)))
+      .where(inView(this.view))
+      .where(matching(filter, isPostgres(this.db)))
       .where(isInRange(range))
       .orderBy('created_at', 'desc')
       .orderBy('scan_id', 'desc');
@@ -141,9 +127,9 @@ export class ScanLister {
 
   async #rows(filter: Filters, range: AgeRange, limit: number, offset: number): Promise<ListedRow[]> {
     // PostgreSQL takes texts for more frequent than they are, and would look for them in every scan, from the newest on.
-    const isSearch = filter.q !== undefined && range.from === null && isPostgres(this.#db);
-    return await selectListed(this.#db, this.#view)
-      .where(matching(filter, isPostgres(this.#db)))
+    const isSearch = filter.q !== undefined && range.from === null && isPostgres(this.db);
+    return await selectListed(this.db, this.view)
+      .where(matching(filter, isPostgres(this.db)))
       .where(isInRange(range))
       .orderBy(isSearch ? sql`created_at || ''` : sql.ref('created_at'), 'desc')
       .orderBy('scan_id', 'desc')

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
-import type { Tables } from '../schema/tables.ts';
-import { inView, type TenantView } from '../tenant-view.ts';
+import { ViewedTable } from '../store-table.ts';
+import { inView } from '../tenant-view.ts';
 
 /** A deleted scan. */
 export interface ScanRemoval {
@@ -14,23 +13,14 @@ export interface ScanRemoval {
 export const maxRemovals = 100_000;
 
 /** Scans that were deleted lately, by any process. */
-export class ScanRemovalTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
-
-  /** @param view tenant whose scans are visible */
-  constructor(db: Kysely<Tables>, view: TenantView) {
-    this.#db = db;
-    this.#view = view;
-  }
-
+export class ScanRemovalTable extends ViewedTable {
   /** Removals from a time on. @param from epoch milliseconds */
   async from(from: number): Promise<ScanRemoval[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scan_removals')
       .select(['scan_id', 'tenant', 'removed_at'])
       .where('removed_at', '>=', from)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .orderBy('removed_at')
       .limit(maxRemovals)
       .execute();
@@ -43,7 +33,7 @@ export class ScanRemovalTable {
 
   /** Time of the newest one of all tenants; 0 without any. */
   async newest(): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scan_removals')
       .select((e) => e.fn.max('removed_at').as('newest'))
       .executeTakeFirst();
@@ -52,6 +42,6 @@ export class ScanRemovalTable {
 
   /** @param time epoch milliseconds */
   async deleteBefore(time: number): Promise<void> {
-    await this.#db.deleteFrom('scan_removals').where('removed_at', '<', time).execute();
+    await this.db.deleteFrom('scan_removals').where('removed_at', '<', time).execute();
   }
 }

@@ -12,6 +12,7 @@ import type { ListCount } from '../list-count.ts';
 import { OutboxTable } from '../outbox.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { Tables } from '../schema/tables.ts';
+import { ViewedTable } from '../store-table.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 import { type CompletedRun, completedRuns } from './completed-runs.ts';
 import { type ListedScan, scansWithIds } from './listed-scans.ts';
@@ -46,24 +47,18 @@ export interface ScanForWorker {
   owner: string | null;
 }
 
-export class ScanTable {
-  readonly #db: Kysely<Tables>;
-  readonly #view: TenantView;
+export class ScanTable extends ViewedTable {
   readonly #executor: string;
   readonly #atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>;
 
-  /**
-   * @param view tenant whose scans are visible
-   * @param executor default for new scans
-   */
+  /** @param executor default for new scans */
   constructor(
     db: Kysely<Tables>,
     view: TenantView,
     executor: string,
     atomically: <T>(work: (scans: ScanTable) => Promise<T>) => Promise<T>,
   ) {
-    this.#db = db;
-    this.#view = view;
+    super(db, view);
     this.#executor = executor;
     this.#atomically = atomically;
   }
@@ -89,9 +84,9 @@ export class ScanTable {
     executor: string,
     { requestId: request_id, traceparent }: ScanOrigin,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('scans')
-      .values({ ...newScanRow(scan, request, executor, this.#view ?? null), request_id, traceparent })
+      .values({ ...newScanRow(scan, request, executor, this.view ?? null), request_id, traceparent })
       .execute();
     await this.#insertTags(scan.scan_id, scan.tags);
     await this.#insertListing(scan.scan_id, scan.targets);
@@ -100,7 +95,7 @@ export class ScanTable {
   async #insertListing(scanId: string, targets: readonly string[]): Promise<void> {
     const listing = listingOf(targets);
     if (listing === null) return;
-    await this.#db
+    await this.db
       .insertInto('scan_listings')
       .values({ scan_id: scanId, ...listing })
       .execute();
@@ -108,36 +103,23 @@ export class ScanTable {
 
   async #insertTags(scanId: string, tags: readonly string[]): Promise<void> {
     const rows = [...new Set(tags)].map((tag) => ({ scan_id: scanId, tag }));
-    if (rows.length > 0) await this.#db.insertInto('scan_tags').values(rows).execute();
+    if (rows.length > 0) await this.db.insertInto('scan_tags').values(rows).execute();
   }
 
   async get(scanId: string): Promise<Scan | null> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select(scanColumns)
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
+    const row = await this.#find(scanId).select(scanColumns).executeTakeFirst();
     return row ? scanFromRow(row) : null;
   }
 
   async request(scanId: string): Promise<ScanRequest | null> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select('request')
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
+    const row = await this.#find(scanId).select('request').executeTakeFirst();
     return row ? (JSON.parse(row.request) as ScanRequest) : null;
   }
 
   /** What a worker needs of a scan; null if it no longer exists. */
   async forWorker(scanId: string): Promise<ScanForWorker | null> {
-    const row = await this.#db
-      .selectFrom('scans')
+    const row = await this.#find(scanId)
       .select(['request', 'request_id as requestId', 'traceparent', 'tenant', 'executor'])
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
       .executeTakeFirst();
     if (!row) return null;
     const { request, executor, tenant, ...origin } = row;
@@ -146,11 +128,8 @@ export class ScanTable {
 
   /** Request that submitted the scan. */
   async originOf(scanId: string): Promise<ScanOrigin> {
-    const row = await this.#db
-      .selectFrom('scans')
+    const row = await this.#find(scanId)
       .select(['request_id as requestId', 'traceparent'])
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
       .executeTakeFirst();
     return row ?? unknownOrigin;
   }
@@ -163,23 +142,15 @@ export class ScanTable {
 
   /** Executor of the scan, see `domain/executor.ts`; null if there is no such scan. */
   async executor(scanId: string): Promise<string | null> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select('executor')
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
+    const row = await this.#find(scanId).select('executor').executeTakeFirst();
     return row?.executor ?? null;
   }
 
   /** Gives a scan to another executor. @returns false if somebody else has taken it meanwhile */
   async takeOver(scanId: string, from: string, to: string): Promise<boolean> {
-    const result = await this.#db
-      .updateTable('scans')
+    const result = await this.#change(scanId)
       .set({ executor: to })
-      .where('scan_id', '=', scanId)
       .where('executor', '=', from)
-      .where(inView(this.#view))
       .executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
@@ -192,7 +163,7 @@ export class ScanTable {
   /** Owner of each scan, of all tenants, see `ownerOf`. */
   async ownersOf(scanIds: readonly string[]): Promise<Map<string, string | null>> {
     if (scanIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scans')
       .select(['scan_id', 'executor'])
       .where('scan_id', 'in', scanIds)
@@ -202,18 +173,13 @@ export class ScanTable {
 
   /** Tenant of the scan; null if it has none or does not exist. */
   async tenantOf(scanId: string): Promise<string | null> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select('tenant')
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
+    const row = await this.#find(scanId).select('tenant').executeTakeFirst();
     return row?.tenant ?? null;
   }
 
   /** Whether the id is taken by a scan of any tenant. */
   async isTaken(scanId: string): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scans')
       .select('scan_id')
       .where('scan_id', '=', scanId)
@@ -227,22 +193,22 @@ export class ScanTable {
    * @throws PortolanError `invalid_request` for a malformed `cursor` or `since`
    */
   async list(filter: ScanFilter): Promise<ScanPage> {
-    return await new ScanLister(this.#db, this.#view).list(filter);
+    return await new ScanLister(this.db, this.view).list(filter);
   }
 
   /** Completed scans before a position, newest first. */
   async completedRuns(before: CursorPosition, limit: number): Promise<CompletedRun[]> {
-    return await completedRuns(this.#db, this.#view, before, limit);
+    return await completedRuns(this.db, this.view, before, limit);
   }
 
   /** Scans by id, in that order, as in lists; without those that do not exist. */
   async listed(ids: readonly string[]): Promise<ListedScan[]> {
-    return await scansWithIds(this.#db, this.#view, ids);
+    return await scansWithIds(this.db, this.view, ids);
   }
 
   /** Page without the total: a caller that reads many pages needs the total only once. */
   async listPart(filter: ScanFilter): Promise<Omit<ScanPage, keyof ListCount>> {
-    return await new ScanLister(this.#db, this.#view).listPart(filter);
+    return await new ScanLister(this.db, this.view).listPart(filter);
   }
 
   /**
@@ -263,12 +229,9 @@ export class ScanTable {
 
   async #update(scanId: string, patch: Partial<Omit<Scan, 'scan_id'>>, files: ScanFiles): Promise<boolean> {
     const before = patch.status ? statesBefore[patch.status] : null;
-    const result = await this.#db
-      .updateTable('scans')
+    const result = await this.#change(scanId)
       // Assigning a column to itself keeps an empty patch valid, and the result still shows whether the scan exists.
       .set((e) => ({ scan_id: e.ref('scan_id'), ...toRow(patch), ...files }))
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
       .$if(before !== null, (query) => query.where('status', 'in', before ?? []))
       .returning(['notifications', 'executor', 'tenant'])
       .executeTakeFirst();
@@ -288,53 +251,47 @@ export class ScanTable {
     const named = (JSON.parse(row.notifications) as Scan['notifications']).map(({ channel }) => channel);
     if (named.length === 0) return;
     const channels = [...new Set(named)];
-    await this.#db
-      .updateTable('scans')
+    await this.#change(scanId)
       .set({ notifications: JSON.stringify(firstNotifications({ notifications: channels })) })
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
       .execute();
-    const outbox = new OutboxTable(this.#db, this.#view);
+    const outbox = new OutboxTable(this.db, this.view);
     await outbox.add(scanId, channels, row.executor, row.tenant, Date.now());
   }
 
   async #replaceTags(scanId: string, tags: readonly string[]): Promise<void> {
-    await this.#db.deleteFrom('scan_tags').where('scan_id', '=', scanId).execute();
+    await this.db.deleteFrom('scan_tags').where('scan_id', '=', scanId).execute();
     await this.#insertTags(scanId, tags);
   }
 
   async #replaceListing(scanId: string, targets: readonly string[]): Promise<void> {
-    await this.#db.deleteFrom('scan_listings').where('scan_id', '=', scanId).execute();
+    await this.db.deleteFrom('scan_listings').where('scan_id', '=', scanId).execute();
     await this.#insertListing(scanId, targets);
   }
 
   async #refreshSearchable(scanId: string): Promise<void> {
     const scan = await this.get(scanId);
     if (scan === null) return;
-    await this.#db
-      .updateTable('scans')
+    await this.#change(scanId)
       .set({ searchable: searchableText(scan) })
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
       .execute();
   }
 
   /** Deletes the scan together with its job. @returns whether it existed */
   async delete(scanId: string): Promise<boolean> {
-    const result = await this.#db
+    const result = await this.db
       .deleteFrom('scans')
       .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .executeTakeFirst();
     return result.numDeletedRows > 0n;
   }
 
   /** Ids of this server's unfinished scans, oldest first: none of them runs when it starts. */
   async unfinished(): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('scans')
       .select('scan_id')
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .where(isHere(this.#executor))
       .where('status', 'in', ['pending', 'running'])
       .orderBy('created_at')
@@ -348,38 +305,28 @@ export class ScanTable {
    * exists
    */
   async setStored(scanId: string, at: string | null): Promise<boolean> {
-    const result = await this.#db
-      .updateTable('scans')
-      .set({ stored_at: at })
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
+    const result = await this.#change(scanId).set({ stored_at: at }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
   }
 
   /** Since when the result store has all files of the scan; null while it does not. */
   async storedAt(scanId: string): Promise<string | null> {
-    const row = await this.#db
-      .selectFrom('scans')
-      .select('stored_at')
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
+    const row = await this.#find(scanId).select('stored_at').executeTakeFirst();
     return row?.stored_at ?? null;
   }
 
   async totals(): Promise<ScanTotals> {
-    const { total, bytes } = await new RowCounts(this.#db, this.#view).of('scans');
+    const { total, bytes } = await new RowCounts(this.db, this.view).of('scans');
     const [oldest, newest] = [await this.#ageAtEnd('asc'), await this.#ageAtEnd('desc')];
     return { scan_count: total, oldest, newest, size_bytes: bytes };
   }
 
   /** `created_at` of the oldest or newest scan. */
   async #ageAtEnd(order: 'asc' | 'desc'): Promise<string | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('scans')
       .select('created_at')
-      .where(inView(this.#view))
+      .where(inView(this.view))
       .orderBy('created_at', order)
       .limit(1)
       .executeTakeFirst();
@@ -388,13 +335,16 @@ export class ScanTable {
 
   /** Stores the size of the scan's folder. @returns whether the scan exists */
   async setSize(scanId: string, bytes: number): Promise<boolean> {
-    const result = await this.#db
-      .updateTable('scans')
-      .set({ size_bytes: bytes })
-      .where('scan_id', '=', scanId)
-      .where(inView(this.#view))
-      .executeTakeFirst();
+    const result = await this.#change(scanId).set({ size_bytes: bytes }).executeTakeFirst();
     return result.numUpdatedRows > 0n;
+  }
+
+  #find(scanId: string) {
+    return this.db.selectFrom('scans').where('scan_id', '=', scanId).where(inView(this.view));
+  }
+
+  #change(scanId: string) {
+    return this.db.updateTable('scans').where('scan_id', '=', scanId).where(inView(this.view));
   }
 }
 

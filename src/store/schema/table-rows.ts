@@ -1,5 +1,7 @@
 import { type ExpressionBuilder, type Kysely, PostgresAdapter, type SqlBool, sql } from 'kysely';
 import { PortolanError } from '../../domain/errors.ts';
+import { countRows } from '../list-count.ts';
+import { StoreTable } from '../store-table.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -56,27 +58,17 @@ const maxValues = 30_000;
 const unfit = /^22/;
 
 /** Raw rows of every table, to move a store as a whole; no tenant view and no rule applies. */
-export class TableRows {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class TableRows extends StoreTable {
   /** Blocks other writers until the end of the transaction. */
   async hold(): Promise<void> {
     // A write transaction of SQLite locks the whole file.
-    if (!(this.#db.getExecutor().adapter instanceof PostgresAdapter)) return;
+    if (!(this.db.getExecutor().adapter instanceof PostgresAdapter)) return;
     const tables = contentTables.map((table) => sql.table(table));
-    await sql`lock table ${sql.join(tables)} in exclusive mode`.execute(this.#db);
+    await sql`lock table ${sql.join(tables)} in exclusive mode`.execute(this.db);
   }
 
   async count(table: ContentTable): Promise<number> {
-    const row = await this.#db
-      .selectFrom(table)
-      .select((e) => e.fn.countAll().as('rows'))
-      .executeTakeFirstOrThrow();
-    return Number(row.rows);
+    return await countRows(this.db.selectFrom(table));
   }
 
   /**
@@ -132,7 +124,7 @@ export class TableRows {
 
   /** Untyped access by column name: copies rows unchanged. */
   get #anyTable(): Kysely<Record<ContentTable, TableRow>> {
-    return this.#db as unknown as Kysely<Record<ContentTable, TableRow>>;
+    return this.db as unknown as Kysely<Record<ContentTable, TableRow>>;
   }
 }
 
