@@ -11,24 +11,14 @@ const usualPace = { firstMs: 5000, betweenMs: 3_600_000 };
  * Refreshes the rules of `fingerprint.cache.url` when they are due, only with `fingerprint.cache.auto_sync`. Reads the
  * settings at each check, so that a reload takes effect. No scan waits for it.
  */
-export class FingerprintSync {
+export class FingerprintSync extends PeriodicTasks {
   readonly #config: Config;
   readonly #log: ServerLog;
-  readonly #looks: PeriodicTasks;
 
   constructor(config: Config, log: ServerLog, pace = usualPace) {
+    super((signal) => this.#look(signal), pace);
     this.#config = config;
     this.#log = log;
-    this.#looks = new PeriodicTasks((signal) => this.#look(signal), pace);
-  }
-
-  start(): void {
-    this.#looks.start();
-  }
-
-  /** Aborts a running fetch and waits for its end. */
-  async close(): Promise<void> {
-    await this.#looks.close();
   }
 
   async #look(signal: AbortSignal): Promise<void> {

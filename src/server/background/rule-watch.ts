@@ -12,28 +12,19 @@ const watchMs = 15_000;
  * Reports rule files of the operator that are invalid: to the log when they change, and to health. Scans read the files
  * themselves.
  */
-export class RuleWatch implements Component {
+export class RuleWatch extends PeriodicTasks implements Component {
   readonly #config: Pick<Config, 'workspace'>;
   readonly #log: Pick<ServerLog, 'info' | 'warn'>;
   readonly #env: NodeJS.ProcessEnv;
-  readonly #tasks: PeriodicTasks;
   /** Names, sizes and times of the files at the last look. */
   #seen = '';
   #problems: readonly string[] = [];
 
   constructor(config: Pick<Config, 'workspace'>, log: Pick<ServerLog, 'info' | 'warn'>, env = process.env) {
+    super(() => this.look(), { firstMs: 0, betweenMs: watchMs });
     this.#config = config;
     this.#log = log;
     this.#env = env;
-    this.#tasks = new PeriodicTasks(() => this.look(), { firstMs: 0, betweenMs: watchMs });
-  }
-
-  start(): void {
-    this.#tasks.start();
-  }
-
-  close(): Promise<void> {
-    return this.#tasks.close();
   }
 
   /** For people; null when all is well. Names no file: only the log does. */

@@ -14,25 +14,16 @@ const betweenPagesMs = 4;
  * Compares the scan folders with the store in the background; log and health report the differences and how to repair
  * them.
  */
-export class StoreComparison {
+export class StoreComparison extends PeriodicTasks {
   readonly #context: { store: Store; workspace: Workspace };
   readonly #log: ServerLog;
   readonly #startedAt = Date.now();
-  readonly #looks: PeriodicTasks;
   #fault: string | null = null;
 
   constructor(context: { store: Store; workspace: Workspace }, log: ServerLog, times = pace) {
+    super((signal) => this.#compare(signal), times);
     this.#context = context;
     this.#log = log;
-    this.#looks = new PeriodicTasks((signal) => this.#compare(signal), times);
-  }
-
-  start(): void {
-    this.#looks.start();
-  }
-
-  async close(): Promise<void> {
-    await this.#looks.close();
   }
 
   /** The differences in one sentence; null without any. */

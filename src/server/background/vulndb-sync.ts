@@ -11,30 +11,20 @@ const usualPace = { firstMs: 5000, betweenMs: 600_000, retryMs: 3_600_000 };
 
 /**
  * Refreshes the vulnerability data when it is older than `vulndb.ttl`, only with `vulndb.auto_sync`. Reads the settings
- * at each check, so that a reload takes effect. No scan waits for it.
+ * at each check, so that a reload takes effect. No scan waits for it. A sync that is aborted leaves the current data.
  */
-export class VulndbSync {
+export class VulndbSync extends PeriodicTasks {
   readonly #config: Config;
   readonly #log: ServerLog;
   readonly #pace: typeof usualPace;
-  readonly #looks: PeriodicTasks;
   /** Monotonic milliseconds. */
   #notBefore = Number.NEGATIVE_INFINITY;
 
   constructor(config: Config, log: ServerLog, pace = usualPace) {
+    super((signal) => this.#look(signal), pace);
     this.#config = config;
     this.#log = log;
     this.#pace = pace;
-    this.#looks = new PeriodicTasks((signal) => this.#look(signal), pace);
-  }
-
-  start(): void {
-    this.#looks.start();
-  }
-
-  /** Aborts a running sync and waits for its end; the current data stays. */
-  async close(): Promise<void> {
-    await this.#looks.close();
   }
 
   async #look(signal: AbortSignal): Promise<void> {

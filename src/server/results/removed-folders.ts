@@ -23,9 +23,8 @@ export interface RemovedFoldersInput {
 }
 
 /** Removes what is left here of scans that other servers have deleted, also while this one was away. */
-export class RemovedFolders {
+export class RemovedFolders extends PeriodicTasks {
   readonly #input: RemovedFoldersInput;
-  readonly #looks: PeriodicTasks;
   /** Deletions before have been read, epoch milliseconds. */
   #readTo = 0;
   /** Time of the newest one, and when it was first read, monotonic milliseconds. */
@@ -33,16 +32,8 @@ export class RemovedFolders {
   #changedAt = performance.now();
 
   constructor(input: RemovedFoldersInput) {
+    super((signal) => this.#look(signal), input.pace ?? usualPace);
     this.#input = input;
-    this.#looks = new PeriodicTasks((signal) => this.#look(signal), input.pace ?? usualPace);
-  }
-
-  start(): void {
-    this.#looks.start();
-  }
-
-  async close(): Promise<void> {
-    await this.#looks.close();
   }
 
   async #look(signal: AbortSignal): Promise<void> {
