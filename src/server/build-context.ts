@@ -11,7 +11,7 @@ import { Admission } from './access/admission.ts';
 import { Tenants } from './access/tenants.ts';
 import { AlertEvaluator } from './background/alerts.ts';
 import { GarbageCollector } from './background/garbage.ts';
-import { Notifier } from './background/notifier.ts';
+import { Notifier, type NotifierInput } from './background/notifier.ts';
 import { RuleWatch } from './background/rule-watch.ts';
 import { StoreComparison } from './background/store-comparison.ts';
 import type { ServerContext, VersionInfo } from './context.ts';
@@ -42,6 +42,8 @@ export interface ContextInput extends Omit<Resources, 'setUrl' | 'serviceManager
   /** Entry file of scan processes. */
   entryFile: string;
   closing: AbortSignal;
+  /** Other times of notifications than usual, and who else learns of their end. */
+  notifying?: Pick<NotifierInput, 'timeoutMs' | 'delaysMs' | 'onEnd'>;
 }
 
 /** The context of a server; starts nothing. */
@@ -78,6 +80,7 @@ export function buildContext(input: ContextInput): {
     onEnd,
     catalogueOf: (tenant) => installed.of(tenant),
     holdRecord: (scan, tenant) => folders.hold(scan, tenant),
+    ...input.notifying,
   });
   const queue = shards?.queue ?? new ScanQueue(store, { leaseMs: config.workers.lease });
   const indexes = new RecordIndexes(workspace);
