@@ -5,16 +5,9 @@ import { showGraph } from '../../../actions/graphs/show-graph.ts';
 import type { RouteContext } from '../../context.ts';
 import type { Installed } from '../../installed.ts';
 import type { App } from '../app-type.ts';
-import { libraryOf, noteChange, setVersion, versionIn } from '../library-request.ts';
+import { libraryRoutes } from '../library-routes.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import {
-  deletedSchema,
-  graphBody,
-  graphDetailSchema,
-  nameParams,
-  verdictSchema,
-  versionHeaders,
-} from '../schema/graph-schemas.ts';
+import { graphBody, graphDetailSchema, verdictSchema } from '../schema/graph-schemas.ts';
 
 const dagSchema = Type.Object(
   {
@@ -29,7 +22,7 @@ const dagSchema = Type.Object(
 /** Name of a validated graph whose file names none. */
 const unnamed = 'graph';
 
-export function dagRoutes(app: App, { config }: Pick<RouteContext, 'config'>, installed: Installed): void {
+export function dagRoutes(app: App, context: Pick<RouteContext, 'config'>, installed: Installed): void {
   const checker = new GraphChecker();
 
   app.route({
@@ -69,76 +62,16 @@ export function dagRoutes(app: App, { config }: Pick<RouteContext, 'config'>, in
     },
   });
 
-  app.route({
-    method: 'GET',
-    url: '/api/v1/dags/:name',
-    config: { access: ['scan:read'] },
-    schema: {
-      summary: 'Show a graph: its nodes, edges and file',
-      params: nameParams,
-      response: { 200: enveloped(graphDetailSchema) },
-    },
-    handler: async (request, reply) => {
-      const library = libraryOf(request, { config }, installed);
-      const detail = await showGraph(library, request.params.name);
-      setVersion(reply, detail.version);
-      return envelope(request, detail);
-    },
-  });
-
-  app.route({
-    method: 'PUT',
-    url: '/api/v1/dags/:name',
-    config: {
-      access: ['admin'],
-      abortable: true,
-      refusals: ['conflict'],
-      auditEvent: 'config_change',
-      auditOperation: 'dag.write',
-    },
-    schema: {
-      summary: 'Create or replace a graph',
-      description:
-        'Written to the folder of the tenant and in force at once; accepted scans keep theirs. Replacing one requires ' +
-        'If-Match. `details.problems` of a 400 has the problems of the file.',
-      params: nameParams,
-      headers: versionHeaders,
-      body: graphBody,
-      response: { 200: enveloped(graphDetailSchema) },
-    },
-    handler: async (request, reply) => {
-      const { name } = request.params;
-      const { text } = request.body;
-      noteChange(request, 'dag', name, text);
-      const library = libraryOf(request, { config }, installed);
-      await saveGraph(library, checker, { name, text, version: versionIn(request.headers) }, request.signal);
-      const detail = await showGraph(library, name);
-      setVersion(reply, detail.version);
-      return envelope(request, detail);
-    },
-  });
-
-  app.route({
-    method: 'DELETE',
-    url: '/api/v1/dags/:name',
-    config: {
-      access: ['admin'],
-      refusals: ['conflict'],
-      auditEvent: 'config_change',
-      auditOperation: 'dag.remove',
-    },
-    schema: {
-      summary: 'Delete a graph',
-      description: 'A 409 for one in use has the profiles and jobs that name it in `details`.',
-      params: nameParams,
-      headers: versionHeaders,
-      response: { 200: enveloped(deletedSchema) },
-    },
-    handler: async (request) => {
-      const { name } = request.params;
-      noteChange(request, 'dag', name);
-      await deleteGraph(libraryOf(request, { config }, installed), name, versionIn(request.headers));
-      return envelope(request, { name, deleted: true as const });
-    },
+  libraryRoutes(app, context, installed, {
+    type: 'dag',
+    noun: 'graph',
+    content: 'its nodes, edges and file',
+    users: 'profiles and jobs',
+    detailSchema: graphDetailSchema,
+    body: graphBody,
+    abortable: true,
+    show: showGraph,
+    save: (library, file, signal) => saveGraph(library, checker, file, signal),
+    remove: deleteGraph,
   });
 }
