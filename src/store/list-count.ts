@@ -23,7 +23,7 @@ export function exactly(total: number): ListCount {
 }
 
 /** Number of rows of a query that selects no columns yet. */
-export async function countRows<Tables, T extends keyof Tables>(
+export async function numberOfRows<Tables, T extends keyof Tables>(
   query: SelectQueryBuilder<Tables, T, object>,
 ): Promise<number> {
   const counted = query.select((e) => e.fn.countAll().as('rows'));

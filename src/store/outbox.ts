@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ExpressionBuilder, Insertable } from 'kysely';
-import { countRows } from './list-count.ts';
+import { numberOfRows } from './list-count.ts';
 import type { OutboxTableRow, Tables } from './schema/tables.ts';
 import { ViewedTable } from './store-table.ts';
 import { inView } from './tenant-view.ts';
@@ -110,7 +110,7 @@ export class OutboxTable extends ViewedTable {
 
   /** Number of notifications of all senders. */
   async count(): Promise<number> {
-    return await countRows(this.db.selectFrom('outbox').where(inView(this.view)));
+    return await numberOfRows(this.db.selectFrom('outbox').where(inView(this.view)));
   }
 
   async ofScan(scanId: string): Promise<PendingNotification[]> {

@@ -1,4 +1,4 @@
-import { countRows } from './list-count.ts';
+import { numberOfRows } from './list-count.ts';
 import { StoreTable } from './store-table.ts';
 
 /** Files of finished scans, in parts. */
@@ -53,7 +53,7 @@ export class ResultObjectTable extends StoreTable {
 
   /** Number of whole objects whose names end like this. */
   async countEndingWith(end: string): Promise<number> {
-    return await countRows(
+    return await numberOfRows(
       this.db.selectFrom('result_objects').where('part', '=', 0).where('name', 'like', `%${end}`),
     );
   }

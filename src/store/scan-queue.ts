@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { isPostgres } from './database.ts';
 import { deleteInSteps } from './delete-in-steps.ts';
-import { countRows } from './list-count.ts';
+import { numberOfRows } from './list-count.ts';
 import { RowCounts } from './row-counts.ts';
 import { continuePositions, positionSequence } from './schema/counting-triggers.ts';
 import { flag, type ScanQueueTableRow, type Tables } from './schema/tables.ts';
@@ -371,7 +371,7 @@ export class ScanQueueTable extends ViewedTable {
    * @param time ISO 8601; scans that ended before do not count
    */
   async endedSince(state: 'done' | 'failed', time: string): Promise<number> {
-    return await countRows(
+    return await numberOfRows(
       this.db
         .selectFrom('scan_queue')
         .where(inView(this.view))

@@ -1,5 +1,5 @@
 import type { LeasedShard, ShardCommand, ShardPlan } from '../domain/shard.ts';
-import { countRows } from './list-count.ts';
+import { numberOfRows } from './list-count.ts';
 import { flag, type ShardTableRow } from './schema/tables.ts';
 import { type ClaimedJob, shardPlanOf } from './shard-jobs.ts';
 import { leasedShard, ShardResultTable } from './shard-results.ts';
@@ -265,7 +265,7 @@ export class ShardTable extends StoreTable {
 
   /** Number of shards of a scan. */
   async count(scanId: string): Promise<number> {
-    return await countRows(this.db.selectFrom('shards').where('scan_id', '=', scanId));
+    return await numberOfRows(this.db.selectFrom('shards').where('scan_id', '=', scanId));
   }
 
   /** Null for a scan without shards. */

@@ -2,7 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import { type JobStatus, type JobType, jobIdPattern } from '../../domain/job.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
-import { countedRows, countOf, countRows, exactly, type ListCount } from '../list-count.ts';
+import { countedRows, countOf, exactly, type ListCount, numberOfRows } from '../list-count.ts';
 import { RowCounts } from '../row-counts.ts';
 import {
   type AgeRange,
@@ -70,11 +70,11 @@ export class JobLister extends ViewedTable {
   /** PostgreSQL searches without blocking the event loop. */
   async #countNewest(filter: Filters): Promise<ListCount> {
     const newest = this.#matches(filter, newestOfAll).limit(countedRows);
-    return countOf(await countRows(this.db.selectFrom(newest.as('newest'))));
+    return countOf(await numberOfRows(this.db.selectFrom(newest.as('newest'))));
   }
 
   async #countIn(filter: Filters, range: AgeRange): Promise<number> {
-    return await countRows(
+    return await numberOfRows(
       this.db
         .selectFrom('client_jobs')
         .where(isLive(filter) ? searchedInView(this.view) : inView(this.view))

@@ -1,5 +1,5 @@
 import { isPostgres } from '../database.ts';
-import { countRows } from '../list-count.ts';
+import { numberOfRows } from '../list-count.ts';
 import type { ClientJobTableRow } from '../schema/tables.ts';
 import { ViewedTable } from '../store-table.ts';
 import { inView } from '../tenant-view.ts';
@@ -19,7 +19,7 @@ export interface Turn {
 export class JobScheduleTable extends ViewedTable {
   /** Number of due jobs that have not run yet. @param now ISO 8601 */
   async dueCount(now: string): Promise<number> {
-    return await countRows(
+    return await numberOfRows(
       this.db
         .selectFrom('client_jobs')
         .where('status', '=', 'pending')
@@ -30,7 +30,7 @@ export class JobScheduleTable extends ViewedTable {
 
   /** Number of jobs that will run again. */
   async recurringCount(): Promise<number> {
-    return await countRows(
+    return await numberOfRows(
       this.db
         .selectFrom('client_jobs')
         .where('status', 'in', ['pending', 'running'])

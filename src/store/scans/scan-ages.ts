@@ -3,7 +3,7 @@ import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import { commandLinesOf, serverOf } from '../../domain/executor.ts';
 import type { ScanStatus } from '../../domain/scan.ts';
 import type { CursorPosition } from '../cursor.ts';
-import { countRows } from '../list-count.ts';
+import { numberOfRows } from '../list-count.ts';
 import { RowCounts } from '../row-counts.ts';
 import type { ScanTableRow, Tables } from '../schema/tables.ts';
 import { ViewedTable } from '../store-table.ts';
@@ -79,7 +79,7 @@ export class ScanAges extends ViewedTable {
   /** Scans of this server. */
   async countHere(): Promise<number> {
     if (serverOf(this.#executor) === null) return (await new RowCounts(this.db, this.view).of('scans')).total;
-    return await countRows(
+    return await numberOfRows(
       this.db.selectFrom('scans').where(inView(this.view)).where(isHere(this.#executor)),
     );
   }
@@ -167,7 +167,7 @@ export class ScanAges extends ViewedTable {
 
   /** Number of finished scans of this server that are not in the result store. */
   async countUnstored(): Promise<number> {
-    return await countRows(
+    return await numberOfRows(
       this.db
         .selectFrom('scans')
         .where(isHere(this.#executor))

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { scanIdPattern } from '../../domain/scan.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
-import { countedRows, countOf, countRows, exactly, type ListCount } from '../list-count.ts';
+import { countedRows, countOf, exactly, type ListCount, numberOfRows } from '../list-count.ts';
 import { RowCounts } from '../row-counts.ts';
 import { ViewedTable } from '../store-table.ts';
 import { inView } from '../tenant-view.ts';
@@ -67,11 +67,11 @@ export class ScanLister extends ViewedTable {
   /** PostgreSQL searches without blocking the event loop. */
   async #countNewest(filter: Filters): Promise<ListCount> {
     const newest = this.#matches(filter, { before: newestOfAll, from: null }).limit(countedRows);
-    return countOf(await countRows(this.db.selectFrom(newest.as('newest'))));
+    return countOf(await numberOfRows(this.db.selectFrom(newest.as('newest'))));
   }
 
   async #countIn(filter: Filters, range: AgeRange): Promise<number> {
-    return await countRows(
+    return await numberOfRows(
       this.db
         .selectFrom('scans')
         .where(inView(this.view))

@@ -27,7 +27,7 @@ const migrations: Record<MigrationName, Migration> = {
   '0009-held-jobs': { up: addHolds },
   '0010-stored-results': { up: addStoredResults },
   '0011-divisions': { up: createDivisions },
-  '0012-row-counts': { up: countRows },
+  '0012-row-counts': { up: numberOfRows },
   '0013-begun-divisions': { up: addBegun },
   '0014-field-names': { up: useFieldNames },
   '0015-notices': { up: addNotices },
@@ -370,7 +370,7 @@ async function createDivisions(db: Kysely<unknown>): Promise<void> {
 }
 
 /** The cost of a statement of a running server no longer depends on the number of scans and jobs. */
-async function countRows(db: Kysely<unknown>): Promise<void> {
+async function numberOfRows(db: Kysely<unknown>): Promise<void> {
   await createRowCounts(db);
   await db.schema.createIndex('jobs_by_end').on('jobs').columns(['state', 'finished_at']).execute();
   await db.schema.dropIndex('jobs_by_tenant').execute();

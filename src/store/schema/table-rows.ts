@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Kysely, PostgresAdapter, type SqlBool, sql } from 'kysely';
 import { PortolanError } from '../../domain/errors.ts';
-import { countRows } from '../list-count.ts';
+import { numberOfRows } from '../list-count.ts';
 import { StoreTable } from '../store-table.ts';
 import type { Tables } from './tables.ts';
 
@@ -68,7 +68,7 @@ export class TableRows extends StoreTable {
   }
 
   async count(table: ContentTable): Promise<number> {
-    return await countRows(this.db.selectFrom(table));
+    return await numberOfRows(this.db.selectFrom(table));
   }
 
   /**
