@@ -1,5 +1,4 @@
 import { type Address, addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
-import { onAbort } from '../abort.ts';
 import type { Egress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { PingOptions, PingResponse } from '../gate/gate.ts';
@@ -14,14 +13,13 @@ import {
   type PingType,
   randomNonce,
 } from '../packets/frame/echo.ts';
+import { PollTimer, runPolled } from '../polled-sweep.ts';
 
 /** Maximum number of outstanding hosts; bounds the memory of a sweep. */
 const maxOutstanding = 4096;
 
-/** Poll interval of the sockets while responses may arrive: short after activity, then longer. */
-const eagerPollMs = 1;
-const lazyPollMs = 5;
-const eagerForMs = 20;
+/** Interval of the timeout check. */
+const expiryMs = 5;
 
 interface PingRun extends PingOptions {
   rate: PacketRateLimiter;
@@ -51,24 +49,11 @@ export function choosePingMethod(family: Family, egress: Egress): Method {
  * host is retried, with the next type if there are several, and dropped one timeout after the last try. Skips hosts
  * of a family without a socket, and those that no type applies to: timestamps need IPv4 and a raw socket.
  */
-export async function* ping(
+export function ping(
   hosts: AsyncIterable<string> | Iterable<string>,
   options: PingRun,
 ): AsyncGenerator<PingResponse, void, undefined> {
-  const sweep = new EchoSweep(hosts, options);
-  try {
-    while (!options.signal.aborted) {
-      yield* sweep.responses();
-      sweep.expire();
-      sweep.fill();
-      sweep.requestTokens();
-      if (sweep.finished) break;
-      await sweep.nextTick();
-    }
-    yield* sweep.responses();
-  } finally {
-    sweep.close();
-  }
+  return runPolled(new EchoSweep(hosts, options), options.signal);
 }
 
 /** An outstanding host. */
@@ -84,6 +69,7 @@ interface Outstanding extends EchoRequest {
 }
 
 class EchoSweep {
+  readonly timer = new PollTimer();
   #options: PingRun;
   #source: ItemSource<string>;
   /** By family, and whether for addresses of this machine. */
@@ -92,14 +78,12 @@ class EchoSweep {
   #freeSequences: number[] = Array.from({ length: maxOutstanding }, (_, at) => maxOutstanding - 1 - at);
   #ready: Outstanding[] = [];
   #isWaitingForTokens = false;
-  #wake: (() => void) | null = null;
-  #lastActivity = 0;
   #lastExpiry = 0;
   #closed = false;
 
   constructor(hosts: AsyncIterable<string> | Iterable<string>, options: PingRun) {
     this.#options = options;
-    this.#source = new ItemSource(hosts, () => this.#wake?.());
+    this.#source = new ItemSource(hosts, () => this.timer.wake());
   }
 
   get finished(): boolean {
@@ -119,7 +103,7 @@ class EchoSweep {
   /** Schedules retries of silent hosts and drops those out of retries. */
   expire(): void {
     const now = performance.now();
-    if (now - this.#lastExpiry < lazyPollMs) return;
+    if (now - this.#lastExpiry < expiryMs) return;
     this.#lastExpiry = now;
     for (const host of this.#waiting.values()) {
       if (host.due > now) continue;
@@ -149,23 +133,7 @@ class EchoSweep {
     this.#options.rate.takeUpTo(most, this.#options.signal).then((granted) => {
       this.#isWaitingForTokens = false;
       if (granted > 0 && !this.#closed) this.#send(granted);
-      this.#wake?.();
-    });
-  }
-
-  /** Resolves when tokens or hosts arrive, or the sockets are due for a poll. */
-  nextTick(): Promise<void> {
-    return new Promise((resolve) => {
-      const idle = performance.now() - this.#lastActivity > eagerForMs;
-      const wake = () => {
-        clearTimeout(timer);
-        forget();
-        this.#wake = null;
-        resolve();
-      };
-      const timer = setTimeout(wake, idle ? lazyPollMs : eagerPollMs);
-      const forget = onAbort(this.#options.signal, wake);
-      this.#wake = wake;
+      this.timer.wake();
     });
   }
 
@@ -229,7 +197,7 @@ class EchoSweep {
   #send(granted: number): void {
     const batch = this.#ready.splice(0, granted).filter((host) => this.#stillWanted(host));
     for (const [socket, group] of Map.groupBy(batch, (host) => host.socket)) this.#sendGroup(socket, group);
-    this.#lastActivity = performance.now();
+    this.timer.noteActivity(performance.now());
   }
 
   /** No response meanwhile, and still in scope at the moment of sending. */
@@ -274,7 +242,7 @@ class EchoSweep {
     if (!equal(expectedNonce({ type, nonce: host.nonce }), nonce)) return null;
     if (!equal(host.address, reply.address)) return null;
     this.#forget(host);
-    this.#lastActivity = performance.now();
+    this.timer.noteActivity(performance.now());
     return { host: host.host, latencyMs: performance.now() - sentAt, type };
   }
 }

@@ -1,5 +1,4 @@
 import { type Address, addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
-import { onAbort } from '../abort.ts';
 import type { Egress, SocketEgress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { UdpDatagram, UdpOutcome, UdpSweepOptions, UdpTask } from '../gate/gate.ts';
@@ -14,6 +13,7 @@ import {
   type UdpResponse,
   UdpSocket,
 } from '../packets/linux/udp-socket.ts';
+import { PollTimer, runPolled } from '../polled-sweep.ts';
 import { HostInterval } from './send-interval.ts';
 import { ConnectedUdp } from './udp-connected.ts';
 
@@ -22,11 +22,6 @@ const hostWindow = 1024;
 
 /** Maximum number of outstanding probes; bounds the memory of a sweep. */
 const maxOutstanding = 16_384;
-
-/** Poll interval of the sockets: short after activity, then longer. */
-const eagerPollMs = 1;
-const lazyPollMs = 5;
-const eagerForMs = 20;
 
 /** Interval of the timeout check. */
 const expiryMs = 20;
@@ -62,27 +57,11 @@ function openPath(family: Family, egress: SocketEgress | null): UdpPath | { unbo
  * UDP probes to the ports of every host, round-robin over hosts, each at a rate it can handle, all at the rate of the
  * gate. A silent port is retried; one timeout after the last try it is `open|filtered`.
  */
-export async function* sweepUdp<T extends UdpTask>(
+export function sweepUdp<T extends UdpTask>(
   tasks: AsyncIterable<T> | Iterable<T>,
   options: UdpRun,
 ): AsyncGenerator<UdpOutcome<T>, void, undefined> {
-  const sweep = new Sweep(tasks, options);
-  try {
-    while (!options.signal.aborted) {
-      sweep.listen();
-      yield* sweep.outcomes();
-      sweep.expire();
-      sweep.fill();
-      sweep.requestTokens();
-      yield* sweep.outcomes();
-      if (sweep.finished) break;
-      await sweep.nextTick();
-    }
-    sweep.listen();
-    yield* sweep.outcomes();
-  } finally {
-    sweep.close();
-  }
+  return runPolled(new Sweep(tasks, options), options.signal);
 }
 
 /** A host in progress. */
@@ -121,6 +100,7 @@ interface Probe<T> extends UdpEndpoint {
 }
 
 class Sweep<T extends UdpTask> {
+  readonly timer = new PollTimer();
   #options: UdpRun;
   #source: ItemSource<T>;
   /** By family, and whether for addresses of this machine. */
@@ -135,31 +115,29 @@ class Sweep<T extends UdpTask> {
   #isWaitingForTokens = false;
   /** performance.now() of the end of a send pause. */
   #sendAgainAt = 0;
-  #wake: (() => void) | null = null;
-  #lastActivity = 0;
   #lastExpiry = 0;
   #closed = false;
 
   constructor(tasks: AsyncIterable<T> | Iterable<T>, options: UdpRun) {
     this.#options = options;
-    this.#source = new ItemSource(tasks, () => this.#wake?.());
+    this.#source = new ItemSource(tasks, () => this.timer.wake());
   }
 
   get finished(): boolean {
     return this.#source.ended && this.#targets.size === 0 && this.#outcomes.length === 0;
   }
 
-  *outcomes(): Generator<UdpOutcome<T>, void, undefined> {
-    while (this.#outcomes.length > 0) yield* this.#outcomes.splice(0);
-  }
-
-  /** Reads responses. */
-  listen(): void {
+  *responses(): Generator<UdpOutcome<T>, void, undefined> {
     for (const path of this.#paths.values()) {
       if ('unbound' in path) continue;
       for (const response of path.answers()) this.#takeResponse(response, path.family);
       for (const error of path.errors()) this.#takeError(error, path.family);
     }
+    yield* this.decisions();
+  }
+
+  *decisions(): Generator<UdpOutcome<T>, void, undefined> {
+    while (this.#outcomes.length > 0) yield* this.#outcomes.splice(0);
   }
 
   /** Schedules retries of silent probes and gives up those out of retries. */
@@ -189,23 +167,7 @@ class Sweep<T extends UdpTask> {
     this.#options.rate.takeUpTo(this.#ready.length, this.#options.signal).then((granted) => {
       this.#isWaitingForTokens = false;
       if (granted > 0 && !this.#closed) this.#send(granted);
-      this.#wake?.();
-    });
-  }
-
-  /** Resolves when tokens or hosts arrive, or the sockets are due for a poll. */
-  nextTick(): Promise<void> {
-    return new Promise((resolve) => {
-      const idle = performance.now() - this.#lastActivity > eagerForMs;
-      const wake = () => {
-        clearTimeout(timer);
-        forget();
-        this.#wake = null;
-        resolve();
-      };
-      const timer = setTimeout(wake, idle ? lazyPollMs : eagerPollMs);
-      const forget = onAbort(this.#options.signal, wake);
-      this.#wake = wake;
+      this.timer.wake();
     });
   }
 
@@ -348,7 +310,7 @@ class Sweep<T extends UdpTask> {
   #send(granted: number): void {
     const batch = this.#ready.splice(0, granted).filter((probe) => this.#stillWanted(probe));
     for (const [path, group] of Map.groupBy(batch, ({ target }) => target.path)) this.#sendGroup(path, group);
-    this.#lastActivity = performance.now();
+    this.timer.noteActivity(performance.now());
   }
 
   /** No response meanwhile, and still in scope at the moment of sending. */
@@ -429,8 +391,9 @@ class Sweep<T extends UdpTask> {
   }
 
   #learn(probe: Probe<T>, closed: boolean): void {
-    this.#lastActivity = performance.now();
-    probe.target.pace.answered(this.#lastActivity - probe.sentAt, closed);
+    const now = performance.now();
+    this.timer.noteActivity(now);
+    probe.target.pace.answered(now - probe.sentAt, closed);
   }
 
   #settle(probe: Probe<T>, state: UdpOutcome<T>['state'], reason: string): void {

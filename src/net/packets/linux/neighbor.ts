@@ -1,4 +1,4 @@
-import { onAbort } from '../../abort.ts';
+import { PollTimer, runPolled } from '../../polled-sweep.ts';
 import { readNeighbor } from './links.ts';
 import { frameBatch, type NeighborLink, NeighborSocket } from './neighbor-socket.ts';
 import type { Route } from './route.ts';
@@ -8,11 +8,6 @@ const maxOutstanding = 32_768;
 
 /** Frames requested at once: timers have millisecond resolution, so small batches would never reach a high rate. */
 const turnFrames = 1024;
-
-/** Poll interval of the sockets while replies may arrive: short after activity, then longer. */
-const eagerPollMs = 1;
-const lazyPollMs = 5;
-const eagerForMs = 20;
 
 /** A next hop gets three requests and 1.7 s in all. */
 const nextHopMs = 1000;
@@ -107,24 +102,11 @@ interface Resolved<Q> {
 }
 
 /** Resolves addresses on any number of links, each at the rate of `take`, with a window of outstanding ones. */
-export async function* resolveNeighbors<Q extends NeighborRequest>(
+export function resolveNeighbors<Q extends NeighborRequest>(
   requests: Iterable<Q>,
   options: SweepOptions<Q>,
 ): AsyncGenerator<Resolved<Q>, void, undefined> {
-  const sweep = new NeighborSweep(requests, options);
-  try {
-    while (!options.signal.aborted) {
-      yield* sweep.replies();
-      sweep.expire();
-      sweep.fill();
-      sweep.requestTokens();
-      if (sweep.finished) break;
-      await sweep.nextTick();
-    }
-    yield* sweep.replies();
-  } finally {
-    sweep.close();
-  }
+  return runPolled(new NeighborSweep(requests, options), options.signal);
 }
 
 /** An outstanding address. */
@@ -146,6 +128,7 @@ interface Port<Q> {
 }
 
 class NeighborSweep<Q extends NeighborRequest> {
+  readonly timer = new PollTimer();
   #options: SweepOptions<Q>;
   #source: Iterator<Q>;
   #ended = false;
@@ -158,8 +141,6 @@ class NeighborSweep<Q extends NeighborRequest> {
   #last = new DueQueue<Outstanding<Q>>();
   #isWaitingForTokens = false;
   #failure: { error: unknown } | null = null;
-  #wake: (() => void) | null = null;
-  #lastActivity = 0;
   #spacing: number;
   #closed = false;
 
@@ -173,12 +154,9 @@ class NeighborSweep<Q extends NeighborRequest> {
     return this.#ended && this.#outstanding === 0 && this.#received.length === 0;
   }
 
-  /** All pending replies. */
-  replies(): Resolved<Q>[] {
+  responses(): Resolved<Q>[] {
     for (const port of this.#ports.values()) if ('socket' in port) this.#receive(port);
-    const responses = this.#received;
-    this.#received = [];
-    return responses;
+    return this.#received.splice(0);
   }
 
   /** Schedules retries of silent addresses and drops those out of retries. */
@@ -209,29 +187,13 @@ class NeighborSweep<Q extends NeighborRequest> {
         this.#isWaitingForTokens = false;
         if (count === 0) return;
         if (!this.#closed) this.#send(count);
-        this.#wake?.();
+        this.timer.wake();
       },
       (error: unknown) => {
         this.#failure = { error };
-        this.#wake?.();
+        this.timer.wake();
       },
     );
-  }
-
-  /** Resolves when tokens arrive, or the sockets are due for a poll. */
-  nextTick(): Promise<void> {
-    return new Promise((resolve) => {
-      const idle = performance.now() - this.#lastActivity > eagerForMs;
-      const wake = () => {
-        clearTimeout(timer);
-        forget();
-        this.#wake = null;
-        resolve();
-      };
-      const timer = setTimeout(wake, idle ? lazyPollMs : eagerPollMs);
-      const forget = onAbort(this.#options.signal, wake);
-      this.#wake = wake;
-    });
   }
 
   close(): void {
@@ -250,7 +212,7 @@ class NeighborSweep<Q extends NeighborRequest> {
       this.#forget(outstanding);
       const latencyMs = Math.max(0, now - outstanding.sentAt);
       this.#received.push({ question: outstanding.question, mac: Uint8Array.from(reply.mac), latencyMs });
-      this.#lastActivity = now;
+      this.timer.noteActivity(now);
     }
   }
 
@@ -302,7 +264,7 @@ class NeighborSweep<Q extends NeighborRequest> {
         this.#receive(port);
       }
     }
-    this.#lastActivity = performance.now();
+    this.timer.noteActivity(performance.now());
   }
 
   /** No reply meanwhile, and still in scope at the moment of sending. */
