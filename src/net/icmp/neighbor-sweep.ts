@@ -5,7 +5,7 @@ import { localTrouble } from '../failure.ts';
 import type { Neighborhood, NeighborResponse, NeighborSweepOptions } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
 import { type NeighborRequest, resolveNeighbors } from '../packets/linux/neighbor.ts';
-import { packetSocketProblem } from '../packets/linux/neighbor-socket.ts';
+import { packetSocketProblem } from '../packets/linux/rights.ts';
 import { RouteTable } from '../packets/linux/route.ts';
 
 interface NeighborRun extends NeighborSweepOptions {

@@ -6,7 +6,7 @@ import type { PacketRateLimiter } from '../../gate/rate.ts';
 import type { ChunkState } from '../engine/chunk.ts';
 import { CreditFeed } from '../engine/credit-feed.ts';
 import { startThread } from '../engine/thread.ts';
-import { errnoName, loadSys } from '../linux/sys.ts';
+import { errnoName, loadSys, nonblockCloexec } from '../linux/sys.ts';
 import { ConnectChunk, type ConnectPlan, lateFlag, verdict } from './connect-chunk.ts';
 import {
   type ConnectThreadStart,
@@ -29,8 +29,6 @@ const endMs = 1000;
 const stateMs = 400;
 /** Interval of the attempt counters, milliseconds. */
 const countMs = 100;
-/** eventfd(2): non-blocking, closed on exec. */
-const eventfdFlags = 0o4000 | 0o2000000;
 
 export interface ConnectRun {
   plan: Omit<ConnectPlan, 'id'>;
@@ -177,7 +175,7 @@ export class ConnectEngine {
 
   async #startThread(): Promise<void> {
     const sys = loadSys();
-    const waker = sys.eventfd(0, eventfdFlags);
+    const waker = sys.eventfd(0, nonblockCloexec);
     if (waker < 0) throw new Error(`eventfd: ${errnoName(sys.errno())}`);
     const workerData: ConnectThreadStart = { control: this.#words.buffer as SharedArrayBuffer, waker };
     const worker = startThread('connect/connect', workerData);

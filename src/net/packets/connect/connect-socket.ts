@@ -1,7 +1,8 @@
 import type { Family } from '../../../domain/targets/address.ts';
 import type { SocketEgress } from '../../egress.ts';
 import { bindSocket } from '../linux/bind-socket.ts';
-import { errnoName, loadSys, type Sys } from '../linux/sys.ts';
+import { socketNameBytes, socketNames, writeSocketName } from '../linux/socket-name.ts';
+import { errnoName, loadSys, nonblockCloexec, type Sys, socketTypes } from '../linux/sys.ts';
 import { verdict } from './connect-chunk.ts';
 
 /** Maximum number of results per epoll_wait. */
@@ -15,18 +16,10 @@ const epollIn = 1;
 const epollOut = 4;
 const epollEdge = 0x8000_0000;
 
-const sockStream = 1;
-const nonblockCloexec = 0o4000 | 0o2000000;
 const solSocket = 1;
 const soLinger = 13;
 /** Maximum number of unconnected sockets kept for reuse. */
 const keptSockets = 128;
-
-const families = {
-  4: { domain: 2, nameLength: 16, addressAt: 4, addressEnd: 8 },
-  6: { domain: 10, nameLength: 28, addressAt: 8, addressEnd: 24 },
-} as const;
-const nameBytes = 32;
 
 const errno = { connected: 106, already: 114, inProgress: 115 } as const;
 /** Temporary shortages of this machine: EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, EADDRNOTAVAIL, ENOBUFS. */
@@ -81,7 +74,7 @@ export class ConnectSockets {
   readonly #waker: number;
   readonly #value = Buffer.alloc(8);
   readonly #length = Buffer.alloc(4);
-  readonly #own = Buffer.alloc(nameBytes);
+  readonly #own = Buffer.alloc(socketNameBytes);
   /** By what they are bound to. */
   readonly #kept = new Map<string, number[]>();
 
@@ -93,7 +86,7 @@ export class ConnectSockets {
     if (this.#epoll < 0) throw new Error(`epoll_create1: ${errnoName(this.#sys.errno())}`);
     this.#events = this.#sys.memory(eventsAtOnce * eventBytes);
     this.#added = this.#sys.memory(eventBytes);
-    this.#name = this.#sys.memory(nameBytes);
+    this.#name = this.#sys.memory(socketNameBytes);
     if (!this.#watch(waker, epollIn)) throw new Error(`epoll_ctl: ${errnoName(this.#sys.errno())}`);
   }
 
@@ -153,7 +146,8 @@ export class ConnectSockets {
   }
 
   #beginWith(kept: number | null, peer: Peer): StartedConnect {
-    const fd = kept ?? this.#sys.socket(families[peer.family].domain, sockStream | nonblockCloexec, 0);
+    const fd =
+      kept ?? this.#sys.socket(socketNames[peer.family].domain, socketTypes.stream | nonblockCloexec, 0);
     if (fd < 0) return this.#refused(this.#sys.errno());
     const unbound = kept === null && peer.egress ? bindSocket(this.#sys, fd, peer.egress) : 0;
     const code = unbound === 0 ? this.#connect(fd, peer) : unbound;
@@ -166,14 +160,8 @@ export class ConnectSockets {
 
   /** @returns an errno, 0 if connected */
   #connect(fd: number, { family, address, scope, port }: Peer): number {
-    const { domain, nameLength, addressAt } = families[family];
-    const name = this.#name.buffer;
-    name.fill(0);
-    name.writeUInt16LE(domain, 0);
-    name.writeUInt16BE(port, 2);
-    name.set(address, addressAt);
-    if (family === 6) name.writeUInt32LE(scope, 24);
-    return this.#sys.connect(fd, this.#name.address, nameLength) < 0 ? this.#sys.errno() : 0;
+    writeSocketName(this.#name.buffer, family, address, scope, port);
+    return this.#sys.connect(fd, this.#name.address, socketNames[family].length) < 0 ? this.#sys.errno() : 0;
   }
 
   #keep(fd: number, peer: Peer): void {
@@ -191,8 +179,8 @@ export class ConnectSockets {
 
   /** TCP's simultaneous open lets a socket connect to itself when source and target port coincide on this machine. */
   #isItself(fd: number, family: Family, address: Uint8Array, port: number): boolean {
-    const { addressAt, addressEnd } = families[family];
-    this.#length.writeUInt32LE(nameBytes);
+    const { addressAt, addressEnd } = socketNames[family];
+    this.#length.writeUInt32LE(socketNameBytes);
     if (this.#sys.getsockname(fd, this.#own, this.#length) < 0) return false;
     const own = this.#own.subarray(addressAt, addressEnd);
     return this.#own.readUInt16BE(2) === port && own.equals(address);

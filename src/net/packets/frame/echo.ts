@@ -2,32 +2,22 @@ import { randomBytes, randomInt } from 'node:crypto';
 import type { Family } from '../../../domain/targets/address.ts';
 import type { SocketEgress } from '../../egress.ts';
 import { bindSocket } from '../linux/bind-socket.ts';
-import { errnoName, loadSys, type Sys, u32 } from '../linux/sys.ts';
+import { MessageArena, type SentMessages } from '../linux/message-arena.ts';
+import { scopeInName, socketNameBytes, socketNames, writeSocketName } from '../linux/socket-name.ts';
+import { errnoName, nonblockCloexec, type Sys, socketTypes, sysOrReason, u32 } from '../linux/sys.ts';
 
 /** Messages per system call. */
 export const batchSize = 64;
 
-const headerBytes = 64; // struct mmsghdr
-const vectorBytes = 16; // struct iovec
-const nameBytes = 32; // struct sockaddr_in (16) or sockaddr_in6 (28)
 const packetBytes = 64; // ICMP header 8 + payload 56, as ping(8) sends
 const responseBytes = 256;
-
-const afInet = 2;
-const afInet6 = 10;
-const sockDgram = 2;
-const sockRaw = 3;
-const sockNonblockCloexec = 0o4000 | 0o2000000;
-const msgDontwait = 0x40;
-const eagain = 11;
-const enobufs = 105;
 
 /** ICMP messages for host discovery. */
 export type PingType = 'echo' | 'timestamp';
 
 const icmp = {
-  4: { domain: afInet, protocol: 1, request: 8, reply: 0, nameLength: 16 },
-  6: { domain: afInet6, protocol: 58, request: 128, reply: 129, nameLength: 28 },
+  4: { protocol: 1, request: 8, reply: 0 },
+  6: { protocol: 58, request: 128, reply: 129 },
 } as const;
 
 /** The minimum header, which raw sockets of IPv4 return before a message. */
@@ -77,7 +67,7 @@ export class EchoSocket {
   readonly family: Family;
   #sys: Sys;
   #fd: number;
-  #arena: Arena;
+  #arena: MessageArena;
   #id = randomInt(1, 0x10000);
 
   private constructor(sys: Sys, family: Family, method: 'raw' | 'datagram', fd: number) {
@@ -85,25 +75,22 @@ export class EchoSocket {
     this.family = family;
     this.method = method;
     this.#fd = fd;
-    this.#arena = arenas.pop() ?? new Arena(sys);
-    this.#arena.prepare(icmp[family].nameLength);
+    this.#arena = arenas.pop() ?? new MessageArena(sys, arenaShape);
+    this.#arena.prepareNames(socketNames[family].length);
     if (method === 'raw') this.#filterReplies();
     this.#setOption(1, 8, u32(1 << 20)); // SOL_SOCKET, SO_RCVBUF
   }
 
   /** The socket, bound to what was chosen of its way out, or why this process cannot open one. */
   static open(family: Family, egress: SocketEgress | null): EchoSocket | { reason: string } {
-    let sys: Sys;
-    try {
-      sys = loadSys();
-    } catch (error) {
-      return { reason: (error as Error).message };
-    }
-    const { domain, protocol } = icmp[family];
-    const raw = sys.socket(domain, sockRaw | sockNonblockCloexec, protocol);
+    const sys = sysOrReason();
+    if ('reason' in sys) return sys;
+    const { domain } = socketNames[family];
+    const { protocol } = icmp[family];
+    const raw = sys.socket(domain, socketTypes.raw | nonblockCloexec, protocol);
     if (raw >= 0) return EchoSocket.#bound(sys, family, 'raw', raw, egress);
     const rawError = errnoName(sys.errno());
-    const datagram = sys.socket(domain, sockDgram | sockNonblockCloexec, protocol);
+    const datagram = sys.socket(domain, socketTypes.datagram | nonblockCloexec, protocol);
     if (datagram >= 0) return EchoSocket.#bound(sys, family, 'datagram', datagram, egress);
     return { reason: rejection(rawError, errnoName(sys.errno())) };
   }
@@ -122,42 +109,17 @@ export class EchoSocket {
     return { reason: `cannot bind an ICMP socket: ${errnoName(errno)}` };
   }
 
-  /**
-   * Sends the requests from the first on. `done`: number processed; less than given if the kernel buffer is full.
-   * `refusals`: why some of these could not be sent, as errno names.
-   */
-  send(requests: readonly EchoRequest[]): { done: number; sent: number; refusals: string[] } {
+  /** Sends the requests from the first on. */
+  send(requests: readonly EchoRequest[]): SentMessages {
     const count = Math.min(requests.length, batchSize);
     for (let at = 0; at < count; at++) this.#write(at, requests[at] as EchoRequest);
-    let done = 0;
-    let sent = 0;
-    const refusals: string[] = [];
-    while (done < count) {
-      const taken = this.#sys.sendmmsg(
-        this.#fd,
-        this.#arena.sendHeaders + done * headerBytes,
-        count - done,
-        msgDontwait,
-      );
-      if (taken > 0) {
-        done += taken;
-        sent += taken;
-        continue;
-      }
-      const errno = this.#sys.errno();
-      if (errno === eagain || errno === enobufs) break;
-      // This destination is not reachable from here (no route, forbidden); the others are.
-      refusals.push(errnoName(errno));
-      done += 1;
-    }
-    return { done, sent, refusals };
+    return this.#arena.send(this.#fd, count);
   }
 
   /** All pending replies that echo what was sent. */
   *receive(): Generator<EchoReply, void, undefined> {
     for (;;) {
-      this.#arena.resetNames();
-      const count = this.#sys.recvmmsg(this.#fd, this.#arena.receiveHeaders, batchSize, msgDontwait, 0);
+      const count = this.#arena.receive(this.#fd);
       for (let at = 0; at < count; at++) {
         const reply = this.#parse(at);
         if (reply) yield reply;
@@ -174,13 +136,10 @@ export class EchoSocket {
   }
 
   #write(at: number, request: EchoRequest): void {
-    const { domain } = icmp[this.family];
-    const name = this.#arena.sendName(at);
-    name.fill(0);
-    name.writeUInt16LE(domain, 0);
-    name.set(request.address, this.family === 4 ? 4 : 8);
-    if (this.family === 6) name.writeUInt32LE(request.scopeId, 24);
-    const packet = this.#arena.packet(at, request.type === 'echo' ? packetBytes : stamp.bytes);
+    writeSocketName(this.#arena.sendName(at), this.family, request.address, request.scopeId, 0);
+    const length = request.type === 'echo' ? packetBytes : stamp.bytes;
+    this.#arena.setSendLength(at, length);
+    const packet = this.#arena.sendData(at, length);
     packet.fill(request.type === 'echo' ? 0x20 : 0);
     packet.writeUInt8(request.type === 'echo' ? icmp[this.family].request : stamp.request, 0);
     packet.writeUInt8(0, 1);
@@ -199,15 +158,12 @@ export class EchoSocket {
   }
 
   #parse(at: number): EchoReply | null {
-    const { data, name } = this.#arena.received(at);
-    const reply = readEchoReply(data, { family: this.family, method: this.method, id: this.#id });
-    return (
-      reply && {
-        ...reply,
-        address: this.family === 4 ? name.subarray(4, 8) : name.subarray(8, 24),
-        scopeId: this.family === 6 ? name.readUInt32LE(24) : 0,
-      }
-    );
+    const { family, method } = this;
+    const reply = readEchoReply(this.#arena.receivedData(at), { family, method, id: this.#id });
+    if (!reply) return null;
+    const name = this.#arena.receivedName(at);
+    const { addressAt, addressEnd } = socketNames[family];
+    return { ...reply, address: name.subarray(addressAt, addressEnd), scopeId: scopeInName(name, family) };
   }
 
   /** A raw socket receives all ICMP of the machine; the kernel filters replies to such requests. */
@@ -276,82 +232,13 @@ export function checksum(bytes: Buffer): number {
   return ~sum & 0xffff;
 }
 
+const arenaShape = {
+  messages: batchSize,
+  nameBytes: socketNameBytes,
+  sendBytes: packetBytes,
+  receiveBytes: responseBytes,
+  controlBytes: 0,
+};
+
 /** Arenas of closed sockets, for reuse. */
-const arenas: Arena[] = [];
-
-/** The structures of one sendmmsg and one recvmmsg, linked once. */
-class Arena {
-  readonly sendHeaders: number;
-  readonly receiveHeaders: number;
-  #memory: Buffer;
-  #sendNames: number;
-  #packets: number;
-  #receiveNames: number;
-  #responses: number;
-  #receiveOffset: number;
-  #nameLength = 0;
-
-  constructor(sys: Sys) {
-    const perMessage = headerBytes + vectorBytes + nameBytes;
-    const sendBytes = batchSize * (perMessage + packetBytes);
-    const { address, buffer } = sys.memory(sendBytes + batchSize * (perMessage + responseBytes));
-    this.#memory = buffer;
-    this.sendHeaders = address;
-    this.#receiveOffset = sendBytes;
-    this.receiveHeaders = address + sendBytes;
-    [this.#sendNames, this.#packets] = this.#link(address, 0, packetBytes);
-    [this.#receiveNames, this.#responses] = this.#link(address, sendBytes, responseBytes);
-  }
-
-  /** Layout from `offset`: headers, vectors, names, data. Returns the offsets of names and data. */
-  #link(address: number, offset: number, dataBytes: number): [names: number, data: number] {
-    const vectors = offset + batchSize * headerBytes;
-    const names = vectors + batchSize * vectorBytes;
-    const data = names + batchSize * nameBytes;
-    for (let at = 0; at < batchSize; at++) {
-      const header = offset + at * headerBytes;
-      const vector = vectors + at * vectorBytes;
-      this.#memory.writeBigUInt64LE(BigInt(address + names + at * nameBytes), header);
-      this.#memory.writeBigUInt64LE(BigInt(address + vector), header + 16);
-      this.#memory.writeBigUInt64LE(1n, header + 24);
-      this.#memory.writeBigUInt64LE(BigInt(address + data + at * dataBytes), vector);
-      this.#memory.writeBigUInt64LE(BigInt(dataBytes), vector + 8);
-    }
-    return [names, data];
-  }
-
-  prepare(nameLength: number): void {
-    this.#nameLength = nameLength;
-    for (let at = 0; at < batchSize; at++) this.#memory.writeUInt32LE(nameLength, at * headerBytes + 8);
-  }
-
-  /** The kernel overwrites the name lengths at each receive. */
-  resetNames(): void {
-    for (let at = 0; at < batchSize; at++) {
-      this.#memory.writeUInt32LE(this.#nameLength, this.#receiveOffset + at * headerBytes + 8);
-    }
-  }
-
-  sendName(at: number): Buffer {
-    return this.#slice(this.#sendNames + at * nameBytes, nameBytes);
-  }
-
-  /** Buffer for a packet of this length, to be sent from this index. */
-  packet(at: number, length: number): Buffer {
-    const vector = batchSize * headerBytes + at * vectorBytes;
-    this.#memory.writeBigUInt64LE(BigInt(length), vector + 8);
-    return this.#slice(this.#packets + at * packetBytes, length);
-  }
-
-  received(at: number): { data: Buffer; name: Buffer } {
-    const length = this.#memory.readUInt32LE(this.#receiveOffset + at * headerBytes + 56);
-    return {
-      data: this.#slice(this.#responses + at * responseBytes, Math.min(length, responseBytes)),
-      name: this.#slice(this.#receiveNames + at * nameBytes, nameBytes),
-    };
-  }
-
-  #slice(offset: number, length: number): Buffer {
-    return this.#memory.subarray(offset, offset + length);
-  }
-}
+const arenas: MessageArena[] = [];

@@ -62,22 +62,31 @@ export function responseFilter(port: number): Buffer {
   ]);
 }
 
-function assemble(steps: Step[]): Buffer {
+function assemble(steps: readonly Step[]): Buffer {
   const places = new Map<Label, number>();
-  const instructions = steps.filter((step) => {
-    if (!('label' in step)) return true;
-    const before = steps.slice(0, steps.indexOf(step)).filter((earlier) => !('label' in earlier));
-    places.set(step.label, before.length);
-    return false;
-  });
+  const instructions: Exclude<Step, { label: Label }>[] = [];
+  for (const step of steps) {
+    if ('label' in step) places.set(step.label, instructions.length);
+    else instructions.push(step);
+  }
+  return encodeFilter(
+    instructions.map(({ code, k, yes, no }, at) => {
+      const distance = (label: Label | undefined) => (label ? (places.get(label) as number) - at - 1 : 0);
+      return [code, distance(yes), distance(no), k];
+    }),
+  );
+}
+
+/** `[code, jump if true, jump if false, k]` */
+export type FilterInstruction = readonly [number, number, number, number];
+
+export function encodeFilter(instructions: readonly FilterInstruction[]): Buffer {
   const program = Buffer.alloc(8 * instructions.length);
-  for (const [at, step] of instructions.entries()) {
-    if ('label' in step) continue;
-    const distance = (label: Label | undefined) => (label ? (places.get(label) as number) - at - 1 : 0);
-    program.writeUInt16LE(step.code, 8 * at);
-    program.writeUInt8(distance(step.yes), 8 * at + 2);
-    program.writeUInt8(distance(step.no), 8 * at + 3);
-    program.writeUInt32LE(step.k, 8 * at + 4);
+  for (const [at, [code, yes, no, k]] of instructions.entries()) {
+    program.writeUInt16LE(code, 8 * at);
+    program.writeUInt8(yes, 8 * at + 2);
+    program.writeUInt8(no, 8 * at + 3);
+    program.writeUInt32LE(k, 8 * at + 4);
   }
   return program;
 }

@@ -1,5 +1,7 @@
 import type { ChunkPlan } from '../engine/chunk.ts';
-import { errnoName, loadSys, type Sys } from '../linux/sys.ts';
+import { bindPacketSocket } from '../linux/packet-socket.ts';
+import { socketNameBytes as nameBytes, socketNames } from '../linux/socket-name.ts';
+import { afPacket, errnoName, loadSys, msgDontwait, type Sys, socketTypes } from '../linux/sys.ts';
 import { foldedChecksum, type SynLayout, swap16, synTemplate, templateSums, wordSum } from './frame.ts';
 
 /** Probes per system call; more gain nothing. */
@@ -9,14 +11,9 @@ export const synsAtOnce = 128;
 const stride = 128;
 const headerBytes = 64;
 const vectorBytes = 16;
-const nameBytes = 32;
 
-const afPacket = 17;
-const families = { 4: 2, 6: 10 } as const;
-const sockRaw = 3;
 const nonblocking = 0x800;
 const ipprotoRaw = 255;
-const dontWait = 0x40;
 
 /** No room in the queue of the interface, or of the socket. */
 const crowded = new Set([11, 12, 105]);
@@ -102,7 +99,12 @@ export class SynBatch {
     let crowdedSince = 0;
     let pause = 1;
     for (let at = 0; at < count; ) {
-      const sent = this.#sys.sendmmsg(this.#fd, this.#arena.headers + at * headerBytes, count - at, dontWait);
+      const sent = this.#sys.sendmmsg(
+        this.#fd,
+        this.#arena.headers + at * headerBytes,
+        count - at,
+        msgDontwait,
+      );
       if (sent > 0) {
         at += sent;
         crowdedSince = 0;
@@ -144,14 +146,11 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 function openSender(sys: Sys, { rung, family, link }: ChunkPlan): number {
   const fd =
     rung === 'frame'
-      ? sys.socket(afPacket, sockRaw | nonblocking, 0)
-      : sys.socket(families[family], sockRaw | nonblocking, ipprotoRaw);
+      ? sys.socket(afPacket, socketTypes.raw | nonblocking, 0)
+      : sys.socket(socketNames[family].domain, socketTypes.raw | nonblocking, ipprotoRaw);
   if (fd < 0) throw new Error(`cannot open a raw socket: ${errnoName(sys.errno())}`);
   if (rung === 'ip') return fd;
-  const address = Buffer.alloc(20);
-  address.writeUInt16LE(afPacket, 0);
-  address.writeInt32LE(link, 4);
-  if (sys.bind(fd, address, address.length) === 0) return fd;
+  if (bindPacketSocket(sys, fd, 0, link)) return fd;
   const reason = errnoName(sys.errno());
   sys.close(fd);
   throw new Error(`cannot use the interface: ${reason}`);
@@ -189,11 +188,11 @@ class Arena {
       const header = place * headerBytes;
       const name = this.#names + place * nameBytes;
       this.bytes.fill(0, name, name + nameBytes);
-      if (rung === 'ip') this.bytes.writeUInt16LE(families[family], name);
+      if (rung === 'ip') this.bytes.writeUInt16LE(socketNames[family].domain, name);
       // Counts for link-local addresses only.
       if (family === 6) this.bytes.writeUInt32LE(link, name + 24);
       this.bytes.writeBigUInt64LE(rung === 'ip' ? BigInt(base + name) : 0n, header);
-      this.bytes.writeUInt32LE(rung === 'ip' ? (family === 4 ? 16 : 28) : 0, header + 8);
+      this.bytes.writeUInt32LE(rung === 'ip' ? socketNames[family].length : 0, header + 8);
       this.bytes.writeBigUInt64LE(
         BigInt(template.length),
         synsAtOnce * headerBytes + place * vectorBytes + 8,

@@ -1,6 +1,7 @@
 import type { Family } from '../../../domain/targets/address.ts';
 import type { BoundAddress, SocketEgress } from '../../egress.ts';
-import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
+import { socketNames, writeSocketName } from './socket-name.ts';
+import { errnoName, loadSys, nonblockCloexec, type Sys, socketTypes, u32 } from './sys.ts';
 
 const solIp = 0;
 const solSocket = 1;
@@ -11,13 +12,8 @@ const bindAddressNoPort = 24;
 const ipv6Only = 26;
 const eperm = 1;
 
-const families = {
-  4: { domain: 2, nameLength: 16, addressAt: 4 },
-  6: { domain: 10, nameLength: 28, addressAt: 8 },
-} as const;
-
-const streamNonblockCloexec = 1 | 0o4000 | 0o2000000;
-const datagramNonblockCloexec = 2 | 0o4000 | 0o2000000;
+/** Any address: it stays zero. */
+const anyAddress = new Uint8Array(0);
 
 /**
  * Binds a new socket to what was chosen of its way out. Since Linux 5.7 every process may bind to a device; before
@@ -47,8 +43,7 @@ export function bindSocket(sys: Sys, fd: number, egress: SocketEgress): number {
 /** A bound socket; the caller closes it. @throws Error with `code`, an errno name */
 export function boundSocket(kind: 'stream' | 'datagram', egress: SocketEgress): number {
   const sys = loadSys();
-  const type = kind === 'stream' ? streamNonblockCloexec : datagramNonblockCloexec;
-  const fd = sys.socket(families[egress.family].domain, type, 0);
+  const fd = sys.socket(socketNames[egress.family].domain, socketTypes[kind] | nonblockCloexec, 0);
   const errno = fd < 0 ? sys.errno() : bindSocket(sys, fd, egress);
   if (errno === 0) return fd;
   if (fd >= 0) sys.close(fd);
@@ -56,11 +51,7 @@ export function boundSocket(kind: 'stream' | 'datagram', egress: SocketEgress): 
 }
 
 function nameOf(family: Family, source: BoundAddress | null, port: number): Buffer {
-  const { domain, nameLength, addressAt } = families[family];
-  const name = Buffer.alloc(nameLength);
-  name.writeUInt16LE(domain, 0);
-  name.writeUInt16BE(port, 2);
-  if (source) name.set(source.bytes, addressAt);
-  if (family === 6 && source) name.writeUInt32LE(source.scopeId, 24);
+  const name = Buffer.alloc(socketNames[family].length);
+  writeSocketName(name, family, source?.bytes ?? anyAddress, source?.scopeId ?? 0, port);
   return name;
 }

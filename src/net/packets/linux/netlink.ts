@@ -1,9 +1,8 @@
-import { errnoName, loadSys, type Sys } from './sys.ts';
+import { errnoName, loadSys, msgDontwait, type Sys } from './sys.ts';
 
 const afNetlink = 16;
 const sockRawCloexec = 3 | 0o2000000;
 const netlinkRoute = 0;
-const msgDontwait = 0x40;
 
 const headerBytes = 16; // struct nlmsghdr
 const addressBytes = 12; // struct sockaddr_nl
@@ -146,12 +145,6 @@ export function attribute(type: number, value: Uint8Array): Buffer {
   bytes.writeUInt16LE(4 + value.length, 0);
   bytes.writeUInt16LE(type, 2);
   bytes.set(value, 4);
-  return bytes;
-}
-
-export function number32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
   return bytes;
 }
 

@@ -1,14 +1,11 @@
 import { Ring, type RingShape, ringRequest } from '../engine/ring.ts';
 import { responseFilter } from '../frame/filter.ts';
-import { errnoName, loadSys, type Sys, u32 } from './sys.ts';
+import { attachFilter, bindPacketSocket } from './packet-socket.ts';
+import { afPacket, errnoName, loadSys, type Sys, socketTypes, u32 } from './sys.ts';
 
-const afPacket = 17;
-/** Without the header of the link, so that every interface looks the same. */
-const sockDgram = 2;
 const allProtocols = 0x0003;
 const solPacket = 263;
-const solSocket = 1;
-const option = { rxRing: 5, statistics: 6, version: 10, ignoreOutgoing: 23, attachFilter: 26 } as const;
+const option = { rxRing: 5, statistics: 6, version: 10, ignoreOutgoing: 23 } as const;
 const tpacketV3 = 2;
 const pollIn = 1;
 
@@ -56,17 +53,20 @@ export class ReceiveSocket {
   /** @throws Error that names the missing permission */
   constructor(ownPort: number) {
     this.#sys = loadSys();
-    this.#fd = this.#sys.socket(afPacket, sockDgram, 0);
+    // Datagrams come without the header of the link, so that every interface looks the same.
+    this.#fd = this.#sys.socket(afPacket, socketTypes.datagram, 0);
     if (this.#fd < 0) throw this.#failure('cannot open a packet socket');
     this.#set(option.version, u32(tpacketV3));
     this.#set(option.ignoreOutgoing, u32(1));
-    this.#attach(responseFilter(ownPort));
+    if (!attachFilter(this.#sys, this.#fd, responseFilter(ownPort)))
+      throw this.#failure('cannot attach the filter of a packet socket');
     this.ring = makeRing(this.#sys, this.#fd);
     this.#descriptor = this.#sys.memory(4096);
     this.#descriptor.buffer.writeInt32LE(this.#fd, 0);
     this.#descriptor.buffer.writeInt16LE(pollIn, 4);
     // Last, so that nothing arrives before filter and ring are in place.
-    this.#bind();
+    if (!bindPacketSocket(this.#sys, this.#fd, allProtocols, 0))
+      throw this.#failure('cannot bind a packet socket');
   }
 
   wait(ms: number): void {
@@ -81,24 +81,6 @@ export class ReceiveSocket {
       this.#dropped += value.readUInt32LE(4);
     }
     return { received: this.#received, dropped: this.#dropped };
-  }
-
-  #attach(program: Buffer): void {
-    const memory = this.#sys.memory(4096);
-    program.copy(memory.buffer, 16);
-    memory.buffer.writeUInt16LE(program.length / 8, 0);
-    memory.buffer.writeBigUInt64LE(BigInt(memory.address + 16), 8);
-    const value = memory.buffer.subarray(0, 16);
-    if (this.#sys.setsockopt(this.#fd, solSocket, option.attachFilter, value, value.length) !== 0)
-      throw this.#failure('cannot attach the filter of a packet socket');
-  }
-
-  #bind(): void {
-    const address = Buffer.alloc(20);
-    address.writeUInt16LE(afPacket, 0);
-    address.writeUInt16BE(allProtocols, 2);
-    if (this.#sys.bind(this.#fd, address, address.length) !== 0)
-      throw this.#failure('cannot bind a packet socket');
   }
 
   #set(name: number, value: Buffer): void {

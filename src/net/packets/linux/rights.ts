@@ -1,7 +1,5 @@
-import { errnoName, loadSys } from './sys.ts';
+import { afPacket, errnoName, socketTypes, sysOrReason } from './sys.ts';
 
-const afPacket = 17;
-const sockRaw = 3;
 const nothingReceived = 0;
 
 /** How to get the privilege that raw packets require. */
@@ -11,13 +9,24 @@ const howToGrant =
 
 /** Why this process may not send and receive raw packets, or null. */
 export function rawObstacle(): string | null {
-  try {
-    const sys = loadSys();
-    const fd = sys.socket(afPacket, sockRaw, nothingReceived);
-    if (fd < 0) return `raw packets are not permitted (${errnoName(sys.errno())}); ${howToGrant}`;
-    sys.close(fd);
-    return null;
-  } catch (error) {
-    return (error as Error).message;
-  }
+  return packetSocketObstacle((errno) => `raw packets are not permitted (${errno}); ${howToGrant}`);
+}
+
+/** Why this process cannot open a packet socket, or null. */
+export function packetSocketProblem(): string | null {
+  return packetSocketObstacle(packetRejection);
+}
+
+/** @param errno name of the error of socket(2) */
+export function packetRejection(errno: string): string {
+  return `cannot open a packet socket (${errno}); grant CAP_NET_RAW`;
+}
+
+function packetSocketObstacle(because: (errno: string) => string): string | null {
+  const sys = sysOrReason();
+  if ('reason' in sys) return sys.reason;
+  const fd = sys.socket(afPacket, socketTypes.raw, nothingReceived);
+  if (fd < 0) return because(errnoName(sys.errno()));
+  sys.close(fd);
+  return null;
 }

@@ -1,14 +1,7 @@
 import { type Address, addressBytes, type Family, formatAddress } from '../../../domain/targets/address.ts';
 import type { AddressSet } from '../../../domain/targets/address-set.ts';
 import { type Link, readLinks } from './links.ts';
-import {
-  type Attributes,
-  attribute,
-  attributesOf,
-  type NetlinkError,
-  number32,
-  requestKernel,
-} from './netlink.ts';
+import { type Attributes, attribute, attributesOf, type NetlinkError, requestKernel } from './netlink.ts';
 import {
   getRoute,
   kernelFamily,
@@ -17,6 +10,7 @@ import {
   routeHeaderBytes,
   routeType,
 } from './routing-table.ts';
+import { u32 } from './sys.ts';
 
 const fibMatch = 0x2000; // RTM_F_FIB_MATCH: the entry of a table, not what the kernel makes of it
 const mtuMetric = 2; // RTAX_MTU
@@ -177,7 +171,7 @@ export class RouteTable {
       header[2] = bytes.length * 8;
       parts.push(attribute(routeAttribute.source, bytes));
     }
-    if (link) parts.push(attribute(routeAttribute.interface, number32(link.index)));
+    if (link) parts.push(attribute(routeAttribute.interface, u32(link.index)));
     try {
       const body = requestKernel(getRoute, Buffer.concat(parts));
       return { type: body[7] ?? 0, source, attributes: attributesOf(body, routeHeaderBytes) };

@@ -51,6 +51,15 @@ export interface Sys extends CapabilityCalls {
   mapped(fd: number, bytes: number): { address: number; buffer: Buffer };
 }
 
+/** Constants of socket(2) and send(2). */
+export const afPacket = 17;
+export const socketTypes = { stream: 1, datagram: 2, raw: 3 } as const;
+export const nonblockCloexec = 0o4000 | 0o2000000;
+export const msgDontwait = 0x40;
+
+/** errno(3): no room now. */
+export const errnos = { again: 11, noBuffers: 105 } as const;
+
 /** C libraries by name: glibc, then musl on both architectures. */
 const libraries = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1', 'libc.so'];
 
@@ -67,6 +76,12 @@ export function loadSys(): Sys {
   loaded ??= load();
   if (loaded instanceof Error) throw loaded;
   return loaded;
+}
+
+/** The same for callers that report why there is none. */
+export function sysOrReason(): Sys | { reason: string } {
+  loaded ??= load();
+  return loaded instanceof Error ? { reason: loaded.message } : loaded;
 }
 
 /** The native part is loaded on first use only: everything but raw packets works without it. */
@@ -148,7 +163,7 @@ export function errnoName(errno: number): string {
   return errnoNames[errno] ?? `errno ${errno}`;
 }
 
-/** An option of a socket that is one number. */
+/** An option of a socket, or an attribute of netlink, that is one number. */
 export function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
