@@ -143,6 +143,24 @@ class ScopedGate implements ScanGate {
     this.#egress = egress;
   }
 
+  /** What every sweep through this view gets: the limits of the scan, and its counters. */
+  #sending() {
+    const admission = this.#admission;
+    return {
+      rate: this.#rate,
+      egress: this.#egress,
+      admit: admission.admit,
+      isOwn: admission.isOwn,
+      onSent: (packets: number) => {
+        admission.traffic.sent += packets;
+      },
+      onUnsent: (reason: string, count?: number) => this.#noteUnsent(reason, count),
+      onSpared: () => {
+        admission.spared += 1;
+      },
+    };
+  }
+
   get packetsSent(): number {
     return this.traffic.sent;
   }
@@ -201,20 +219,11 @@ class ScopedGate implements ScanGate {
     const { SynSweeper: Sweeper } = await import('../tcp/syn-sweep.ts');
     const admission = this.#admission;
     const sweeper = new Sweeper({
-      rate: this.#rate,
+      ...this.#sending(),
       adaptive: admission.adaptive,
-      egress: this.#egress,
-      admit: admission.admit,
-      isOwn: admission.isOwn,
       onSlowed: (host, slowdown) => admission.slowed.note(host, slowdown),
-      onSent: (packets) => {
-        admission.traffic.sent += packets;
-      },
       onRawPackets: (packets) => {
         admission.traffic = addTraffic(admission.traffic, { ...noTraffic(), raw: packets });
-      },
-      onSpared: () => {
-        admission.spared += 1;
       },
     });
     admission.sweepers.add(sweeper);
@@ -240,24 +249,14 @@ class ScopedGate implements ScanGate {
     const { ConnectSweeper: Sweeper } = await import('../tcp/connect-sweep.ts');
     const admission = this.#admission;
     const sweeper = new Sweeper({
-      rate: this.#rate,
+      ...this.#sending(),
       adaptive: admission.adaptive,
-      egress: this.#egress,
       slots: admission.slots,
       mostConnections: admission.mostConnections,
       door: admission.door,
-      admit: admission.admit,
-      isOwn: admission.isOwn,
       slowAnswerMs: slowResponseMs,
       isSlow: (host) => admission.slow.has(host),
       onSlow: (host) => this.#admission.slow.note(host, Infinity),
-      onSent: (attempts) => {
-        admission.traffic.sent += attempts;
-      },
-      onUnsent: (reason, count) => this.#noteUnsent(reason, count),
-      onSpared: () => {
-        admission.spared += 1;
-      },
     });
     admission.sweepers.add(sweeper);
     return sweeper;
@@ -321,44 +320,18 @@ class ScopedGate implements ScanGate {
     return result;
   }
 
-  async *ping(
+  ping(
     hosts: AsyncIterable<string> | Iterable<string>,
     options: PingOptions,
   ): AsyncGenerator<PingResponse, void, undefined> {
-    const responses = ping(hosts, {
-      ...options,
-      rate: this.#rate,
-      egress: this.#egress,
-      admit: this.#admission.admit,
-      onSent: (count) => {
-        this.#admission.traffic.sent += count;
-      },
-      onUnsent: (reason) => this.#noteUnsent(reason),
-    });
-    for await (const response of responses) {
-      this.#admission.slow.note(response.host, response.latencyMs);
-      yield response;
-    }
+    return this.#noting(ping(hosts, { ...options, ...this.#sending() }));
   }
 
   async *sweepUdp<T extends UdpTask>(
     tasks: AsyncIterable<T> | Iterable<T>,
     options: UdpSweepOptions,
   ): AsyncGenerator<UdpOutcome<T>, void, undefined> {
-    const outcomes = sweepUdp(tasks, {
-      ...options,
-      rate: this.#rate,
-      egress: this.#egress,
-      admit: this.#admission.admit,
-      isOwn: this.#admission.isOwn,
-      onSent: (count) => {
-        this.#admission.traffic.sent += count;
-      },
-      onUnsent: (reason) => this.#noteUnsent(reason),
-      onSpared: () => {
-        this.#admission.spared += 1;
-      },
-    });
+    const outcomes = sweepUdp(tasks, { ...options, ...this.#sending() });
     for await (const outcome of outcomes) {
       const kind = errorKindOf(outcome);
       if (kind) this.#noteErrors(kind, 1);
@@ -392,20 +365,16 @@ class ScopedGate implements ScanGate {
     return neighborhood(this.#admission.admitted, interfaceName ?? (this.#egress.choice.interface || null));
   }
 
-  async *sweepNeighbors(
+  sweepNeighbors(
     hosts: Iterable<string>,
     options: NeighborSweepOptions,
   ): AsyncGenerator<NeighborResponse, void, undefined> {
-    const responses = sweepNeighbors(hosts, {
-      ...options,
-      rate: this.#rate,
-      egress: this.#egress,
-      admit: this.#admission.admit,
-      onSent: (count) => {
-        this.#admission.traffic.sent += count;
-      },
-      onUnsent: (reason) => this.#noteUnsent(reason),
-    });
+    return this.#noting(sweepNeighbors(hosts, { ...options, ...this.#sending() }));
+  }
+
+  async *#noting<R extends { host: string; latencyMs: number }>(
+    responses: AsyncIterable<R>,
+  ): AsyncGenerator<R, void, undefined> {
     for await (const response of responses) {
       this.#admission.slow.note(response.host, response.latencyMs);
       yield response;

@@ -1,11 +1,8 @@
 import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
-import { untilAborted } from '../abort.ts';
 import { furtherTries } from '../adaptive/late-responses.ts';
-import type { AdaptiveRate } from '../adaptive/rate.ts';
-import type { Egress, SocketEgress } from '../egress.ts';
+import type { SocketEgress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
-import type { PacketRateLimiter } from '../gate/rate.ts';
 import type { Slots } from '../gate/slots.ts';
 import { scopeIdOf } from '../interface-index.ts';
 import type { ConnectPlan } from '../packets/connect/connect-chunk.ts';
@@ -13,32 +10,32 @@ import { ConnectEngine } from '../packets/connect/connect-engine.ts';
 import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/engine/chunk.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
 import { synTimeoutMs } from './attempt.ts';
-import { type ConnectJob, dropsProbes, type SweepJob, type SweepOutcome } from './sweep-job.ts';
+import {
+  type ConnectJob,
+  dropsProbes,
+  type SweepInput,
+  type SweepJob,
+  type SweepOutcome,
+  sparedEndpoints,
+  startObstacle,
+  unreached,
+} from './sweep-job.ts';
 
 /** Connection slots that sweeps leave for service probes; a quarter if there are few. */
 const placesLeft = 16;
 /** Interval of taking slots that others have returned, milliseconds. */
 const placesMs = 100;
 
-interface SweeperInput {
-  rate: PacketRateLimiter;
-  /** Sets that rate by the responses, if it adapts. */
-  adaptive: AdaptiveRate | null;
-  egress: Egress;
+interface ConnectSweepInput extends SweepInput {
   /** Connection slots of the whole scan. */
   slots: Slots;
   mostConnections: number;
   door: PauseGate;
-  /** The canonical address if it may be probed now, else null. */
-  admit(host: string): string | null;
-  isOwn(address: string, port: number): boolean;
   /** Response time from which a host counts as slow. */
   slowAnswerMs: number;
   isSlow(address: string): boolean;
   onSlow(address: string): void;
-  onSent(attempts: number): void;
   onUnsent(reason: string, count: number): void;
-  onSpared(): void;
 }
 
 /** Hosts of one family that connections reach the same way. */
@@ -51,7 +48,7 @@ interface Part {
 
 /** Sweeps by full connections without an object for each: threads of this process attempt them with epoll(7). */
 export class ConnectSweeper {
-  readonly #input: SweeperInput;
+  readonly #input: ConnectSweepInput;
   #engine: Promise<ConnectEngine> | null = null;
   #forgetDoor: () => void = () => undefined;
   /** Parts in progress. */
@@ -60,19 +57,13 @@ export class ConnectSweeper {
   #places = 0;
   #placesTimer: NodeJS.Timeout | null = null;
 
-  constructor(input: SweeperInput) {
+  constructor(input: ConnectSweepInput) {
     this.#input = input;
   }
 
   /** Why such connections are not possible here, or null. */
-  async obstacle(signal: AbortSignal): Promise<string | null> {
-    try {
-      await untilAborted(this.#started(), signal);
-      return null;
-    } catch (error) {
-      signal.throwIfAborted();
-      return (error as Error).message;
-    }
+  obstacle(signal: AbortSignal): Promise<string | null> {
+    return startObstacle(this.#started(), signal);
   }
 
   /** @throws Error if the engine fails; results until then were reported */
@@ -216,22 +207,13 @@ export class ConnectSweeper {
       slowPatienceMs: job.timeoutMs,
       slowAnswerMs: this.#input.slowAnswerMs,
       slow: [...hosts.keys()].filter((at) => hosts[at]?.isSlow),
-      spared: this.#sparedOf(hosts, job.ports),
+      spared: sparedEndpoints(
+        this.#input,
+        hosts.map(({ ip }) => ip),
+        job.ports,
+      ),
       restored,
     };
-  }
-
-  /** Endpoints of this server itself. */
-  #sparedOf(hosts: Part['hosts'], ports: Uint16Array): Uint32Array {
-    const spared: number[] = [];
-    for (const [host, { ip }] of hosts.entries()) {
-      for (const [number, port] of ports.entries()) {
-        if (!this.#input.isOwn(ip, port)) continue;
-        spared.push(host * ports.length + number);
-        this.#input.onSpared();
-      }
-    }
-    return Uint32Array.from(spared);
   }
 
   /** The parts of an interrupted sweep unchanged, the other hosts by their way, and outcomes of unreachable ones. */
@@ -266,10 +248,6 @@ export class ConnectSweeper {
       return { hosts: group, key: key ?? randomPermutationKey(), restored: null, egress: way };
     });
   }
-}
-
-function unreached(host: string, planned: number, problem: string): SweepOutcome {
-  return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
 }
 
 function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal }: SweepJob): SweepOutcome {

@@ -1,7 +1,23 @@
 import type { PortCounts } from '../../domain/host.ts';
-import type { RateBounds } from '../adaptive/rate.ts';
+import { untilAborted } from '../abort.ts';
+import type { AdaptiveRate, RateBounds } from '../adaptive/rate.ts';
+import type { Egress } from '../egress.ts';
+import type { PacketRateLimiter } from '../gate/rate.ts';
 import type { ChunkState } from '../packets/engine/chunk.ts';
 import type { PermutationKey } from '../packets/frame/permutation.ts';
+
+/** What every sweep gets from its gate. */
+export interface SweepInput {
+  rate: PacketRateLimiter;
+  /** Sets that rate by the responses, if it adapts. */
+  adaptive: AdaptiveRate | null;
+  egress: Egress;
+  /** The canonical address if it may be probed now, else null. */
+  admit(host: string): string | null;
+  isOwn(address: string, port: number): boolean;
+  onSent(packets: number): void;
+  onSpared(): void;
+}
 
 export interface SweepHost {
   ip: string;
@@ -65,6 +81,38 @@ export interface SweepOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_o
   unsent?: number;
   /** Ports without a response, of a host that drops probes (`dropsProbes`). */
   silent?: number[];
+}
+
+export function unreached(host: string, planned: number, problem: string): SweepOutcome {
+  return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
+}
+
+/** Why an engine did not start, or null. @throws the reason of the abort */
+export async function startObstacle(started: Promise<unknown>, signal: AbortSignal): Promise<string | null> {
+  try {
+    await untilAborted(started, signal);
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    return (error as Error).message;
+  }
+}
+
+/** Endpoints of this server itself. */
+export function sparedEndpoints(
+  { isOwn, onSpared }: Pick<SweepInput, 'isOwn' | 'onSpared'>,
+  hosts: readonly string[],
+  ports: Uint16Array,
+): Uint32Array {
+  const spared: number[] = [];
+  for (const [host, ip] of hosts.entries()) {
+    for (const [number, port] of ports.entries()) {
+      if (!isOwn(ip, port)) continue;
+      spared.push(host * ports.length + number);
+      onSpared();
+    }
+  }
+  return Uint32Array.from(spared);
 }
 
 /** Minimum number of responses to retries that indicate rate limiting, and their minimum share of all responses. */

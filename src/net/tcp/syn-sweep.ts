@@ -1,10 +1,9 @@
 import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import type { RawPackets } from '../../domain/traffic.ts';
 import { untilAborted } from '../abort.ts';
-import type { AdaptiveRate, RateBounds } from '../adaptive/rate.ts';
-import type { Egress } from '../egress.ts';
+import { furtherTries } from '../adaptive/late-responses.ts';
+import type { RateBounds } from '../adaptive/rate.ts';
 import type { Slowdown } from '../gate/gate.ts';
-import type { PacketRateLimiter } from '../gate/rate.ts';
 import {
   type ChunkPlan,
   type ChunkState,
@@ -19,7 +18,17 @@ import { stackAt } from '../packets/frame/stack-traits.ts';
 import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/linux/neighbor.ts';
 import { rawObstacle } from '../packets/linux/rights.ts';
 import { type Route, RouteTable } from '../packets/linux/route.ts';
-import { dropsProbes, type SignOfLife, type SweepHost, type SweepOutcome, type SynJob } from './sweep-job.ts';
+import {
+  dropsProbes,
+  type SignOfLife,
+  type SweepHost,
+  type SweepInput,
+  type SweepOutcome,
+  type SynJob,
+  sparedEndpoints,
+  startObstacle,
+  unreached,
+} from './sweep-job.ts';
 
 /** Routes are read again after this time: links come and go. */
 const routesAgeMs = 5000;
@@ -32,23 +41,12 @@ const silentMs = 1000;
 const neighborMs = 250;
 const neighborRetries = 2;
 
-/** Further tries of silent endpoints while the rate adapts and tries bring responses. */
-const furtherTries = 3;
 /** Maximum number of hosts whose rates are remembered. */
 const maxLearned = 65_536;
 
-interface SweeperInput {
-  rate: PacketRateLimiter;
-  /** Sets that rate by the responses, if it adapts. */
-  adaptive: AdaptiveRate | null;
-  egress: Egress;
-  /** The canonical address if it may be probed now, else null. */
-  admit(host: string): string | null;
-  isOwn(address: string, port: number): boolean;
-  onSent(packets: number): void;
+interface SynSweepInput extends SweepInput {
   /** Of the packet engine; what it sent counts as sent too. */
   onRawPackets(packets: RawPackets): void;
-  onSpared(): void;
   onSlowed(host: string, slowdown: Slowdown): void;
 }
 
@@ -67,7 +65,7 @@ interface Part {
  * engine.
  */
 export class SynSweeper {
-  readonly #input: SweeperInput;
+  readonly #input: SynSweepInput;
   #engine: Promise<PacketEngine> | null = null;
   #routes: { table: RouteTable; readAt: number } | null = null;
   readonly #gateways = new Map<string, Uint8Array>();
@@ -76,21 +74,13 @@ export class SynSweeper {
   /** Parts in progress. */
   readonly #running = new Set<{ hosts: readonly string[]; drop: (hosts: number[]) => void }>();
 
-  constructor(input: SweeperInput) {
+  constructor(input: SynSweepInput) {
     this.#input = input;
   }
 
   /** Why raw packets cannot be sent here, or null. */
   async obstacle(signal: AbortSignal): Promise<string | null> {
-    const obstacle = rawObstacle();
-    if (obstacle !== null) return obstacle;
-    try {
-      await untilAborted(this.#started(), signal);
-      return null;
-    } catch (error) {
-      signal.throwIfAborted();
-      return (error as Error).message;
-    }
+    return rawObstacle() ?? (await startObstacle(this.#started(), signal));
   }
 
   /** @throws Error if the engine fails; results until then were reported */
@@ -229,22 +219,10 @@ export class SynSweeper {
         most: Math.min(job.timeoutMs, most),
         known: known.length === job.hosts.length,
       },
-      spared: route.link === 'ip' ? this.#sparedOf(hosts, job.ports) : new Uint32Array(0),
+      // Only addresses of this machine can be those of this server.
+      spared: route.link === 'ip' ? sparedEndpoints(this.#input, hosts, job.ports) : new Uint32Array(0),
       restored,
     };
-  }
-
-  /** Endpoints of this server itself, only possible on addresses of this machine. */
-  #sparedOf(hosts: readonly string[], ports: Uint16Array): Uint32Array {
-    const spared: number[] = [];
-    for (const [host, ip] of hosts.entries()) {
-      for (const [number, port] of ports.entries()) {
-        if (!this.#input.isOwn(ip, port)) continue;
-        spared.push(host * ports.length + number);
-        this.#input.onSpared();
-      }
-    }
-    return Uint32Array.from(spared);
   }
 
   /** The parts that share a path, and the outcome of unreachable hosts. */
@@ -470,10 +448,6 @@ function outcomeOf(
 function silentPorts({ settled }: ChunkState, host: number, ports: Uint16Array): number[] {
   const isSettled = (endpoint: number) => ((settled[endpoint >>> 3] as number) & (1 << (endpoint & 7))) !== 0;
   return [...ports].filter((_, number) => !isSettled(host * ports.length + number));
-}
-
-function unreached(host: string, planned: number, problem: string): SweepOutcome {
-  return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
 }
 
 /**
