@@ -169,20 +169,11 @@ export interface ModuleDefinition<O extends OptionDefs = OptionDefs> {
   producer?: Producer;
 }
 
-interface ModuleSource<O extends OptionDefs> {
-  name: string;
-  type: ModuleType;
-  version: string;
-  description: string;
-  options: O;
-  requires: string[];
-  provides: string[];
+interface ModuleSource<O extends OptionDefs>
+  extends Omit<ModuleDefinition<O>, 'reads' | 'create' | 'endScan' | 'unavailable' | 'producer'>,
+    Partial<Pick<Module, 'initialize' | 'cleanup'>> {
   reads?: string[];
-  rereadsBanners?: boolean;
-  prepare?(config: Readonly<Record<string, unknown>>, addresses: AddressSet): void;
   execute(ctx: ExecContext<O>, data: DataContext): Promise<void>;
-  initialize?(): void | Promise<void>;
-  cleanup?(): void | Promise<void>;
 }
 
 /**

@@ -1,13 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import type { ProfilePart } from '../../domain/asset.ts';
 import { type HostFinding, type Severity, severities } from '../../domain/finding.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
+import { LongWork } from '../../engine/long-work.ts';
 import { defineModule } from '../../engine/module.ts';
 import { CveEvaluator, HostProducts } from '../../knowledge/vulndb/cve-findings.ts';
-
-/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
-const longestStretch = 20;
 
 export default defineModule({
   name: 'cve_matcher',
@@ -74,15 +71,13 @@ export default defineModule({
           })
         : undefined,
     ]);
-    let since = performance.now();
+    const work = new LongWork();
     let done = 0;
     for (const [host, products] of hosts) {
       for (const findings of evaluate.judge(products)) {
         ctx.signal.throwIfAborted();
         await data.append<HostFinding>('vulnerabilities', ...findings);
-        if (performance.now() - since <= longestStretch) continue;
-        await setImmediate();
-        since = performance.now();
+        if (work.isDue) await work.yield();
       }
       hosts.delete(host);
       ctx.progress(++done, done + hosts.size);

@@ -1,18 +1,15 @@
-import { setImmediate } from 'node:timers/promises';
 import { classOf, type HostFinding, plainAction } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
+import { LongWork } from '../../engine/long-work.ts';
 import { defineModule } from '../../engine/module.ts';
 import { listItems } from '../../engine/options.ts';
 import { checkIds, checks } from '../../knowledge/checks/all.ts';
 import { type Check, CheckResponse, evidence } from '../../knowledge/checks/check.ts';
 import { proveVersion, versionDisclosure } from '../../knowledge/checks/version-disclosure.ts';
 import { targetNames } from '../target-names.ts';
-
-/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
-const longestStretch = 20;
 
 export default defineModule({
   name: 'misconfig_checker',
@@ -42,12 +39,9 @@ export default defineModule({
       published.add(identity);
       await data.append<HostFinding>('vulnerabilities', finding);
     };
-    let since = performance.now();
+    const work = new LongWork();
     const evaluate = async (banner: Banner) => {
-      if (performance.now() - since > longestStretch) {
-        await setImmediate();
-        since = performance.now();
-      }
+      if (work.isDue) await work.yield();
       const response = new CheckResponse(banner, names.get(banner.host) ?? null, Date.now());
       for (const check of chosen) {
         const evidence = check.prove(response);

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import type { ProfilePart } from '../../domain/asset.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
+import { LongWork } from '../../engine/long-work.ts';
 import { type DataContext, defineModule, type ExecContext } from '../../engine/module.ts';
 import { listItems } from '../../engine/options.ts';
 import {
@@ -13,9 +13,6 @@ import {
 } from '../../knowledge/evaluation-rules/observed-facts.ts';
 import { RuleEvaluation } from '../../knowledge/evaluation-rules/rule-evaluation.ts';
 import type { RuleFinding } from '../../knowledge/evaluation-rules/rule-finding.ts';
-
-/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
-const longestStretch = 20;
 
 export default defineModule({
   name: 'rule_evaluator',
@@ -59,7 +56,7 @@ class RuleRun {
   readonly #ctx: ExecContext;
   readonly #data: DataContext;
   readonly #evaluation: RuleEvaluation;
-  #since = performance.now();
+  readonly #work = new LongWork();
 
   constructor(ctx: ExecContext, data: DataContext, evaluation: RuleEvaluation) {
     this.#ctx = ctx;
@@ -99,8 +96,6 @@ class RuleRun {
   async #publish(findings: readonly RuleFinding[]): Promise<void> {
     this.#ctx.signal.throwIfAborted();
     if (findings.length > 0) await this.#data.append<RuleFinding>('vulnerabilities', ...findings);
-    if (performance.now() - this.#since <= longestStretch) return;
-    await setImmediate();
-    this.#since = performance.now();
+    if (this.#work.isDue) await this.#work.yield();
   }
 }

@@ -1,17 +1,14 @@
-import { setImmediate } from 'node:timers/promises';
 import { classOf, type HostFinding, plainAction } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import { forEachItem } from '../../engine/each.ts';
+import { LongWork } from '../../engine/long-work.ts';
 import { defineModule } from '../../engine/module.ts';
 import type { SshFacts } from '../../knowledge/protocols/ssh.ts';
 import type { TlsFacts } from '../../knowledge/protocols/tls.ts';
 import { sshWeaknesses } from '../../knowledge/ssh/ssh-weaknesses.ts';
 import { type TlsRequirements, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
 import type { Weakness } from '../../knowledge/weakness.ts';
-
-/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
-const longestStretch = 20;
 
 export default defineModule({
   name: 'weak_cipher_checker',
@@ -40,12 +37,9 @@ export default defineModule({
   async execute(ctx, data) {
     const demands = { minTls: ctx.options.min_tls, minRsaBits: ctx.options.min_rsa_bits };
     const published = new Set<string>();
-    let since = performance.now();
+    const work = new LongWork();
     const evaluate = async (service: ParsedService) => {
-      if (performance.now() - since > longestStretch) {
-        await setImmediate();
-        since = performance.now();
-      }
+      if (work.isDue) await work.yield();
       for (const weakness of weaknessesOf(service, demands)) {
         const finding = findingOf(service, weakness);
         const identity = `${finding.id} ${finding.host} ${finding.port}`;

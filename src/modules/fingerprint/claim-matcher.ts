@@ -1,8 +1,13 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
-import type { DataContext, ExecContext } from '../../engine/module.ts';
+import { LongWork } from '../../engine/long-work.ts';
+import {
+  type DataContext,
+  defineModule,
+  type ExecContext,
+  type ModuleDefinition,
+} from '../../engine/module.ts';
 import type { EvidenceKind } from '../../knowledge/rules/claims.ts';
 
 /** Options shared by all fingerprint modules. */
@@ -21,15 +26,30 @@ export const matcherOptions = {
   },
 } as const;
 
-/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
-const longestStretch = 20;
-
 interface MatcherSettings {
   kinds: readonly EvidenceKind[];
   /** Percent */
   minConfidence: number;
   rules: string;
   maxProtocols: number;
+}
+
+/** A fingerprint module with one kind of evidence. */
+export function matcherModule(name: string, kind: EvidenceKind, description: string): ModuleDefinition {
+  return defineModule({
+    name,
+    type: 'fingerprint',
+    version: '1.0.0',
+    description,
+    options: matcherOptions,
+    requires: ['banners'],
+    provides: ['service_fingerprints'],
+    reads: ['parsed_services'],
+    async execute(ctx, data) {
+      const { min_confidence: minConfidence, rules } = ctx.options;
+      await matchBanners(ctx, data, { kinds: [kind], minConfidence, rules, maxProtocols: 1 });
+    },
+  });
 }
 
 /** Matches every banner against the catalog and publishes the record of a port if it is new or has improved. */
@@ -42,12 +62,9 @@ export async function matchBanners(
   // A bad file of rules fails the node in any case; the builtin ones are loaded for the first banner.
   let matching = settings.rules === '' ? null : matcher();
   await matching;
-  let since = performance.now();
+  const work = new LongWork();
   await forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, async (banner) => {
-    if (performance.now() - since > longestStretch) {
-      await setImmediate();
-      since = performance.now();
-    }
+    if (work.isDue) await work.yield();
     matching ??= matcher();
     const record = (await matching)(banner);
     if (record) await data.append<Fingerprint>('service_fingerprints', record);

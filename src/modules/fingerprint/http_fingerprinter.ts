@@ -1,17 +1,7 @@
-import { defineModule } from '../../engine/module.ts';
-import { matchBanners, matcherOptions } from './claim-matcher.ts';
+import { matcherModule } from './claim-matcher.ts';
 
-export default defineModule({
-  name: 'http_fingerprinter',
-  type: 'fingerprint',
-  version: '1.0.0',
-  description: 'Identifies web servers and applications by headers, titles and bodies.',
-  options: matcherOptions,
-  requires: ['banners'],
-  provides: ['service_fingerprints'],
-  reads: ['parsed_services'],
-  async execute(ctx, data) {
-    const { min_confidence: minConfidence, rules } = ctx.options;
-    await matchBanners(ctx, data, { kinds: ['http'], minConfidence, rules, maxProtocols: 1 });
-  },
-});
+export default matcherModule(
+  'http_fingerprinter',
+  'http',
+  'Identifies web servers and applications by headers, titles and bodies.',
+);

@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import type { ParsedService } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
+import { LongWork } from '../../engine/long-work.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 
 /** Result of parsing a banner. */
@@ -11,9 +11,6 @@ export interface Parsed {
   truncated: boolean;
 }
 
-/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
-const longestStretch = 20;
-
 /** Parses every banner and publishes the result; a banner that makes the parser throw affects no other. */
 export async function parseBanners(
   ctx: Pick<ExecContext, 'signal' | 'log' | 'instanceId'>,
@@ -21,12 +18,9 @@ export async function parseBanners(
   parser: string,
   parse: (banner: Banner) => Parsed | null,
 ): Promise<void> {
-  let since = performance.now();
+  const work = new LongWork();
   await forEachItem(ctx, data.stream<Banner>('banners'), { concurrency: 1 }, async (banner) => {
-    if (performance.now() - since > longestStretch) {
-      await setImmediate();
-      since = performance.now();
-    }
+    if (work.isDue) await work.yield();
     const parsed = parse(banner);
     if (!parsed) return;
     const { host, port, protocol } = banner;

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Host, Port, PortCounts } from '../../domain/host.ts';
 import type { Fingerprint, ParsedService } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
+import { LongWork } from '../../engine/long-work.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import {
   factOfStack,
@@ -11,9 +11,6 @@ import {
   factsOfService,
   type HostFact,
 } from '../../knowledge/hosts/host-facts.ts';
-
-/** Longest work without yielding to the event loop, milliseconds: other modules wait for the network meanwhile. */
-const longestStretch = 20;
 
 /** Collects the facts about one host. */
 export interface HostReader {
@@ -52,14 +49,12 @@ export async function readHosts<R extends HostReader>(
     readers.set(host, reader);
     return reader;
   };
-  let since = performance.now();
+  const work = new LongWork();
   const drain = async <T>(key: string, take: (item: T) => void) => {
     if (!data.has(key)) return;
     await forEachItem(ctx, data.stream<T>(key), { concurrency: 1 }, async (item) => {
       take(item);
-      if (performance.now() - since <= longestStretch) return;
-      await setImmediate();
-      since = performance.now();
+      if (work.isDue) await work.yield();
     });
   };
   const facts = (host: string, found: () => readonly HostFact[]) => {

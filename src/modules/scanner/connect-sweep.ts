@@ -11,9 +11,10 @@ import {
   randomPermutationKey,
 } from '../../net/packets/frame/permutation.ts';
 import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/tcp/sweep-job.ts';
-import { AddressIterator, type IteratorState } from '../address-iterator.ts';
+import type { IteratorState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
+import { type HostSource, hostSource, type SweepRecord } from './host-source.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
@@ -121,14 +122,9 @@ async function sweepPairs(
   restored: SweepState | null,
   keep: (state: () => ConnectState) => void,
 ): Promise<void> {
-  const discovered = data.has('discovered_hosts');
-  const walk = discovered ? null : new AddressIterator(ctx.net.addresses, restored?.walk);
   const sweep = new Sweep(ctx, data, restored, {
     ports: plannedTcpPorts(ctx.options),
-    hosts: walk ?? hostTexts(data.stream<Host>('discovered_hosts')),
-    walk,
-    knownUp: discovered,
-    hostsTotal: discovered ? undefined : Number(ctx.net.addresses.size),
+    ...hostSource(ctx, data, restored?.walk),
     retries: ctx.options.retries,
     timeoutMs: ctx.options.timeout,
     net,
@@ -137,18 +133,8 @@ async function sweepPairs(
   await sweep.run(new SweepLanes(ctx.options));
 }
 
-async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, void, undefined> {
-  for await (const host of hosts) yield host.ip;
-}
-
-interface SweepPlan {
+interface SweepPlan extends HostSource {
   ports: number[];
-  hosts: AsyncIterator<string> | Iterator<string>;
-  /** Source of the hosts without discovery. */
-  walk: AddressIterator | null;
-  /** The hosts are known to be up, so each one is counted even if it stays silent now. */
-  knownUp: boolean;
-  hostsTotal: number | undefined;
   retries: number;
   timeoutMs: number;
   net: NetworkGate;
@@ -191,11 +177,6 @@ interface SweepState {
     retry?: SlowRetryState;
   })[];
 }
-
-type SweepRecord = Pick<
-  ExecContext,
-  'signal' | 'progress' | 'restored' | 'recordedCounts' | 'cover' | 'recount'
->;
 
 function respondedOf({ counts }: Pick<HostSweep, 'counts'>): number {
   return counts.open + counts.closed;

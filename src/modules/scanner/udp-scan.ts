@@ -1,4 +1,4 @@
-import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import type { Port, PortCounts } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
@@ -9,8 +9,9 @@ import {
   permutation,
   randomPermutationKey,
 } from '../../net/packets/frame/permutation.ts';
-import { AddressIterator, type IteratorState } from '../address-iterator.ts';
+import type { IteratorState } from '../address-iterator.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
+import { type HostSource, hostSource, type SweepRecord } from './host-source.ts';
 import { plannedUdpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { acceptsEveryPort } from './tarpit.ts';
@@ -28,15 +29,10 @@ export async function scanUdp(
   ctx: Omit<ExecContext, 'options'> & { options: UdpOptions },
   data: DataContext,
 ): Promise<void> {
-  const discovered = data.has('discovered_hosts');
   const saved = ctx.restored as SweepState | null;
-  const addresses = discovered ? null : new AddressIterator(ctx.net.addresses, saved?.walk);
   const sweep = new UdpSweep(ctx, data, saved, {
     ports: plannedUdpPorts(ctx.options),
-    hosts: addresses ?? hostTexts(data.stream<Host>('discovered_hosts')),
-    walk: addresses,
-    knownUp: discovered,
-    hostsTotal: discovered ? undefined : Number(ctx.net.addresses.size),
+    ...hostSource(ctx, data, saved?.walk),
   });
   ctx.checkpoint(() => sweep.state());
   const outcomes = ctx.net.limitedTo(ctx.options.rate).sweepUdp(sweep.tasks(), {
@@ -53,18 +49,8 @@ function payloadsOf(port: number) {
   return isUntouchable(port) ? [] : udpPayloads(port);
 }
 
-async function* hostTexts(hosts: AsyncIterable<Host>): AsyncGenerator<string, void, undefined> {
-  for await (const host of hosts) yield host.ip;
-}
-
-interface SweepPlan {
+interface SweepPlan extends HostSource {
   ports: number[];
-  hosts: AsyncIterable<string> | Iterable<string>;
-  /** Source of the hosts without discovery. */
-  walk: AddressIterator | null;
-  /** The hosts are known to be up, so each one is counted even if it stays silent now. */
-  knownUp: boolean;
-  hostsTotal: number | undefined;
 }
 
 /** A host in progress in a checkpoint. */
@@ -177,11 +163,6 @@ class HostSweep implements UdpTask {
     };
   }
 }
-
-type SweepRecord = Pick<
-  ExecContext,
-  'signal' | 'progress' | 'restored' | 'recordedCounts' | 'cover' | 'recount'
->;
 
 class UdpSweep {
   #ctx: SweepRecord;
