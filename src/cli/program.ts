@@ -6,7 +6,7 @@ import { addGlobalOptions } from './terminal/globals.ts';
 import { watchStdout } from './terminal/output.ts';
 import type { CliWiring } from './wiring.ts';
 
-type AddCommand = (program: Command, wiring: CliWiring) => void;
+type AddCommand = (program: CliCommand) => void;
 
 /** In the order of `--help`. */
 const commands: Record<string, () => Promise<AddCommand>> = {
@@ -113,15 +113,15 @@ async function wordsFor(
 }
 
 /** The command line with all commands, or only the named one. */
-export async function buildProgram(wiring: CliWiring, name?: string): Promise<Command> {
+export async function buildProgram(wiring: CliWiring, name?: string): Promise<CliCommand> {
   watchStdout();
   const program = newProgram(wiring);
-  for (const add of await Promise.all(meantBy(name).map((load) => load()))) add(program, wiring);
+  for (const add of await Promise.all(meantBy(name).map((load) => load()))) add(program);
   return program;
 }
 
-function newProgram(wiring: CliWiring): Command {
-  const program = new CliCommand('portolan')
+function newProgram(wiring: CliWiring): CliCommand {
+  const program = new CliCommand('portolan', wiring)
     .description('A network security scanner that runs as a server.')
     .version(`portolan ${wiring.version}`, '--version', 'print the version')
     .helpOption('-h, --help', 'print help')

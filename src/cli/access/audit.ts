@@ -1,23 +1,22 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { AuditReport } from '../../workspace/audit/audit-check.ts';
 import type { AuditPosition } from '../../workspace/audit/audit-files.ts';
 import type { VerifiableLog } from '../../workspace/audit/verifiable-log.ts';
-import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
+import { serverOptions } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { countText } from '../terminal/draw/amounts.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
-import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { type GlobalFlags, wholeNumber } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import type { AuditListFlags } from './audit-list.ts';
 import { noAuditLog } from './audit-place.ts';
 
 /** The most that `--limit` takes. */
 const maxRecords = 1_000_000;
 
-export function addAuditCommand(program: Command): void {
+export function addAuditCommand(program: CliCommand): void {
   const audit = program.command('audit').description('read and check the audit log');
   addList(audit);
   audit
@@ -25,14 +24,10 @@ export function addAuditCommand(program: Command): void {
     .description('verify the hash chain: exit 0 if intact, 1 if broken')
     .argument('[file...]', 'consecutive log files, oldest first; default: the configured log')
     .addOption(formatOption())
-    .action(
-      guarded((files: string[], { format }: { format: string }, command: Command) =>
-        verify(files, format, globalFlags(command)),
-      ),
-    );
+    .runs(() => verify);
 }
 
-function addList(audit: Command): void {
+function addList(audit: CliCommand): void {
   const filter = 'only records';
   audit
     .command('list')
@@ -54,15 +49,8 @@ function addList(audit: Command): void {
         .choices(['text', 'json', 'jsonl', 'csv'])
         .default('text'),
     )
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (flags: AuditListFlags, command: Command) => {
-        const { listAuditRecords } = await import('./audit-list.ts');
-        return await listAuditRecords(flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./audit-list.ts')).listAuditRecords);
 }
 
 /** Report on the log of the service and on those of its tenants. */
@@ -70,7 +58,7 @@ interface WholeReport extends AuditReport {
   tenants?: Record<string, AuditReport>;
 }
 
-async function verify(named: string[], format: string, global: GlobalFlags): Promise<number> {
+async function verify(named: string[], { format }: { format: string }, global: GlobalFlags): Promise<number> {
   const report = named.length > 0 ? await check(named) : await checkConfigured(global);
   print(format === 'json' ? printableJson(report) : textOf(report));
   return report.ok ? 0 : 1;

@@ -1,5 +1,5 @@
-import { lstat, mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { createLicenseKeys, issueLicense } from '../../actions/access/issue-license.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
@@ -15,6 +15,7 @@ import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { recordChange } from './audit-change.ts';
+import { type KeyPairFlags, writeKeyPair } from './key-pair.ts';
 
 export interface IssueFlags {
   customer: string;
@@ -26,24 +27,11 @@ export interface IssueFlags {
   output?: string;
 }
 
-export async function keygen(folder: string, force: boolean): Promise<number> {
-  const files = { private: join(folder, 'license-private.pem'), public: join(folder, 'license-public.pem') };
-  if (!force) for (const file of Object.values(files)) await refuseExisting(file);
-  const { privateKey, publicKey } = createLicenseKeys();
-  await mkdir(folder, { recursive: true, mode: folderMode });
-  await writeFileAtomic(files.private, privateKey);
-  await writeFileAtomic(files.public, publicKey);
+export async function keygen(flags: KeyPairFlags): Promise<number> {
+  const files = await writeKeyPair('license', createLicenseKeys(), flags);
   note(`${printable(files.private)} signs licenses: do not store it on machines that scan`);
   note(`${printable(files.public)} verifies them: set license.public_key to it`);
   return 0;
-}
-
-async function refuseExisting(file: string): Promise<void> {
-  const there = await lstat(file).then(
-    () => true,
-    () => false,
-  );
-  if (there) throw new PortolanError('conflict', `${file} exists; --force replaces it`);
 }
 
 export async function issue(flags: IssueFlags): Promise<number> {
@@ -67,7 +55,7 @@ export async function issue(flags: IssueFlags): Promise<number> {
   return 0;
 }
 
-export async function installLicense(source: string, global: GlobalFlags): Promise<number> {
+export async function installLicense(source: string, _flags: object, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   const text = (await readInput(source, 'license')).trim();
   const workspace = await openWorkspace(config.workspace.dir);
@@ -92,7 +80,7 @@ async function store(text: string, file: string, config: Config): Promise<Licens
   return license;
 }
 
-export async function showLicense(format: string, global: GlobalFlags): Promise<number> {
+export async function showLicense({ format }: { format: string }, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   const license = await readLicense(config);
   printLicense(license, format, global);

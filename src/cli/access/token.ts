@@ -1,11 +1,12 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { CreatedToken } from '../../actions/access/create-token.ts';
 import type { TokenSummary } from '../../actions/access/list-tokens.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { withStore } from '../session/session.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
-import { guarded, usage } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 
@@ -19,7 +20,7 @@ interface CreateFlags {
 }
 
 /** Reads and writes tokens directly in the store; a running server sees changes within 2 s. */
-export function addTokenCommand(server: Command): void {
+export function addTokenCommand(server: CliCommand): void {
   const token = server.command('token').description('create and manage API tokens on this machine');
   token
     .command('create')
@@ -30,38 +31,28 @@ export function addTokenCommand(server: Command): void {
     .addOption(new Option('--expires <duration>', 'same as --expiry').hideHelp())
     .option('--tenant <tenant>', 'restrict the token to this tenant')
     .addOption(formatOption())
-    .action(guarded((flags: CreateFlags, command: Command) => create(flags, globalFlags(command))));
+    .runs(() => create);
   token
     .command('list')
     .description('list all tokens without their values')
     .addOption(listFormatOption())
-    .action(
-      guarded(({ format }: { format: string }, command: Command) => list(format, globalFlags(command))),
-    );
+    .runs(() => list);
   token
     .command('revoke')
     .description('revoke a token permanently')
     .argument('<token_id>', 'id from the list')
     .option('--force', 'also the last active token with the scope admin')
-    .action(
-      guarded((id: string, { force = false }: { force?: boolean }, command: Command) =>
-        revoke(id, force, globalFlags(command)),
-      ),
-    );
+    .runs(() => revoke);
   token
     .command('rotate')
     .description('replace the value of a token; the old value stops working')
     .argument('<token_id>', 'id from the list')
     .option('--grace <duration>', 'keep the old value valid for this time')
-    .action(
-      guarded((id: string, { grace }: { grace?: string }, command: Command) =>
-        rotate(id, grace, globalFlags(command)),
-      ),
-    );
+    .runs(() => rotate);
   token
     .command('verify')
     .description('check a token from stdin (or SERVICE_API_TOKEN): exit 0 if valid, else 5')
-    .action(guarded((_flags: object, command: Command) => verify(globalFlags(command))));
+    .runs(() => verify);
 }
 
 async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> {
@@ -107,7 +98,7 @@ function printCreated({ token, record, warnings }: CreatedToken): void {
   print(`${token}\n`);
 }
 
-async function list(format: string, global: GlobalFlags): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags): Promise<number> {
   const { listTokens } = await import('../../actions/access/list-tokens.ts');
   const tokens = await withStore(global, ({ store }) => listTokens(store));
   if (format === 'json') print(printableJson({ tokens }));
@@ -131,7 +122,11 @@ function csvRow(token: TokenSummary): string[] {
   return [id, name, scopes.join(' '), ...times, status, tenant ?? ''];
 }
 
-async function revoke(id: string, force: boolean, global: GlobalFlags): Promise<number> {
+async function revoke(
+  id: string,
+  { force = false }: { force?: boolean },
+  global: GlobalFlags,
+): Promise<number> {
   const [{ revokeToken }, { recordChange }, { requiresTokens }] = await Promise.all([
     import('../../actions/access/revoke-token.ts'),
     import('./audit-change.ts'),
@@ -146,21 +141,25 @@ async function revoke(id: string, force: boolean, global: GlobalFlags): Promise<
   return 0;
 }
 
-async function rotate(id: string, grace: string | undefined, global: GlobalFlags): Promise<number> {
+async function rotate(
+  id: string,
+  { grace = null }: { grace?: string | null },
+  global: GlobalFlags,
+): Promise<number> {
   const [{ rotateToken }, { recordChange }] = await Promise.all([
     import('../../actions/access/rotate-token.ts'),
     import('./audit-change.ts'),
   ]);
   const token = await withStore(global, (session) => {
-    const change = { operation: 'token.rotate', id, details: { grace: grace ?? null } };
-    return recordChange(session, change, () => rotateToken(session.store, id, grace ?? null));
+    const change = { operation: 'token.rotate', id, details: { grace } };
+    return recordChange(session, change, () => rotateToken(session.store, id, grace));
   });
   note(`token ${printable(id)} has a new value, shown only once:`);
   print(`${token}\n`);
   return 0;
 }
 
-async function verify(global: GlobalFlags): Promise<number> {
+async function verify(_flags: object, global: GlobalFlags): Promise<number> {
   const { tokenIdOf, tokenState, verifyToken } = await import('../../actions/access/verify-token.ts');
   const value = (process.env['SERVICE_API_TOKEN'] || (await readLine())).trim();
   if (value === '') throw usage('no token: pass it on stdin or in SERVICE_API_TOKEN');

@@ -1,45 +1,35 @@
-import type { Command } from 'commander';
 import type { ShownSetting } from '../../config/show.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfig, readConfigQuietly } from '../session/session.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { printable, printableJson, printableLines } from '../terminal/draw/printable.ts';
-import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import { problemFrom, problemLines } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
 
-export function addConfigCommand(program: Command, wiring: CliWiring): void {
+export function addConfigCommand(program: CliCommand): void {
   const config = program.command('config').description('validate, show and create a configuration');
   config
     .command('init')
     .description('write an example with every key to a file or stdout')
     .argument('[file]', 'new file; never overwrites')
-    .action(guarded((file: string | undefined) => init(file)));
+    .runs(() => init);
   config
     .command('validate')
     .description('validate the effective configuration: exit 0 if valid, else 3')
     .argument('[file]', 'configuration file, as --config')
     .option('--strict', 'unknown keys are errors')
     .addOption(formatOption())
-    .action(
-      guarded((file: string | undefined, flags: ValidateFlags, command: Command) => {
-        const global = globalFlags(command);
-        return validate(flags, file === undefined ? global : { ...global, config: file }, wiring);
-      }),
-    );
+    .runs(() => validate);
   config
     .command('show')
     .description('show the effective settings; secrets are hidden')
     .option('--origin', 'show the origin of each value')
     .addOption(formatOption())
-    .action(
-      guarded((flags: { origin?: boolean; format: string }, command: Command) =>
-        show(flags, globalFlags(command)),
-      ),
-    );
+    .runs(() => show);
 }
 
 interface ValidateFlags {
@@ -74,11 +64,13 @@ async function writeNew(file: string, text: string): Promise<void> {
 }
 
 async function validate(
+  file: string | undefined,
   { strict = false, format }: ValidateFlags,
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {
-  const loaded = await readConfigQuietly(global, {}, strict);
+  const flags = file === undefined ? global : { ...global, config: file };
+  const loaded = await readConfigQuietly(flags, {}, strict);
   const { warnings } = loaded;
   if (format !== 'json') noteWarnings(warnings);
   if (Object.keys(loaded.config.modules).length > 0) {

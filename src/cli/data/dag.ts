@@ -1,20 +1,20 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { CheckedGraph } from '../../actions/graphs/check-graph.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Graph, GraphIssue } from '../../engine/graph/graph.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { loadInstalled, readConfigQuietly } from '../session/session.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { countText } from '../terminal/draw/amounts.ts';
 import { printable, printableJson, printableLines } from '../terminal/draw/printable.ts';
-import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { SourceProblem } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
 import { graphDot, graphOut, nodeConfigText } from './graph-text.ts';
 
-export function addDagCommand(program: Command, wiring: CliWiring): void {
+export function addDagCommand(program: CliCommand): void {
   const dag = program.command('dag').description('check and show graph files');
   dag
     .command('validate')
@@ -22,11 +22,7 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     .argument('<file>', 'YAML or JSON file')
     .option('--strict', 'treat warnings as errors')
     .option('--json', 'print the problems as JSON')
-    .action(
-      guarded((file: string, flags: { strict?: boolean; json?: boolean }, command: Command) =>
-        validate(file, flags, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => validate);
   dag
     .command('show')
     .description('show the nodes of a graph file or of an installed graph')
@@ -34,31 +30,19 @@ export function addDagCommand(program: Command, wiring: CliWiring): void {
     .addOption(
       new Option('--format <format>', 'output format').choices(['text', 'dot', 'json']).default('text'),
     )
-    .action(
-      guarded((file: string, { format }: { format: string }, command: Command) =>
-        show(file, format, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => show);
   dag
     .command('export')
     .description('print an installed graph as a file, to edit and use with scan --dag')
     .argument('<name>', 'name of an installed graph')
     .option('-o, --output <file>', 'output file (default: stdout)')
     .addOption(new Option('--format <format>', 'output format').choices(['yaml', 'json']).default('yaml'))
-    .action(
-      guarded((name: string, flags: { format: string; output?: string }, command: Command) =>
-        exportGraph(name, flags, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => exportGraph);
   dag
     .command('list')
     .description('list the installed graphs')
     .addOption(formatOption())
-    .action(
-      guarded(({ format }: { format: string }, command: Command) =>
-        list(format, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => list);
 }
 
 /** @throws PortolanError when the file cannot be read */
@@ -161,7 +145,12 @@ function issueLine(file: string, severity: string, issue: GraphIssue): string {
   );
 }
 
-async function show(file: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function show(
+  file: string,
+  { format }: { format: string },
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
   const found = await findGraph(file, global, wiring);
   for (const issue of found.errors) note(issueLine(file, 'error', issue));
   if (found.errors.length > 0) return 1;
@@ -227,7 +216,7 @@ async function* piece(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<number> {
   const { library } = await loadInstalled(wiring, global);
   const dags = library.list().map(({ name, description, source, graph }) => ({
     name,

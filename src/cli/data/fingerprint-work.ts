@@ -110,7 +110,11 @@ function rowOf({ set, signature }: ListedSignature): Record<string, unknown> {
   return { id, set, description, category, tags, service, source, product, vendor, certainty };
 }
 
-export async function showFingerprintSet(id: string, format: string, global: GlobalFlags): Promise<number> {
+export async function showFingerprintSet(
+  id: string,
+  { format }: { format: string },
+  global: GlobalFlags,
+): Promise<number> {
   const found = findSignature(await inForce(global), id);
   if (found.length === 0)
     throw new PortolanError('not_found', `no rule "${id}"; see: portolan fingerprint list`);
@@ -138,7 +142,10 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : value === null ? '-' : JSON.stringify(value);
 }
 
-export async function showFingerprintStats(format: string, global: GlobalFlags): Promise<number> {
+export async function showFingerprintStats(
+  { format }: { format: string },
+  global: GlobalFlags,
+): Promise<number> {
   const found = fingerprintStatistics(await inForce(global));
   print(
     format === 'json'
@@ -179,7 +186,7 @@ function statisticsText(found: FingerprintStatistics, style: TerminalStyle, now:
   ].join('\n');
 }
 
-export async function validate(file: string, format: string): Promise<number> {
+export async function validate(file: string, { format }: { format: string }): Promise<number> {
   const { files, examples, signatures } = await checkRules(await readRulePath(file));
   if (format === 'json')
     print(printableJson({ valid: true, files, signatures: signatures.length, examples }));
@@ -253,10 +260,28 @@ function sampleText({ matches }: SampleReport, style: TerminalStyle): string {
   );
 }
 
-export async function installFingerprintSet(
+interface InstallFlags {
+  name?: string;
+  force?: boolean;
+  format: string;
+}
+
+export function addFingerprintSet(file: string, flags: InstallFlags, global: GlobalFlags): Promise<number> {
+  return install([file], 'added', flags, global);
+}
+
+export function importFingerprintSet(
+  files: string[],
+  flags: InstallFlags,
+  global: GlobalFlags,
+): Promise<number> {
+  return install(files, 'imported', flags, global);
+}
+
+async function install(
   paths: readonly string[],
-  flags: { name?: string; force?: boolean; format: string },
   origin: 'added' | 'imported',
+  flags: InstallFlags,
   global: GlobalFlags,
 ): Promise<number> {
   const { config, workspace } = await openLocalScanStore(global);
@@ -290,7 +315,11 @@ function installedText({ set, files, examples }: InstalledReport, style: Termina
   return `${table}set ${printable(set.name)}: ${countText(set.signatures, 'rule')} active, ${countText(examples, 'example')} tested\n`;
 }
 
-export async function removeFingerprintSet(name: string, global: GlobalFlags): Promise<number> {
+export async function removeFingerprintSet(
+  name: string,
+  _flags: object,
+  global: GlobalFlags,
+): Promise<number> {
   const { config, workspace } = await openLocalScanStore(global);
   await recordChange({ config, workspace }, { operation: 'fingerprint.remove', id: name }, () =>
     removeFingerprints(workspace.dir, name),

@@ -1,17 +1,14 @@
-import type { Command } from 'commander';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags } from '../terminal/globals.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
-import type { FingerprintListFlags, FingerprintSyncFlags } from './fingerprint-work.ts';
 
 /** `fingerprint`: show, test and install fingerprint rules. */
-export function addFingerprintCommand(program: Command): void {
+export function addFingerprintCommand(program: CliCommand): void {
   const fingerprint = program.command('fingerprint').description('show, test and install fingerprint rules');
   addReadingCommands(fingerprint);
   addChangingCommands(fingerprint);
 }
 
-function addReadingCommands(fingerprint: Command): void {
+function addReadingCommands(fingerprint: CliCommand): void {
   fingerprint
     .command('list')
     .description('list the active rules')
@@ -21,44 +18,24 @@ function addReadingCommands(fingerprint: Command): void {
       'only rules with this text in id, product, vendor, service, evidence or description',
     )
     .addOption(listFormatOption())
-    .action(
-      guarded(async (flags: FingerprintListFlags, command: Command) => {
-        const { listFingerprintSets } = await import('./fingerprint-work.ts');
-        return listFingerprintSets(flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).listFingerprintSets);
   fingerprint
     .command('show')
     .description('show a rule with its examples')
     .argument('<id>', 'id of a rule')
     .addOption(formatOption())
-    .action(
-      guarded(async (id: string, flags: { format: string }, command: Command) => {
-        const { showFingerprintSet } = await import('./fingerprint-work.ts');
-        return showFingerprintSet(id, flags.format, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).showFingerprintSet);
   fingerprint
     .command('stats')
     .description('count the active rules by set, category and evidence')
     .addOption(formatOption())
-    .action(
-      guarded(async (flags: { format: string }, command: Command) => {
-        const { showFingerprintStats } = await import('./fingerprint-work.ts');
-        return showFingerprintStats(flags.format, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).showFingerprintStats);
   fingerprint
     .command('validate')
     .description('validate a rule file and its examples: exit 3 on errors')
     .argument('<file>', 'YAML or JSON file, Recog XML database, or an archive or directory of these')
     .addOption(formatOption())
-    .action(
-      guarded(async (file: string, flags: { format: string }) => {
-        const { validate } = await import('./fingerprint-work.ts');
-        return validate(file, flags.format);
-      }),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).validate);
   fingerprint
     .command('test')
     .description('test rules against a sample: exit 1 if none matches')
@@ -66,22 +43,10 @@ function addReadingCommands(fingerprint: Command): void {
     .argument('<sample>', 'file with the response of a service, - for stdin')
     .option('--evidence <key>', 'the sample is the text of this evidence, e.g. http.header.server')
     .addOption(formatOption())
-    .action(
-      guarded(
-        async (
-          rules: string,
-          sample: string,
-          flags: { evidence?: string; format: string },
-          command: Command,
-        ) => {
-          const { tryRules } = await import('./fingerprint-work.ts');
-          return tryRules(rules, sample, flags, globalFlags(command));
-        },
-      ),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).tryRules);
 }
 
-function addChangingCommands(fingerprint: Command): void {
+function addChangingCommands(fingerprint: CliCommand): void {
   fingerprint
     .command('add')
     .description('validate a rule file and install it for all scans')
@@ -89,12 +54,7 @@ function addChangingCommands(fingerprint: Command): void {
     .option('--name <name>', 'name of the set (default: name of the file)')
     .option('--force', 'replace an existing set')
     .addOption(formatOption())
-    .action(
-      guarded(async (file: string, flags: InstallFlags, command: Command) => {
-        const { installFingerprintSet } = await import('./fingerprint-work.ts');
-        return installFingerprintSet([file], flags, 'added', globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).addFingerprintSet);
   fingerprint
     .command('import')
     .description('convert databases of another format (Recog XML) into one set and install it for all scans')
@@ -102,22 +62,12 @@ function addChangingCommands(fingerprint: Command): void {
     .option('--name <name>', 'name of the set', 'recog')
     .option('--force', 'replace an existing set')
     .addOption(formatOption())
-    .action(
-      guarded(async (files: string[], flags: InstallFlags, command: Command) => {
-        const { installFingerprintSet } = await import('./fingerprint-work.ts');
-        return installFingerprintSet(files, flags, 'imported', globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).importFingerprintSet);
   fingerprint
     .command('remove')
     .description('remove a set that was added or imported')
     .argument('<name>', 'name of the set; see fingerprint stats')
-    .action(
-      guarded(async (name: string, _flags: object, command: Command) => {
-        const { removeFingerprintSet } = await import('./fingerprint-work.ts');
-        return removeFingerprintSet(name, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./fingerprint-work.ts')).removeFingerprintSet);
   fingerprint
     .command('sync')
     .description('refresh the rules of fingerprint.cache.url if older than fingerprint.cache.ttl')
@@ -125,16 +75,5 @@ function addChangingCommands(fingerprint: Command): void {
     .option('--file <file>', 'use this file instead of fetching')
     .option('--force', 'fetch even if fresh, and accept rules that are older or fewer')
     .addOption(formatOption())
-    .action(
-      guarded(async (flags: FingerprintSyncFlags, command: Command) => {
-        const { syncFingerprintSets } = await import('./fingerprint-work.ts');
-        return syncFingerprintSets(flags, globalFlags(command));
-      }),
-    );
-}
-
-interface InstallFlags {
-  name?: string;
-  force?: boolean;
-  format: string;
+    .runs(async () => (await import('./fingerprint-work.ts')).syncFingerprintSets);
 }

@@ -1,39 +1,30 @@
-import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
 import { readConfigQuietly } from '../session/session.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
-import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { CliWiring } from '../wiring.ts';
 
-export function addModuleCommand(program: Command, wiring: CliWiring): void {
+export function addModuleCommand(program: CliCommand): void {
   const module = program.command('module').description('show the scan modules');
   module
     .command('list')
     .description('list every module')
     .addOption(formatOption())
-    .action(
-      guarded(({ format }: { format: string }, command: Command) =>
-        list(format, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => list);
   module
     .command('show')
     .description('show inputs, outputs and options of a module')
     .argument('<name>', 'name of a module')
     .addOption(formatOption())
-    .action(
-      guarded((name: string, { format }: { format: string }, command: Command) =>
-        show(name, format, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => show);
 }
 
-async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<number> {
   const modules = await installedModules(global, wiring);
   if (format === 'json') print(printableJson({ modules: modules.map(moduleOut) }));
   else {
@@ -58,7 +49,12 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
   return 0;
 }
 
-async function show(name: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function show(
+  name: string,
+  { format }: { format: string },
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
   const modules = await installedModules(global, wiring);
   const module = modules.find((candidate) => candidate.name === name);
   if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);

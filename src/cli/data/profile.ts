@@ -1,40 +1,31 @@
-import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import type { GraphLibrary, ProfileEntry } from '../../engine/graph/graph-library.ts';
 import { isProfileFile, withProfileFile } from '../scan/profile-choice.ts';
 import { loadInstalled } from '../session/session.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { printableJson, printableLines } from '../terminal/draw/printable.ts';
-import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { CliWiring } from '../wiring.ts';
 import { nodesOut } from './graph-text.ts';
 
-export function addProfileCommand(program: Command, wiring: CliWiring): void {
+export function addProfileCommand(program: CliCommand): void {
   const profile = program.command('profile').description('show the scan profiles');
   profile
     .command('list')
     .description('list every profile')
     .addOption(formatOption())
-    .action(
-      guarded(({ format }: { format: string }, command: Command) =>
-        list(format, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => list);
   profile
     .command('show')
     .description('print a profile; validate it if it is a file')
     .argument('<name>', 'name or alias of a profile, or a profile file')
     .addOption(formatOption())
-    .action(
-      guarded((name: string, { format }: { format: string }, command: Command) =>
-        show(name, format, globalFlags(command), wiring),
-      ),
-    );
+    .runs(() => show);
 }
 
-async function list(format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<number> {
   const { library } = await loadInstalled(wiring, global);
   const profiles = library.profiles();
   if (format === 'json') {
@@ -56,7 +47,12 @@ async function list(format: string, global: GlobalFlags, wiring: CliWiring): Pro
   return 0;
 }
 
-async function show(name: string, format: string, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function show(
+  name: string,
+  { format }: { format: string },
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<number> {
   const catalogue = await loadInstalled(wiring, global);
   const chosen = isProfileFile(name) ? await withProfileFile(catalogue, name) : { catalogue, profile: name };
   const entry = findProfile(chosen.catalogue.library, chosen.profile);

@@ -91,7 +91,7 @@ export async function syncVulndbCommand(flags: VulndbSyncFlags, global: GlobalFl
   }
 }
 
-export async function showVulndbStats(format: string, global: GlobalFlags): Promise<number> {
+export async function showVulndbStats({ format }: { format: string }, global: GlobalFlags): Promise<number> {
   const { config } = await readConfig(global);
   const manifest = readCurrentManifest(vulndbFolder(config));
   const state = stateOf(manifest);

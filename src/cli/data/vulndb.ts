@@ -1,11 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags } from '../terminal/globals.ts';
+import { InvalidArgumentError } from 'commander';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import type { ImportFlags, VulndbSyncFlags } from './vulndb-work.ts';
 
 /** `vulndb`: import, fetch and show vulnerability data. */
-export function addVulndbCommand(program: Command): void {
+export function addVulndbCommand(program: CliCommand): void {
   const vulndb = program.command('vulndb').description('import, fetch and show vulnerability data');
   vulndb
     .command('import')
@@ -13,12 +11,7 @@ export function addVulndbCommand(program: Command): void {
     .argument('<file...>', 'files, or directories of files')
     .option('--replace', 'discard existing data first')
     .addOption(formatOption())
-    .action(
-      guarded(async (files: string[], flags: ImportFlags, command: Command) => {
-        const { importFiles } = await import('./vulndb-work.ts');
-        return importFiles(files, flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./vulndb-work.ts')).importFiles);
   vulndb
     .command('sync')
     .description('fetch updates from NVD, CISA (KEV) and FIRST (EPSS)')
@@ -26,22 +19,12 @@ export function addVulndbCommand(program: Command): void {
     .option('--since <time>', 'only NVD records changed since this date or time', readTime)
     .option('--force', 'fetch everything again')
     .addOption(formatOption())
-    .action(
-      guarded(async (flags: VulndbSyncFlags, command: Command) => {
-        const { syncVulndbCommand } = await import('./vulndb-work.ts');
-        return syncVulndbCommand(flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./vulndb-work.ts')).syncVulndbCommand);
   vulndb
     .command('stats')
     .description('show counts, sources and dates of the data')
     .addOption(formatOption())
-    .action(
-      guarded(async (flags: { format: string }, command: Command) => {
-        const { showVulndbStats } = await import('./vulndb-work.ts');
-        return showVulndbStats(flags.format, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./vulndb-work.ts')).showVulndbStats);
 }
 
 /** ISO 8601; without a zone it is UTC. */

@@ -1,14 +1,13 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { rateOption } from '../scan/packet-rate.ts';
 import { priorityOption } from '../scan/scan-priority.ts';
-import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { serverOptions } from '../session/server-flags.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
+import { wholeNumber } from '../terminal/globals.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
-import type { JobFlags, JobListFlags, JobShowFlags } from './job-work.ts';
 
 /** `job submit|list|show|cancel`: jobs of a server. */
-export function addJobCommand(program: Command): void {
+export function addJobCommand(program: CliCommand): void {
   const job = program.command('job').description('manage scheduled and one-off scans of a server');
   addSubmit(job);
   addList(job);
@@ -17,32 +16,18 @@ export function addJobCommand(program: Command): void {
     .description('show a job, its last runs and its next run times')
     .argument('<id>', 'job id')
     .addOption(formatOption())
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (id: string, flags: JobShowFlags, command: Command) => {
-        const { showJobCommand } = await import('./job-work.ts');
-        return showJobCommand(id, flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./job-work.ts')).showJobCommand);
   job
     .command('cancel')
     .description('cancel a job and its running scan')
     .argument('<id>', 'job id')
     .addOption(formatOption())
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (id: string, flags: JobShowFlags, command: Command) => {
-        const { cancelJobCommand } = await import('./job-work.ts');
-        return cancelJobCommand(id, flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./job-work.ts')).cancelJobCommand);
 }
 
-function addSubmit(job: Command): void {
+function addSubmit(job: CliCommand): void {
   job
     .command('submit')
     .description('submit a one-off or recurring scan')
@@ -67,19 +52,12 @@ function addSubmit(job: Command): void {
     .option('--tags <list>', 'labels of the scans, comma-separated')
     .option('--notify <list>', 'notification channels such as slack://security, comma-separated')
     .addOption(formatOption())
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
+    .addOptions(serverOptions())
     .addHelpText('after', examples)
-    .action(
-      guarded(async (targets: string[], flags: JobFlags, command: Command) => {
-        const { submitJobFromFlags } = await import('./job-work.ts');
-        return submitJobFromFlags(targets, flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./job-work.ts')).submitJobFromFlags);
 }
 
-function addList(job: Command): void {
+function addList(job: CliCommand): void {
   job
     .command('list')
     .description('list jobs, newest first')
@@ -102,15 +80,8 @@ function addList(job: Command): void {
         wholeNumber(text, 0, 1_000_000_000),
       ),
     )
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (flags: JobListFlags, command: Command) => {
-        const { listJobsCommand } = await import('./job-work.ts');
-        return listJobsCommand(flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./job-work.ts')).listJobsCommand);
 }
 
 const examples = `

@@ -1,15 +1,14 @@
-import { type Command, Option } from 'commander';
-import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { Option } from 'commander';
+import { serverOptions } from '../session/server-flags.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
+import { wholeNumber } from '../terminal/globals.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
-import type { ScheduleListFlags, ScheduleNextFlags } from './schedule-work.ts';
 
 /** Maximum number of times that `schedule next` prints. */
 const maxTimes = 100;
 
 /** `schedule list|next` */
-export function addScheduleCommand(program: Command): void {
+export function addScheduleCommand(program: CliCommand): void {
   const schedule = program
     .command('schedule')
     .description('list recurring scans and preview cron expressions')
@@ -18,25 +17,18 @@ export function addScheduleCommand(program: Command): void {
   addNext(schedule);
 }
 
-function addList(schedule: Command): void {
+function addList(schedule: CliCommand): void {
   schedule
     .command('list')
     .description('list recurring jobs, next run first')
     .option('--all', 'include jobs that have ended')
     .addOption(listFormatOption())
     .option('--pool <name>', 'only jobs of this pool')
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (flags: ScheduleListFlags, command: Command) => {
-        const { listSchedules } = await import('./schedule-work.ts');
-        return listSchedules(flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./schedule-work.ts')).listSchedules);
 }
 
-function addNext(schedule: Command): void {
+function addNext(schedule: CliCommand): void {
   schedule
     .command('next')
     .description('show when a cron expression fires next; needs no server')
@@ -49,12 +41,7 @@ function addNext(schedule: Command): void {
     .option('--zone <zone>', 'IANA time zone, e.g. Europe/Berlin (default: queue.timezone)')
     .option('--from <time>', 'start time (ISO 8601, local time of the zone without an offset; default: now)')
     .addOption(formatOption())
-    .action(
-      guarded(async (cron: string, flags: ScheduleNextFlags, command: Command) => {
-        const { showNext } = await import('./schedule-work.ts');
-        return showNext(cron, flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./schedule-work.ts')).showNext);
 }
 
 const examples = `

@@ -8,7 +8,7 @@ import { pluginContext } from './plugin-session.ts';
 
 export async function showPluginInfo(
   name: string,
-  format: string,
+  { format }: { format: string },
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {

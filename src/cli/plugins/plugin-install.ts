@@ -14,8 +14,8 @@ export interface InstallFlags {
 export function install(
   source: string,
   { sha256 = null, force = false, ...flags }: Omit<InstallFlags, 'sha256'> & { sha256?: string | null },
-  wiring: CliWiring,
   global: GlobalFlags,
+  wiring: CliWiring,
 ): Promise<number> {
   const { name = null, pluginVersion: version = null, permission: permissions = [] } = flags;
   const given = name !== null || version !== null || permissions.length > 0;

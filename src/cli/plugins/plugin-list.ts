@@ -9,7 +9,7 @@ import type { CliWiring } from '../wiring.ts';
 import { pluginContext } from './plugin-session.ts';
 
 export async function listInstalledPlugins(
-  format: string,
+  { format }: { format: string },
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<number> {

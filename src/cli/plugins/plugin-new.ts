@@ -9,8 +9,9 @@ import type { CliWiring } from '../wiring.ts';
 export async function createPlugin(
   kind: string,
   name: string,
-  wiring: CliWiring,
+  _flags: object,
   global: GlobalFlags,
+  wiring: CliWiring,
 ): Promise<number> {
   const { config } = await readConfig(global);
   const builtin = (await wiring.loadRegistry(config)).names();

@@ -16,15 +16,15 @@ interface TestFlags {
 /** @returns 0 if a rule fired or the plugin loaded and its run completed, else 1 */
 export async function testPlugin(
   file: string,
-  sample: string | null,
+  sample: string | undefined,
   flags: TestFlags,
-  wiring: CliWiring,
   global: GlobalFlags,
+  wiring: CliWiring,
 ): Promise<number> {
   const { kind } = (await openPlugin(file)).file;
-  if (kind === 'rules' && sample !== null) return testRules(file, sample, flags);
+  if (kind === 'rules' && sample !== undefined) return testRules(file, sample, flags);
   const { config } = await readConfig(global);
-  const tried = await tryPlugin(file, sample, await pluginContext(config, wiring));
+  const tried = await tryPlugin(file, sample ?? null, await pluginContext(config, wiring));
   print(flags.format === 'json' ? printableJson(tried) : textOfTrial(tried));
   return tried.run?.error ? 1 : 0;
 }

@@ -7,8 +7,8 @@ import { changePlugins } from './plugin-session.ts';
 export function update(
   name: string,
   flags: { rollback?: boolean; sha256?: string; force?: boolean },
-  wiring: CliWiring,
   global: GlobalFlags,
+  wiring: CliWiring,
 ): Promise<number> {
   const { rollback, sha256 = null, force = false } = flags;
   if (rollback && (sha256 !== null || force)) throw usage('--rollback excludes --sha256 and --force');

@@ -7,7 +7,11 @@ import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 
 /** @returns 5 unless a trusted publisher signed it */
-export async function verifyPlugin(file: string, format: string, global: GlobalFlags): Promise<number> {
+export async function verifyPlugin(
+  file: string,
+  { format }: { format: string },
+  global: GlobalFlags,
+): Promise<number> {
   const { config } = await readConfig(global);
   const plugin = await pluginOfFile(file, await readPackageFile(file));
   const verdict = evaluateSignature(signedBytes(plugin), plugin.signature, config.plugins);

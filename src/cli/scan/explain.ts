@@ -1,14 +1,14 @@
-import type { Command } from 'commander';
 import type { PortEndpoint } from '../../actions/results/explain-port.ts';
-import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
-import { guarded, usage } from '../terminal/failure.ts';
-import { globalFlags } from '../terminal/globals.ts';
+import { serverOptions } from '../session/server-flags.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
+import { usage } from '../terminal/failure.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { CliWiring } from '../wiring.ts';
 import type { ExplainFlags } from './explain/explain-work.ts';
 
 /** `explain`: how a scan got from a response to a finding. */
-export function addExplainCommand(program: Command, wiring: CliWiring): void {
+export function addExplainCommand(program: CliCommand): void {
   program
     .command('explain')
     .description('show the evidence behind the results of a host: responses, matching rules, conclusions')
@@ -16,20 +16,22 @@ export function addExplainCommand(program: Command, wiring: CliWiring): void {
     .argument('<scan_id>', 'scan id, its beginning or latest (default: the newest that tried it)')
     .argument('[host[:port]]', 'address or name, optionally with a port: 192.0.2.1:22, [2001:db8::1]:53/udp')
     .addOption(formatOption())
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
+    .addOptions(serverOptions())
     .addHelpText(
       'after',
       '\nReads the record of the scan and sends nothing to the host. Uses the local rules and vulnerability data.\n-v adds patterns, CPE names, vectors and all findings.',
     )
-    .action(
-      guarded(async (first: string, second: string | undefined, flags: ExplainFlags, command: Command) => {
-        const { explain } = await import('./explain/explain-work.ts');
-        const [scan, place] = second === undefined ? [null, first] : [first, second];
-        return explain(scan, readEndpoint(place), flags, globalFlags(command), wiring);
-      }),
-    );
+    .runs(() => explainWords);
+}
+
+async function explainWords(
+  first: string,
+  second: string | undefined,
+  ...rest: [ExplainFlags, GlobalFlags, CliWiring]
+): Promise<number> {
+  const { explain } = await import('./explain/explain-work.ts');
+  const [scan, place] = second === undefined ? [null, first] : [first, second];
+  return explain(scan, readEndpoint(place), ...rest);
 }
 
 /** @throws PortolanError `usage` */

@@ -2,16 +2,16 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { severities } from '../../domain/finding.ts';
 import { discoveryProfiles } from '../../domain/scan.ts';
 import { caFileOption, tokenOption } from '../session/server-flags.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { guarded } from '../terminal/failure.ts';
 import { globalFlags, wholeNumber } from '../terminal/globals.ts';
 import { endProcess, outputFormats, paperOption, templateOption } from '../terminal/output.ts';
-import type { CliWiring } from '../wiring.ts';
 import { rateOption } from './packet-rate.ts';
 import { addScanControl } from './scan-commands.ts';
 import { priorityOption } from './scan-priority.ts';
 import type { ScanFlags } from './submission.ts';
 
-export function addScanCommand(program: Command, wiring: CliWiring): void {
+export function addScanCommand(program: CliCommand): void {
   const scan = program
     .command('scan')
     .description('scan hosts and networks, or manage scans on a server')
@@ -23,16 +23,16 @@ export function addScanCommand(program: Command, wiring: CliWiring): void {
   addResultOptions(scan);
   const work = guarded(async (targets: string[], flags: ScanFlags, command: Command) => {
     const { scan } = await import('./scan-work.ts');
-    return scan(targets, flags, globalFlags(command), wiring);
+    return scan(targets, flags, globalFlags(command), program.wiring);
   });
   scan.action(async (targets: string[], flags: ScanFlags, command: Command) => {
     await work(targets, flags, command);
     await endProcess();
   });
-  addScanControl(scan, wiring);
+  addScanControl(scan);
 }
 
-function addTargetOptions(scan: Command): void {
+function addTargetOptions(scan: CliCommand): void {
   scan
     .option('-t, --targets <list>', 'additional targets, comma-separated')
     .option('-f, --target-file <file>', 'file with targets, - for stdin')
@@ -57,7 +57,7 @@ function addTargetOptions(scan: Command): void {
     );
 }
 
-function addDiscoveryOptions(scan: Command): void {
+function addDiscoveryOptions(scan: CliCommand): void {
   scan
     .addOption(new Option('--only-discover', 'find live hosts without probing ports').conflicts('discover'))
     .option('--no-discover', 'treat every target as up')
@@ -72,7 +72,7 @@ function addDiscoveryOptions(scan: Command): void {
     .addOption(number('--discovery-retry <n>', 'retries of a discovery probe', 0, 10).conflicts('discover'));
 }
 
-function addProbeOptions(scan: Command): void {
+function addProbeOptions(scan: CliCommand): void {
   scan
     .addOption(
       new Option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all').conflicts('topPorts'),
@@ -108,7 +108,7 @@ function addProbeOptions(scan: Command): void {
     .option('--continue-on-error', 'continue after errors of a stage, overrides engine.fail_fast');
 }
 
-function addEvaluationOptions(scan: Command): void {
+function addEvaluationOptions(scan: CliCommand): void {
   scan
     .option('--no-fingerprint', 'only ports: no banners, products and versions')
     .option('--fingerprint-rules <file>', 'file with additional fingerprint rules (without a server)')
@@ -120,7 +120,7 @@ function addEvaluationOptions(scan: Command): void {
     .option('--intrusive', 'allow checks that can disrupt a service');
 }
 
-function addResultOptions(scan: Command): void {
+function addResultOptions(scan: CliCommand): void {
   scan
     .option('--format <format>', outputFormats.join(', '))
     .option('-o, --output <file>', 'output file; a bare format name is read as --format')

@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
 import { PortolanError } from '../../domain/errors.ts';
 import { type ServerFlags, tokenOption } from '../session/server-flags.ts';
 import { readConfigQuietly } from '../session/session.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { printableJson } from '../terminal/draw/printable.ts';
-import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { CheckResult } from './doctor-checks.ts';
@@ -15,29 +14,28 @@ sandbox of plugins, the workspace, its server and the resolver. Changes nothing 
 to the resolver. -v shows what is well too. Exit code 0 if no check fails, else 1.
 `;
 
-export function addDoctorCommand(program: Command): void {
+export function addDoctorCommand(program: CliCommand): void {
   program
     .command('doctor')
     .description('check privileges and prerequisites of this machine')
     .addOption(formatOption())
     .addOption(tokenOption())
     .addHelpText('after', help)
-    .action(
-      guarded(async (flags: { format: string; apiToken?: string }, command: Command) => {
-        const findings = await examine(flags, globalFlags(command));
-        if (flags.format === 'json') print(printableJson(reportOf(findings)));
-        else {
-          const [{ doctorText }, { styleOf }] = await Promise.all([
-            import('./doctor-text.ts'),
-            import('../terminal/draw/style.ts'),
-          ]);
-          const global = globalFlags(command);
-          const all = (global.verbosity ?? global.verbose ?? 0) > 0;
-          print(doctorText(findings, styleOf(process.stdout, global), all));
-        }
-        return findings.some(({ status }) => status === 'fail') ? 1 : 0;
-      }),
-    );
+    .runs(() => doctor);
+}
+
+async function doctor(flags: { format: string; apiToken?: string }, global: GlobalFlags): Promise<number> {
+  const findings = await examine(flags, global);
+  if (flags.format === 'json') print(printableJson(reportOf(findings)));
+  else {
+    const [{ doctorText }, { styleOf }] = await Promise.all([
+      import('./doctor-text.ts'),
+      import('../terminal/draw/style.ts'),
+    ]);
+    const all = (global.verbosity ?? global.verbose ?? 0) > 0;
+    print(doctorText(findings, styleOf(process.stdout, global), all));
+  }
+  return findings.some(({ status }) => status === 'fail') ? 1 : 0;
 }
 
 async function examine(flags: ServerFlags, global: GlobalFlags): Promise<CheckResult[]> {

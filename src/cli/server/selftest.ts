@@ -1,6 +1,5 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
-import { guarded } from '../terminal/failure.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 
@@ -17,21 +16,21 @@ rate control). Sends nothing and needs no privileges; to check the privileges of
 Exit code 0 if all checks pass, else 1.
 `;
 
-export function addSelftestCommand(program: Command): void {
+export function addSelftestCommand(program: CliCommand): void {
   program
     .command('selftest')
     .description('check the packet engine on this machine')
     .addOption(formatOption())
     .addHelpText('after', help)
-    .action(
-      guarded(async ({ format }: { format: string }) => {
-        const { selfTests } = await import('../../net/packets/engine/selftest.ts');
-        const checks = selfTests.map(({ name, run }) => outcomeOf(name, run));
-        const ok = checks.every(({ status }) => status === 'ok');
-        print(format === 'json' ? printableJson({ ok, checks }) : textOf(checks));
-        return ok ? 0 : 1;
-      }),
-    );
+    .runs(() => selftest);
+}
+
+async function selftest({ format }: { format: string }): Promise<number> {
+  const { selfTests } = await import('../../net/packets/engine/selftest.ts');
+  const checks = selfTests.map(({ name, run }) => outcomeOf(name, run));
+  const ok = checks.every(({ status }) => status === 'ok');
+  print(format === 'json' ? printableJson({ ok, checks }) : textOf(checks));
+  return ok ? 0 : 1;
 }
 
 function outcomeOf(name: string, run: () => void): Outcome {

@@ -1,11 +1,9 @@
-import { type Command, Option } from 'commander';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { Option } from 'commander';
+import type { CliCommand } from '../terminal/cli-command.ts';
+import { wholeNumber } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import type { CliWiring } from '../wiring.ts';
-import type { WorkerFlags } from './worker-start.ts';
 
-export function addWorkerCommand(program: Command, wiring: CliWiring): void {
+export function addWorkerCommand(program: CliCommand): void {
   const worker = program
     .command('worker')
     .description('run and list workers, which scan for servers on other machines');
@@ -25,21 +23,11 @@ export function addWorkerCommand(program: Command, wiring: CliWiring): void {
       ),
     )
     .option('--tags <list>', 'tags of the worker, for pools that ask for some, comma-separated')
-    .action(
-      guarded(async (flags: WorkerFlags, command: Command) => {
-        const { startWorker } = await import('./worker-start.ts');
-        return startWorker(flags, globalFlags(command), wiring);
-      }),
-    );
+    .runs(async () => (await import('./worker-start.ts')).startWorker);
   worker
     .command('list')
     .description('list the workers of all servers with a heartbeat within the last minute')
     .option('--queue <url>', 'PostgreSQL database of the servers (environment: SERVICE_QUEUE__URL)')
     .addOption(formatOption())
-    .action(
-      guarded(async (flags: { queue?: string; format: string }, command: Command) => {
-        const { listWorkers } = await import('./worker-list.ts');
-        return listWorkers(flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./worker-list.ts')).listWorkers);
 }

@@ -10,7 +10,11 @@ export interface ServerFlags {
   caFile?: string;
 }
 
-export function serverOption(): Option {
+export function serverOptions(): Option[] {
+  return [serverOption(), tokenOption(), caFileOption()];
+}
+
+function serverOption(): Option {
   return new Option('--server <url>', 'server to use (environment: SERVICE_SERVER)');
 }
 

@@ -1,12 +1,9 @@
-import type { Command } from 'commander';
-import { caFileOption, serverOption, tokenOption } from '../session/server-flags.ts';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags } from '../terminal/globals.ts';
+import { serverOptions } from '../session/server-flags.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import type { AlertFlags } from './alert-list.ts';
 
 /** `alert list|test` */
-export function addAlertCommand(program: Command): void {
+export function addAlertCommand(program: CliCommand): void {
   const alert = program
     .command('alert')
     .description('list alerts of a server and check files of alert rules')
@@ -15,29 +12,15 @@ export function addAlertCommand(program: Command): void {
     .command('list')
     .description('list the alerts of a server, their states and since when')
     .addOption(formatOption())
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (flags: AlertFlags, command: Command) => {
-        const { showAlerts } = await import('./alert-list.ts');
-        return showAlerts(flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./alert-list.ts')).showAlerts);
   alert
     .command('test')
     .description('check a file of alert rules; with a server: its values now, and which conditions hold')
     .argument('<file>', 'file of alert rules (YAML)')
     .addOption(formatOption())
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (file: string, flags: AlertFlags, command: Command) => {
-        const { testAlerts } = await import('./alert-test.ts');
-        return testAlerts(file, flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./alert-test.ts')).testAlerts);
 }
 
 const examples = `

@@ -1,16 +1,44 @@
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 import type { PortolanError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/text/nearest.ts';
-import { reportFailure, usage } from './failure.ts';
+import type { CliWiring } from '../wiring.ts';
+import { guarded, reportFailure, usage } from './failure.ts';
+import { globalFlags } from './globals.ts';
 import { type KnownFlag, unknownFlag } from './unknown-flag.ts';
 
+/** Takes the arguments of a command, its flags, the global flags and the wiring; `guarded` takes what it returns. */
+type CommandWork = (...input: never[]) => Promise<number | undefined>;
+
 /**
- * A command whose errors name what to type instead. commander calls these methods; it ends the program after its own
- * errors, so they do.
+ * A command whose errors name what to type instead. commander calls the methods of errors; it ends the program after its
+ * own errors, so they do.
  */
 export class CliCommand extends Command {
+  readonly wiring: CliWiring;
+
+  constructor(name: string | undefined, wiring: CliWiring) {
+    super(name);
+    this.wiring = wiring;
+  }
+
   override createCommand(name?: string): CliCommand {
-    return new CliCommand(name);
+    return new CliCommand(name, this.wiring);
+  }
+
+  addOptions(options: readonly Option[]): this {
+    for (const option of options) this.addOption(option);
+    return this;
+  }
+
+  /** @param load called when the command runs: the others need not load its work */
+  runs(load: () => CommandWork | Promise<CommandWork>): this {
+    return this.action(
+      guarded(async (...input: unknown[]) => {
+        const work = (await load()) as (...input: unknown[]) => ReturnType<CommandWork>;
+        const argumentsAndFlags = input.slice(0, -1);
+        return work(...argumentsAndFlags, globalFlags(this), this.wiring);
+      }),
+    );
   }
 
   unknownOption(flag: string): void {

@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
-import type { CliWiring } from '../wiring.ts';
+import type { CliCommand } from './cli-command.ts';
 import { printableJson } from './draw/printable.ts';
 import { print } from './output.ts';
 import { formatOption } from './output-options.ts';
 
-export function addVersionCommand(program: Command, wiring: CliWiring): void {
+export function addVersionCommand(program: CliCommand): void {
+  const { wiring } = program;
   program
     .command('version')
     .description('print version, commit and runtime versions')

@@ -1,11 +1,8 @@
-import type { Command } from 'commander';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags } from '../terminal/globals.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
 import { formatOption } from '../terminal/output-options.ts';
-import type { StoreMigrateFlags } from './store-work.ts';
 
 /** `store migrate` */
-export function addStoreCommand(program: Command): void {
+export function addStoreCommand(program: CliCommand): void {
   const store = program
     .command('store')
     .description('manage the store: scans, jobs and tokens, without results');
@@ -18,10 +15,5 @@ export function addStoreCommand(program: Command): void {
     )
     .option('--from <url>', 'source database with --to sqlite: (default: queue.url)')
     .addOption(formatOption())
-    .action(
-      guarded(async (flags: StoreMigrateFlags, command: Command) => {
-        const { migrateStoreCommand } = await import('./store-work.ts');
-        return migrateStoreCommand(flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./store-work.ts')).migrateStoreCommand);
 }

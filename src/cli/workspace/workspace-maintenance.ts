@@ -20,7 +20,7 @@ import { note, print } from '../terminal/output.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
 /** Creates a workspace with its folders and an empty store; existing files are not changed. */
-export async function init(path: string | undefined, global: GlobalFlags): Promise<number> {
+export async function init(path: string | undefined, _flags: object, global: GlobalFlags): Promise<number> {
   const dir = path === undefined ? (await readConfig(global)).config.workspace.dir : resolve(path);
   const workspace = await openWorkspace(dir);
   await (await openStore(workspace.storeFile)).close();

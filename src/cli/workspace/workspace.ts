@@ -1,35 +1,25 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { ambiguousMinutes, parseDuration } from '../../domain/time/duration.ts';
-import { caFileOption, type ServerFlags, serverOption, tokenOption } from '../session/server-flags.ts';
-import { guarded } from '../terminal/failure.ts';
-import { globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { serverOptions } from '../session/server-flags.ts';
+import type { CliCommand } from '../terminal/cli-command.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { wholeNumber } from '../terminal/globals.ts';
 import { listOrders } from '../terminal/list-order.ts';
 import { paperOption, templateOption } from '../terminal/output.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
 import { scanArgument } from '../terminal/scan-argument.ts';
-import type { CliWiring } from '../wiring.ts';
 import { addMaintenanceCommands } from './maintenance-commands.ts';
 import type { MatchFlags } from './show-matches.ts';
-import type { ExportFlags } from './workspace-export.ts';
-import type { GarbageFlags } from './workspace-gc.ts';
-import type { ScanListFlags } from './workspace-list.ts';
 import type { ShowFlags } from './workspace-work.ts';
 
-export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
+export function addWorkspaceCommand(program: CliCommand): void {
   const workspace = program.command('workspace').alias('storage').description('manage stored scans');
   workspace
     .command('info')
     .description('show location and size of the workspace')
     .addOption(formatOption())
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (flags: ServerFlags & { format: string }, command: Command) => {
-        const { info } = await import('./workspace-work.ts');
-        return info(flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./workspace-work.ts')).info);
   workspace
     .command('list')
     .description('list scans')
@@ -45,15 +35,8 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .option('--since <time>', 'only scans created then or later (ISO 8601)')
     .addOption(limitOption())
     .addOption(new Option('--sort <order>', 'sort order').choices(listOrders).default('newest'))
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (flags: ScanListFlags, command: Command) => {
-        const { listWorkspaceScans } = await import('./workspace-work.ts');
-        return listWorkspaceScans(flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./workspace-work.ts')).listWorkspaceScans);
   workspace
     .command('show')
     .description('show one scan')
@@ -62,20 +45,8 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     .option('--findings', 'only its findings, all of them')
     .option('--query <text>', "only the results that match, e.g. 'port:443 severity:>=high'")
     .addOption(formatOption(['jsonl', 'csv']))
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (id: string, flags: ShowFlags & Partial<MatchFlags>, command: Command) => {
-        const { query } = flags;
-        if (query !== undefined) {
-          const { showMatches } = await import('./show-matches.ts');
-          return showMatches(id, { ...flags, query }, globalFlags(command));
-        }
-        const { showWorkspaceScan } = await import('./workspace-work.ts');
-        return showWorkspaceScan(id, flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(() => show);
   workspace
     .command('export')
     .description('export the results of a scan')
@@ -94,29 +65,15 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
         wholeNumber(text, 1, 9_999_999),
       ),
     )
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (id: string, flags: ExportFlags, command: Command) => {
-        const { exportScanCommand } = await import('./workspace-export.ts');
-        return exportScanCommand(id, flags, globalFlags(command), wiring);
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./workspace-export.ts')).exportScanCommand);
   workspace
     .command('delete')
     .description('delete a scan and its files')
     .addArgument(scanArgument())
     .option('--force', 'do not ask; stop and delete a queued or running scan')
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
-    .action(
-      guarded(async (id: string, flags: ServerFlags & { force?: boolean }, command: Command) => {
-        const { removeWorkspaceScan } = await import('./workspace-work.ts');
-        return removeWorkspaceScan(id, flags, globalFlags(command));
-      }),
-    );
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./workspace-work.ts')).removeWorkspaceScan);
   workspace
     .command('gc')
     .description('delete old scans; default criteria: workspace.retention')
@@ -132,17 +89,24 @@ export function addWorkspaceCommand(program: Command, wiring: CliWiring): void {
     )
     .option('--dry-run', 'show what would be deleted')
     .option('--force', 'do not ask for confirmation')
-    .addOption(serverOption())
-    .addOption(tokenOption())
-    .addOption(caFileOption())
+    .addOptions(serverOptions())
     .addOption(formatOption())
-    .action(
-      guarded(async (flags: GarbageFlags, command: Command) => {
-        const { gc } = await import('./workspace-gc.ts');
-        return gc(flags, globalFlags(command));
-      }),
-    );
+    .runs(async () => (await import('./workspace-gc.ts')).gc);
   addMaintenanceCommands(workspace);
+}
+
+async function show(
+  id: string,
+  flags: ShowFlags & Partial<MatchFlags>,
+  global: GlobalFlags,
+): Promise<number> {
+  const { query } = flags;
+  if (query !== undefined) {
+    const { showMatches } = await import('./show-matches.ts');
+    return showMatches(id, { ...flags, query }, global);
+  }
+  const { showWorkspaceScan } = await import('./workspace-work.ts');
+  return showWorkspaceScan(id, flags, global);
 }
 
 /** Returns the text unchanged; the action parses it again. @throws InvalidArgumentError */

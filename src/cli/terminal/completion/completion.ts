@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import type { CliWiring } from '../../wiring.ts';
+import type { CliCommand } from '../cli-command.ts';
 import { globalFlags } from '../globals.ts';
 import { print } from '../output.ts';
 import { type ValueKind, valueKinds } from './completion-values.ts';
@@ -15,7 +15,7 @@ Install:
   PowerShell   add to $PROFILE: portolan completion powershell | Out-String | Invoke-Expression
 `;
 
-export function addCompletionCommand(program: Command, wiring: CliWiring): void {
+export function addCompletionCommand(program: CliCommand): void {
   program
     .command('completion')
     .description('print a shell completion script')
@@ -29,7 +29,7 @@ export function addCompletionCommand(program: Command, wiring: CliWiring): void 
     .action(async (shell: Shell, { values }: { values?: ValueKind }, command: Command) => {
       if (values !== undefined) {
         const { printValues } = await import('../draw/print-values.ts');
-        return await printValues(values, globalFlags(command), wiring);
+        return await printValues(values, globalFlags(command), program.wiring);
       }
       const { completionScript } = await import('./completion-script.ts');
       print(completionScript(program, shell));
