@@ -97,8 +97,13 @@ export type ConfigKeyType = ValueType | 'entries' | 'map' | 'options';
 
 /** Highest packet rate that `scanner.max_rate` accepts, packets per second. */
 export const highestRate = 10_000_000;
-/** Events that webhooks and rules can choose. */
-const notificationEvents = ['scan.completed', 'scan.failed', 'scan.changed', 'alert'] as const;
+/** Of webhooks and rules. */
+const eventsToSend = {
+  type: 'string[]',
+  values: ['scan.completed', 'scan.failed', 'scan.changed', 'alert'],
+  default: [],
+  description: 'events to send; all when empty',
+} as const;
 /**
  * Metadata services of clouds, IPv4 and IPv6: they hand out credentials, which a scan from a cloud machine would
  * collect.
@@ -112,18 +117,30 @@ export const auditEvents = [
   'config_change',
   'user_login',
 ] as const;
-const channelPattern = /^(?:slack|email|webhook):\/\/\P{Cc}{1,254}$/u;
-const channelForm = 'slack://name, email://address or webhook://name';
+const channelName = {
+  pattern: /^(?:slack|email|webhook):\/\/\P{Cc}{1,254}$/u,
+  form: 'slack://name, email://address or webhook://name',
+};
 /** Name of a worker pool. */
 export const poolPattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 /** `poolPattern` in words. */
 export const poolForm = 'lower-case letters, digits, dashes and underscores, 63 at most';
 /** Name of a plugin. */
 const pluginPattern = /^[a-z][a-z0-9_-]{2,62}$/;
-const fingerprintPattern = /^[0-9a-f]{64}$/;
-const fingerprintForm = 'a fingerprint of 64 hex digits in lower case';
-const freezeTimeForm = 'a day such as 2026-12-24, or a time such as 2026-12-24 18:00';
-const tenantForm = 'lower-case letters, digits and dashes, 63 at most, with no dash at the start';
+const publisherFingerprint = {
+  pattern: /^[0-9a-f]{64}$/,
+  form: 'a fingerprint of 64 hex digits in lower case',
+};
+const freezeTime = {
+  type: 'string',
+  pattern: freezeTimePattern,
+  form: 'a day such as 2026-12-24, or a time such as 2026-12-24 18:00',
+  required: true,
+} as const;
+const tenantName = {
+  pattern: tenantPattern,
+  form: 'lower-case letters, digits and dashes, 63 at most, with no dash at the start',
+};
 const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 /** Lower-case host name or address without a port; IPv6 with or without brackets. */
 const hostPattern = /^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[?[0-9a-f:.]+\]?)$/;
@@ -132,6 +149,16 @@ const publicUrlPattern =
   /^https?:\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:\/[A-Za-z0-9._~-]+)*$/;
 /** The longest accepted duration, milliseconds (100 years). */
 const century = 100 * 365 * 86_400_000;
+
+/** Inclusive bounds. */
+function wholeNumber(min: number, max: number) {
+  return { type: 'int', min, max } as const;
+}
+
+/** Inclusive bounds, milliseconds. */
+function duration(min: number, max: number) {
+  return { type: 'duration', min, max } as const;
+}
 
 export const configKeys = [
   {
@@ -158,21 +185,17 @@ export const configKeys = [
   },
   {
     path: 'workspace.retention.max_age',
-    type: 'duration',
+    ...duration(1000, century),
     retention: true,
     default: null,
     shipped: '90d',
-    min: 1000,
-    max: century,
     description: 'Delete scans older than this; mo is 30 days, y is 365 days, m is rejected.',
   },
   {
     path: 'workspace.retention.max_scans',
-    type: 'int',
+    ...wholeNumber(1, 10_000_000),
     default: null,
     shipped: 5000,
-    min: 1,
-    max: 10_000_000,
     description: 'Maximum number of stored scans per tenant.',
   },
   {
@@ -185,10 +208,8 @@ export const configKeys = [
   },
   {
     path: 'workspace.retention.protect',
-    type: 'int',
+    ...wholeNumber(0, 10_000_000),
     default: 10,
-    min: 0,
-    max: 10_000_000,
     description:
       'Newest scans of each tenant that workspace.retention.min_free_space never deletes; scans that ended less than an hour ago are protected too.',
   },
@@ -251,10 +272,8 @@ export const configKeys = [
   },
   {
     path: 'server.workers',
-    type: 'int',
+    ...wholeNumber(1, 1024),
     default: 4,
-    min: 1,
-    max: 1024,
     description:
       'Number of concurrent scans, within workers.min and workers.max; a map here is read as workers.*.',
   },
@@ -268,11 +287,9 @@ export const configKeys = [
   },
   {
     path: 'server.api.rate_limit',
-    type: 'int',
+    ...wholeNumber(0, 1_000_000_000),
     default: null,
     shipped: 100,
-    min: 0,
-    max: 1_000_000_000,
     description:
       'API requests per minute and token (per client address without a token); unlimited when 0 or not set.',
   },
@@ -349,19 +366,15 @@ export const configKeys = [
   },
   {
     path: 'server.streams.per_token',
-    type: 'int',
+    ...wholeNumber(1, 100_000),
     default: 20,
-    min: 1,
-    max: 100_000,
     description:
       'Open event streams per token (per client address when no tokens are required), REST and gRPC together; more are rejected with 429.',
   },
   {
     path: 'server.streams.total',
-    type: 'int',
+    ...wholeNumber(1, 100_000),
     default: 100,
-    min: 1,
-    max: 100_000,
     description: 'Open event streams of all clients; more are rejected with 429.',
   },
   {
@@ -396,28 +409,22 @@ export const configKeys = [
   },
   {
     path: 'server.shutdown_timeout',
-    type: 'duration',
+    ...duration(100, 3_600_000),
     default: '30s',
-    min: 100,
-    max: 3_600_000,
     description: 'Maximum drain time on SIGTERM.',
   },
   {
     path: 'queue.max_jobs',
-    type: 'int',
+    ...wholeNumber(1, 10_000_000),
     default: 1000,
-    min: 1,
-    max: 10_000_000,
     description:
       'Maximum number of queued scans and due jobs per tenant; further submissions are rejected with 503.',
   },
   {
     path: 'queue.retention',
-    type: 'duration',
+    ...duration(1000, century),
     months: true,
     default: '7d',
-    min: 1000,
-    max: century,
     description:
       'How long the record of a finished job is kept; its scans stay. The health endpoint counts failed scans for the same time.',
   },
@@ -439,19 +446,15 @@ export const configKeys = [
   },
   {
     path: 'workers.min',
-    type: 'int',
+    ...wholeNumber(0, 1024),
     default: 1,
     shipped: 2,
-    min: 0,
-    max: 1024,
     description: 'Minimum number of workers.',
   },
   {
     path: 'workers.max',
-    type: 'int',
+    ...wholeNumber(1, 1024),
     default: 10,
-    min: 1,
-    max: 1024,
     description: 'Maximum number of workers; when not set, at least server.workers.',
   },
   {
@@ -463,18 +466,14 @@ export const configKeys = [
   },
   {
     path: 'workers.lease',
-    type: 'duration',
+    ...duration(1000, 3_600_000),
     default: '30s',
-    min: 1000,
-    max: 3_600_000,
     description: 'Lease duration: a worker loses its scan when it sends no heartbeat for this long.',
   },
   {
     path: 'workers.heartbeat',
-    type: 'duration',
+    ...duration(100, 3_600_000),
     default: '10s',
-    min: 100,
-    max: 3_600_000,
     description: 'Interval between lease renewals.',
   },
   {
@@ -483,7 +482,7 @@ export const configKeys = [
     pattern: poolPattern,
     form: poolForm,
     members: {
-      max: { type: 'int', min: 1, max: 1024, description: 'maximum number of concurrent scans of the pool' },
+      max: { ...wholeNumber(1, 1024), description: 'maximum number of concurrent scans of the pool' },
       tags: {
         type: 'string[]',
         default: [],
@@ -495,18 +494,14 @@ export const configKeys = [
   },
   {
     path: 'workers.shard_size',
-    type: 'int',
+    ...wholeNumber(1, 1_000_000_000),
     default: 4096,
-    min: 1,
-    max: 1_000_000_000,
     description: 'Addresses per shard of a distributed scan; fewer when many ports are probed.',
   },
   {
     path: 'workers.max_attempts',
-    type: 'int',
+    ...wholeNumber(1, 1000),
     default: 3,
-    min: 1,
-    max: 1000,
     description: 'Attempts per shard before it counts as failed.',
   },
   {
@@ -557,19 +552,15 @@ export const configKeys = [
   },
   {
     path: 'logging.file.max_backups',
-    type: 'int',
+    ...wholeNumber(1, 10_000),
     default: 10,
-    min: 1,
-    max: 10_000,
     description: 'Number of rotated files to keep.',
   },
   {
     path: 'logging.file.max_age',
-    type: 'duration',
+    ...duration(1000, century),
     retention: true,
     default: '30d',
-    min: 1000,
-    max: century,
     description: 'Age at which rotated files are deleted.',
   },
   {
@@ -602,66 +593,52 @@ export const configKeys = [
   },
   {
     path: 'scanner.rate',
-    type: 'int',
+    ...wholeNumber(1, highestRate),
     word: 'auto',
     default: 1000,
-    min: 1,
-    max: highestRate,
     env: ['SERVICE_RATE'],
     description:
       'Packets per second per scan; auto = from 1000 up to scanner.max_rate as responses keep coming, which is what the command line does where nothing is set.',
   },
   {
     path: 'scanner.concurrency',
-    type: 'int',
+    ...wholeNumber(1, 65_535),
     default: null,
     shipped: 100,
-    min: 1,
-    max: 65_535,
     env: ['SERVICE_CONCURRENCY'],
     description:
       'Concurrent connections per scan; when not set, from 100 up to 1000 as the machine and the targets bear.',
   },
   {
     path: 'scanner.timeout',
-    type: 'duration',
+    ...duration(1, 600_000),
     default: '3s',
-    min: 1,
-    max: 600_000,
     env: ['SERVICE_TIMEOUT'],
     description: 'How long a probe waits for a response.',
   },
   {
     path: 'scanner.retries',
-    type: 'int',
+    ...wholeNumber(0, 10),
     default: 1,
-    min: 0,
-    max: 10,
     description: 'Retries of a probe without a response.',
   },
   {
     path: 'scanner.max_addresses',
-    type: 'int',
+    ...wholeNumber(0, Number.MAX_SAFE_INTEGER),
     default: 65_536,
-    min: 0,
-    max: Number.MAX_SAFE_INTEGER,
     description: 'Maximum number of addresses per scan; 0 = unlimited.',
   },
   {
     path: 'scanner.max_rate',
-    type: 'int',
+    ...wholeNumber(1, highestRate),
     default: 100_000,
-    min: 1,
-    max: highestRate,
     description:
       'Packets per second of all scans of a server together, and the highest rate that a scan may request.',
   },
   {
     path: 'scanner.max_resumes',
-    type: 'int',
+    ...wholeNumber(0, 1000),
     default: 3,
-    min: 0,
-    max: 1000,
     description: 'Consecutive resumes without progress before a scan counts as interrupted.',
   },
   {
@@ -715,20 +692,8 @@ export const configKeys = [
     path: 'scanner.freeze',
     type: 'entries',
     members: {
-      from: {
-        type: 'string',
-        pattern: freezeTimePattern,
-        form: freezeTimeForm,
-        required: true,
-        description: 'first day, or time',
-      },
-      to: {
-        type: 'string',
-        pattern: freezeTimePattern,
-        form: freezeTimeForm,
-        required: true,
-        description: 'last day, or time',
-      },
+      from: { ...freezeTime, description: 'first day, or time' },
+      to: { ...freezeTime, description: 'last day, or time' },
       zone: { type: 'zone', description: 'IANA time zone; queue.timezone when not set' },
       reason: { type: 'string', description: 'shown when a scan waits for the end of the freeze' },
     },
@@ -774,10 +739,8 @@ export const configKeys = [
   },
   {
     path: 'scanner.dns.timeout',
-    type: 'duration',
+    ...duration(1, 600_000),
     default: '5s',
-    min: 1,
-    max: 600_000,
     description: 'Timeout for resolving one name.',
   },
   {
@@ -788,34 +751,26 @@ export const configKeys = [
   },
   {
     path: 'engine.stall_timeout',
-    type: 'duration',
+    ...duration(0, century),
     default: '10m',
-    min: 0,
-    max: century,
     description: 'Fail a node that makes no progress for this long; 0 = never.',
   },
   {
     path: 'engine.global_timeout',
-    type: 'duration',
+    ...duration(0, century),
     default: '0',
-    min: 0,
-    max: century,
     description: 'Maximum duration of a scan; 0 = unlimited.',
   },
   {
     path: 'engine.max_parallel_nodes',
-    type: 'int',
+    ...wholeNumber(1, 1024),
     default: 32,
-    min: 1,
-    max: 1024,
     description: 'Concurrent nodes per scan.',
   },
   {
     path: 'engine.stream_buffer',
-    type: 'int',
+    ...wholeNumber(1, 1_048_576),
     default: 1024,
-    min: 1,
-    max: 1_048_576,
     description: 'Items buffered in a stream before its producer waits.',
   },
   {
@@ -828,11 +783,9 @@ export const configKeys = [
   },
   {
     path: 'fingerprint.cache.ttl',
-    type: 'duration',
+    ...duration(60_000, century),
     months: true,
     default: '7d',
-    min: 60_000,
-    max: century,
     description: 'Maximum age of the fingerprints before they are refreshed.',
   },
   {
@@ -862,11 +815,9 @@ export const configKeys = [
   },
   {
     path: 'vulndb.ttl',
-    type: 'duration',
+    ...duration(1000, century),
     months: true,
     default: '24h',
-    min: 1000,
-    max: century,
     description: 'Maximum age of the vulnerability data: then it is refreshed, and health is degraded.',
   },
   {
@@ -897,8 +848,7 @@ export const configKeys = [
   {
     path: 'notifications.default_channels',
     type: 'string[]',
-    pattern: channelPattern,
-    form: channelForm,
+    ...channelName,
     default: [],
     description: 'Notification channels of scans that name none.',
   },
@@ -926,10 +876,8 @@ export const configKeys = [
   },
   {
     path: 'notifications.email.smtp_port',
-    type: 'int',
+    ...wholeNumber(1, 65_535),
     default: 587,
-    min: 1,
-    max: 65_535,
     description: 'Port of the mail server: TLS on 465, STARTTLS if offered on others.',
   },
   {
@@ -981,12 +929,7 @@ export const configKeys = [
       },
       url: { type: 'url', required: true, secret: true, description: 'URL that receives the message' },
       secret: { type: 'string', secret: true, description: 'key of the HMAC signature' },
-      events: {
-        type: 'string[]',
-        values: notificationEvents,
-        default: [],
-        description: 'events to send; all when empty',
-      },
+      events: eventsToSend,
       headers: { type: 'text{}', secret: true, default: {}, description: 'additional request headers' },
     },
     default: [],
@@ -998,17 +941,11 @@ export const configKeys = [
     members: {
       channels: {
         type: 'string[]',
-        pattern: channelPattern,
-        form: channelForm,
+        ...channelName,
         default: [],
         description: 'channels that the rule is for; all that no other rule names when empty',
       },
-      events: {
-        type: 'string[]',
-        values: notificationEvents,
-        default: [],
-        description: 'events to send; all when empty',
-      },
+      events: eventsToSend,
       min_severity: {
         type: 'enum',
         values: severities,
@@ -1033,10 +970,8 @@ export const configKeys = [
   },
   {
     path: 'alerts.interval',
-    type: 'duration',
+    ...duration(1000, 86_400_000),
     default: '30s',
-    min: 1000,
-    max: 86_400_000,
     description: 'Interval between evaluations of the alert rules.',
   },
   {
@@ -1054,24 +989,21 @@ export const configKeys = [
   {
     path: 'multi_tenant.default_tenant',
     type: 'string',
-    pattern: tenantPattern,
-    form: tenantForm,
+    ...tenantName,
     default: null,
     description: 'Tenant of requests that name none; without it they are rejected.',
   },
   {
     path: 'multi_tenant.tenants',
     type: 'string[]',
-    pattern: tenantPattern,
-    form: tenantForm,
+    ...tenantName,
     default: [],
     description: 'Names of all tenants.',
   },
   {
     path: 'multi_tenant.weights',
     type: 'int{}',
-    pattern: tenantPattern,
-    form: tenantForm,
+    ...tenantName,
     min: 1,
     max: 100,
     default: {},
@@ -1113,17 +1045,13 @@ export const configKeys = [
       type: { type: 'enum', values: ['grpc'], default: 'grpc', description: 'kind' },
       endpoint: { type: 'endpoint', required: true, description: 'address of the plugin' },
       timeout: {
-        type: 'duration',
+        ...duration(1, 86_400_000),
         default: '30s',
-        min: 1,
-        max: 86_400_000,
         description: 'timeout of one call',
       },
       batch_size: {
-        type: 'int',
+        ...wholeNumber(0, 1_000_000),
         default: 64,
-        min: 0,
-        max: 1_000_000,
         description: 'hosts per call; 0 = all in one call',
       },
       tls: {
@@ -1154,8 +1082,7 @@ export const configKeys = [
       fingerprint: {
         type: 'string',
         required: true,
-        pattern: fingerprintPattern,
-        form: fingerprintForm,
+        ...publisherFingerprint,
         description: 'SHA-256 of the public key',
       },
       name: { type: 'string', description: 'name of the publisher' },
@@ -1171,8 +1098,7 @@ export const configKeys = [
   {
     path: 'plugins.revoked_publishers',
     type: 'string[]',
-    pattern: fingerprintPattern,
-    form: fingerprintForm,
+    ...publisherFingerprint,
     default: [],
     description: 'Fingerprints of publishers that are no longer trusted.',
   },
@@ -1202,10 +1128,8 @@ export const configKeys = [
   },
   {
     path: 'plugins.limits.timeout',
-    type: 'duration',
+    ...duration(100, 86_400_000),
     default: '5m',
-    min: 100,
-    max: 86_400_000,
     description:
       'Maximum run time of a plugin; waiting for items, for the rate limit and while the scan is paused does not count.',
   },
