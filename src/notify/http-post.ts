@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../domain/text/url-credentials.ts';
 import { DeliveryFault, faultOf } from './delivery-fault.ts';
 
 /**
@@ -26,15 +27,4 @@ export async function postJson(
   } catch (error) {
     throw faultOf(error);
   }
-}
-
-/** `fetch` rejects URLs with credentials. */
-function withoutCredentials(url: string): { target: URL; authorization: string | null } {
-  const target = new URL(url);
-  const { username, password } = target;
-  if (username === '' && password === '') return { target, authorization: null };
-  target.username = '';
-  target.password = '';
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { target, authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }

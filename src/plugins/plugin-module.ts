@@ -22,20 +22,13 @@ export async function describePlugin(file: PluginFile, limits: PluginLimits): Pr
 
 /** The module of a plugin that runs in the sandbox: one host per scan. */
 export function pluginModule({ file, metadata }: DescribedPlugin, limits: PluginLimits): ModuleDefinition {
-  const { name, type, version, description, options, requires, provides } = metadata;
   let session: PluginSession | null = null;
   const started = () => {
     session ??= new PluginSession(file, limits);
     return session;
   };
   const definition = defineModule({
-    name,
-    type,
-    version,
-    description,
-    options,
-    requires,
-    provides,
+    ...metadata,
     prepare: () => void started(),
     execute: (ctx, data) => started().run(ctx.options, ctx, data),
   });

@@ -1,3 +1,5 @@
+import { withoutCredentials } from '../../domain/text/url-credentials.ts';
+
 /** Result of requesting a feed. */
 export interface Download {
   status: number;
@@ -98,17 +100,6 @@ async function follow(url: string, options: DownloadOptions, watch: Watch): Prom
     if (next.origin !== target.origin) authorization = null;
     target = next;
   }
-}
-
-/** `fetch` rejects URLs with credentials. */
-function withoutCredentials(url: string): { target: URL; authorization: string | null } {
-  const target = new URL(url);
-  const { username, password } = target;
-  if (username === '' && password === '') return { target, authorization: null };
-  target.username = '';
-  target.password = '';
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { target, authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
 function rejection(status: number, headers: Headers): DownloadProblem {

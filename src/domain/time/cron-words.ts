@@ -1,23 +1,10 @@
 import { cronValues } from './cron.ts';
+import { monthNames } from './month-names.ts';
 
 /** Most times of day that a sentence lists. */
 const maxListed = 6;
 
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-const months = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
 
 /** A valid schedule in words: `at 02:00 on Monday to Friday`. */
 export function cronWords(schedule: string): string {
@@ -78,7 +65,7 @@ function daysText(days: number[] | null, ofWeek: number[] | null): string {
 }
 
 function monthSpan([from, to]: Span): string {
-  return spanText(months, from - 1, to - 1);
+  return spanText(monthNames, from - 1, to - 1);
 }
 
 function spanText(names: readonly string[], from: number, to: number): string {

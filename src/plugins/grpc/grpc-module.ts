@@ -12,15 +12,9 @@ export function grpcModule(
   limits: GrpcLimits,
   producer: Producer = { name: entry.name, version: metadata.version, sha256: metadataHash(metadata) },
 ): ModuleDefinition {
-  const { name, type, version, description, options, requires, provides, unavailable } = metadata;
+  const { provides, unavailable } = metadata;
   const definition = defineModule({
-    name,
-    type,
-    version,
-    description,
-    options,
-    requires,
-    provides,
+    ...metadata,
     execute: async (ctx, data) => {
       if (unavailable !== undefined) return explainAbsence(entry, limits, ctx.signal);
       // Libraries of gRPC are loaded by scans that need them.

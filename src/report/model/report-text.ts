@@ -1,5 +1,6 @@
 import type { Severity } from '../../domain/finding.ts';
 import type { Protocol } from '../../domain/host.ts';
+import { monthNames } from '../../domain/time/month-names.ts';
 
 /** Stands for a number or text that is not known; what was counted is `0`. */
 export const unknownText = '–';
@@ -69,21 +70,6 @@ export function confidenceText(confidence: number | null): string {
   return confidence === null ? unknownText : percentText(confidence, 1);
 }
 
-const months = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
-
 /** Null for anything but a time that JavaScript can represent. */
 function parseTime(iso: string | null): Date | null {
   const time = new Date(iso ?? Number.NaN);
@@ -98,14 +84,14 @@ function twoDigits(amount: number): string {
 export function longDateText(iso: string | null): string {
   const time = parseTime(iso);
   if (time === null) return unknownText;
-  return `${months[time.getUTCMonth()]} ${time.getUTCDate()}, ${time.getUTCFullYear()}`;
+  return `${monthNames[time.getUTCMonth()]} ${time.getUTCDate()}, ${time.getUTCFullYear()}`;
 }
 
 /** `Nov 21, 2026` in UTC. */
 export function dateText(iso: string | null): string {
   const time = parseTime(iso);
   if (time === null) return unknownText;
-  return `${months[time.getUTCMonth()]?.slice(0, 3)} ${time.getUTCDate()}, ${time.getUTCFullYear()}`;
+  return `${monthNames[time.getUTCMonth()]?.slice(0, 3)} ${time.getUTCDate()}, ${time.getUTCFullYear()}`;
 }
 
 /** `14:23:10` in UTC. */

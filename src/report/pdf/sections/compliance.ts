@@ -4,7 +4,7 @@ import { footnote, partHeading } from '../flow/blocks.ts';
 import { type CellPart, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
-import { type Piece, plain, whole } from '../type/text-layout.ts';
+import { joinPieces, type Piece, plain, whole } from '../type/text-layout.ts';
 import { sectionAnchor } from './section.ts';
 
 const controlColumns = columns(
@@ -68,10 +68,9 @@ function titleParts({ title, fail, failed, reason }: ControlLine): CellPart[] {
 /** `192.168.20.5:445, 192.168.20.6 and 7 more hosts` */
 function failedPieces(failed: ControlLine['failed'], hosts: number): Piece[] {
   const shown = failed.slice(0, maxFailed);
-  const pieces: Piece[] = shown.flatMap(({ host, port }, index) => [
-    ...(index > 0 ? [plain(', ', styles.note)] : []),
-    whole(endpointText(host, port), { ...styles.monoLabel, color: styles.note.color }),
-  ]);
+  const style = { ...styles.monoLabel, color: styles.note.color };
+  const places = shown.map(({ host, port }) => whole(endpointText(host, port), style));
+  const pieces = joinPieces(places, plain(', ', styles.note));
   const left = hosts - new Set(shown.map(({ host }) => host)).size;
   if (left > 0) pieces.push(plain(` and ${pluralText(left, 'more host')}`, styles.note));
   return pieces;

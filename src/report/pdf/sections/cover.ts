@@ -27,6 +27,7 @@ import {
   baselineOf,
   drawLine,
   gap,
+  joinPieces,
   type Line,
   layoutText,
   type Piece,
@@ -154,12 +155,8 @@ function drawTitle(pages: ReportPages): void {
 const shownTargets = 3;
 
 function scopePieces(targets: readonly string[]): Piece[] {
-  const shown = targets
-    .slice(0, shownTargets)
-    .flatMap((target, index) => [
-      ...(index > 0 ? [plain(', ', styles.scope)] : []),
-      whole(target.slice(0, 80), styles.scopeMono),
-    ]);
+  const names = targets.slice(0, shownTargets).map((target) => whole(target.slice(0, 80), styles.scopeMono));
+  const shown = joinPieces(names, plain(', ', styles.scope));
   const left = targets.length - shownTargets;
   return left > 0 ? [...shown, plain(` and ${numberText(left)} more`, styles.scope)] : shown;
 }
@@ -251,9 +248,11 @@ function largeNumbers({ report, flow }: ReportPages): LargeNumber[] {
 }
 
 function exploitedPieces(exploited: ClassCounts): Piece[] {
-  return findingClasses
-    .filter((name) => exploited[name] > 0)
-    .flatMap((name, index) => [...(index > 0 ? [gap(7)] : []), ...classCountPieces(name, exploited[name])]);
+  const counted = findingClasses.filter((name) => exploited[name] > 0);
+  return joinPieces(
+    counted.map((name) => classCountPieces(name, exploited[name])),
+    gap(7),
+  );
 }
 
 const firstColumns = columns(

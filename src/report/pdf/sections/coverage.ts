@@ -6,7 +6,7 @@ import { banner, footnote, lead, partHeading, sideNotice } from '../flow/blocks.
 import { columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
-import { type Piece, plain, whole } from '../type/text-layout.ts';
+import { joinPieces, type Piece, plain, whole } from '../type/text-layout.ts';
 import { closeSection, openSection } from './section.ts';
 
 /** What was looked at, and what was not: it limits the verdict. */
@@ -121,10 +121,10 @@ function drawAllPortsOpen(flow: ReportPages['flow'], { allPortsOpen }: Coverage)
   if (allPortsOpen.length === 0) return;
   const named = allPortsOpen.slice(0, maxTarpits);
   const more = allPortsOpen.length - named.length;
-  const hosts: Piece[] = named.flatMap((host, index) => [
-    ...(index > 0 ? [plain(', ', styles.bodySecond)] : []),
-    whole(host, styles.mono),
-  ]);
+  const hosts = joinPieces(
+    named.map((host) => whole(host, styles.mono)),
+    plain(', ', styles.bodySecond),
+  );
   const verb = allPortsOpen.length === 1 ? 'accepts' : 'accept';
   const rest = more > 0 ? ` and ${numberText(more)} more` : '';
   sideNotice(flow, [
@@ -241,11 +241,7 @@ function groupsOf(unfinished: Coverage['unfinished']): UnfinishedGroup[] {
 
 function placePieces(places: readonly string[]): Piece[] {
   const left = places.length - maxPlaces;
-  const shown = places
-    .slice(0, maxPlaces)
-    .flatMap((place, index) => [
-      ...(index > 0 ? [plain(', ', styles.monoSmall)] : []),
-      whole(place, styles.monoSmall),
-    ]);
+  const names = places.slice(0, maxPlaces).map((place) => whole(place, styles.monoSmall));
+  const shown = joinPieces(names, plain(', ', styles.monoSmall));
   return left > 0 ? [...shown, plain(` and ${numberText(left)} more`, styles.cellSecond)] : shown;
 }

@@ -6,7 +6,7 @@ import { lead, templateBlock } from '../flow/blocks.ts';
 import { type Cell, type Column, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { type Style, styles } from '../type/styles.ts';
-import { gap, type Piece, plain, whole } from '../type/text-layout.ts';
+import { gap, joinPieces, type Piece, plain, whole } from '../type/text-layout.ts';
 import { entriesOf } from './findings.ts';
 import { closeSection, openSection } from './section.ts';
 
@@ -107,10 +107,10 @@ function hostPieces({ places, hosts }: Action, prefix: string | null): Piece[] {
   const all = uniqueHosts(places);
   const shown = all.slice(0, prefix === null ? shownAddresses : shownEndings);
   const names = shown.map((host) => (prefix === null ? host : host.slice(prefix.length)));
-  const pieces = names.flatMap((name, index): Piece[] => [
-    ...(index > 0 ? [gap(4.5)] : []),
-    whole(name, styles.monoHosts),
-  ]);
+  const pieces = joinPieces(
+    names.map((name) => whole(name, styles.monoHosts)),
+    gap(4.5),
+  );
   const left = hosts - shown.length;
   return left > 0 ? [...pieces, plain(` and ${numberText(left)} more`, styles.label)] : pieces;
 }

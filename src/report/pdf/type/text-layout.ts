@@ -319,6 +319,10 @@ export function whole(text: string, style: Style): TextPiece {
   return { text, style, whole: true };
 }
 
+export function joinPieces(parts: readonly (Piece | Piece[])[], separator: Piece): Piece[] {
+  return parts.flatMap((part, index) => (index > 0 ? [separator, part].flat() : part));
+}
+
 export function gap(width: number): GapPiece {
   return { gap: width };
 }
