@@ -32,7 +32,7 @@ const shownRecords = 50;
 const pageSize = 1000;
 
 /** Prints the records of the log of this workspace, or of the named server. @throws PortolanError */
-export async function listAuditRecords(flags: AuditListFlags, global: GlobalFlags): Promise<number> {
+export async function listAuditRecords(flags: AuditListFlags, global: GlobalFlags): Promise<void> {
   const query = queryOf(flags);
   const warnings: string[] = [];
   const write = writerOf(flags, global);
@@ -40,7 +40,6 @@ export async function listAuditRecords(flags: AuditListFlags, global: GlobalFlag
   if (client) await write(recordsOfServer(client, query, warnings));
   else await listLocal(query, flags, global, write, warnings);
   for (const warning of new Set(warnings)) note(`warning: ${printable(warning)}`);
-  return 0;
 }
 
 /** A table on a terminal, else a text that grows with what is read. */

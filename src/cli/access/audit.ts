@@ -8,7 +8,7 @@ import { readConfig } from '../session/session.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
 import { countText } from '../terminal/draw/amounts.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
-import { type GlobalFlags, wholeNumber } from '../terminal/globals.ts';
+import { type GlobalFlags, numberOption } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import { noAuditLog } from './audit-place.ts';
@@ -39,16 +39,15 @@ function addList(audit: CliCommand): void {
     .addOption(new Option('--outcome <outcome>', filter).choices(['allowed', 'denied', 'error']))
     .option('--resource <resource>', `${filter} about this type, type:id or id, e.g. scan`)
     .addOption(
-      new Option('--limit <n>', 'newest records; default: 50 in a table on a terminal, else all').argParser(
-        (text) => wholeNumber(text, 1, maxRecords),
+      numberOption(
+        '--limit <n>',
+        'newest records; default: 50 in a table on a terminal, else all',
+        1,
+        maxRecords,
       ),
     )
     .option('--tenant <tenant>', 'log of this tenant; default: SERVICE_TENANT_ID, else that of the service')
-    .addOption(
-      new Option('--format <format>', 'output format')
-        .choices(['text', 'json', 'jsonl', 'csv'])
-        .default('text'),
-    )
+    .addOption(formatOption(['jsonl', 'csv']))
     .addOptions(serverOptions())
     .runs(async () => (await import('./audit-list.ts')).listAuditRecords);
 }

@@ -12,7 +12,7 @@ import { readConfig } from '../session/session.ts';
 import { printFacts } from '../terminal/draw/print-table.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
-import type { GlobalFlags } from '../terminal/globals.ts';
+import { commaList, type GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { recordChange } from './audit-change.ts';
 import { type KeyPairFlags, writeKeyPair } from './key-pair.ts';
@@ -27,20 +27,18 @@ export interface IssueFlags {
   output?: string;
 }
 
-export async function keygen(flags: KeyPairFlags): Promise<number> {
+export async function keygen(flags: KeyPairFlags): Promise<void> {
   const files = await writeKeyPair('license', createLicenseKeys(), flags);
   note(`${printable(files.private)} signs licenses: do not store it on machines that scan`);
   note(`${printable(files.public)} verifies them: set license.public_key to it`);
-  return 0;
 }
 
-export async function issue(flags: IssueFlags): Promise<number> {
+export async function issue(flags: IssueFlags): Promise<void> {
   const key = await readInput(flags.key, 'key');
-  const features = flags.features?.split(',').map((name) => name.trim()) ?? null;
   const order = {
     customer: flags.customer,
     plan: flags.plan,
-    features: features?.filter((name) => name !== '') ?? null,
+    features: flags.features === undefined ? null : commaList(flags.features),
     expiry: flags.expiry,
     licenseId: flags.licenseId ?? null,
   };
@@ -52,10 +50,9 @@ export async function issue(flags: IssueFlags): Promise<number> {
   );
   if (flags.output === undefined) print(`${license}\n`);
   else await writeFileAtomic(flags.output, `${license}\n`);
-  return 0;
 }
 
-export async function installLicense(source: string, _flags: object, global: GlobalFlags): Promise<number> {
+export async function installLicense(source: string, _flags: object, global: GlobalFlags): Promise<void> {
   const { config } = await readConfig(global);
   const text = (await readInput(source, 'license')).trim();
   const workspace = await openWorkspace(config.workspace.dir);
@@ -68,7 +65,6 @@ export async function installLicense(source: string, _flags: object, global: Glo
   );
   warn(license);
   note(`license installed in ${printable(file)}; a running server uses it after a restart`);
-  return 0;
 }
 
 /** Stores a valid license. @throws PortolanError `license_required` for an invalid one, `configuration` */

@@ -6,7 +6,7 @@ import { withStore } from '../session/session.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
-import type { GlobalFlags } from '../terminal/globals.ts';
+import { commaList, type GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 
@@ -55,15 +55,12 @@ export function addTokenCommand(server: CliCommand): void {
     .runs(() => verify);
 }
 
-async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> {
+async function create(flags: CreateFlags, global: GlobalFlags): Promise<void> {
   const [{ createToken }, { recordChange }] = await Promise.all([
     import('../../actions/access/create-token.ts'),
     import('./audit-change.ts'),
   ]);
-  const scopes = flags.scopes
-    .split(',')
-    .map((scope) => scope.trim())
-    .filter((scope) => scope !== '');
+  const scopes = commaList(flags.scopes);
   const expiry = flags.expiry ?? flags.expires ?? null;
   const tenant = flags.tenant ?? null;
   const details = { name: flags.name.slice(0, 100), scopes };
@@ -80,7 +77,6 @@ async function create(flags: CreateFlags, global: GlobalFlags): Promise<number> 
   );
   if (flags.format === 'json') print(createdJson(created));
   else printCreated(created);
-  return 0;
 }
 
 /** Everything but the digests; the value is here only. */
@@ -98,7 +94,7 @@ function printCreated({ token, record, warnings }: CreatedToken): void {
   print(`${token}\n`);
 }
 
-async function list({ format }: { format: string }, global: GlobalFlags): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags): Promise<void> {
   const { listTokens } = await import('../../actions/access/list-tokens.ts');
   const tokens = await withStore(global, ({ store }) => listTokens(store));
   if (format === 'json') print(printableJson({ tokens }));
@@ -111,7 +107,6 @@ async function list({ format }: { format: string }, global: GlobalFlags): Promis
     const { printTokens } = await import('./token-table.ts');
     printTokens(tokens, global);
   }
-  return 0;
 }
 
 const csvTitles = ['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'status', 'tenant'];
@@ -126,7 +121,7 @@ async function revoke(
   id: string,
   { force = false }: { force?: boolean },
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const [{ revokeToken }, { recordChange }, { requiresTokens }] = await Promise.all([
     import('../../actions/access/revoke-token.ts'),
     import('./audit-change.ts'),
@@ -138,14 +133,13 @@ async function revoke(
     return recordChange(session, change, () => revokeToken(session.store, id, { sparesLastAdmin }));
   });
   note(`token ${printable(id)} revoked`);
-  return 0;
 }
 
 async function rotate(
   id: string,
   { grace = null }: { grace?: string | null },
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const [{ rotateToken }, { recordChange }] = await Promise.all([
     import('../../actions/access/rotate-token.ts'),
     import('./audit-change.ts'),
@@ -156,10 +150,9 @@ async function rotate(
   });
   note(`token ${printable(id)} has a new value, shown only once:`);
   print(`${token}\n`);
-  return 0;
 }
 
-async function verify(_flags: object, global: GlobalFlags): Promise<number> {
+async function verify(_flags: object, global: GlobalFlags): Promise<void> {
   const { tokenIdOf, tokenState, verifyToken } = await import('../../actions/access/verify-token.ts');
   const value = (process.env['SERVICE_API_TOKEN'] || (await readLine())).trim();
   if (value === '') throw usage('no token: pass it on stdin or in SERVICE_API_TOKEN');
@@ -174,7 +167,6 @@ async function verify(_flags: object, global: GlobalFlags): Promise<number> {
   }
   const { id, name, scopes, expires_at } = record;
   print(printableJson({ token_id: id, name, scopes, tenant: record.tenant, expires_at }));
-  return 0;
 }
 
 /** The first line of stdin; a token is far shorter than 4 KiB. */

@@ -37,14 +37,13 @@ interface ValidateFlags {
   format: string;
 }
 
-async function init(file: string | undefined): Promise<number> {
+async function init(file: string | undefined): Promise<void> {
   const { renderExample } = await import('../../config/example.ts');
   if (file === undefined) print(renderExample());
   else {
     await writeNew(file, renderExample());
     note(`${printable(file)} written; check it with: portolan config validate --config ${printable(file)}`);
   }
-  return 0;
 }
 
 /** Readable by the owner only: it may contain secrets. */
@@ -68,7 +67,7 @@ async function validate(
   { strict = false, format }: ValidateFlags,
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const flags = file === undefined ? global : { ...global, config: file };
   const loaded = await readConfigQuietly(flags, {}, strict);
   const { warnings } = loaded;
@@ -80,7 +79,6 @@ async function validate(
   const { readAlertRules } = await import('../../alerts/read-rules.ts');
   await readAlertRules(loaded.alertFiles, loaded.config.alerts.file);
   print(format === 'json' ? printableJson({ valid: true, warnings }) : 'the configuration is valid\n');
-  return 0;
 }
 
 /** With the lines of the files where they have positions. */
@@ -91,7 +89,7 @@ function noteWarnings(warnings: readonly string[]): void {
   if (found.length > 0) process.stderr.write(problemLines(found));
 }
 
-async function show(flags: { origin?: boolean; format: string }, global: GlobalFlags): Promise<number> {
+async function show(flags: { origin?: boolean; format: string }, global: GlobalFlags): Promise<void> {
   const loaded = await readConfig(global);
   const { showSettings } = await import('../../config/show.ts');
   const settings = showSettings(loaded);
@@ -111,7 +109,6 @@ async function show(flags: { origin?: boolean; format: string }, global: GlobalF
       [['VALUE', 24]],
     );
   }
-  return 0;
 }
 
 function jsonOf({ key, value, origin }: ShownSetting, withOrigin = false): object {

@@ -8,7 +8,7 @@ import type { CliCommand } from '../terminal/cli-command.ts';
 import { countText } from '../terminal/draw/amounts.ts';
 import { printable, printableJson, printableLines } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import { note, print, writeResult } from '../terminal/output.ts';
+import { note, oneText, print, writeResult } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { SourceProblem } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
@@ -199,7 +199,7 @@ async function exportGraph(
   flags: { format: string; output?: string },
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const { library } = await loadInstalled(wiring, global);
   const entry = library.get(name);
   if (!entry) {
@@ -208,15 +208,10 @@ async function exportGraph(
   }
   const text = flags.format === 'json' ? printableJson(graphOut(entry.graph)) : entry.text;
   if (flags.output === undefined) print(printableLines(text));
-  else await writeResult(flags.output, piece(text));
-  return 0;
+  else await writeResult(flags.output, oneText(text));
 }
 
-async function* piece(text: string): AsyncGenerator<string> {
-  yield text;
-}
-
-async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<void> {
   const { library } = await loadInstalled(wiring, global);
   const dags = library.list().map(({ name, description, source, graph }) => ({
     name,
@@ -239,5 +234,4 @@ async function list({ format }: { format: string }, global: GlobalFlags, wiring:
       [['DESCRIPTION', 24]],
     );
   }
-  return 0;
 }

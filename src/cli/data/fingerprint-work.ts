@@ -51,11 +51,11 @@ export interface FingerprintSyncFlags {
   format: string;
 }
 
-export async function listFingerprintSets(flags: FingerprintListFlags, global: GlobalFlags): Promise<number> {
+export async function listFingerprintSets(flags: FingerprintListFlags, global: GlobalFlags): Promise<void> {
   const listed = listSignatures(await inForce(global), flags);
   if (flags.format === 'json') {
     print(printableJson({ signatures: listed.map(rowOf), total: listed.length }));
-    return 0;
+    return;
   }
   if (flags.format === 'csv') {
     const rows = listed.map(({ set, signature }) => [
@@ -68,7 +68,7 @@ export async function listFingerprintSets(flags: FingerprintListFlags, global: G
       String(signature.certainty),
     ]);
     print(renderRows(csvTitles, rows));
-    return 0;
+    return;
   }
   printTable(
     [
@@ -89,7 +89,6 @@ export async function listFingerprintSets(flags: FingerprintListFlags, global: G
       ['EVIDENCE', 0],
     ],
   );
-  return 0;
 }
 
 const csvTitles = ['id', 'set', 'category', 'evidence', 'service', 'product', 'certainty'];
@@ -114,7 +113,7 @@ export async function showFingerprintSet(
   id: string,
   { format }: { format: string },
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const found = findSignature(await inForce(global), id);
   if (found.length === 0)
     throw new PortolanError('not_found', `no rule "${id}"; see: portolan fingerprint list`);
@@ -123,7 +122,6 @@ export async function showFingerprintSet(
       ? printableJson({ rules: found.map(({ set, signature }) => ({ set, ...signature })) })
       : found.map(ruleText).join('\n'),
   );
-  return 0;
 }
 
 function ruleText({ set, signature }: ListedSignature): string {
@@ -145,14 +143,13 @@ function textOf(value: unknown): string {
 export async function showFingerprintStats(
   { format }: { format: string },
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const found = fingerprintStatistics(await inForce(global));
   print(
     format === 'json'
       ? printableJson(found)
       : statisticsText(found, styleOf(process.stdout, global), Date.now()),
   );
-  return 0;
 }
 
 function statisticsText(found: FingerprintStatistics, style: TerminalStyle, now: number): string {
@@ -186,7 +183,7 @@ function statisticsText(found: FingerprintStatistics, style: TerminalStyle, now:
   ].join('\n');
 }
 
-export async function validate(file: string, { format }: { format: string }): Promise<number> {
+export async function validate(file: string, { format }: { format: string }): Promise<void> {
   const { files, examples, signatures } = await checkRules(await readRulePath(file));
   if (format === 'json')
     print(printableJson({ valid: true, files, signatures: signatures.length, examples }));
@@ -194,7 +191,6 @@ export async function validate(file: string, { format }: { format: string }): Pr
     print(
       `${printable(file)}: ${countText(signatures.length, 'rule')}, ${countText(examples, 'example')}, all valid\n`,
     );
-  return 0;
 }
 
 /** @returns 1 when nothing matches */
@@ -266,7 +262,7 @@ interface InstallFlags {
   format: string;
 }
 
-export function addFingerprintSet(file: string, flags: InstallFlags, global: GlobalFlags): Promise<number> {
+export function addFingerprintSet(file: string, flags: InstallFlags, global: GlobalFlags): Promise<void> {
   return install([file], 'added', flags, global);
 }
 
@@ -274,7 +270,7 @@ export function importFingerprintSet(
   files: string[],
   flags: InstallFlags,
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   return install(files, 'imported', flags, global);
 }
 
@@ -283,7 +279,7 @@ async function install(
   origin: 'added' | 'imported',
   flags: InstallFlags,
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const { config, workspace } = await openLocalScanStore(global);
   const order = { paths, name: flags.name ?? nameOfFile(paths[0] ?? ''), force: flags.force ?? false };
   const operation = origin === 'added' ? 'fingerprint.add' : 'fingerprint.import';
@@ -296,7 +292,6 @@ async function install(
   print(
     flags.format === 'json' ? printableJson(report) : installedText(report, styleOf(process.stdout, global)),
   );
-  return 0;
 }
 
 function detailsOf({ signatures, sha256, source }: SetHeader): Record<string, unknown> {
@@ -315,20 +310,15 @@ function installedText({ set, files, examples }: InstalledReport, style: Termina
   return `${table}set ${printable(set.name)}: ${countText(set.signatures, 'rule')} active, ${countText(examples, 'example')} tested\n`;
 }
 
-export async function removeFingerprintSet(
-  name: string,
-  _flags: object,
-  global: GlobalFlags,
-): Promise<number> {
+export async function removeFingerprintSet(name: string, _flags: object, global: GlobalFlags): Promise<void> {
   const { config, workspace } = await openLocalScanStore(global);
   await recordChange({ config, workspace }, { operation: 'fingerprint.remove', id: name }, () =>
     removeFingerprints(workspace.dir, name),
   );
   if (!global.quiet) note(`set ${printable(name)} removed`);
-  return 0;
 }
 
-export async function syncFingerprintSets(flags: FingerprintSyncFlags, global: GlobalFlags): Promise<number> {
+export async function syncFingerprintSets(flags: FingerprintSyncFlags, global: GlobalFlags): Promise<void> {
   if (flags.url !== undefined && flags.file !== undefined) throw usage('--url and --file exclude each other');
   if (flags.url !== undefined && !/^https?:\/\//i.test(flags.url))
     throw usage('--url must be an http or https URL');
@@ -341,7 +331,6 @@ export async function syncFingerprintSets(flags: FingerprintSyncFlags, global: G
     ({ state, source, set }) => ({ details: { state, source, sha256: set?.sha256 ?? null } }),
   );
   print(flags.format === 'json' ? printableJson(report) : syncText(report));
-  return 0;
 }
 
 function syncText({ state, source, checked_at, set }: FingerprintSyncReport): string {

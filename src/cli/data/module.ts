@@ -24,7 +24,7 @@ export function addModuleCommand(program: CliCommand): void {
     .runs(() => show);
 }
 
-async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<void> {
   const modules = await installedModules(global, wiring);
   if (format === 'json') print(printableJson({ modules: modules.map(moduleOut) }));
   else {
@@ -46,7 +46,6 @@ async function list({ format }: { format: string }, global: GlobalFlags, wiring:
       ],
     );
   }
-  return 0;
 }
 
 async function show(
@@ -54,13 +53,12 @@ async function show(
   { format }: { format: string },
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const modules = await installedModules(global, wiring);
   const module = modules.find((candidate) => candidate.name === name);
   if (!module) throw new PortolanError('not_found', `no module "${name}"; see: portolan module list`);
   if (format === 'json') print(printableJson(moduleOut(module)));
   else await printModule(module, global);
-  return 0;
 }
 
 async function installedModules(global: GlobalFlags, wiring: CliWiring) {

@@ -25,12 +25,12 @@ export function addProfileCommand(program: CliCommand): void {
     .runs(() => show);
 }
 
-async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<number> {
+async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<void> {
   const { library } = await loadInstalled(wiring, global);
   const profiles = library.profiles();
   if (format === 'json') {
     print(printableJson({ profiles: profiles.map(profileOut), problems: library.problems }));
-    return 0;
+    return;
   }
   const { printTable } = await import('../terminal/draw/print-table.ts');
   printTable(
@@ -44,7 +44,6 @@ async function list({ format }: { format: string }, global: GlobalFlags, wiring:
     global,
     [['DESCRIPTION', 24]],
   );
-  return 0;
 }
 
 async function show(
@@ -52,13 +51,12 @@ async function show(
   { format }: { format: string },
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const catalogue = await loadInstalled(wiring, global);
   const chosen = isProfileFile(name) ? await withProfileFile(catalogue, name) : { catalogue, profile: name };
   const entry = findProfile(chosen.catalogue.library, chosen.profile);
   if (format === 'text') print(printableLines(entry.text));
   else print(printableJson({ ...profileOut(entry), ...settingsOut(entry), nodes: nodesOut(entry.graph) }));
-  return 0;
 }
 
 function findProfile(library: GraphLibrary, name: string): ProfileEntry {

@@ -32,7 +32,7 @@ export interface VulndbSyncFlags {
   format: string;
 }
 
-export async function importFiles(paths: string[], flags: ImportFlags, global: GlobalFlags): Promise<number> {
+export async function importFiles(paths: string[], flags: ImportFlags, global: GlobalFlags): Promise<void> {
   const { config } = await readConfig(global);
   checkKept(config);
   const workspace = await openWorkspace(config.workspace.dir);
@@ -46,7 +46,6 @@ export async function importFiles(paths: string[], flags: ImportFlags, global: G
   for (const path of imported) tellRefused(path.path, path);
   if (flags.format === 'json') print(printableJson({ ...stateOf(manifest), imported }));
   else print(`${imported.map(importedLine).join('')}${stateLine(manifest)}`);
-  return 0;
 }
 
 /** @returns 0, or 4 when a source could not be fetched */
@@ -91,7 +90,7 @@ export async function syncVulndbCommand(flags: VulndbSyncFlags, global: GlobalFl
   }
 }
 
-export async function showVulndbStats({ format }: { format: string }, global: GlobalFlags): Promise<number> {
+export async function showVulndbStats({ format }: { format: string }, global: GlobalFlags): Promise<void> {
   const { config } = await readConfig(global);
   const manifest = readCurrentManifest(vulndbFolder(config));
   const state = stateOf(manifest);
@@ -99,7 +98,7 @@ export async function showVulndbStats({ format }: { format: string }, global: Gl
     const { counts, sources, distributions, synced_at } = manifest ?? {};
     const details = { last_sync: synced_at ?? null, counts, source_states: sources, distributions };
     print(printableJson({ ...state, ...(manifest && details) }));
-    return 0;
+    return;
   }
   const facts: [string, string][] = [
     ['catalog', state.catalogue_version],
@@ -122,7 +121,6 @@ export async function showVulndbStats({ format }: { format: string }, global: Gl
   printFacts(facts, global);
   for (const notice of state.notices) note(notice);
   if (manifest === null) note('no data yet; run portolan vulndb sync, or portolan vulndb import FILE');
-  return 0;
 }
 
 /** Rejects an import whose data would be lost when the command ends. */

@@ -51,7 +51,7 @@ export async function submitJobFromFlags(
   positional: string[],
   flags: JobFlags,
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const params = await paramsOf(positional, flags);
   const client = await requireServer(flags, global);
   await submitJobCommand(
@@ -60,7 +60,6 @@ export async function submitJobFromFlags(
     flags.format,
     global,
   );
-  return 0;
 }
 
 /** Submits a job and prints it with its next run times. */
@@ -114,7 +113,7 @@ async function readParams(file: string): Promise<Record<string, unknown>> {
 }
 
 /** `job list` */
-export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags): Promise<number> {
+export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
   const { format, status, since, pool, type, limit, offset } = flags;
   const given = Object.entries({ status, since, pool, type, limit, offset }).flatMap(([name, value]) =>
@@ -132,7 +131,6 @@ export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags):
         `${amountText(jobs.length)} of ${total_is_minimum ? 'at least ' : ''}${countText(total, 'job')}, from number ${amountText(from + 1)}`,
       );
   }
-  return 0;
 }
 
 /** Of the last run of what is scanned again and again, by the id of the scan; none where the server does not say. */
@@ -158,22 +156,16 @@ function csvRow(job: Job): string[] {
 }
 
 /** `job show` */
-export async function showJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<number> {
+export async function showJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
   printJob(await client.call<Job>('GET', jobPath(await jobOn(client, id))), flags.format, global);
-  return 0;
 }
 
 /** `job cancel`: prints the job as it is then. */
-export async function cancelJobCommand(
-  id: string,
-  flags: JobShowFlags,
-  global: GlobalFlags,
-): Promise<number> {
+export async function cancelJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
   const job = await client.call<Job>('POST', `${jobPath(await jobOn(client, id))}/cancel`);
   print(flags.format === 'json' ? printableJson(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);
-  return 0;
 }
 
 function jobPath(id: string): string {

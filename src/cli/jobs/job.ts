@@ -1,9 +1,10 @@
 import { Option } from 'commander';
+import { jobStatuses, jobTypes } from '../../domain/job.ts';
 import { rateOption } from '../scan/packet-rate.ts';
 import { priorityOption } from '../scan/scan-priority.ts';
 import { serverOptions } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
-import { wholeNumber } from '../terminal/globals.ts';
+import { numberOption } from '../terminal/globals.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
 
 /** `job submit|list|show|cancel`: jobs of a server. */
@@ -62,24 +63,12 @@ function addList(job: CliCommand): void {
     .command('list')
     .description('list jobs, newest first')
     .addOption(listFormatOption())
-    .addOption(
-      new Option('--status <status>', 'filter by status').choices([
-        'pending',
-        'running',
-        'completed',
-        'failed',
-        'canceled',
-      ]),
-    )
+    .addOption(new Option('--status <status>', 'filter by status').choices(jobStatuses))
     .option('--since <time>', 'only jobs created then or later (ISO 8601)')
     .option('--pool <name>', 'only jobs of this pool')
-    .addOption(new Option('--type <type>', 'only jobs of this type').choices(['scan']))
+    .addOption(new Option('--type <type>', 'only jobs of this type').choices(jobTypes))
     .addOption(limitOption())
-    .addOption(
-      new Option('--offset <n>', 'skip the first n jobs').argParser((text) =>
-        wholeNumber(text, 0, 1_000_000_000),
-      ),
-    )
+    .addOption(numberOption('--offset <n>', 'skip the first n jobs', 0, 1_000_000_000))
     .addOptions(serverOptions())
     .runs(async () => (await import('./job-work.ts')).listJobsCommand);
 }

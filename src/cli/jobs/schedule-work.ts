@@ -32,14 +32,13 @@ export interface ScheduleNextFlags {
 }
 
 /** `schedule list` */
-export async function listSchedules(flags: ScheduleListFlags, global: GlobalFlags): Promise<number> {
+export async function listSchedules(flags: ScheduleListFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
   const jobs = (await findRecurring(client, flags)).toSorted(byNextRun);
   if (flags.format === 'json') print(printableJson({ jobs }));
   else if (flags.format === 'csv') print(scheduleRows(jobs));
   else if (jobs.length === 0) note(nothingRecurs(flags));
   else print(scheduleTable(jobs, styleOf(process.stdout, global), Date.now()));
-  return 0;
 }
 
 /**
@@ -79,7 +78,7 @@ export async function showNext(
   expression: string,
   flags: ScheduleNextFlags,
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const problem = scheduleProblem(expression);
   if (problem !== null) throw usage(`schedule: ${problem}`);
   const zone = await zoneOf(flags, global);
@@ -96,7 +95,6 @@ export async function showNext(
     );
   } else if (times.length === 0) note('the schedule never fires before the year 10000');
   else printTimes(times, zone, global);
-  return 0;
 }
 
 /** The requested zone, validated like `queue.timezone`, which is the default. */

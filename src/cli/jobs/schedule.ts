@@ -1,7 +1,6 @@
-import { Option } from 'commander';
 import { serverOptions } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
-import { wholeNumber } from '../terminal/globals.ts';
+import { numberOption } from '../terminal/globals.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 
 /** Maximum number of times that `schedule next` prints. */
@@ -33,11 +32,7 @@ function addNext(schedule: CliCommand): void {
     .command('next')
     .description('show when a cron expression fires next; needs no server')
     .argument('<cron>', 'cron expression in quotes, e.g. "0 2 * * *", or @daily')
-    .addOption(
-      new Option('--count <n>', 'number of times')
-        .argParser((text) => wholeNumber(text, 1, maxTimes))
-        .default(5),
-    )
+    .addOption(numberOption('--count <n>', 'number of times', 1, maxTimes).default(5))
     .option('--zone <zone>', 'IANA time zone, e.g. Europe/Berlin (default: queue.timezone)')
     .option('--from <time>', 'start time (ISO 8601, local time of the zone without an offset; default: now)')
     .addOption(formatOption())

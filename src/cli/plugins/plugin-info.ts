@@ -11,12 +11,12 @@ export async function showPluginInfo(
   { format }: { format: string },
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const { config } = await readConfig(global);
   const details = await showPlugin(name, await pluginContext(config, wiring));
   if (format === 'json') {
     print(printableJson(details));
-    return 0;
+    return;
   }
   const { manifest, signature, ...facts } = details;
   const shown = Object.entries({
@@ -31,7 +31,6 @@ export async function showPluginInfo(
     files: manifest && Object.keys(manifest.files).join(', '),
   });
   print(shown.map(([key, value]) => `${key.padEnd(12)}  ${printable(textOf(value))}\n`).join(''));
-  return 0;
 }
 
 function textOf(value: string | number | boolean | null | undefined): string {

@@ -16,7 +16,7 @@ export function install(
   { sha256 = null, force = false, ...flags }: Omit<InstallFlags, 'sha256'> & { sha256?: string | null },
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const { name = null, pluginVersion: version = null, permission: permissions = [] } = flags;
   const given = name !== null || version !== null || permissions.length > 0;
   const wrap = given ? { name, version, permissions } : null;

@@ -12,12 +12,12 @@ export async function listInstalledPlugins(
   { format }: { format: string },
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const { config } = await readConfig(global);
   const plugins = await listPlugins(await pluginContext(config, wiring));
   if (format === 'json') {
     print(printableJson({ plugins, total: plugins.length }));
-    return 0;
+    return;
   }
   if (format === 'csv') {
     const rows = plugins.map(({ name, kind, version, source, signature, loaded, error }) => [
@@ -30,7 +30,7 @@ export async function listInstalledPlugins(
       loaded ? 'yes' : `no: ${error ?? ''}`,
     ]);
     print(renderRows(csvTitles, rows));
-    return 0;
+    return;
   }
   printTable(
     [
@@ -55,7 +55,6 @@ export async function listInstalledPlugins(
       ['SOURCE', 0],
     ],
   );
-  return 0;
 }
 
 const csvTitles = ['name', 'kind', 'version', 'source', 'signature', 'publisher', 'loaded'];

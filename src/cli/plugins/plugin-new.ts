@@ -12,11 +12,10 @@ export async function createPlugin(
   _flags: object,
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const { config } = await readConfig(global);
   const builtin = (await wiring.loadRegistry(config)).names();
   const folder = await newPlugin(kind, name, { parent: '.', builtin });
   if (!global.quiet) note(printable(`${folder}/README.md has the next commands`));
   print(`${printable(folder)}\n`);
-  return 0;
 }

@@ -10,7 +10,7 @@ import { note, print } from '../terminal/output.ts';
 export async function pack(
   folder: string,
   { output, force }: { output?: string; force?: boolean },
-): Promise<number> {
+): Promise<void> {
   const archive = await writePackage(await readPluginFolder(folder));
   const { manifest, sha256 } = await readPackage(archive);
   const file = output ?? `${manifest.name}-${manifest.version}.tar.gz`;
@@ -19,5 +19,4 @@ export async function pack(
   await writeFileAtomic(file, archive);
   note(`${printable(file)} written, ${manifest.files.size} files`);
   print(`${sha256}\n`);
-  return 0;
 }

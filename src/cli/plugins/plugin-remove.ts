@@ -10,7 +10,7 @@ export async function remove(
   name: string,
   { force = false }: { force?: boolean },
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const { config } = await readConfig(global);
   const workspace = await openWorkspace(config.workspace.dir);
   await recordChange(
@@ -20,5 +20,4 @@ export async function remove(
     ({ current }) => ({ details: { version: current.version, sha256: current.sha256 } }),
   );
   if (!global.quiet) note(`plugin ${printable(name)} removed`);
-  return 0;
 }

@@ -17,7 +17,7 @@ export async function changePlugins(
   wiring: CliWiring,
   global: GlobalFlags,
   work: (context: PluginContext) => Promise<PluginChange[]>,
-): Promise<number> {
+): Promise<void> {
   const { config } = await readConfig(global);
   const context = await pluginContext(config, wiring);
   const workspace = await openWorkspace(config.workspace.dir);
@@ -31,7 +31,6 @@ export async function changePlugins(
     if (!global.quiet)
       note(printable(`plugin ${name} ${current.version} installed, signature ${signature.state}`));
   }
-  return 0;
 }
 
 /** Of one plugin its facts; of several a list of them. */

@@ -10,7 +10,7 @@ import { note } from '../terminal/output.ts';
 export async function signPlugin(
   file: string,
   { key, publisher, expiry }: { key: string; publisher: string; expiry?: string },
-): Promise<number> {
+): Promise<void> {
   const { archive } = await readPackageFile(file);
   const privateKey = await readFile(key, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw usage(`cannot read the key ${key}: ${error.code ?? error.message}`);
@@ -18,7 +18,6 @@ export async function signPlugin(
   const signature = signFile(archive, privateKey, { publisher, expiresAt: endOf(expiry) });
   await writeFileAtomic(`${file}.sig`, `${JSON.stringify(signature, null, 2)}\n`);
   note(`${printable(file)}.sig written`);
-  return 0;
 }
 
 function endOf(expiry: string | undefined): Date | null {

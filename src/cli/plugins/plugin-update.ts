@@ -9,7 +9,7 @@ export function update(
   flags: { rollback?: boolean; sha256?: string; force?: boolean },
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const { rollback, sha256 = null, force = false } = flags;
   if (rollback && (sha256 !== null || force)) throw usage('--rollback excludes --sha256 and --force');
   const operation = rollback ? 'plugin.rollback' : 'plugin.update';

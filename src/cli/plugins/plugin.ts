@@ -2,12 +2,6 @@ import { Option } from 'commander';
 import type { CliCommand } from '../terminal/cli-command.ts';
 import { formatOption, listFormatOption } from '../terminal/output-options.ts';
 
-interface UpdateFlags {
-  force?: boolean;
-  sha256?: string;
-  rollback?: boolean;
-}
-
 /** `plugin`: pack, sign and install plugins. */
 export function addPluginCommand(program: CliCommand): void {
   const plugin = program.command('plugin').description('pack, sign, install and list plugins');

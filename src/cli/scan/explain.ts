@@ -28,7 +28,7 @@ async function explainWords(
   first: string,
   second: string | undefined,
   ...rest: [ExplainFlags, GlobalFlags, CliWiring]
-): Promise<number> {
+): Promise<void> {
   const { explain } = await import('./explain/explain-work.ts');
   const [scan, place] = second === undefined ? [null, first] : [first, second];
   return explain(scan, readEndpoint(place), ...rest);

@@ -15,7 +15,7 @@ import { loadModuleCatalog, withStore } from '../session/session.ts';
 import { printableJson } from '../terminal/draw/printable.ts';
 import { styleOf } from '../terminal/draw/style.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import { writeResult } from '../terminal/output.ts';
+import { oneText, writeResult } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
 import { storedRecord } from '../workspace/local-record.ts';
 import type { ControlFlags } from './control-flags.ts';
@@ -118,10 +118,6 @@ async function* fetchDiff(
 ): AsyncIterable<string> {
   if (format === 'json') yield* makeSafe('json', unwrapData(await client.download(path)));
   else yield* diffText(readComparison(await client.call<ComparisonAnswer>('GET', path)), view);
-}
-
-async function* oneText(text: string): AsyncIterable<string> {
-  yield text;
 }
 
 /** The used part of the API response. */

@@ -4,7 +4,7 @@ import { discoveryProfiles } from '../../domain/scan.ts';
 import { caFileOption, tokenOption } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
 import { guarded } from '../terminal/failure.ts';
-import { globalFlags, wholeNumber } from '../terminal/globals.ts';
+import { globalFlags, numberOption, wholeNumber } from '../terminal/globals.ts';
 import { endProcess, outputFormats, paperOption, templateOption } from '../terminal/output.ts';
 import { rateOption } from './packet-rate.ts';
 import { addScanControl } from './scan-commands.ts';
@@ -69,7 +69,9 @@ function addDiscoveryOptions(scan: CliCommand): void {
     .addOption(
       new Option('--discovery-timeout <duration>', 'timeout of a discovery probe').conflicts('discover'),
     )
-    .addOption(number('--discovery-retry <n>', 'retries of a discovery probe', 0, 10).conflicts('discover'));
+    .addOption(
+      numberOption('--discovery-retry <n>', 'retries of a discovery probe', 0, 10).conflicts('discover'),
+    );
 }
 
 function addProbeOptions(scan: CliCommand): void {
@@ -77,7 +79,7 @@ function addProbeOptions(scan: CliCommand): void {
     .addOption(
       new Option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all').conflicts('topPorts'),
     )
-    .addOption(number('--top-ports <n>', 'the n most frequent ports', 1, 1000))
+    .addOption(numberOption('--top-ports <n>', 'the n most frequent ports', 1, 1000))
     .option('--exclude-ports <list>', 'ports to exclude, same syntax as --ports')
     .addOption(
       new Option(
@@ -91,8 +93,8 @@ function addProbeOptions(scan: CliCommand): void {
       rateOption('packets per second; auto (the default without a server): as responses keep coming'),
     )
     .option('--timeout <duration>', 'timeout of a probe, e.g. 3s')
-    .addOption(number('--retries <n>', 'retries of a probe without a response', 0, 10))
-    .addOption(sameAs('retries', number('--retry <n>', 'same as --retries', 0, 10)))
+    .addOption(numberOption('--retries <n>', 'retries of a probe without a response', 0, 10))
+    .addOption(sameAs('retries', numberOption('--retry <n>', 'same as --retries', 0, 10)))
     .addOption(
       new Option('--concurrency <n>', 'concurrent connections, or auto').argParser((text) =>
         text === 'auto' ? undefined : wholeNumber(text, 1, 65_535),
@@ -100,7 +102,7 @@ function addProbeOptions(scan: CliCommand): void {
     )
     .option('--interface <name>', 'network interface that packets and connections leave through')
     .option('--source-ip <address>', 'their source address, one of the machine that scans')
-    .addOption(number('--source-port <n>', 'source port of raw TCP packets and UDP probes', 1, 65_535))
+    .addOption(numberOption('--source-port <n>', 'source port of raw TCP packets and UDP probes', 1, 65_535))
     .option('--max-duration <duration>', 'stop the scan after this time, e.g. 1h30m')
     .addOption(
       new Option('--fail-fast', 'stop the scan at the first error of a stage').conflicts('continueOnError'),
@@ -112,7 +114,7 @@ function addEvaluationOptions(scan: CliCommand): void {
   scan
     .option('--no-fingerprint', 'only ports: no banners, products and versions')
     .option('--fingerprint-rules <file>', 'file with additional fingerprint rules (without a server)')
-    .addOption(number('--max-protocols <n>', 'maximum number of services reported per port', 1, 20))
+    .addOption(numberOption('--max-protocols <n>', 'maximum number of services reported per port', 1, 20))
     .option('--vuln', 'evaluate vulnerabilities')
     .option('--no-vuln', 'do not evaluate vulnerabilities')
     .addOption(new Option('--min-severity <level>', 'minimum severity of findings').choices(severities))
@@ -163,8 +165,4 @@ function scanTypeOf(text: string): string {
 function sameAs(attribute: string, option: Option): Option {
   option.attributeName = () => attribute;
   return option.hideHelp();
-}
-
-function number(flags: string, description: string, least: number, most: number): Option {
-  return new Option(flags, description).argParser((text) => wholeNumber(text, least, most));
 }

@@ -46,7 +46,7 @@ class Filter {
 }
 
 /** Prints the log of the server on this machine, rotated files too. @throws PortolanError `not_found` without a file */
-export async function showLogs(flags: LogsFlags, global: GlobalFlags): Promise<number> {
+export async function showLogs(flags: LogsFlags, global: GlobalFlags): Promise<void> {
   const since = flags.since === undefined ? null : readSince(flags.since);
   const { config } = await readConfig(global);
   const path = logFileOf(config);
@@ -64,7 +64,6 @@ export async function showLogs(flags: LogsFlags, global: GlobalFlags): Promise<n
     for (const line of await lastLines(present, path, end, tail, makeFilter)) show(line);
   }
   if (flags.follow) await follow(path, end, makeFilter());
-  return 0;
 }
 
 function show(line: string): void {

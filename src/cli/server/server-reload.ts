@@ -19,7 +19,7 @@ const pollMs = 50;
  * Reloads the configuration of the workspace's server and reports the outcome.
  * @throws PortolanError `network` when none runs, `configuration` when it was rejected, `timeout` without a response
  */
-export async function reloadServer(flags: ReloadFlags, global: GlobalFlags): Promise<number> {
+export async function reloadServer(flags: ReloadFlags, global: GlobalFlags): Promise<void> {
   const timeoutMs = parseDuration(flags.timeout);
   if (timeoutMs === null) throw usage(`--timeout: "${flags.timeout}" is not a duration such as 10s`);
   const { config } = await readConfig(global);
@@ -29,7 +29,6 @@ export async function reloadServer(flags: ReloadFlags, global: GlobalFlags): Pro
   const before = await readReloadNotice(dir, holder.pid);
   hangUp(holder.pid);
   tell(await outcome(dir, holder.pid, before?.count ?? 0, timeoutMs), global);
-  return 0;
 }
 
 function hangUp(pid: number): void {

@@ -38,8 +38,7 @@ export async function restartServer(
       'this server is run by a service manager; restart it there, e.g. systemctl restart portolan',
     );
   }
-  const stopped = await stopServer(flags, global);
-  if (stopped !== 0) return stopped;
+  await stopServer(flags, global);
   return await startDaemon({ ...start, entryFile: wiring.entryFile, config }, global.quiet ?? false);
 }
 

@@ -17,7 +17,7 @@ const pollMs = 100;
 const killMs = 5000;
 
 /** Stops the server of the workspace. @throws `network` when none runs, `timeout` when it does not stop in time */
-export async function stopServer(flags: StopFlags, global: GlobalFlags): Promise<number> {
+export async function stopServer(flags: StopFlags, global: GlobalFlags): Promise<void> {
   const timeoutMs = parseDuration(flags.timeout);
   if (timeoutMs === null) throw usage(`--timeout: "${flags.timeout}" is not a duration such as 30s`);
   const { config } = await readConfig(global);
@@ -39,7 +39,6 @@ export async function stopServer(flags: StopFlags, global: GlobalFlags): Promise
     }
   }
   if (!global.quiet) note(`server stopped (pid ${holder.pid})`);
-  return 0;
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

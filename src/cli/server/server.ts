@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { addTokenCommand } from '../access/token.ts';
 import { tokenOption } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
-import { logLevels, wholeNumber } from '../terminal/globals.ts';
+import { logLevels, numberOption } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 
 export function addServerCommand(program: CliCommand): void {
@@ -11,11 +11,7 @@ export function addServerCommand(program: CliCommand): void {
     .command('start')
     .description('serve the REST API until Ctrl-C or SIGTERM')
     .option('--bind <host:port>', 'listen address; port 0 picks a free port')
-    .addOption(
-      new Option('--workers <n>', 'number of concurrent scans').argParser((text) =>
-        wholeNumber(text, 1, 1024),
-      ),
-    )
+    .addOption(numberOption('--workers <n>', 'number of concurrent scans', 1, 1024))
     .option('--allow-insecure', 'allow a non-loopback address without tokens: every client is served')
     .option('--strict-config', 'unknown configuration keys are errors')
     .option('-d, --daemon', 'run in the background and log to a file')
@@ -52,11 +48,7 @@ export function addServerCommand(program: CliCommand): void {
     .command('logs')
     .description('show the log of the server, including rotated files')
     .option('-f, --follow', 'follow new lines until Ctrl-C')
-    .addOption(
-      new Option('--tail <n>', 'only the last n lines (default: 100 without --since)').argParser((text) =>
-        wholeNumber(text, 0, 100_000),
-      ),
-    )
+    .addOption(numberOption('--tail <n>', 'only the last n lines (default: 100 without --since)', 0, 100_000))
     .option('--since <time>', 'lines since a time, a date, or a duration ago such as 1h')
     .addOption(new Option('--level <level>', 'minimum level').choices(logLevels))
     .runs(async () => (await import('./server-logs.ts')).showLogs);

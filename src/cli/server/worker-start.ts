@@ -2,7 +2,7 @@ import { type Config, poolForm, poolPattern } from '../../config/schema.ts';
 import { defaultPool } from '../../scan-run/plan/decide-request.ts';
 import { readConfigQuietly } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
-import type { GlobalFlags } from '../terminal/globals.ts';
+import { commaList, type GlobalFlags } from '../terminal/globals.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import type { CliWiring } from '../wiring.ts';
 
@@ -45,7 +45,7 @@ export async function startWorker(
 }
 
 function poolsOf(text: string): string[] {
-  const names = [...new Set(listOf(text))];
+  const names = [...new Set(commaList(text))];
   const invalid = names.find((name) => !poolPattern.test(name));
   if (invalid !== undefined || names.length === 0)
     throw usage(`--pool: invalid pool name "${invalid ?? text}": ${poolForm}`);
@@ -62,17 +62,10 @@ function checkPools(names: readonly string[], { workers: { pools } }: Config): v
 }
 
 function tagsOf(text = ''): string[] {
-  const tags = [...new Set(listOf(text))];
+  const tags = [...new Set(commaList(text))];
   const invalid = tags.find((tag) => !tagForm.test(tag));
   if (invalid !== undefined)
     throw usage(`--tags: "${invalid}" is not a label of letters, digits, ".", "_" and "-"`);
   if (tags.length > maxTags) throw usage(`--tags: at most ${maxTags} labels`);
   return tags;
-}
-
-function listOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { CliCommand } from '../terminal/cli-command.ts';
-import { wholeNumber } from '../terminal/globals.ts';
+import { numberOption } from '../terminal/globals.ts';
 import { formatOption } from '../terminal/output-options.ts';
 
 export function addWorkerCommand(program: CliCommand): void {
@@ -18,9 +18,7 @@ export function addWorkerCommand(program: CliCommand): void {
     .addOption(new Option('--server <url>', 'no effect: a worker needs the database only').hideHelp())
     .addOption(new Option('--ca-file <file>', 'no effect: a worker needs the database only').hideHelp())
     .addOption(
-      new Option('--concurrency <n>', 'number of concurrent shards (default: server.workers)').argParser(
-        (text) => wholeNumber(text, 1, 1024),
-      ),
+      numberOption('--concurrency <n>', 'number of concurrent shards (default: server.workers)', 1, 1024),
     )
     .option('--tags <list>', 'tags of the worker, for pools that ask for some, comma-separated')
     .runs(async () => (await import('./worker-start.ts')).startWorker);

@@ -19,7 +19,7 @@ export interface AlertList {
 }
 
 /** `alert list` */
-export async function showAlerts(flags: AlertFlags, global: GlobalFlags): Promise<number> {
+export async function showAlerts(flags: AlertFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
   const list = await client.call<AlertList>('GET', '/api/v1/alerts');
   if (flags.format === 'json') print(printableJson(list));
@@ -28,7 +28,6 @@ export async function showAlerts(flags: AlertFlags, global: GlobalFlags): Promis
   if (flags.format === 'text')
     for (const { name, error } of list.alerts)
       if (error !== null) note(`warning: ${printable(name)} cannot be evaluated: ${printable(error)}`);
-  return 0;
 }
 
 function printAlerts(alerts: readonly ListedAlert[], flags: { color: boolean }): void {

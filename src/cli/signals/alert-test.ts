@@ -24,7 +24,7 @@ interface TestedRule {
 }
 
 /** `alert test` @throws PortolanError `configuration` for an invalid file */
-export async function testAlerts(file: string, flags: AlertFlags, global: GlobalFlags): Promise<number> {
+export async function testAlerts(file: string, flags: AlertFlags, global: GlobalFlags): Promise<void> {
   const path = resolve(file);
   const { rules } = await readAlertRules([path], path);
   const values = await readValues(flags, global);
@@ -36,7 +36,6 @@ export async function testAlerts(file: string, flags: AlertFlags, global: Global
     if (unknown.length > 0) note(`unknown values: ${unknown.join(', ')}`);
     if (rules.length > 0) printTested(tested, global);
   }
-  return 0;
 }
 
 /** Without a server, or without its permission, no value is known. A named server must respond. */

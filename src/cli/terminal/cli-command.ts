@@ -2,12 +2,12 @@ import { Command, type Option } from 'commander';
 import type { PortolanError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import type { CliWiring } from '../wiring.ts';
-import { guarded, reportFailure, usage } from './failure.ts';
+import { type ExitCode, guarded, reportFailure, usage } from './failure.ts';
 import { globalFlags } from './globals.ts';
 import { type KnownFlag, unknownFlag } from './unknown-flag.ts';
 
 /** Takes the arguments of a command, its flags, the global flags and the wiring; `guarded` takes what it returns. */
-type CommandWork = (...input: never[]) => Promise<number | undefined>;
+type CommandWork = (...input: never[]) => ExitCode;
 
 /**
  * A command whose errors name what to type instead. commander calls the methods of errors; it ends the program after its
@@ -34,7 +34,7 @@ export class CliCommand extends Command {
   runs(load: () => CommandWork | Promise<CommandWork>): this {
     return this.action(
       guarded(async (...input: unknown[]) => {
-        const work = (await load()) as (...input: unknown[]) => ReturnType<CommandWork>;
+        const work = (await load()) as (...input: unknown[]) => ExitCode;
         const argumentsAndFlags = input.slice(0, -1);
         return work(...argumentsAndFlags, globalFlags(this), this.wiring);
       }),

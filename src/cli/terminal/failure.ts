@@ -6,13 +6,14 @@ import { problemFrom, problemLines, type SourceProblem } from './source-lines.ts
 /** Maximum number of problems to print. */
 const maxProblems = 20;
 
+/** Of a command; 0 for one without a result. */
+export type ExitCode = Promise<number | void>;
+
 /**
  * Wraps the action of a command: its result (or 0) becomes the exit code, an error becomes text on stderr (JSON with
  * `--format json`) and the exit code of the error catalog.
  */
-export function guarded<A extends unknown[]>(
-  work: (...args: A) => Promise<number | undefined>,
-): (...args: A) => Promise<void> {
+export function guarded<A extends unknown[]>(work: (...args: A) => ExitCode): (...args: A) => Promise<void> {
   return async (...args) => {
     try {
       const code = await work(...args);

@@ -29,11 +29,7 @@ export function addGlobalOptions(program: Command): void {
       'say more: of a scan what it does, -vv with rates and stages, -vvv with its log',
       (_value, before: number | undefined) => (before ?? 0) + 1,
     )
-    .addOption(
-      new Option('--verbosity <n>', '0 to 3: same as repeating -v').argParser((text) =>
-        wholeNumber(text, 0, 3),
-      ),
-    )
+    .addOption(numberOption('--verbosity <n>', '0 to 3: same as repeating -v', 0, 3))
     .option('-q, --quiet', 'no progress on stderr, only errors')
     .option('--no-color', 'no colors (environment: NO_COLOR)');
 }
@@ -57,6 +53,19 @@ export function configFlags(flags: GlobalFlags): Record<string, unknown> {
 function levelOf(verbosity: number): string | null {
   if (verbosity === 0) return null;
   return verbosity === 1 ? 'debug' : 'trace';
+}
+
+/** A flag whose value is a whole number with inclusive bounds. */
+export function numberOption(flags: string, description: string, least: number, most: number): Option {
+  return new Option(flags, description).argParser((text) => wholeNumber(text, least, most));
+}
+
+/** The items of a comma-separated list that are not empty. */
+export function commaList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }
 
 /** Parses a plain decimal number for commander. @throws InvalidArgumentError */

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { wholeNumber } from './globals.ts';
+import { numberOption } from './globals.ts';
 
 /** Maximum number of items in one response of a server. */
 export const maxListLimit = 1000;
@@ -16,7 +16,5 @@ export function listFormatOption(): Option {
 
 /** `--limit` of a list. */
 export function limitOption(): Option {
-  return new Option('--limit <n>', 'maximum number of entries')
-    .argParser((text) => wholeNumber(text, 1, maxListLimit))
-    .default(50);
+  return numberOption('--limit <n>', 'maximum number of entries', 1, maxListLimit).default(50);
 }

@@ -128,6 +128,10 @@ export async function checkOutputFile(file: string): Promise<void> {
 /** Chunks of a result: text, or the bytes of an archive. */
 export type Pieces = AsyncIterable<string | Uint8Array>;
 
+export async function* oneText(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
 /** Writes a result to stdout, or atomically to a file (mode 0600). */
 export async function writeResult(file: string | null, chunks: Pieces): Promise<void> {
   if (file === null) await writeToStdout(chunks);

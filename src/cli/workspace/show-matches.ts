@@ -33,7 +33,7 @@ export interface MatchFlags extends ServerFlags {
 }
 
 /** Prints the results of a scan that match a query. @throws PortolanError `usage` for a text that is no query */
-export async function showMatches(text: string, flags: MatchFlags, global: GlobalFlags): Promise<number> {
+export async function showMatches(text: string, flags: MatchFlags, global: GlobalFlags): Promise<void> {
   const query = readQuery(flags.query);
   const counted = noMatches();
   const print = async (id: string, rows: AsyncIterable<ResultRow>) =>
@@ -53,7 +53,6 @@ export async function showMatches(text: string, flags: MatchFlags, global: Globa
         await results.close();
       }
     });
-  return 0;
 }
 
 function readQuery(text: string): Query | null {

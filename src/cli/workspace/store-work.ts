@@ -21,7 +21,7 @@ export interface StoreMigrateFlags {
 /** Minimum interval between redraws of the progress, milliseconds. */
 const redrawMs = 200;
 
-export async function migrateStoreCommand(flags: StoreMigrateFlags, global: GlobalFlags): Promise<number> {
+export async function migrateStoreCommand(flags: StoreMigrateFlags, global: GlobalFlags): Promise<void> {
   const { config } = await readConfig(global);
   if (!config.workspace.enabled) throw usage('a store needs a workspace: omit --no-workspace');
   const places = placesOf(flags, config);
@@ -42,7 +42,6 @@ export async function migrateStoreCommand(flags: StoreMigrateFlags, global: Glob
     flags.format === 'json' ? printableJson(report) : reportText(report, styleOf(process.stdout, global)),
   );
   if (!global.quiet) adviseNext(report, workspace);
-  return 0;
 }
 
 /** Source and target; undefined = the file of the workspace. */

@@ -38,7 +38,7 @@ export async function exportScanCommand(
   flags: ExportFlags,
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const { file, format } = exportOutput(flags);
   const { template, against, paper, fix } = flags;
   const typed = { template, against, paper, fix };
@@ -54,14 +54,13 @@ export async function exportScanCommand(
         ? fetchArchive(client, scan_id)
         : fetchResult(client, { scan_id }, format, style, wishes);
     await writeResult(file, fetched);
-    return 0;
+    return;
   }
   await withStore(global, async (session) => {
     await demandLicensed(format, session);
     const choice = await chosen({ id, wishes: typed }, (text) => scanIn(session.store, text));
     await writeResult(file, await exportHere(session, wiring, { ...choice, format, style }));
   });
-  return 0;
 }
 
 /** The ids of the scan and of the one that its report compares it with. */

@@ -20,7 +20,7 @@ import { note, print } from '../terminal/output.ts';
 import { requireLocalStore } from './require-local-store.ts';
 
 /** Creates a workspace with its folders and an empty store; existing files are not changed. */
-export async function init(path: string | undefined, _flags: object, global: GlobalFlags): Promise<number> {
+export async function init(path: string | undefined, _flags: object, global: GlobalFlags): Promise<void> {
   const dir = path === undefined ? (await readConfig(global)).config.workspace.dir : resolve(path);
   const workspace = await openWorkspace(dir);
   await (await openStore(workspace.storeFile)).close();
@@ -30,7 +30,6 @@ export async function init(path: string | undefined, _flags: object, global: Glo
       `use it with --workspace-dir ${printable(workspace.dir)}, or set workspace.dir in the configuration`,
     );
   }
-  return 0;
 }
 
 /** @returns 0 when no problem remains, else 1 */
@@ -65,29 +64,24 @@ function checkText({ scans, problems, found, fixed, left }: CheckReport): string
 export async function migrateWorkspaceCommand(
   flags: { backup?: boolean; format: string },
   global: GlobalFlags,
-): Promise<number> {
+): Promise<void> {
   const { config } = await readConfig(global);
   const report = await migrateWorkspace(config.workspace.dir, flags.backup ?? false);
   if (flags.format === 'json') {
     print(printableJson(report));
-    return 0;
+    return;
   }
   const { layout, store, applied, backups } = report;
   print(`layout  ${layout.from ?? 'none'} -> ${layout.to}\n`);
   print(`store   ${store.from ?? 'none'} -> ${store.to}${applied.length === 0 ? ' (nothing to do)' : ''}\n`);
   for (const folder of backups) print(`copy    ${printable(folder)}\n`);
-  return 0;
 }
 
-export async function showWorkspaceStats(
-  { format }: { format: string },
-  global: GlobalFlags,
-): Promise<number> {
+export async function showWorkspaceStats({ format }: { format: string }, global: GlobalFlags): Promise<void> {
   const stats = await withStore(global, ({ store, workspace }) => workspaceStatistics(store, workspace));
   print(
     format === 'json' ? printableJson(stats) : statsText(stats, styleOf(process.stdout, global), Date.now()),
   );
-  return 0;
 }
 
 function statsText(stats: WorkspaceStatistics, style: TerminalStyle, now: number): string {

@@ -31,11 +31,10 @@ import { requireLocalStore } from './require-local-store.ts';
 import { scanListTable } from './scan-list-table.ts';
 import { findScans, type ScanListFlags } from './workspace-list.ts';
 
-export async function info(flags: ServerFlags & { format: string }, global: GlobalFlags): Promise<number> {
+export async function info(flags: ServerFlags & { format: string }, global: GlobalFlags): Promise<void> {
   const facts = await workspaceInfo(flags, global);
   if (flags.format === 'json') print(printableJson(facts));
   else printInfo(facts, global);
-  return 0;
 }
 
 /** `data` of `GET /api/v1/workspace/info` */
@@ -80,7 +79,7 @@ const csvTitles = [
   'name',
   'targets',
 ];
-export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFlags): Promise<number> {
+export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFlags): Promise<void> {
   const { format } = flags;
   const found = await findScans(flags, global);
   const { scans, total } = found;
@@ -90,7 +89,6 @@ export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFla
   else print(scanListTable(scans, styleOf(process.stdout, global), Date.now()));
   if (format === 'table' && total > scans.length) note(moreText(scans.length, total));
   if (format === 'table' && !global.quiet) await hintAtInterrupted(scans, global);
-  return 0;
 }
 
 /** On a terminal: how the first interrupted scan of the list goes on, unless `cli.hints` is off. */
@@ -121,7 +119,7 @@ export interface ShowFlags extends ServerFlags {
   format: string;
 }
 
-export async function showWorkspaceScan(id: string, flags: ShowFlags, global: GlobalFlags): Promise<number> {
+export async function showWorkspaceScan(id: string, flags: ShowFlags, global: GlobalFlags): Promise<void> {
   if (flags.format === 'jsonl' || flags.format === 'csv')
     throw usage(`--format ${flags.format} needs --query; the whole scan is in "workspace export"`);
   if (flags.findings && flags.format !== 'text')
@@ -151,26 +149,19 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
       ),
     );
   });
-  return 0;
 }
 
-async function showRemote(
-  id: string,
-  flags: ShowFlags,
-  client: Client,
-  global: GlobalFlags,
-): Promise<number> {
+async function showRemote(id: string, flags: ShowFlags, client: Client, global: GlobalFlags): Promise<void> {
   const scan = await client.call<Scan>('GET', scanPath(await scanOn(client, id)));
   const { showResults, findings, format } = flags;
   if (format === 'text' && !findings)
     print(scanSummaryText(scan, styleOf(process.stdout, global), Date.now()));
   else if (format === 'json' && !showResults) print(printableJson(scan));
-  if (!showResults && !findings) return 0;
+  if (!showResults && !findings) return;
   if (format === 'text' && !findings) print('\n');
   const style = resultStyle(null, global);
   const form = format === 'json' ? 'json' : 'text';
   await writeResult(null, fetchResult(client, scan, form, style, {}, tableOf(scan, flags)));
-  return 0;
 }
 
 function tableOf(scan: Scan, { findings = false }: ShowFlags): TableOptions {

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { scanStatuses } from '../../domain/scan.ts';
 import { ambiguousMinutes, parseDuration } from '../../domain/time/duration.ts';
 import { serverOptions } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
-import type { GlobalFlags } from '../terminal/globals.ts';
-import { wholeNumber } from '../terminal/globals.ts';
+import { type GlobalFlags, numberOption } from '../terminal/globals.ts';
 import { listOrders } from '../terminal/list-order.ts';
 import { paperOption, templateOption } from '../terminal/output.ts';
 import { formatOption, limitOption, listFormatOption } from '../terminal/output-options.ts';
@@ -24,14 +24,7 @@ export function addWorkspaceCommand(program: CliCommand): void {
     .command('list')
     .description('list scans')
     .addOption(listFormatOption())
-    .addOption(
-      new Option('--status <status>', 'filter by status').choices([
-        'pending',
-        'running',
-        'completed',
-        'failed',
-      ]),
-    )
+    .addOption(new Option('--status <status>', 'filter by status').choices(scanStatuses))
     .option('--since <time>', 'only scans created then or later (ISO 8601)')
     .addOption(limitOption())
     .addOption(new Option('--sort <order>', 'sort order').choices(listOrders).default('newest'))
@@ -60,11 +53,7 @@ export function addWorkspaceCommand(program: CliCommand): void {
     .addOption(templateOption())
     .option('--against <id>', 'the report also says what changed since this scan')
     .addOption(paperOption())
-    .addOption(
-      new Option('--fix <n>', 'markdown: one fix of the report, as a ticket').argParser((text) =>
-        wholeNumber(text, 1, 9_999_999),
-      ),
-    )
+    .addOption(numberOption('--fix <n>', 'markdown: one fix of the report, as a ticket', 1, 9_999_999))
     .addOptions(serverOptions())
     .runs(async () => (await import('./workspace-export.ts')).exportScanCommand);
   workspace
@@ -82,11 +71,7 @@ export function addWorkspaceCommand(program: CliCommand): void {
         retentionAge,
       ),
     )
-    .addOption(
-      new Option('--keep-last <n>', 'keep the n newest scans').argParser((text) =>
-        wholeNumber(text, 0, 9_999_999_999),
-      ),
-    )
+    .addOption(numberOption('--keep-last <n>', 'keep the n newest scans', 0, 9_999_999_999))
     .option('--dry-run', 'show what would be deleted')
     .option('--force', 'do not ask for confirmation')
     .addOptions(serverOptions())
@@ -95,11 +80,7 @@ export function addWorkspaceCommand(program: CliCommand): void {
   addMaintenanceCommands(workspace);
 }
 
-async function show(
-  id: string,
-  flags: ShowFlags & Partial<MatchFlags>,
-  global: GlobalFlags,
-): Promise<number> {
+async function show(id: string, flags: ShowFlags & Partial<MatchFlags>, global: GlobalFlags): Promise<void> {
   const { query } = flags;
   if (query !== undefined) {
     const { showMatches } = await import('./show-matches.ts');

@@ -55,7 +55,7 @@ export async function explain(
   flags: ExplainFlags,
   global: GlobalFlags,
   wiring: CliWiring,
-): Promise<number> {
+): Promise<void> {
   const client = await namedClient(flags, global);
   const found = client
     ? await searchServer(client, scanText, place, global)
@@ -69,14 +69,13 @@ export async function explain(
   const isSilent = !hasEndpoint(rows, place);
   if (flags.format !== 'json' && isSilent && silence !== null && isTarget(silence)) {
     print(silenceText({ scanId, place, host: rows.host, silence, probes }, view));
-    return 0;
+    return;
   }
   const explanation = await withAtHand(config, async (atHand) => explainFound(scanId, rows, place, atHand));
   if (flags.format === 'json') print(printableJson(explanation));
   else if (place.port === null && explanation.ports.length === 0 && silence !== null)
     print(silenceText({ scanId, place, host: rows.host, silence, probes }, view));
   else print(explanationText(explanation, rows.host, place.port !== null, view));
-  return 0;
 }
 
 function isTarget(silence: Silence): boolean {
