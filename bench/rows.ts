@@ -77,8 +77,11 @@ interface Measured {
 }
 
 /** `bin/portolan` and `src/worker/serving-process.ts`; a worker has the defaults. */
-const smallHeap = ['--max-semi-space-size=4', '--min-semi-space-size=4', '--optimize-for-size'];
-const heapFlags: Record<PartName, string[]> = { scan: smallHeap, server: smallHeap, worker: [] };
+const heapFlags: Record<PartName, string[]> = {
+  scan: ['--max-semi-space-size=4', '--min-semi-space-size=4', '--optimize-for-size'],
+  server: ['--max-semi-space-size=2', '--min-semi-space-size=2', '--heap-growing-percent=20'],
+  worker: [],
+};
 
 /** The row at a position: a host and nine of its ports in turns. Texts differ as those of real services do. */
 function rowAt(at: number): ResultRow {

@@ -162,7 +162,7 @@ describe('the launcher as a shell reads it', () => {
     ['--help', [], null],
     ['scan', ['--max-semi-space-size=4', '--min-semi-space-size=4'], '1'],
     ['export', ['--max-semi-space-size=4', '--min-semi-space-size=4', '--heap-growing-percent=30'], '1'],
-    ['server', ['--max-semi-space-size=4', '--min-semi-space-size=4', '--optimize-for-size'], '1'],
+    ['server', ['--max-semi-space-size=2', '--min-semi-space-size=2', '--heap-growing-percent=20'], '1'],
   ])('becomes the Node.js of its package, with the flags of %s', async (word, heapFlags, arenas) => {
     const words = [word, 'two words', '$HOME', '*'];
     const told = await tell(started, words);

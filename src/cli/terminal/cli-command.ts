@@ -3,11 +3,14 @@ import type { PortolanError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import type { CliWiring } from '../wiring.ts';
 import { type ExitCode, guarded, reportFailure, usage } from './failure.ts';
-import { globalFlags } from './globals.ts';
+import { type GlobalFlags, globalFlags } from './globals.ts';
 import { type KnownFlag, unknownFlag } from './unknown-flag.ts';
 
 /** Takes the arguments of a command, its flags, the global flags and the wiring; `guarded` takes what it returns. */
-type CommandWork = (...input: never[]) => ExitCode;
+type CommandWork =
+  | ((flags: never, global: GlobalFlags, wiring: CliWiring) => ExitCode)
+  | ((argument: never, flags: never, global: GlobalFlags, wiring: CliWiring) => ExitCode)
+  | ((one: never, two: never, flags: never, global: GlobalFlags, wiring: CliWiring) => ExitCode);
 
 /**
  * A command whose errors name what to type instead. commander calls the methods of errors; it ends the program after its
