@@ -72,7 +72,7 @@ interface OfRun {
 export type ToChild = ((ScanStart | ProcessCommand) & OfRun) | { type: 'end' };
 
 /**
- * Messages of a scan. `sealed` carries the number of durable rows of the record, `traffic` what the scan
+ * Messages of a scan. `sealed` carries the number of sealed rows of the record, `traffic` what the scan
  * sent and received so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a command.
  */
 export type ScanMessage =

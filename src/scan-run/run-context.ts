@@ -44,9 +44,9 @@ export interface RunScanInput {
   control?: ScanControl;
   log: Logger;
   onLive?: (live: LiveScan) => void;
-  /** Called with every row of the record, before it is durable. */
+  /** Called with every row of the record, before it is sealed. */
   onRow?: (row: ResultRow) => void;
-  /** Called with the number of durable rows. */
+  /** Called with the number of sealed rows. */
   onSealed?: (rows: number) => void;
   /** Called at the end of a shard. */
   onEvaluated?: (data: EvaluationData) => void;

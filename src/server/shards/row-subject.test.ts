@@ -47,6 +47,20 @@ describe('the subject of a row', () => {
     });
   });
 
+  it('is that of the row, whatever row was read before', () => {
+    const rows = Array.from({ length: 500 }, (_, at) =>
+      line.replace('10.0.0.1', `10.0.${at >> 8}.${at & 255}`),
+    );
+    const block = Buffer.from(rows.join('\n'));
+    const subjects = new RowSubjects(block);
+    for (const at of [0, 499, 1, 250, 2, 0]) {
+      const row = rows[at] ?? '';
+      const start = block.indexOf(row);
+      const { host } = JSON.parse(row) as { host: string };
+      expect(subjects.of(start, start + row.length)).toEqual({ type: 'port', host });
+    }
+  });
+
   it('has the host as it was written', () => {
     for (const host of ['schön.example', '\u{1f600}', '\u00ff'])
       expect(rowSubject(line.replace('10.0.0.1', host))).toEqual({ type: 'port', host });

@@ -48,13 +48,13 @@ export class RowSubjects {
     this.#lines = lines;
   }
 
-  /** Null for an invalid line. To be asked for one row after the other. @param end without its line break */
+  /** Null for an invalid line. Fastest for one row after the other. @param end without its line break */
   of(start: number, end: number): RowSubject | null {
     return (end - start <= mostBytes && this.#plainSubject(start, end)) || this.#parsedSubject(start, end);
   }
 
   #plainSubject(start: number, end: number): RowSubject | null {
-    if (end > this.#textStart + this.#text.length) {
+    if (start < this.#textStart || end > this.#textStart + this.#text.length) {
       this.#text = this.#lines.toString('latin1', start, Math.max(end, start + textBytes));
       this.#textStart = start;
     }

@@ -8,7 +8,7 @@ import { isNoPlainFile, readPlainText } from '../plain-file.ts';
  * The files of a record.
  *
  * While the scan runs, `results.jsonl` grows by sealed blocks, and `results.index` gets a line per block once the
- * block is durable. Readers ignore bytes after the last indexed block.
+ * block is durable, or written where another copy is (see `RecordOptions`). Readers ignore bytes after the last indexed block.
  *
  * A finished record is a new `results.jsonl`, renamed over the old one: one row per identity, sorted, with the
  * summary as its last line, which marks it as finished. `results.index` then describes the new file (it is stale

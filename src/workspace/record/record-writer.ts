@@ -22,7 +22,7 @@ import { rowLine } from './row-line.ts';
 export interface RecordOptions {
   /** Called after every seal with the number of sealed rows. */
   onSealed?: (rows: number) => void;
-  /** Called with every row, before it is durable. */
+  /** Called with every row, before it is sealed. */
   onRow?: (row: ResultRow) => void;
   /**
    * Whether sealed rows survive a crash of the machine, which is so unless this is false: where the database has the rows, or gets
@@ -192,7 +192,7 @@ export class RecordWriter {
     if (this.#waiting.length > maxWaitingBlocks) return this.#roomToWait();
   }
 
-  /** Makes all rows durable. */
+  /** Seals all rows. */
   async seal(): Promise<void> {
     this.#mustGrow();
     await this.#sealBuffered();
@@ -219,7 +219,7 @@ export class RecordWriter {
     await this.#closeFiles();
   }
 
-  /** Makes all rows durable and closes the files. Does not throw for an earlier failed write. */
+  /** Seals all rows and closes the files. Does not throw for an earlier failed write. */
   async close(): Promise<void> {
     if (this.#growing === null) return;
     try {

@@ -21,7 +21,7 @@ export const applicationServerCves = [
       'a:ui:unifi_network_application': ['< 6.5.54'],
     },
     {
-      title: 'A text that is logged loads and runs code from elsewhere (Log4Shell)',
+      title: 'A text that is logged loads and runs code of a remote server (Log4Shell)',
       remedy:
         'Also replace log4j-core in every program of the host; removing JndiLookup from it closes the hole until then.',
     },

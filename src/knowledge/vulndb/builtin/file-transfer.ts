@@ -71,7 +71,7 @@ export const fileTransferCves = [
   }),
   goanywhere('CVE-2024-0204', 'NLNN/U/HHH', ['< 7.4.1'], { title: 'Strangers create an administrator' }),
   goanywhere('CVE-2025-10035', 'NLNN/C/HHH', ['< 7.6.3', '>= 7.7.0, < 7.8.4'], {
-    title: 'A forged licence answer is deserialised and runs commands',
+    title: 'A forged licence response is deserialised and runs commands',
   }),
   crushftp('CVE-2025-31161', 'NLNN/U/HHH', ['>= 10.0.0, < 10.8.4', '>= 11.0.0, < 11.3.1'], {
     title: 'The S3 authentication header logs strangers in as any user',

@@ -51,7 +51,7 @@ export const sshCves = [
     remedy: 'LoginGraceTime, MaxStartups and PerSourcePenalties bound the harm.',
   }),
   openssh('CVE-2018-15473', 'NLNN/U/LNN', ['<= 7.7'], {
-    title: 'Answers to malformed authentication tell which user names exist',
+    title: 'Responses to malformed authentication show which user names exist',
   }),
   openssh('CVE-2017-15906', 'NLNN/U/NLN', ['< 7.6'], {
     title: 'The SFTP server in read-only mode lets users create empty files',
@@ -70,7 +70,7 @@ export const sshCves = [
     title: 'Very long passwords keep the processor of the SSH server busy',
   }),
   openssh('CVE-2016-6210', 'NHNN/U/HNN', ['< 7.3'], {
-    title: 'The time an answer takes tells which user names exist',
+    title: 'The time until a response shows which user names exist',
   }),
   openssh('CVE-2016-1908', 'NLNN/U/HHH', ['< 7.2'], {
     title: 'Untrusted X11 forwarding falls back to trusted forwarding',
@@ -88,7 +88,7 @@ export const sshCves = [
     title: 'A double free when TCP forwarding is cleaned up lets authenticated users run code as root',
   }),
   dropbear('CVE-2018-15599', 'NLNN/U/LNN', ['<= 2018.76'], {
-    title: 'Answers to malformed authentication tell which user names exist',
+    title: 'Responses to malformed authentication show which user names exist',
   }),
   paramiko(
     'CVE-2018-7750',

@@ -52,7 +52,7 @@ export const webServerCves = [
     title: 'HTTP/2 traces with certain log levels corrupt memory pools',
   }),
   apache('CVE-2020-1927', 'NLNR/C/LLN', ['>= 2.4.0, <= 2.4.41'], {
-    title: 'Redirects of mod_rewrite can be led elsewhere by encoded line ends',
+    title: 'Redirects of mod_rewrite can be led to other sites by encoded line ends',
   }),
   apache('CVE-2019-0211', 'LLLN/U/HHH', ['>= 2.4.17, <= 2.4.38'], {
     title: 'Code in a worker process gains root by the scoreboard (CARPE DIEM)',
