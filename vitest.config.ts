@@ -22,6 +22,8 @@ const elsewhere = ['test/lab/**', 'test/distributed/**', 'node_modules/**'];
 /** The tiers, see CONTRIBUTING.md: the end of a file's name says what its tests need. */
 export default defineConfig({
   test: {
+    // Node strips the types itself, as in production: vitest would transform each file for each run.
+    experimental: { viteModuleRunner: false },
     sequence: { sequencer: LongFirst },
     testTimeout: 300_000,
     hookTimeout: 300_000,
@@ -34,7 +36,7 @@ export default defineConfig({
     maxWorkers: 4,
     // A machine that stands still for seconds fails a test of deadlines. What passed only at the second attempt is
     // listed by `npm test`; what fails twice fails.
-    retry: 1,
+    retry: 0,
     // Test files keep nothing outside of themselves: several in one process save a second of loading each.
     isolate: false,
     projects: [

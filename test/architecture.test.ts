@@ -28,7 +28,8 @@ const ranks: Record<string, number> = {
   worker: 7,
   server: 8,
   cli: 8,
-  'main.ts': 9,
+  'wiring.ts': 9,
+  'main.ts': 10,
 };
 /** Lines of a file of code; a longer one has more than one subject. */
 const maxLines = 500;

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export const root = resolve(import.meta.dirname, '..');
 const launcher = join(root, 'bin/portolan');
+/** What the program starts with when it runs from its sources, as commands in the process of a test do. */
+export const sourceEntry = join(root, 'src/main.ts');
 
 /** Keeps the scans of a test on this machine. The environment is stronger than files: undefined leaves it to them. */
 export const loopbackOnly = { SERVICE_SCANNER__SCOPE__ALLOW: '127.0.0.0/8,::1/128' };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CliCommand } from './terminal/cli-command.ts';
 import { printableLines } from './terminal/draw/printable.ts';
-import { reportFailure } from './terminal/failure.ts';
+import { programExitCode, reportFailure } from './terminal/failure.ts';
 import { addGlobalOptions } from './terminal/globals.ts';
 import { watchStdout } from './terminal/output.ts';
 import type { CliWiring } from './wiring.ts';
@@ -46,15 +46,16 @@ function meantBy(name: string | undefined): (() => Promise<AddCommand>)[] {
   return [commands[known] as () => Promise<AddCommand>];
 }
 
-/** Runs the command that `words` say, prints every failure and sets process.exitCode to the exit code of the contract. */
-export async function runProgram(wiring: CliWiring, words: readonly string[]): Promise<void> {
+/** Runs the command that `words` say and prints every failure. @returns the exit code of the contract */
+export async function runProgram(wiring: CliWiring, words: readonly string[]): Promise<number> {
   const bare = newProgram(wiring);
   const place = commandPlace(bare, words);
   const name = words[place];
   try {
     if (name === undefined || isHelp(words, place)) {
       const { printHelp } = await import('./terminal/help.ts');
-      if (await printHelp(bare, words.slice(place), name === undefined)) return;
+      const exitCode = await printHelp(bare, words.slice(place), name === undefined);
+      if (exitCode !== null) return exitCode;
     } else if (name !== '--version' && !isCommand(name)) {
       const { unknownCommand } = await import('./terminal/unknown-command.ts');
       throw unknownCommand(words.slice(place), [...Object.keys(commands), ...Object.keys(aliases)]);
@@ -62,8 +63,9 @@ export async function runProgram(wiring: CliWiring, words: readonly string[]): P
     const program = await buildProgram(wiring, name === 'help' ? words[place + 1] : name);
     if (name === 'scan' || name === 'help') await addScanHelp(program, words);
     await program.parseAsync(await wordsFor(program, words, place), { from: 'user' });
+    return programExitCode(program);
   } catch (error) {
-    process.exitCode = reportFailure(error);
+    return reportFailure(error);
   }
 }
 

@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { loopbackOnly, root } from '../program.ts';
+import { runCommand } from './run-command.ts';
 
 export const launcher = join(root, 'bin/portolan');
 
@@ -21,6 +23,9 @@ export interface Ended {
 export interface RunOptions {
   input?: string;
   env?: NodeJS.ProcessEnv;
+}
+
+export interface StartOptions extends RunOptions {
   cwd?: string;
   /** Called when the process has begun. */
   started?: (child: ChildProcess) => void;
@@ -39,8 +44,30 @@ export class Home {
     return join(this.path, name);
   }
 
-  /** Runs the program to its end. */
-  run(args: string[], options: RunOptions = {}): Promise<Ended> {
+  /** Runs a command to its end, in the process of the test. */
+  async run(args: string[], { input = '', env }: RunOptions = {}): Promise<Ended> {
+    const chunks: { of: 'stdout' | 'stderr'; bytes: Buffer }[] = [];
+    const collect = (of: 'stdout' | 'stderr') =>
+      new Writable({
+        write(bytes: Buffer, _encoding, done) {
+          chunks.push({ of, bytes });
+          done();
+        },
+      });
+    const bytesOf = (of?: string) =>
+      Buffer.concat(chunks.filter((chunk) => of === undefined || chunk.of === of).map(({ bytes }) => bytes));
+    const code = await runCommand(args, {
+      stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+      stdout: collect('stdout'),
+      stderr: collect('stderr'),
+      env: { ...this.env, ...env },
+    });
+    const [stdout, stderr] = [bytesOf('stdout').toString(), bytesOf('stderr').toString()];
+    return { code, signal: null, stdout, stderr, bytes: bytesOf() };
+  }
+
+  /** Runs the program to its end in a process of its own, for what is about the process itself. */
+  start(args: string[], options: StartOptions = {}): Promise<Ended> {
     return run(launcher, args, { ...options, env: { ...this.env, ...options.env } });
   }
 
@@ -50,7 +77,7 @@ export class Home {
 }
 
 /** Runs any program to its end and collects what it says. */
-export function run(command: string, args: string[], options: RunOptions = {}): Promise<Ended> {
+export function run(command: string, args: string[], options: StartOptions = {}): Promise<Ended> {
   const child = spawn(command, args, { env: options.env ?? process.env, cwd: options.cwd ?? root });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];

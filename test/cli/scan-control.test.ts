@@ -118,7 +118,7 @@ describe('scan watch', () => {
     const id = await slowScan();
     await untilRunning(id);
     const args = ['scan', 'watch', id, '--progress', '--server', server.url];
-    const ended = await home.run(args, {
+    const ended = await home.start(args, {
       started: (child) => void child.stderr?.once('data', () => child.kill('SIGINT')),
     });
     expect(ended.code).toBe(1);

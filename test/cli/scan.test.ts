@@ -296,7 +296,7 @@ describe('--dry-run', { concurrent: true }, () => {
 
 describe('Ctrl-C', { concurrent: true }, () => {
   it('cancels, keeps what was found and ends with 7', async () => {
-    const ended = await home.run(
+    const ended = await home.start(
       [
         'scan',
         '127.0.0.1',

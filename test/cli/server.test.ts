@@ -43,10 +43,7 @@ class StartedServer {
 }
 
 async function waitForServer(of: Home): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if ((await of.run(['server', 'status'])).code === 0) return;
-  }
-  throw new Error('the server did not come up');
+  await expect.poll(async () => (await of.run(['server', 'status'])).code).toBe(0);
 }
 
 beforeAll(async () => {
@@ -133,7 +130,7 @@ describe('a workspace that a server holds', () => {
       '--rate',
       '100',
     ];
-    const ended = await home.run([...args, '--format', 'json'], {
+    const ended = await home.start([...args, '--format', 'json'], {
       env: { SERVICE_API_TOKEN: token },
       started: (child) => void child.stderr?.once('data', () => setTimeout(() => child.kill('SIGINT'), 1500)),
     });

@@ -42,7 +42,7 @@ async function ends(pid: number): Promise<void> {
   expect(runs(pid)).toBe(false);
 }
 
-const daemon = (...more: string[]) => home.run(['server', 'start', '-d', '--bind', '127.0.0.1:0', ...more]);
+const daemon = (...more: string[]) => home.start(['server', 'start', '-d', '--bind', '127.0.0.1:0', ...more]);
 
 describe('server in the background', () => {
   it('serves when the command returns, restarts as it was started, and stops', async () => {
@@ -64,7 +64,7 @@ describe('server in the background', () => {
     const taken = await home.run(['server', 'start', '--pid-file', pidFile, '--bind', '127.0.0.1:0']);
     expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining('belongs to a running server')]);
 
-    const restarted = await home.run(['server', 'restart']);
+    const restarted = await home.start(['server', 'restart']);
     expect([restarted.code, restarted.stderr]).toEqual([0, expect.stringContaining('in the background')]);
     const next = pidOf(pidFile);
     expect(next).not.toBe(pid);
@@ -79,11 +79,11 @@ describe('server in the background', () => {
   it('that cannot start tells why and ends with the same code', async () => {
     const config = home.file('bad.yaml');
     writeFileSync(config, 'server:\n  workers: many\n');
-    const bad = await home.run(['--config', config, 'server', 'start', '--daemon']);
+    const bad = await home.start(['--config', config, 'server', 'start', '--daemon']);
     expect([bad.code, bad.stderr]).toEqual([3, expect.stringContaining('bad.yaml:2')]);
     const place = home.file('a-file');
     writeFileSync(place, '');
-    const misplaced = await home.run(['--workspace-dir', place, 'server', 'start', '--daemon']);
+    const misplaced = await home.start(['--workspace-dir', place, 'server', 'start', '--daemon']);
     expect([misplaced.code, misplaced.stderr]).toEqual([
       3,
       expect.stringContaining('a file of that name exists'),
@@ -91,7 +91,7 @@ describe('server in the background', () => {
   });
 
   it('has nothing to restart, shows no log, and overwrites no file that is no pid file', async () => {
-    const none = await home.run(['server', 'restart']);
+    const none = await home.start(['server', 'restart']);
     expect([none.code, none.stderr]).toEqual([4, expect.stringContaining('server start --daemon')]);
     const logs = await home.run(['server', 'logs']);
     expect([logs.code, logs.stderr]).toEqual([1, expect.stringContaining('logging.output: file')]);
@@ -115,8 +115,8 @@ describe('server in the background', () => {
       stdio: 'ignore',
     });
     try {
-      for (let tries = 0; tries < 100 && (await home.run(['server', 'status'])).code !== 0; tries++);
-      const refused = await home.run(['server', 'restart']);
+      await expect.poll(async () => (await home.run(['server', 'status'])).code).toBe(0);
+      const refused = await home.start(['server', 'restart']);
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('systemctl restart')]);
       expect(server.exitCode).toBeNull();
     } finally {
@@ -240,7 +240,7 @@ describe('audit log', () => {
 
   it('T-049 has one record for every token command, beside a running server, and verify finds a change', async () => {
     expect((await verify()).code).toBe(1);
-    const { stdout: url } = await home.run(['server', 'start', '-d', '--bind', '127.0.0.1:0'], { env });
+    const { stdout: url } = await home.start(['server', 'start', '-d', '--bind', '127.0.0.1:0'], { env });
     const calls = Promise.all(
       Array.from({ length: 40 }, () => fetch(`${url.trim()}/api/v1/version`).then(({ status }) => status)),
     );
@@ -303,7 +303,7 @@ describe('audit log', () => {
       1,
       expect.stringMatching(/the end of the chain is missing: .* record 46[^]*BROKEN: 0 records/),
     ]);
-    const again = await home.run(['server', 'start', '-d', '--bind', '127.0.0.1:0'], { env });
+    const again = await home.start(['server', 'start', '-d', '--bind', '127.0.0.1:0'], { env });
     const health = (await (await fetch(`${again.stdout.trim()}/api/v1/health`)).json()) as {
       checks: unknown[];
     };

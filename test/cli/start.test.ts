@@ -31,7 +31,7 @@ const list = join(folder, 'loaded.json');
 /** The modules that a command loads, without those of Node.js. */
 async function loadedBy(args: string[], from: 'sources' | 'bundle' = 'sources'): Promise<string[]> {
   const env = { NODE_OPTIONS: `--import=${counter}`, PORTOLAN_SOURCES: from === 'sources' ? '1' : '0' };
-  const { code, stderr } = await home.run(args, { env });
+  const { code, stderr } = await home.start(args, { env });
   expect({ code, stderr }).toMatchObject({ code: 0 });
   const urls = JSON.parse(readFileSync(list, 'utf8')) as string[];
   return urls.filter((url) => !url.startsWith('node:')).map((url) => url.replace(`file://${root}/`, ''));
@@ -68,7 +68,7 @@ describe('a command loads what it needs', () => {
   it('scan: no server, no query builder, no renderer and no module that its graph does not name', async () => {
     const args = ['scan', '127.0.0.1', '-p', 'quick', '--ports', '1', '--workspace-dir', join(folder, 'ws')];
     // The first scan makes the store, by more than a scan needs.
-    expect((await home.run(args)).code).toBe(0);
+    expect((await home.start(args)).code).toBe(0);
     const loaded = await loadedBy(args);
     const used = packagesOf(loaded).filter((name) => name !== 'koffi' && !name.startsWith('@koromix/'));
     expect(used).toEqual(['commander', 're2js', 'yaml']);
@@ -86,7 +86,7 @@ if (!isBundled) console.log('skipped: the bundled program (npm run build makes i
 describe.runIf(isBundled)('the bundled program', () => {
   it('runs from dist/ alone, with the packages that have native parts', async () => {
     const args = ['scan', '127.0.0.1', '-p', 'quick', '--ports', '1', '--workspace-dir', join(folder, 'ws')];
-    expect((await home.run(args, { env: { PORTOLAN_SOURCES: '0' } })).code).toBe(0);
+    expect((await home.start(args, { env: { PORTOLAN_SOURCES: '0' } })).code).toBe(0);
     const loaded = await loadedBy(args, 'bundle');
     expect(packagesOf(loaded).filter((name) => !name.startsWith('@koromix/'))).toEqual(['koffi']);
     expect(loaded.filter((file) => file.startsWith('src/'))).toEqual([]);
@@ -114,7 +114,7 @@ describe.runIf(isBundled)('the bundled program', () => {
 
   it('says so', async () => {
     const env = { PORTOLAN_SOURCES: '0' };
-    expect((await home.run(['version'], { env })).stdout).toMatch(/, built \d{4}-\S+Z$/m);
+    expect((await home.start(['version'], { env })).stdout).toMatch(/, built \d{4}-\S+Z$/m);
   });
 });
 

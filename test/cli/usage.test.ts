@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Home } from './command.ts';
 
@@ -143,25 +142,5 @@ describe('harmless commands', () => {
     await home.run(['server', 'token', 'create', '--name', 'x', '--scopes', 'scan:read']);
     const { stdout } = await home.run(['server', 'token', 'list', '--format', 'csv']);
     expect(stdout).toMatch(/,scan:read,[^,]+,,,active,\r\n$/);
-  });
-
-  it('--help loads nothing of the server, the store or the scan modules', async () => {
-    const folder = home.file('coverage');
-    expect(
-      (await home.run(['--help'], { env: { NODE_V8_COVERAGE: folder, PORTOLAN_SOURCES: '1' } })).code,
-    ).toBe(0);
-    const loaded = readdirSync(folder).flatMap((name) => {
-      const { result } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as {
-        result: { url: string }[];
-      };
-      return result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
-    });
-    expect(loaded.some((url) => url.endsWith('/src/main.ts'))).toBe(true);
-    expect(
-      loaded.filter((url) =>
-        /\/(src\/(server|store|modules|worker|net|queue)|fastify|kysely|koffi)\//.test(url),
-      ),
-    ).toEqual([]);
-    expect(loaded.length).toBeLessThan(80);
   });
 });

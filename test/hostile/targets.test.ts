@@ -41,7 +41,7 @@ async function scan(ports: number[]): Promise<Ended> {
   let peak = 0;
   let watch: NodeJS.Timeout | undefined;
   const timeout = `${timeoutMs}ms`;
-  const ended = await home.run(
+  const ended = await home.start(
     [
       'scan',
       '127.0.0.1',

@@ -66,7 +66,7 @@ describe.skipIf(!isInstalled('gcc'))('a set of hostile plugins in one scan', () 
     web.server.on('connection', () => (connections += 1));
     let watch: ProcessWatch | undefined;
     const scan = ['scan', address, '--ports', String(web.port), '--dag', 'small', ...flags()];
-    const { code, stdout, stderr } = await home.run([...scan, '--format', 'json', '-q'], {
+    const { code, stdout, stderr } = await home.start([...scan, '--format', 'json', '-q'], {
       env: { ...hostileLimits, TMPDIR: home.file('temporary') },
       started: ({ pid }) => {
         watch = new ProcessWatch(pid as number);

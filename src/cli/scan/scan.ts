@@ -3,7 +3,7 @@ import { severities } from '../../domain/finding.ts';
 import { discoveryProfiles } from '../../domain/scan.ts';
 import { caFileOption, tokenOption } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
-import { guarded } from '../terminal/failure.ts';
+import { guarded, programExitCode } from '../terminal/failure.ts';
 import { globalFlags, numberOption, wholeNumber } from '../terminal/globals.ts';
 import { endProcess, outputFormats, paperOption, templateOption } from '../terminal/output.ts';
 import { rateOption } from './packet-rate.ts';
@@ -27,7 +27,7 @@ export function addScanCommand(program: CliCommand): void {
   });
   scan.action(async (targets: string[], flags: ScanFlags, command: Command) => {
     await work(targets, flags, command);
-    await endProcess();
+    await endProcess(programExitCode(program));
   });
   addScanControl(scan);
 }

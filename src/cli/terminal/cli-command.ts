@@ -2,7 +2,7 @@ import { Command, type Option } from 'commander';
 import type { PortolanError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import type { CliWiring } from '../wiring.ts';
-import { type ExitCode, guarded, reportFailure, usage } from './failure.ts';
+import { type ExitCode, guarded, reportFailure, rootOf, usage } from './failure.ts';
 import { type GlobalFlags, globalFlags } from './globals.ts';
 import { type KnownFlag, unknownFlag } from './unknown-flag.ts';
 
@@ -45,7 +45,7 @@ export class CliCommand extends Command {
   }
 
   unknownOption(flag: string): void {
-    const words = rootOf(this).rawArgs;
+    const { rawArgs: words } = rootOf(this) as Command & { rawArgs: string[] };
     this.#fail(unknownFlag(flag, words[words.indexOf(flag) + 1], this.#flags(), `${pathOf(this)} --help`));
   }
 
@@ -92,12 +92,6 @@ export class CliCommand extends Command {
 function ancestorsOf(command: Command): Command[] {
   const program = rootOf(command);
   return program === command ? [] : [program];
-}
-
-function rootOf(command: Command): Command & { rawArgs: string[] } {
-  let root = command;
-  while (root.parent) root = root.parent;
-  return root as Command & { rawArgs: string[] };
 }
 
 function pathOf(command: Command): string {

@@ -9,19 +9,32 @@ const maxProblems = 20;
 /** Of a command; 0 for one without a result. */
 export type ExitCode = Promise<number | void>;
 
+/** Exit codes of the commands that ran, by their program: commander drops what an action returns. */
+const exitCodes = new WeakMap<Command, number>();
+
+/** The exit code of the command that a program ran. */
+export function programExitCode(program: Command): number {
+  return exitCodes.get(program) ?? 0;
+}
+
 /**
  * Wraps the action of a command: its result (or 0) becomes the exit code, an error becomes text on stderr (JSON with
  * `--format json`) and the exit code of the error catalog.
  */
 export function guarded<A extends unknown[]>(work: (...args: A) => ExitCode): (...args: A) => Promise<void> {
   return async (...args) => {
-    try {
-      const code = await work(...args);
-      if (code) process.exitCode = code;
-    } catch (error) {
-      process.exitCode = reportFailure(namingScan(error, args), asksForJson(args.at(-1)));
-    }
+    const command = args.at(-1);
+    const exitCode = await work(...args).then(
+      (code) => code || 0,
+      (error: unknown) => reportFailure(namingScan(error, args), asksForJson(command)),
+    );
+    if (command instanceof Command) exitCodes.set(rootOf(command), exitCode);
   };
+}
+
+/** The program that a command belongs to. */
+export function rootOf(command: Command): Command {
+  return command.parent === null ? command : rootOf(command.parent);
 }
 
 /** The API does not repeat the id that it does not know. */

@@ -6,25 +6,26 @@ import { rareFlags } from './rare-flags.ts';
  * Prints the help of the program, or the table of nmap's flags.
  * @param words from the first that is no flag of the program: `--help`, `help nmap`
  * @param isMissing no command was given: the help is an error
- * @returns whether it was this help; commander prints that of commands
+ * @returns the exit code; null for the help of a command, which commander prints
  */
 export async function printHelp(
   program: Command,
   words: readonly string[],
   isMissing: boolean,
-): Promise<boolean> {
+): Promise<number | null> {
   if (words[0] === 'help' && words[1] === 'nmap') {
     const { nmapHelp } = await import('../scan/nmap/nmap-help.ts');
     print(nmapHelp());
-    return true;
+    return 0;
   }
-  if (words[0] === 'help' && words[1] !== undefined) return false;
+  if (words[0] === 'help' && words[1] !== undefined) return null;
   if (isMissing) {
     process.stderr.write(programHelp);
-    process.exitCode = 2;
-  } else if (words[0] === '--help') print(`${programHelp}\n${rareFlags(program, programHelp, 'Everywhere')}`);
+    return 2;
+  }
+  if (words[0] === '--help') print(`${programHelp}\n${rareFlags(program, programHelp, 'Everywhere')}`);
   else print(programHelp);
-  return true;
+  return 0;
 }
 
 /** At most 40 lines of 80 columns. */

@@ -220,10 +220,10 @@ export function watchStdout(): void {
  * Exits at once after the command is done: a regular exit first tears down the heap, which takes longer. With pending
  * output it exits regularly.
  */
-export async function endProcess(): Promise<void> {
+export async function endProcess(exitCode: number): Promise<void> {
   // Errors of stdout are emitted in the next tick.
   await new Promise((resolve) => setImmediate(resolve));
-  if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
+  if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit(exitCode);
 }
 
 /** Writes text to stdout. */

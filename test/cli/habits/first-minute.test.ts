@@ -42,7 +42,7 @@ describe('npm ci', () => {
 describe('npm start', () => {
   /** Ends the server when its first scan begins, as Ctrl-C does. */
   const start = () =>
-    home.run(['server', 'start', '--bind', '127.0.0.1:0', '--first-scan'], {
+    home.start(['server', 'start', '--bind', '127.0.0.1:0', '--first-scan'], {
       started: (child) => {
         let output = '';
         const read = (chunk: Buffer) => {

@@ -60,7 +60,7 @@ describe('a second Ctrl-C', () => {
 describe('scan watch without a server', () => {
   it('prints what a scan of this workspace finds and its result, and has its exit code', async () => {
     const { id, held, port, closed } = await heldScan();
-    const watched = await home.run(['scan', 'watch', id], {
+    const watched = await home.start(['scan', 'watch', id], {
       started: ({ stdout }) => {
         let seen = '';
         stdout?.on('data', (chunk: Buffer) => {
@@ -77,7 +77,7 @@ describe('scan watch without a server', () => {
 
   it('ends with Ctrl-C, and the scan goes on', async () => {
     const { id, held, closed } = await heldScan();
-    const watched = await home.run(['scan', 'watch', 'latest'], {
+    const watched = await home.start(['scan', 'watch', 'latest'], {
       started: (child) => void child.stdout?.once('data', () => child.kill('SIGINT')),
     });
     expect([watched.code, watched.stderr]).toEqual([1, `the scan goes on: portolan scan watch ${id}\n`]);

@@ -98,7 +98,7 @@ describe.concurrent('a mistake ends with what to type instead', { timeout: 300_0
 
 describe.concurrent('problems of files stand at their lines', { timeout: 300_000 }, () => {
   it('of a graph, in the order of its lines', async () => {
-    const { code, stdout } = await home.run(['dag', 'validate', 'bad.yaml'], { cwd: home.path });
+    const { code, stdout } = await home.start(['dag', 'validate', 'bad.yaml'], { cwd: home.path });
     expect({ code, stdout: stdout.split('\n') }).toEqual({
       code: 1,
       stdout: [

@@ -1,12 +1,18 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NmapFlag, nmapGroups } from '../../../src/cli/scan/nmap/nmap-flags.ts';
 import { root } from '../../program.ts';
 import { Home } from '../command.ts';
 
 const home = new Home();
-afterAll(() => home.remove());
+/** Files without a folder are those of the home. */
+const before = process.cwd();
+beforeAll(() => process.chdir(home.path));
+afterAll(() => {
+  process.chdir(before);
+  home.remove();
+});
 const page = readFileSync(join(root, 'docs/coming-from-nmap.md'), 'utf8');
 writeFileSync(home.file('hosts.txt'), '127.0.0.1\n');
 writeFileSync(home.file('others.txt'), '127.0.0.9\n');
@@ -58,7 +64,7 @@ describe.concurrent('every line of the table of nmap', { timeout: 300_000 }, () 
     const dryRun = row.output === undefined && row.words !== undefined ? ['--dry-run'] : [];
     const ports = flag === '--top-ports' ? brief : little;
     const args = ['scan', '127.0.0.1', ...ports, ...dryRun, flag, ...valueOf(row, flag)];
-    const { code, stderr } = await home.run(args, { cwd: home.path });
+    const { code, stderr } = await home.run(args);
     if (flag === '-v')
       return expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/ up: /) });
     const notes = row.note === undefined ? '' : `note: ${row.note}\n`;
@@ -105,10 +111,7 @@ describe.concurrent('the other lines of the page', { timeout: 300_000 }, () => {
       .replace(/192\.0\.2\.0\/\d+/g, '127.0.0.0/29')
       .replaceAll('192.0.2.', '127.0.0.')
       .split(' ');
-    const { code, stderr } = await home.run([...words, '--dry-run'], {
-      cwd: home.path,
-      input: '127.0.0.1\n',
-    });
+    const { code, stderr } = await home.run([...words, '--dry-run'], { input: '127.0.0.1\n' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 });
@@ -195,11 +198,13 @@ describe.concurrent('flags of nmap', { timeout: 300_000 }, () => {
   it('write their files, and no file of another name', async () => {
     const cwd = folder('files');
     const args = ['scan', '127.0.0.1', ...little, '-oA', 'all', '-oX', 'x.xml', '-oJ', 'j.json'];
-    expect(await home.run(args, { cwd })).toMatchObject({ code: 0, stdout: '' });
+    expect(await home.start(args, { cwd })).toMatchObject({ code: 0, stdout: '' });
     expect(readdirSync(cwd).sort()).toEqual(['all.gnmap', 'all.nmap', 'all.xml', 'j.json', 'x.xml']);
     expect(readFileSync(join(cwd, 'all.gnmap'), 'utf8')).toMatch(/^Host: 127\.0\.0\.1 \(\)\tStatus: Up$/m);
     expect(readFileSync(join(cwd, 'all.xml'), 'utf8')).toContain('<nmaprun');
-    const both = await home.run(['scan', '127.0.0.1', ...little, '-oN', 'n.txt', '--format', 'csv'], { cwd });
+    const both = await home.start(['scan', '127.0.0.1', ...little, '-oN', 'n.txt', '--format', 'csv'], {
+      cwd,
+    });
     expect(both.stdout).toMatch(/^host,port,/);
     expect(existsSync(join(cwd, 'n.txt'))).toBe(true);
   });
@@ -217,14 +222,13 @@ describe.concurrent('flags of nmap', { timeout: 300_000 }, () => {
     [['-T9'], 'unknown flag -T9', 'portolan scan --help, portolan help nmap'],
     [['--scan-dealy', '1s'], 'unknown flag --scan-dealy', '--scan-delay 1s'],
   ])('%j is rejected whole', async (flags, message, hint) => {
-    const cwd = folder(`rejected${flags[0]}`);
-    const { code, stdout, stderr } = await home.run(['scan', '127.0.0.1', ...flags], { cwd });
+    const { code, stdout, stderr } = await home.run(['scan', '127.0.0.1', ...flags]);
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
       stdout: '',
       stderr: `portolan: ${message}\n  try: ${hint}\n`,
     });
-    expect(readdirSync(cwd)).toEqual([]);
+    expect(['x', 'report'].filter((name) => existsSync(home.file(name)))).toEqual([]);
   });
 
   it('-v says what is always so, -q leaves notes out', async () => {

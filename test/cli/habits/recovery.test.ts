@@ -139,7 +139,7 @@ describe('a server with a private authority', () => {
     const [without, withFile, withVariable, noCertificate] = await Promise.all([
       home.run(pause),
       home.run([...pause, '--ca-file', cert_file]),
-      home.run(pause, { env: { NODE_EXTRA_CA_CERTS: cert_file } }),
+      home.start(pause, { env: { NODE_EXTRA_CA_CERTS: cert_file } }),
       home.run([...pause, '--ca-file', key_file]),
     ]);
     expect(without.code).toBe(4);

@@ -12,7 +12,7 @@ const ids: string[] = [];
 async function killedScan(): Promise<void> {
   let child: ChildProcess | undefined;
   const slow = ['127.8.0.0/24', '127.9.0.0/24', '--no-discover', '--ports', '9', '--rate', '1'];
-  const ended = home.run(['scan', ...slow, '--scan-name', 'Berlin'], {
+  const ended = home.start(['scan', ...slow, '--scan-name', 'Berlin'], {
     started: (process) => (child = process),
   });
   for (;;) {

@@ -42,7 +42,7 @@ async function scanHeld(wanted: (held: number) => RegExp, ...flags: string[]) {
     stdout?.on('data', read);
   };
   const scan = ['scan', host, '--no-discover', '--ports', `${ftp},${port}`, '--timeout', '60s', ...flags];
-  const ended = await home.run(scan, { started });
+  const ended = await home.start(scan, { started });
   return { ...ended, early, held: port };
 }
 
