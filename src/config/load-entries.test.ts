@@ -192,7 +192,7 @@ describe('remarks', () => {
     }
   });
 
-  it('are loud about secrets that every user can read (T-059)', () => {
+  it('are loud about secrets that every user can read', () => {
     const path = folder.file('s.yaml', 'notifications: {email: {password: hunter2}}');
     const loud = () => folder.load({ file: path }).warnings.filter((text) => text.includes('EVERY USER'));
     chmodSync(path, 0o644);

@@ -69,7 +69,7 @@ describe('precedence', () => {
     expect(folder.load({ systemFile, flags: { 'scanner.rate': 6 } }).config.scanner.rate).toBe(6);
   });
 
-  it('T-064 holds in every combination of the sources', () => {
+  it('holds in every combination of the sources', () => {
     // Lowest precedence first; each sets the rate to its position in this list.
     const sources = [
       { name: 'XDG file', put: (on: boolean) => place('.config/portolan/config.yaml', on, 1) },
@@ -330,7 +330,7 @@ describe('checks', () => {
     expect(() => folder.load({ file: path, strict: true })).toThrow(PortolanError);
   });
 
-  it('refuses a missing, a large and a deeply nested file, and one whose aliases multiply (T-032)', () => {
+  it('refuses a missing, a large and a deeply nested file, and one whose aliases multiply', () => {
     expect(() => folder.load({ file: join(dir, 'absent.yaml') })).toThrow(/no such file/);
     expect(folder.problemsOf(`a: "${'x'.repeat(1_100_000)}"`)[0]).toContain('larger than');
     expect(folder.problemsOf(`a: ${'['.repeat(50_000)}`)).not.toEqual([]);

@@ -170,7 +170,7 @@ describe('runGraph', () => {
     expect(stages[1]?.error).toBe('no data will arrive under "discovered_hosts"');
   });
 
-  it('T-086: a module that throws at once, late or beside its promise fails only its node', async () => {
+  it('a module that throws at once, late or beside its promise fails only its node', async () => {
     const sync = {
       ...finder(0),
       create: () => ({

@@ -33,7 +33,7 @@ it.each([
   ['its settings', settings],
   ['that it goes away, and more', [...settings, ...goAway, ...settings, ...goAway]],
 ])(
-  'T-015: a server that sends %s and closes gives null at once',
+  'a server that sends %s and closes gives null at once',
   async (_what, bytes) => {
     const request = {
       secure: true,

@@ -43,7 +43,7 @@ describe('NameResolver', () => {
     expect(server.asked()).toBe(queryCount);
   });
 
-  it('T-017 takes 16 addresses of a name and counts the rest', async () => {
+  it('takes 16 addresses of a name and counts the rest', async () => {
     const server = await nameServer(20);
     const response = await new NameResolver({ servers: [server.address] }).resolve('many.example', signal);
     expect(response).toMatchObject({ dropped: 4 });

@@ -25,7 +25,7 @@ it('an alert names its state, its message and its values in every kind of messag
   expect(mail).toContain('<th align=3D"left">Condition</th><td>queue_length &gt; 100</td>');
 });
 
-it('T-024 hostile texts of an alert are neutralized and cut, and it is still delivered', async () => {
+it('hostile texts of an alert are neutralized and cut, and it is still delivered', async () => {
   const { slack, webhook, mail } = await deliveredByEach(hostileAlert);
   for (const message of [slack, webhook, mail])
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(maxMessageBytes);

@@ -179,14 +179,14 @@ describe('webhook://', () => {
     ['204', () => ({ status: 204 }), null, patient],
     ['a cut connection', () => 'drop', 'connection closed', patient],
     ['silence', () => 'hang', 'timed out', 400],
-  ] as [string, Behavior, string | null, number][])('T-082 %s', async (_what, behaviour, reason, limitMs) => {
+  ] as [string, Behavior, string | null, number][])('%s', async (_what, behaviour, reason, limitMs) => {
     const { url } = await http(behaviour);
     const webhooks = [{ ...entry, url: `${url}/hook-of-secret` }];
     const tried = await attempt({ webhooks }, 'webhook://siem', {}, limitMs);
     expect(tried).toEqual(reason === null ? delivered : { status: 'fault', reason });
   });
 
-  it('T-082 an answer whose body never ends is an answer', async () => {
+  it('an answer whose body never ends is an answer', async () => {
     const port = await tcp((socket) => {
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\nx'));
     });
@@ -194,7 +194,7 @@ describe('webhook://', () => {
     expect(await attempt({ webhooks }, 'webhook://siem', {}, 2000)).toEqual(delivered);
   });
 
-  it('T-082 a redirect is not followed', async () => {
+  it('a redirect is not followed', async () => {
     const elsewhere = await http();
     const { receiver, url } = await http(() => ({ status: 307, headers: { location: elsewhere.url } }));
     const tried = await attempt({ webhooks: [{ ...entry, url }] }, 'webhook://siem');
@@ -205,14 +205,14 @@ describe('webhook://', () => {
     expect([receiver.received.length, elsewhere.receiver.received.length]).toEqual([1, 0]);
   });
 
-  it('T-082 a refused connection is told without the URL', async () => {
+  it('a refused connection is told without the URL', async () => {
     const { receiver, url } = await http();
     await receiver.close();
     const tried = await attempt({ webhooks: [{ ...entry, url: `${url}/hook-of-secret` }] }, 'webhook://siem');
     expect(tried).toEqual({ status: 'fault', reason: 'connection refused' });
   });
 
-  it('T-082 a port that HTTP clients refuse is told without the URL', async () => {
+  it('a port that HTTP clients refuse is told without the URL', async () => {
     const webhooks = [{ ...entry, url: 'http://127.0.0.1:6000/hook-of-secret' }];
     const tried = await attempt({ webhooks }, 'webhook://siem');
     expect(tried).toEqual({ status: 'fault', reason: 'HTTP clients refuse to use this port' });
@@ -248,7 +248,7 @@ describe('a link to the scan', () => {
 });
 
 describe('slack://', () => {
-  it('T-024 sends text and blocks to the channel, and nothing in them is a mention or markup', async () => {
+  it('sends text and blocks to the channel, and nothing in them is a mention or markup', async () => {
     const { receiver, url } = await http();
     const scan = { name: hostile, targets: ['<!here>.example', 'a&b'] };
     expect(await attempt({ slack: { webhook_url: url } }, 'slack://sec-alerts', scan)).toEqual(delivered);
@@ -285,7 +285,7 @@ describe('slack://', () => {
     expect((JSON.parse(body) as { channel?: string }).channel).toBe(receiverName);
   });
 
-  it('T-024 caps a title of a mebibyte and 10,000 targets, and still delivers', async () => {
+  it('caps a title of a mebibyte and 10,000 targets, and still delivers', async () => {
     const { receiver, url } = await http();
     const scan = { name: '<&@>'.repeat(262_144), targets: manyTargets };
     expect(await attempt({ slack: { webhook_url: url } }, 'slack://x', scan)).toEqual(delivered);
@@ -334,7 +334,7 @@ describe('email://', () => {
     expect(receiver.received[0]?.to).toEqual(['sec@example.org']);
   });
 
-  it('T-024 a name with line breaks and markup adds no header and no element; a mebibyte is cut', async () => {
+  it('a name with line breaks and markup adds no header and no element; a mebibyte is cut', async () => {
     const { receiver, smtp } = await mail();
     const name = `x\r\nBcc: evil@example.org\r\n\r\n${hostile}`;
     await attempt(
@@ -436,7 +436,7 @@ describe('email://', () => {
     ['hangs up', (socket: Socket) => socket.destroy(), 'connection closed', patient],
     ['speaks HTTP', (socket: Socket) => socket.end('HTTP/1.1 400\r\n\r\n'), 'ended the session', patient],
     ['floods', (socket: Socket) => flood(socket), '', 700],
-  ])('T-082 a mail server that %s fails in time', async (_what, behaviour, reason, limitMs) => {
+  ])('a mail server that %s fails in time', async (_what, behaviour, reason, limitMs) => {
     const smtp_port = await tcp(behaviour);
     const tried = await attempt(
       { email: { smtp_server: '127.0.0.1', smtp_port } },
@@ -447,7 +447,7 @@ describe('email://', () => {
     expect(tried).toEqual({ status: 'fault', reason: expect.stringContaining(reason) });
   });
 
-  it('T-082 a mail server that refuses', async () => {
+  it('a mail server that refuses', async () => {
     const { receiver, smtp } = await mail();
     await receiver.close();
     expect(await attempt({ email: smtp }, 'email://a@b.example')).toEqual({

@@ -57,7 +57,7 @@ it('a changed scan says what is new and what is fixed, and against what', async 
   }
 });
 
-it('T-024 hostile findings are neutralized, and as many are listed as fit', async () => {
+it('hostile findings are neutralized, and as many are listed as fit', async () => {
   const hostile = { ...finding, title: '<!channel> @here & <script>'.repeat(4), host: 'h<b>'.repeat(60) };
   const findings = Array.from({ length: 10 }, () => hostile);
   const { slack, webhook, mail } = await sent({

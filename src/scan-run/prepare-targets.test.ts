@@ -65,7 +65,7 @@ describe('prepareTargets', () => {
     expect(warnings.map((warning) => warning.code)).toEqual(['out_of_scope']);
   });
 
-  it('T-017: reports names that fail or have too many addresses, and goes on', async () => {
+  it('reports names that fail or have too many addresses, and goes on', async () => {
     const { list, errors, warnings } = await prepare(['gone.example', 'many.example', '127.0.0.1']);
     expect(list).toEqual(['127.0.0.1', '127.0.2.1']);
     expect(errors).toEqual([

@@ -26,7 +26,7 @@ beforeAll(() => {
 
 const read = (files: Partial<CertificateFiles>) => readTls({ enabled: true, ...good, ...files });
 
-describe('certificate and key of the server (T-061)', () => {
+describe('certificate and key of the server', () => {
   it('are read when they fit', async () => {
     expect(await read({})).toMatchObject({ minVersion: 'TLSv1.2', warnings: [] });
     expect(await readTls({ enabled: false, cert_file: '', key_file: '' })).toBeNull();

@@ -50,7 +50,7 @@ function migrationsIn(path: string): string[] {
   return names.map(({ name }) => name as string);
 }
 
-describe('T-083: a store of the previous version', () => {
+describe('a store of the previous version', () => {
   it('is copied, then migrated; the copy is what it was', async () => {
     await writeFirstStore();
     const store = await openStore(file());
@@ -94,7 +94,7 @@ describe('T-083: a store of the previous version', () => {
   });
 });
 
-describe('T-083: an older layout', () => {
+describe('an older layout', () => {
   const steps = (runs: string[], failAt = 0): LayoutStep[] =>
     [layoutVersion + 1, layoutVersion + 2].map((to) => ({
       to,

@@ -75,7 +75,7 @@ async function ask(host: string, port: number, path: string): Promise<{ status: 
 }
 
 describe.runIf(canMakeNamespaces)(
-  'a server that is open to everybody, in a namespace of root (T-058)',
+  'a server that is open to everybody, in a namespace of root',
   () => {
     it.each(['0.0.0.0:0', '[::]:0'])(
       'on %s serves this machine only',

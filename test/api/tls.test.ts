@@ -81,7 +81,7 @@ function ask(agent: Agent, path = '/api/v1/version'): Promise<number> {
   });
 }
 
-describe('a server with TLS (T-061)', () => {
+describe('a server with TLS', () => {
   it('takes TLS 1.2 and 1.3 and nothing older', async () => {
     expect(server.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(await handshake({ maxVersion: 'TLSv1.2' })).toMatchObject({ version: 'TLSv1.2' });
@@ -164,7 +164,7 @@ describe('a server with TLS (T-061)', () => {
   });
 });
 
-describe('a server whose certificate is no good (T-061)', () => {
+describe('a server whose certificate is no good', () => {
   it.each([
     ['wrong pair', { ...first, key_file: second.key_file }, /is not the key of/],
     ['expired', makeCertificate(join(folder, 'expired'), { subject: 'x' }, [-2, -1]), /expired/],

@@ -29,7 +29,7 @@ const attacks = [
   '\u202e<script>alert(1)</script>',
 ];
 
-describe.runIf(obstacle === null)('T-020 the HTML report in a browser', () => {
+describe.runIf(obstacle === null)('the HTML report in a browser', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-browser-'));
   let service: Service;
   let browser: Browser;

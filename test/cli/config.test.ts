@@ -106,7 +106,7 @@ describe('config show', () => {
     }
   });
 
-  it('T-064 shows where each value comes from, the strongest source first', async () => {
+  it('shows where each value comes from, the strongest source first', async () => {
     const rateFrom = async (args: string[], env: NodeJS.ProcessEnv) => {
       const { stdout } = await home.run(['config', 'show', '--origin', ...args], { env });
       return /^scanner\.rate +(\d+) +(.*)$/m.exec(stdout)?.slice(1);
@@ -140,7 +140,7 @@ describe('config show', () => {
   });
 });
 
-describe('T-060 bad keys', () => {
+describe('bad keys', () => {
   const bad: [string, string, RegExp][] = [
     [
       'an unknown key',

@@ -125,7 +125,7 @@ const fileOf = (what: string, nodes: string[]): string => {
   return file;
 };
 
-describe('T-033 DAG nonsense', () => {
+describe('DAG nonsense', () => {
   it.each(nonsense)('%s: dag validate names node and field', async (what, nodes, type, node, field, says) => {
     const ended = await home.run(['dag', 'validate', fileOf(what, nodes), '--json']);
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 1, stderr: '' });

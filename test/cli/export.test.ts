@@ -160,7 +160,7 @@ describe('workspace export', { concurrent: true }, () => {
     expect(ended.stderr).toMatch(reason);
   });
 
-  it('T-022 shows the results of a scan on a server without a byte for the terminal', async () => {
+  it('shows the results of a scan on a server without a byte for the terminal', async () => {
     for (const format of ['text', 'json']) {
       const show = [
         'workspace',

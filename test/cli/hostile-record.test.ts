@@ -149,7 +149,7 @@ const place = () => ['--workspace-dir', server.workspace];
 const [older, newer] = ids;
 const exports = ['json', 'jsonl', 'csv', 'text', 'yaml', 'html', 'nmap', 'sarif'];
 
-describe('T-022: a hostile record', () => {
+describe('a hostile record', () => {
   it.each([
     ['workspace list', ['workspace', 'list']],
     ['workspace list as JSON', ['workspace', 'list', '--format', 'json']],
@@ -209,7 +209,7 @@ describe('T-022: a hostile record', () => {
   });
 });
 
-describe('T-030: what looks like options or commands of a shell', () => {
+describe('what looks like options or commands of a shell', () => {
   const marker = home.file('touched');
   const targets = [
     '$(touch MARKER)',

@@ -67,7 +67,7 @@ describe('portolan job', () => {
     expect([again.code, again.stdout]).toEqual([1, '']);
   });
 
-  it('T-041 prints the next three times, and the reason for a bad schedule', async () => {
+  it('prints the next three times, and the reason for a bad schedule', async () => {
     const good = await run('job', 'submit', '127.0.0.1', '--schedule', '0 2 * * *');
     expect([good.code, good.stderr]).toEqual([0, '']);
     expect(good.stdout.match(/^next +[A-Z][a-z]{2} \d+(?: \d+)?, 02:00 UTC, in \d+ \w+$/gm)).toHaveLength(3);

@@ -135,7 +135,7 @@ describe('profiles and graphs of a server', () => {
     expect(JSON.stringify(answers)).not.toContain(server.workspace);
   });
 
-  it('T-033: a graph that is no good cannot be submitted', async () => {
+  it('a graph that is no good cannot be submitted', async () => {
     const { status, body } = await submit({ dag: 'circle' });
     expect(status).toBe(400);
     expect(body).toMatchObject({ error: { details: { fields: [{ field: 'dag' }] } } });

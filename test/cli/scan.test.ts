@@ -10,7 +10,7 @@ let ssh = 0;
 let hostile = 0;
 let closed = 0;
 
-/** Case T-022: clear screen, set the title, write the clipboard, ring, go back, and the one-byte form of CSI. */
+/** Clear screen, set the title, write the clipboard, ring, go back, and the one-byte form of CSI. */
 const escapes = Buffer.from(
   '\x1b[2J\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07abc\b\b\b\x9b31m\x7f\r\n',
   'latin1',
@@ -207,7 +207,7 @@ describe('scan of real listeners', { concurrent: true }, () => {
   });
 });
 
-describe('T-022: terminal escapes in banners', { concurrent: true }, () => {
+describe('terminal escapes in banners', { concurrent: true }, () => {
   it.each(formats)('reach no output as %s', (format) => {
     const ended = printed[format];
     expect(ended.code).toBe(0);

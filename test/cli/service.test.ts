@@ -238,7 +238,7 @@ describe('audit log', () => {
   const env = { SERVICE_LOGGING__AUDIT__ENABLED: 'true' };
   const verify = (...args: string[]) => home.run(['audit', 'verify', ...args], { env });
 
-  it('T-049 has one record for every token command, beside a running server, and verify finds a change', async () => {
+  it('has one record for every token command, beside a running server, and verify finds a change', async () => {
     expect((await verify()).code).toBe(1);
     const { stdout: url } = await home.start(['server', 'start', '-d', '--bind', '127.0.0.1:0'], { env });
     const calls = Promise.all(

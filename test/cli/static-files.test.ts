@@ -16,7 +16,7 @@ const start = async (env: NodeJS.ProcessEnv, ...flags: string[]) => {
   return await home.run(['server', 'start', ...workspace, ...flags], { env });
 };
 
-describe('T-062 files of the UI', () => {
+describe('files of the UI', () => {
   it.each([
     ['/api', /must not equal or contain \/api/],
     ['/API', /must not equal or contain \/api/],

@@ -60,7 +60,7 @@ function readOrEmpty(file: string): string {
 
 /** The program is started many times. */
 describe('a token', () => {
-  it('T-045 is printed once and lies nowhere: only its digest is stored', async () => {
+  it('is printed once and lies nowhere: only its digest is stored', async () => {
     const made = await create('--expiry', '90d');
     expect([made.code, made.value]).toEqual([0, expect.stringMatching(/^svc_[a-z0-9]+_[A-Za-z0-9_-]{43}$/)]);
     const secret = made.value.split('_').slice(2).join('_');
@@ -91,7 +91,7 @@ describe('a token', () => {
     for (const file of files) expect([file, statSync(file).mode & 0o077]).toEqual([file, 0]);
   });
 
-  it('T-045 is listed with what it may do and when it was used', async () => {
+  it('is listed with what it may do and when it was used', async () => {
     const { id, value } = await create('--expires', '90d');
     expect(await statusWith(value)).toBe(200);
     const listed = async () =>

@@ -38,7 +38,7 @@ async function slowestOfReaders(paths: string[], turns: number): Promise<number>
   return times[Math.floor(times.length * 0.99)] as number;
 }
 
-describe('a server that scans (T-080)', () => {
+describe('a server that scans', () => {
   it('answers 50 readers during a scan of 256 addresses and 1,000 ports', async () => {
     const paths = ['/api/v1/scans', '/api/v1/health', '/api/v1/workspace/info', '/api/v1/version'];
     const alone = await slowestOfReaders(paths, 10);

@@ -60,7 +60,7 @@ async function untilNothingIsRead(): Promise<void> {
   }
 }
 
-describe('slow clients (T-035)', () => {
+describe('slow clients', () => {
   it('do not slow others down: 500 that send a byte of their headers a second', async () => {
     const before = await slowestOf(200);
     const head = `GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ${'x'.repeat(60)}`;
@@ -98,7 +98,7 @@ describe('slow clients (T-035)', () => {
   });
 });
 
-describe('oversize requests (T-036)', () => {
+describe('oversize requests', () => {
   const head = (line: string, more = '') => `${line} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
   const mebibyte = 'x'.repeat(2 ** 20);
   /** More than a server may take, piece by piece, until it has enough. */

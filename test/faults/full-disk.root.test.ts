@@ -144,7 +144,7 @@ async function ended(scanId: string): Promise<Answer['data']> {
 }
 
 it.runIf(canMount())(
-  'T-075: a full disk at submit, while scanning and in gc has its code, and all works again with space',
+  'a full disk at submit, while scanning and in gc has its code, and all works again with space',
   async () => {
     await startServer();
     const first = (await submit()).body.data.scan_id;

@@ -40,7 +40,7 @@ function commandOf(pid: number): string {
   }
 }
 
-it('T-086 an error outside of any promise fails its node, once, and nothing else', async () => {
+it('an error outside of any promise fails its node, once, and nothing else', async () => {
   const scanId = await submit({ dag: 'port-scan' });
   const scan = await service.until(scanId, ({ status }) => isFinal(status));
   expect(scan).toMatchObject({ status: 'completed', progress: { resumes: 0 } });
@@ -58,7 +58,7 @@ it('T-086 an error outside of any promise fails its node, once, and nothing else
   expect(nodes.toSorted()).toEqual(['after_end', 'at_once', 'emitter', 'in_timer']);
 });
 
-it('T-057 a module that ignores a cancel is silenced at once, and its worker goes', async () => {
+it('a module that ignores a cancel is silenced at once, and its worker goes', async () => {
   const scanId = await submit({ profile: 'standard' });
   await expect.poll(() => field.contacts.length).toBeGreaterThan(20);
   const workers = scanProcesses();
@@ -69,7 +69,7 @@ it('T-057 a module that ignores a cancel is silenced at once, and its worker goe
   expect(field.open).toBe(0);
 });
 
-it('T-057 a module that never gives the processor back is ended by force', async () => {
+it('a module that never gives the processor back is ended by force', async () => {
   const blocked = () => readFileSync(logFile, 'utf8').split('blocks from now on').length;
   const before = blocked();
   const scanId = await submit({ profile: 'quick' });

@@ -65,7 +65,7 @@ async function expectSoundResults(server: ServerProcess, scanId: string, status:
 }
 
 describe('kill -9', () => {
-  it(`T-073: of the server, ${kills} times under running scans, loses no acknowledged scan`, async () => {
+  it(`of the server, ${kills} times under running scans, loses no acknowledged scan`, async () => {
     const server = new ServerProcess();
     const scanIds: string[] = [];
     try {
@@ -82,7 +82,7 @@ describe('kill -9', () => {
     }
   });
 
-  it(`T-078: of the scan process, ${kills} times, ends every scan soundly`, async () => {
+  it(`of the scan process, ${kills} times, ends every scan soundly`, async () => {
     const server = new ServerProcess();
     const scanIds: string[] = [];
     try {

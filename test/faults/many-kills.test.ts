@@ -143,7 +143,7 @@ async function openPortsOf(scanId: string): Promise<string[]> {
 }
 
 describe('kill -9', () => {
-  it(`T-073: ${kills} times under ${clients} running scans and ${clients} clients loses nothing`, async () => {
+  it(`${kills} times under ${clients} running scans and ${clients} clients loses nothing`, async () => {
     const startedAt = performance.now();
     const submissions = Array.from({ length: clients }, async (_, client) => {
       const acknowledged: Acknowledged[] = [];

@@ -103,7 +103,7 @@ function percentile(values: number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? 0;
 }
 
-it(`T-081: serves ${scans} finished scans after a cold start without a visit to each, from little memory`, async () => {
+it(`serves ${scans} finished scans after a cold start without a visit to each, from little memory`, async () => {
   // Of a first attempt that failed.
   await server.stop();
   const cold = dropCaches();
@@ -134,7 +134,7 @@ it(`T-081: serves ${scans} finished scans after a cold start without a visit to 
   expect(more).toBeLessThan(200);
 });
 
-it(`T-080: answers while ${scans} scans are deleted`, async () => {
+it(`answers while ${scans} scans are deleted`, async () => {
   const collecting = server.request('/api/v1/workspace/gc', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

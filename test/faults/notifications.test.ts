@@ -41,7 +41,7 @@ function deliveries({ received }: HttpReceiver): number[] {
 const submission = { targets: ['127.0.0.1'], ports: [9], options: { discover: false } };
 
 describe.concurrent('notifications of the whole program', () => {
-  it('T-082 kill -9 between the end of a scan and its delivery: delivered after the restart', async ({
+  it('kill -9 between the end of a scan and its delivery: delivered after the restart', async ({
     expect,
   }) => {
     let alive = false;
@@ -76,7 +76,7 @@ describe.concurrent('notifications of the whole program', () => {
     expect(server.log).not.toContain(url);
   });
 
-  it('T-082 a refusing receiver: three tries, visible, nothing else changes; bad and unknown channels are refused', async ({
+  it('a refusing receiver: three tries, visible, nothing else changes; bad and unknown channels are refused', async ({
     expect,
   }) => {
     const { receiver, url } = await http(() => ({ status: 302, headers: { location: '/elsewhere' } }));
@@ -201,7 +201,7 @@ describe.concurrent('notifications of a scan without a server', () => {
     expect(mail.received.map(({ to }) => to)).toEqual([['a@example.org'], ['a@example.org']]);
   });
 
-  it('T-082 that fail change neither the result nor the exit code', async ({ expect }) => {
+  it('that fail change neither the result nor the exit code', async ({ expect }) => {
     const { receiver, url } = await http(() => ({ status: 500 }));
     const env = { SERVICE_NOTIFICATIONS__SLACK__WEBHOOK_URL: url };
     const { ended } = await scan(['--notify', 'slack://x', '--format', 'json'], env);

@@ -49,7 +49,7 @@ async function rejection(of: ServerProcess, body: Record<string, unknown>) {
   return { status: answer.status, code: error?.code, target: error?.details.targets?.[0] };
 }
 
-describe('T-066 the shipped configuration', () => {
+describe('the shipped configuration', () => {
   it.each([
     '8.8.8.8',
     '2001:4860:4860::8888',
@@ -91,7 +91,7 @@ describe('T-066 the shipped configuration', () => {
   });
 });
 
-describe('T-066 without configuration', () => {
+describe('without configuration', () => {
   it.each(['224.0.0.1', 'ff02::1', '255.255.255.255', '0.0.0.0', '::'])('refuses %s', async (target) => {
     const answer = await rejection(plain, { targets: [target] });
     expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);

@@ -64,7 +64,7 @@ const untilRunning = (scanId: string) =>
 const randomMoment = (lane: number) => (lane === 0 ? 0 : Math.ceil(Math.random() * mostContacts));
 
 describe('pause and cancel', () => {
-  it(`T-072 at ${moments} random moments silence a scan within a second`, async () => {
+  it(`at ${moments} random moments silence a scan within a second`, async () => {
     const round = async (lane: number) => {
       const scanId = await server.submit(submission(lane, field.ports));
       await untilRunning(scanId);

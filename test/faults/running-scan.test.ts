@@ -61,7 +61,7 @@ describe('a scan that runs', () => {
     ]);
   });
 
-  it('T-039 can be deleted, twice, while garbage is collected: silent within a second, nothing left', async () => {
+  it('can be deleted, twice, while garbage is collected: silent within a second, nothing left', async () => {
     const scanId = await sweep(200);
     await underWay();
     const url = `/api/v1/scans/${scanId}`;
@@ -78,7 +78,7 @@ describe('a scan that runs', () => {
     expect(service.workers.counts().active).toBe(0);
   });
 
-  it('T-039 ends a download cleanly when it is deleted in the middle', async () => {
+  it('ends a download cleanly when it is deleted in the middle', async () => {
     const base = await service.listen();
     const scanId = await sweep(200);
     await underWay();

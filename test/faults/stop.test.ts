@@ -71,7 +71,7 @@ async function submitUntilGone(server: ServerProcess) {
   }
 }
 
-describe('SIGTERM during scans, downloads and submissions (T-074)', () => {
+describe('SIGTERM during scans, downloads and submissions', () => {
   it('refuses new work, ends what is under way and loses nothing', async () => {
     const { server, scanId, rows } = await startWithLargeScan(never);
     const submitting = submitUntilGone(server);

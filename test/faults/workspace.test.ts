@@ -60,7 +60,7 @@ async function* modesBelow(folder: string): AsyncGenerator<{ path: string; folde
   }
 }
 
-it('T-059: with umask 000 every file is 0600 and every folder 0700', async () => {
+it('with umask 000 every file is 0600 and every folder 0700', async () => {
   const server = newServer({ args: ['--config', home.file('modes.yaml')] });
   const config = 'workspace: { scans: { compress: true, keep_artifacts: true } }\n';
   await writeFile(home.file('modes.yaml'), config, { mode: 0o600 });
@@ -109,7 +109,7 @@ it('T-059: with umask 000 every file is 0600 and every folder 0700', async () =>
   expect(files).toBeGreaterThan(30);
 });
 
-describe('T-063: the place of the workspace', () => {
+describe('the place of the workspace', () => {
   async function refusal(dir: string): Promise<string> {
     const { code, stderr } = await home.run([
       'server',
@@ -157,7 +157,7 @@ describe('T-063: the place of the workspace', () => {
   });
 });
 
-it('T-079: a second server names the first and leaves; a lock left by kill -9 is taken over', async () => {
+it('a second server names the first and leaves; a lock left by kill -9 is taken over', async () => {
   const server = newServer();
   await server.start();
   const args = ['server', 'start', '--workspace-dir', server.workspace, '--bind', '127.0.0.1:0'];
@@ -172,7 +172,7 @@ it('T-079: a second server names the first and leaves; a lock left by kill -9 is
   expect(await server.detail(scan)).toMatchObject({ status: 'completed' });
 });
 
-describe('T-083: a newer workspace is refused with clear text', () => {
+describe('a newer workspace is refused with clear text', () => {
   it.each<[string, string, (dir: string) => Promise<void>]>([
     ['layout', 'install a newer portolan', (dir) => writeFile(join(dir, 'workspace.version'), '99\n')],
     [

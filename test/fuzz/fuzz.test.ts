@@ -60,7 +60,7 @@ describe('the generator', () => {
 });
 
 it.each(seeds)(
-  'T-015 hostile answers to every reader, seed %i: no uncaught error, none without end',
+  'hostile answers to every reader, seed %i: no uncaught error, none without end',
   async (seed) => {
     const { byParser, findings } = await runCampaign({ seed, answers, threads: 2, timed: false });
     const shown = findings.map(

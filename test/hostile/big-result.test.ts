@@ -113,7 +113,7 @@ function openRecords(scanId: string): number {
   return paths.filter((path) => path.includes(`${scanId}/results`)).length;
 }
 
-describe('T-026 a big result', () => {
+describe('a big result', () => {
   it.each([
     ['json', '"severity":"'],
     ['jsonl', '"type":"vulnerability"'],

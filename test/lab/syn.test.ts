@@ -57,7 +57,7 @@ describe('a half-open sweep', () => {
     }
   });
 
-  test('T-069: silent hosts get one packet a try, and no second more than rate + 5 %', async () => {
+  test('silent hosts get one packet a try, and no second more than rate + 5 %', async () => {
     const pace = ['--retries', '1', '--rate', '500'];
     const run = await wire.scan(['10.83.1.0/26', '10.82.1.1', ...syn, '--ports', '8001-8020', ...pace]);
     const tries = triesOf(run.packets.filter(({ host }) => host.startsWith('10.83.')));
@@ -129,7 +129,7 @@ describe('without CAP_NET_RAW', () => {
   });
 });
 
-test('T-072: a sweep that was paused or canceled at a random moment sends nothing at all a second later', async () => {
+test('a sweep that was paused or canceled at a random moment sends nothing at all a second later', async () => {
   const submission = {
     targets: ['10.82.9.0/26', '10.83.9.0/26'],
     dag: 'port-scan',

@@ -24,7 +24,7 @@ afterAll(() => wire?.down());
 const sweep = ['--dag', 'port-scan', '--no-discover', '--scan-type', 'connect'];
 
 describe('what goes over the wire', () => {
-  test('T-067, T-065: every planned pair once, nothing else; excluded and denied addresses get nothing', async () => {
+  test('every planned pair once, nothing else; excluded and denied addresses get nothing', async () => {
     const targets = ['10.82.1.0/24', 'fd82::/124', '::ffff:10.82.1.20'];
     const run = await wire.scan(
       [
@@ -51,7 +51,7 @@ describe('what goes over the wire', () => {
     expect(result.summary).toMatchObject({ live_hosts: 263, open_ports: 263 });
   });
 
-  test('T-069, T-067: silent hosts get one packet a try, and no second more than rate + 5 %', async () => {
+  test('silent hosts get one packet a try, and no second more than rate + 5 %', async () => {
     const pace = ['--retries', '1', '--rate', '200', '--concurrency', '1000', '--timeout', '3s'];
     const run = await wire.scan(['10.83.1.0/26', ...sweep, '--ports', '8001-8006', ...pace]);
     expect(resultOf(run).status).toBe('completed');
@@ -62,7 +62,7 @@ describe('what goes over the wire', () => {
     expect(run.packets.length / spanOf(run.packets)).toBeGreaterThan(180);
   });
 
-  test('T-069: the rate holds over all modules', async () => {
+  test('the rate holds over all modules', async () => {
     const run = await wire.scan(['10.83.2.0/27', '--only-discover', '--rate', '200']);
     expect(resultOf(run).summary.live_hosts).toBe(0);
     const requests = run.packets.filter(({ kind }) => kind !== 'other');
@@ -71,13 +71,13 @@ describe('what goes over the wire', () => {
     expect(new Set(triesOf(requests).values())).toEqual(new Set([3]));
   });
 
-  test('T-070: printers are found and hear nothing', async () => {
+  test('printers are found and hear nothing', async () => {
     const run = await wire.scan(['10.82.2.1', '--profile', 'standard', '--ports', '515,631,9100,9101']);
     expect(resultOf(run).results[0]?.ports.map(({ port }) => port)).toEqual([515, 631, 9100, 9101]);
     expect(run.packets.filter(({ kind, length }) => kind !== 'echo' && length > 0)).toEqual([]);
   });
 
-  test('T-072: less than the packets of one second follow a cancel, and the results are kept', async () => {
+  test('less than the packets of one second follow a cancel, and the results are kept', async () => {
     let canceledAt = Infinity;
     const run = await wire.scan(
       ['10.82.3.0/24', '10.83.3.0/24', '--profile', 'standard', '--ports', '8001-8100', '--rate', '1000'],
@@ -97,7 +97,7 @@ describe('what goes over the wire', () => {
     expect(resultOf(run).summary.live_hosts).toBeGreaterThan(100);
   });
 
-  test('T-071: without the right to ping the scan says so and goes on by TCP', async () => {
+  test('without the right to ping the scan says so and goes on by TCP', async () => {
     const run = await wire.scan(['10.82.4.0/29', '--dag', 'port-scan', '--ports', '8001'], {
       caps: false,
     });
@@ -107,7 +107,7 @@ describe('what goes over the wire', () => {
     expect(run.packets.filter(({ kind }) => kind === 'echo')).toEqual([]);
   });
 
-  test('T-085: while the link is down no port counts as closed, and the scan says so', async () => {
+  test('while the link is down no port counts as closed, and the scan says so', async () => {
     const run = await wire.scan(['10.82.5.0/27', ...sweep, '--ports', '8001-8100', '--rate', '800'], {
       during: async () => {
         await sleep(2000);

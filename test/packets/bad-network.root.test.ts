@@ -35,7 +35,7 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
   });
   afterAll(() => wire?.down());
 
-  it('T-067: every packet belongs to the plan, each pair is tried once to 1 + retries times', async () => {
+  it('every packet belongs to the plan, each pair is tried once to 1 + retries times', async () => {
     // Half of the 256 addresses answer, the others swallow everything; in IPv6 all answer.
     const targets = ['10.82.255.128-10.83.0.127', 'fd82::/120'];
     const run = await wire.scan([
@@ -171,7 +171,7 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
     ['link', 3000],
     ['carrier', 5700],
   ] as const)(
-    'T-085: while the %s is away, nothing counts as closed or silent',
+    'while the %s is away, nothing counts as closed or silent',
     async (what, awayMs) => {
       const record = await sweepWithout(what, awayMs);
       expect(record.warnings.map(({ message }) => message)).toContainEqual(
@@ -189,7 +189,7 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
     60_000,
   );
 
-  it('T-085: sends nothing into a link whose carrier is away for a moment', async () => {
+  it('sends nothing into a link whose carrier is away for a moment', async () => {
     const record = await sweepWithout('carrier', 2000, ['--retries', '0']);
     expect(record.warnings).toEqual([]);
     const { open, closed, filtered, not_tried } = record.summary.coverage;

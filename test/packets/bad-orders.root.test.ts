@@ -107,7 +107,7 @@ describe.skipIf(!canRun)('orders and rights, on a link', () => {
     expect(openOf(recordOf(run))).toEqual(['10.82.1.1 8001', '10.82.1.1 8002']);
   });
 
-  it('T-071: without the right, a profile makes connections, says so and finds the same', async () => {
+  it('without the right, a profile makes connections, says so and finds the same', async () => {
     wire.allowPing();
     const run = await wire.scan(['10.82.1.0/29', '--profile', 'quick', '--ports', '8001-8010'], {
       caps: false,

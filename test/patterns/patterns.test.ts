@@ -72,7 +72,7 @@ function expensiveBait(pattern: string, flags: string): string | null {
   return null;
 }
 
-describe('T-014 no regular expression of the source backtracks', () => {
+describe('no regular expression of the source backtracks', () => {
   const patterns = sourcePatterns();
 
   it('finds the expressions', () => {

@@ -51,7 +51,7 @@ describe.skipIf(!isInstalled('gcc'))('a scan whose plugins never end', () => {
     return { scanId, watch };
   }
 
-  it('T-057 ends when it is canceled, and so do their processes', async () => {
+  it('ends when it is canceled, and so do their processes', async () => {
     const { scanId, watch } = await running();
     const { body } = await server.request(`/api/v1/scans/${scanId}/cancel`, { method: 'POST' });
     expect((body as { data: object }).data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });

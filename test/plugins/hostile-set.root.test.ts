@@ -100,7 +100,7 @@ describe.skipIf(!canRun || !isInstalled('gcc'))('plugins that want out, on a lin
     },
   );
 
-  it('T-065 a plugin with the permission for the network reaches no excluded address, however it is written', async () => {
+  it('a plugin with the permission for the network reaches no excluded address, however it is written', async () => {
     const file = home.file('reach.tar.gz');
     const manifest = (name: string) =>
       `name: ${name}\nversion: 1.0.0\nkind: script\nentry: main.mjs\npermissions: [network]\n`;

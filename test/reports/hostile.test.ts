@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => exports.close());
 
-describe('T-020 a hostile scan as HTML', () => {
+describe('a hostile scan as HTML', () => {
   let page: string;
   beforeAll(async () => {
     page = (await exports.bodyOf(scanId, 'html')).toString();
@@ -96,7 +96,7 @@ describe('T-020 a hostile scan as HTML', () => {
   });
 });
 
-describe('T-021, T-024 a hostile scan as Markdown', () => {
+describe('a hostile scan as Markdown', () => {
   let ticket: string;
   /** Without code, in which nothing has a meaning. */
   let prose: string;
@@ -145,7 +145,7 @@ function withoutCode(text: string): string {
 
 const hasPdfTools = isInstalled('pdftotext') && isInstalled('qpdf');
 
-describe.runIf(hasPdfTools)('T-020 a hostile scan as PDF', () => {
+describe.runIf(hasPdfTools)('a hostile scan as PDF', () => {
   let file: string;
   let size = 0;
   beforeAll(async () => {
@@ -190,7 +190,7 @@ describe.runIf(hasPdfTools)('T-020 a hostile scan as PDF', () => {
   });
 });
 
-describe('T-040 an error while a report is made', () => {
+describe('an error while a report is made', () => {
   const formats = ['html', 'pdf', 'markdown'];
   /** Nothing of the machine or of the sources. */
   const inner = /\n\s+at |node:internal|\.ts\b|\/(?:tmp|work|home|root|src|node_modules)\//;

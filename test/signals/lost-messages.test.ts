@@ -143,7 +143,7 @@ async function messagesOf(server: ServerProcess, scanId: string): Promise<Sent[]
   return notifications.map(({ channel, ...state }) => ({ message: `${scanId} ${channel}`, ...state }));
 }
 
-it(`T-082 of ${messages} messages to a receiver that fails 30 % of the requests, with ${kills} kills of the server, each arrives or is given up, and no more are sent twice than tries were cut off`, async () => {
+it(`of ${messages} messages to a receiver that fails 30 % of the requests, with ${kills} kills of the server, each arrives or is given up, and no more are sent twice than tries were cut off`, async () => {
   const receiver = new FailingReceiver(() => killed.kill());
   open.push(() => receiver.close());
   const url = await receiver.listen();

@@ -98,7 +98,7 @@ describe('a result store', () => {
     150_000,
   );
 
-  it('T-073: has every scan whole although its server is killed with -9 while it stores them', async () => {
+  it('has every scan whole although its server is killed with -9 while it stores them', async () => {
     const server = serverWith({});
     const scans: string[] = [];
     const kills = rounds(4, 2);

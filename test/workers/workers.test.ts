@@ -110,7 +110,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(lab.probedAgain(from, lengthy, given, 4)).toEqual([]);
   });
 
-  it.concurrent('T-078: one killed with -9: another goes on, and asks for no pair again beyond the last second', async ({
+  it.concurrent('one killed with -9: another goes on, and asks for no pair again beyond the last second', async ({
     onTestFinished,
   }) => {
     const pool = shared.pool(lab.field, onTestFinished);
@@ -168,7 +168,7 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     expect(lab.probedAgain(from, third, asked, 60)).toEqual([]);
   });
 
-  it('T-073: the server killed with -9: workers go on, and the next one takes in all they found', async ({
+  it('the server killed with -9: workers go on, and the next one takes in all they found', async ({
     onTestFinished,
   }) => {
     const two = addresses.slice(0, 2);

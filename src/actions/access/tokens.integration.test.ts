@@ -25,7 +25,7 @@ const isGood = async (token: string, now = new Date()) =>
   verifyToken(token, await store.tokens.find(tokenIdOf(token) ?? ''), now);
 
 describe('tokens', () => {
-  it('have the documented form, are good, and are nowhere stored (T-045)', async () => {
+  it('have the documented form, are good, and are nowhere stored', async () => {
     const { token, record, warnings } = await createToken(store, {
       name: 'ci',
       scopes: ['scan:read'],

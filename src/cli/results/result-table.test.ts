@@ -238,7 +238,7 @@ describe('renderTable', () => {
     expect(await render(rows)).not.toContain('…');
   });
 
-  it('shows no control character of a target (T-022)', async () => {
+  it('shows no control character of a target', async () => {
     const evil = '\x1b[2J\x1b]52;c;AAAA\x07\b\x9b31m\u202e';
     const service = { ...ssh, name: evil, product: evil, version: evil };
     const text = await render([

@@ -214,7 +214,7 @@ describe('parseTargets: hostile texts', () => {
   ])('refuses %s', (item, part) => expect(reasonFor(item)).toContain(part));
 });
 
-describe('T-028 the whole internet', () => {
+describe('the whole internet', () => {
   it.each(['0.0.0.0/0', '::/0', '10.0.0.0/8', '2001:db8::/64'])('counts %s without listing it', (item) => {
     const before = process.memoryUsage().rss;
     const list = parse(item, '10.1.2.3', '2001:db8::1');
@@ -239,7 +239,7 @@ describe('T-028 the whole internet', () => {
   });
 });
 
-describe('T-029 address spellings', () => {
+describe('address spellings', () => {
   it.each([
     '012.0.0.1',
     '010.0.0.1',
@@ -281,7 +281,7 @@ describe('T-029 address spellings', () => {
   });
 });
 
-describe('T-030 shell and option injection', () => {
+describe('shell and option injection', () => {
   it.each([
     '-oN',
     '-oN /tmp/x',
@@ -311,7 +311,7 @@ describe('T-030 shell and option injection', () => {
   ])('refuses %j', (item) => expect(reasonFor(item).length).toBeGreaterThan(10));
 });
 
-describe('T-068 set arithmetic', () => {
+describe('set arithmetic', () => {
   it.each([
     ['10.0.0.0/24', 254n, '10.0.0.1', '10.0.0.254'],
     ['10.0.0.0/30', 2n, '10.0.0.1', '10.0.0.2'],

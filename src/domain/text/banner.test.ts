@@ -8,7 +8,7 @@ describe('the text of a banner', () => {
     expect(bannerText(Buffer.from([0, 0x1b, 0x7f, 0x80, 0xff]))).toBe('\\x00\\x1b\\x7f\\x80\\xff');
   });
 
-  it('T-012: gives every byte back exactly, from valid text', () => {
+  it('gives every byte back exactly, from valid text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const described = describeBytes(bytes);

@@ -33,7 +33,7 @@ describe('a schedule', () => {
     ['@weekly', ['2026-11-22T00:00', '2026-11-29T00:00', '2026-12-06T00:00']],
     ['@monthly', ['2026-12-01T00:00', '2027-01-01T00:00', '2027-02-01T00:00']],
     ['@yearly', ['2027-01-01T00:00', '2028-01-01T00:00', '2029-01-01T00:00']],
-  ])('T-041 %s is accepted and comes three times', (schedule, expected) => {
+  ])('%s is accepted and comes three times', (schedule, expected) => {
     expect(scheduleProblem(schedule)).toBeNull();
     expect(times(schedule, from)).toEqual(expected);
   });
@@ -79,7 +79,7 @@ describe('a schedule', () => {
     ['0 0 31 2 *', 'never occurs'],
     ['0 0 31 4,6,9,11 *', 'never occurs'],
     [`${'0,'.repeat(maxScheduleLength)}0 * * * *`, `at most ${maxScheduleLength} characters`],
-  ])('T-041 %j is refused with the reason', (schedule, reason) => {
+  ])('%j is refused with the reason', (schedule, reason) => {
     expect(scheduleProblem(schedule)).toContain(reason);
   });
 });

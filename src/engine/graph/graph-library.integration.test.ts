@@ -134,7 +134,7 @@ describe('installed graphs and profiles', () => {
     ]);
   });
 
-  it('T-033: leave out what is no good, with its place, and keep the rest', async () => {
+  it('leave out what is no good, with its place, and keep the rest', async () => {
     await put('user/dags/bad.yaml', graph('bad', 'no_module'));
     await put('user/dags/cycle.yaml', 'nodes:\n  - {id: a, module: icmp_discovery, depends_on: [a]}\n');
     await put('user/dags/good.yaml', graph('good'));

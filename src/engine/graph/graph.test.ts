@@ -135,7 +135,7 @@ describe('graph files', () => {
     ]);
   });
 
-  it('T-033: refuses two writers of a key that has no merge rule', () => {
+  it('refuses two writers of a key that has no merge rule', () => {
     const text = `nodes:
   - {instance_id: a, module_type: sweeper}
   - {instance_id: b, module_type: sweeper}
@@ -171,7 +171,7 @@ describe('graph files', () => {
     );
   });
 
-  it('T-032: refuses YAML traps with a line, and runs nothing', () => {
+  it('refuses YAML traps with a line, and runs nothing', () => {
     const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]'];
     for (let i = 1; i < 12; i++) {
       const [name, previous] = [String.fromCharCode(97 + i), String.fromCharCode(96 + i)];

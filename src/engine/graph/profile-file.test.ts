@@ -136,7 +136,7 @@ describe('profile files', () => {
     expect(problems('a: 1\nscanner: { rate: x }\ndag: y')).toHaveLength(3);
   });
 
-  it('T-032: YAML traps are refused with a line', () => {
+  it('YAML traps are refused with a line', () => {
     const traps: [string, RegExp][] = [
       ['name: !!js/function "function () { globalThis.x = 1 }"', /^1:/],
       ['a: &a [x]\nscanner: { rate: 5, ports: { custom: *a } }', /^1:1: a: unknown key/],

@@ -65,7 +65,7 @@ test('what a parser read gives the facts of the answer itself', () => {
   ]);
 });
 
-test('T-015 attributes of any shape give facts or none, and never an error', () => {
+test('attributes of any shape give facts or none, and never an error', () => {
   const endpoint = { host: '192.0.2.1', port: 1, protocol: 'tcp' as const, truncated: false };
   const shapes = [
     null,

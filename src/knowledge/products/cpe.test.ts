@@ -69,7 +69,7 @@ test('what is written can be read', () => {
   );
 });
 
-test('T-015 any text is read or refused', () => {
+test('any text is read or refused', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
       parseCpe(text);
@@ -80,7 +80,7 @@ test('T-015 any text is read or refused', () => {
   );
 });
 
-test('T-015 a name of 300,000 characters is read or refused in one pass', () => {
+test('a name of 300,000 characters is read or refused in one pass', () => {
   for (const unit of ['\\', ':', 'a', '%41', '~', '*', '\\:']) {
     parseCpe(`cpe:2.3:a:${unit.repeat(300_000)}`);
     parseCpe(`cpe:/a:${unit.repeat(300_000)}`);

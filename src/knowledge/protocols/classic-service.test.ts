@@ -63,7 +63,7 @@ test.each(['fffd18ff', '00000001', 'eeaccdf2ff', 'eeaccdf200000001'])(
   },
 );
 
-test('T-015 parsing hostile bytes terminates', () => {
+test('parsing hostile bytes terminates', () => {
   const seed = dsi('Netatalk3.1.12');
   for (let at = 0; at < seed.length; at++)
     for (const byte of [0, 0x7f, 0x80, 0xff]) {

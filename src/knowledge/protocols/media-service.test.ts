@@ -49,7 +49,7 @@ describe('servers of media and games', () => {
     ).toBeNull();
   });
 
-  test('T-014 data that decompresses beyond the limit yields nothing', () => {
+  test('data that decompresses beyond the limit yields nothing', () => {
     const bomb = counted(gzipSync(Buffer.concat([latin1('[version]'), Buffer.alloc(4_000_000)])));
     expect(parseMediaService(Buffer.concat([Buffer.alloc(4), bomb]), 'wesnoth')).toBeNull();
     const packed = deflateSync(Buffer.alloc(4_000_000, 0xc3));

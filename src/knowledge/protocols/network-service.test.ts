@@ -178,7 +178,7 @@ describe('parseNetworkService', () => {
     },
   );
 
-  it(`T-015 ${rounds} mutated responses cause no exception`, { timeout }, () => {
+  it(`${rounds} mutated responses cause no exception`, { timeout }, () => {
     let state = 0x5eed;
     const pick = (below: number) => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -36,7 +36,7 @@ test('IPv6 addresses and TLS are the same place, too', () => {
   expect(redirectPath(moved('https://[fe80::1]/a'), six)).toBe('/a');
 });
 
-test('T-014 of a page without an end the first 8192 bytes are looked at', () => {
+test('of a page without an end the first 8192 bytes are looked at', () => {
   const head = 'HTTP/1.1 200 OK\r\n\r\n';
   const refresh = '<meta http-equiv="refresh" content="0; url=/a">';
   const page = (before: number) => Buffer.from(`${head}${' '.repeat(before - head.length)}${refresh}`);

@@ -190,7 +190,7 @@ test('a catalogue that was extended names all of it, and what came last goes fir
   ]);
 });
 
-test('T-014: of 5,000 imported rules 64 are tried on a bait of 64 KiB, on its first 4096 characters', () => {
+test('of 5,000 imported rules 64 are tried on a bait of 64 KiB, on its first 4096 characters', () => {
   const imported = many(5000);
   const catalogue = new RuleCatalog(imported, 'test', imported);
   const words = imported.map(({ pattern }) => pattern.slice(0, -2));

@@ -93,7 +93,7 @@ describe('ServerFlight', () => {
     expect(summary(readAll(responses[name]))).toMatchObject({ done: true, foreign: false, ...expected });
   });
 
-  it('T-019 yields the same result however the bytes are split', () => {
+  it('yields the same result however the bytes are split', () => {
     for (const response of Object.values(responses)) {
       const whole = summary(readAll(response));
       for (let at = 0; at <= response.length; at++) {
@@ -117,7 +117,7 @@ describe('ServerFlight', () => {
     ['a record that is too long', hex('160303ffff')],
     ['a hello of another kind', record(22, message(1, Buffer.alloc(40)))],
     ['a message of 16 MiB', record(22, hex('02ffffff'))],
-  ])('T-008 %s is no TLS', (_, bytes) => {
+  ])('%s is no TLS', (_, bytes) => {
     expect(readAll(bytes)).toMatchObject({ foreign: true, done: true });
   });
 
@@ -232,7 +232,7 @@ function mutate(bytes: Buffer, pick: (below: number) => number): Buffer {
   return mutated;
 }
 
-describe('T-015 hostile responses', () => {
+describe('hostile responses', () => {
   const seeds = [...Object.values(responses), ssl2Response];
 
   it(`cause no exception: ${rounds}`, { timeout }, () => {

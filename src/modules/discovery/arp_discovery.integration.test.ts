@@ -83,7 +83,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     expect(dead.error).toMatch(/^interface eth2 has no carrier: 253 addresses/);
   });
 
-  it('T-071 names the right that is missing', async () => {
+  it('names the right that is missing', async () => {
     const { hosts, warnings, sent } = await run({ targets: ['10.9.0.0/24'], unprivileged: true });
     expect(warnings).toEqual([
       'arp_unavailable: ARP discovery skipped: cannot open a packet socket (EPERM); grant CAP_NET_RAW',
@@ -92,7 +92,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     expect(sent).toBe(0);
   });
 
-  it('T-069 keeps to its rate', async () => {
+  it('keeps to its rate', async () => {
     const startedAt = performance.now();
     const { sent } = await run({
       targets: ['10.9.0.0/24'],
@@ -102,7 +102,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     expect(sent).toBe(253);
   });
 
-  it.each(['cancel', 'hold', 'narrow'] as const)('T-072 sends nothing after %s', async (what) => {
+  it.each(['cancel', 'hold', 'narrow'] as const)('sends nothing after %s', async (what) => {
     const config = { timeout: '1s', retry: 2, rate: 200 };
     const { sentAfter } = await run({ targets: ['10.9.0.0/24'], config, after: { packets: 30, what } });
     const [before, later] = sentAfter ?? [0, 1000];
@@ -117,7 +117,7 @@ describe.skipIf(!canMakeNamespaces)('arp_discovery on the links of a namespace',
     expect(hosts.map(({ ip }) => ip).sort()).toEqual([...live].sort());
   });
 
-  it('T-073 goes on where it was, unless the networks changed', async () => {
+  it('goes on where it was, unless the networks changed', async () => {
     const targets = ['10.9.0.0/24'];
     const config = { timeout: '100ms', retry: 0, rate: 200 };
     const first = await run({ targets, config, after: { packets: 100, what: 'cancel' } });

@@ -96,7 +96,7 @@ describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
     }
   });
 
-  it('T-071 says that datagram sockets cannot send timestamp requests', async () => {
+  it('says that datagram sockets cannot send timestamp requests', async () => {
     own.exec('sysctl', '-qw', 'net.ipv4.ping_group_range=0 2147483647');
     const targets = ['10.9.0.2'];
     const both = await run({ types: 'echo,timestamp', targets, unprivileged: true });

@@ -108,7 +108,7 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
     expect(outcome.sent).toBeLessThanOrEqual(requests + probes);
   });
 
-  it('T-067 stops probing a host at its first response and sends a silent one all tries', async () => {
+  it('stops probing a host at its first response and sends a silent one all tries', async () => {
     const config = { ports: '80,81', retry: 4, rate: 100_000, timeout: '300ms' };
     const live = await run({ targets: ['10.20.0.0/28'], config: { ...config, retry: 0 } });
     const again = await run({ targets: ['10.20.0.0/28'], config });
@@ -130,7 +130,7 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
     expect(addressesOf([outcome])).toEqual([...far].sort());
   });
 
-  it('T-073 goes on where it was', async () => {
+  it('goes on where it was', async () => {
     const targets = ['10.20.0.0-10.20.0.15', '10.20.1.0-10.20.1.239'];
     const config = { ports: '80,443', retry: 0, rate: 150 };
     const first = await run({ targets, config, after: { packets: 120, what: 'cancel' } });
@@ -155,7 +155,7 @@ describe.skipIf(!canMakeNamespaces)('tcp_probe_discovery by raw packets', () => 
     expect(addressesOf([second])).toEqual([...far].sort());
   });
 
-  it('T-071 rejects requested raw packets without the privilege; connections need none', async () => {
+  it('rejects requested raw packets without the privilege; connections need none', async () => {
     const trial = { targets: ['10.9.0.2'], unprivileged: true };
     const syn = await run(trial);
     expect(syn.error).toMatch(/no raw packets.*CAP_NET_RAW/);

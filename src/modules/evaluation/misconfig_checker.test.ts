@@ -246,7 +246,7 @@ describe('hostile responses', () => {
   ];
 
   // A check whose time grows with the square of the bait would take minutes for all of them.
-  it.each(baits)('T-014 evaluates bait %# in linear time', async (bait) => {
+  it.each(baits)('evaluates bait %# in linear time', async (bait) => {
     const banners = ['http', 'ftp', 'null', 'etcd-count'].flatMap((probe) =>
       Array.from({ length: copies }, (_, at) => bannerOf(80 + at, bait, { probe })),
     );

@@ -319,7 +319,7 @@ describe('hostile services', () => {
   beforeAll(closeServers);
   afterEach(closeServers);
 
-  it('T-001 silent ports cost one timeout each and leave no socket behind', async () => {
+  it('silent ports cost one timeout each and leave no socket behind', async () => {
     // They read, so that they notice every way in which we may hang up.
     const ports = await Promise.all(Array.from({ length: 200 }, () => listen((socket) => socket.resume())));
     const counts = { host: '127.0.0.1', protocol: 'tcp', open: 200, closed: 800, filtered: 0, not_tried: 0 };
@@ -337,7 +337,7 @@ describe('hostile services', () => {
     await expect.poll(openConnections).toBe(0);
   });
 
-  it('T-002 dripping bytes end at the absolute deadline', async () => {
+  it('dripping bytes end at the absolute deadline', async () => {
     const { result: banner, ms } = await inVirtualTime(() =>
       grabOne((socket) => {
         const timer = setInterval(() => socket.write('a'), 300);
@@ -349,7 +349,7 @@ describe('hostile services', () => {
     expect(ms).toBeLessThan(2 * 400 + 400);
   });
 
-  it('T-003 an endless line is cut at the cap', async () => {
+  it('an endless line is cut at the cap', async () => {
     const block = Buffer.alloc(65_536, 'A');
     const flood = (socket: Socket) => {
       const pour = () => {
@@ -370,7 +370,7 @@ describe('hostile services', () => {
     await expect.poll(openConnections).toBe(0);
   });
 
-  it('T-004 endless HTTP headers stop at the header cap', async () => {
+  it('endless HTTP headers stop at the header cap', async () => {
     const line = Buffer.from(`X-Long: ${'y'.repeat(1000)}\r\n`.repeat(50));
     const banner = await grabOne((socket) => {
       const pour = () => {
@@ -390,7 +390,7 @@ describe('hostile services', () => {
     ['one-byte chunks with long extensions', `1;${'x'.repeat(8000)}\r\nz\r\n`],
     ['a negative size', '-5\r\nhello\r\n'],
     ['a size of 2^64', '10000000000000000\r\nhello\r\n'],
-  ])('T-005 chunked torture: %s', async (_name, chunk) => {
+  ])('chunked torture: %s', async (_name, chunk) => {
     const { result: banner, ms } = await inVirtualTime(() =>
       grabOne((socket) => {
         socket.once('data', () => {
@@ -409,7 +409,7 @@ describe('hostile services', () => {
     ['plain HTTP', (socket: Socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')],
     ['an alert', (socket: Socket) => socket.end(Buffer.from('15030100020228', 'hex'))],
     ['a close', (socket: Socket) => socket.destroy()],
-  ])('T-008 TLS nonsense: %s', async (_name, response) => {
+  ])('TLS nonsense: %s', async (_name, response) => {
     await listen((socket) => socket.once('data', () => response(socket)), '127.0.0.9', 8443);
     const { published } = await tryModule(banner_grabber, {
       config: { timeout: '400ms' },
@@ -422,7 +422,7 @@ describe('hostile services', () => {
     expect(banner?.tls_error).toMatch(/\w+/);
   });
 
-  it('T-010 a reset in the middle keeps the bytes', async () => {
+  it('a reset in the middle keeps the bytes', async () => {
     const banner = await grabOne((socket) => {
       socket.write('x'.repeat(20));
       setTimeout(() => socket.resetAndDestroy(), 30);
@@ -430,7 +430,7 @@ describe('hostile services', () => {
     expect(banner).toMatchObject({ banner: 'x'.repeat(20), partial: true, probe: 'null' });
   });
 
-  it('T-011 probes a tarpit on 64 ports only', async () => {
+  it('probes a tarpit on 64 ports only', async () => {
     let connections = 0;
     const ports = await Promise.all(
       Array.from({ length: 100 }, () =>
@@ -446,7 +446,7 @@ describe('hostile services', () => {
     expect(connections).toBe(64);
   });
 
-  it('T-013 endless reply lines stop at 100', async () => {
+  it('endless reply lines stop at 100', async () => {
     const banner = await grabOne((socket) => {
       const pour = () => {
         while (!socket.destroyed && socket.write('220-more of it ESMTP\r\n'.repeat(50)));
@@ -458,7 +458,7 @@ describe('hostile services', () => {
     expect(banner.banner.split('\n').length).toBeLessThan(250);
   });
 
-  it('T-019 a greeting split anywhere gives the same banner', async () => {
+  it('a greeting split anywhere gives the same banner', async () => {
     const greeting = '220 mx.example ESMTP Trial\r\n';
     const ports = await Promise.all(
       Array.from({ length: greeting.length - 1 }, (_, at) =>

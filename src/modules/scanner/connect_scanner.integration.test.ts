@@ -69,7 +69,7 @@ describe('connect_scanner', () => {
     expect(trial.gate.packetsSent).toBe(0);
   });
 
-  it('T-011 marks a host that accepts every port', async () => {
+  it('marks a host that accepts every port', async () => {
     const ports = await Promise.all(Array.from({ length: 110 }, () => listen(() => undefined)));
     const trial = await tryModule(connect_scanner, {
       config: { ports: ports.join(',') },

@@ -88,7 +88,7 @@ describe('servers that speak nothing but HTTP/2', () => {
     expect(banner?.banner.length).toBeLessThan(1500);
   });
 
-  it('T-002 a server that agrees and then falls silent costs the timeout', async () => {
+  it('a server that agrees and then falls silent costs the timeout', async () => {
     const port = await serveHttp2(() => undefined);
     const { result, ms } = await inVirtualTime(() => grab(port, { retries: 0 }));
     expect(result[0]?.probe).not.toBe('http2');
@@ -101,7 +101,7 @@ describe('servers that speak nothing but HTTP/2', () => {
     ['headers that cannot be unpacked', Buffer.from('000000040000000000000003010500000001ffffff', 'hex')],
     ['settings without end', Buffer.concat(Array(20_000).fill(Buffer.from('000000040000000000', 'hex')))],
     ['an end at once', Buffer.alloc(0)],
-  ])('T-003 survives %s', async (_what, bytes) => {
+  ])('survives %s', async (_what, bytes) => {
     const server = createTlsServer({ key, cert, ALPNProtocols: ['h2'] }, (socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(bytes));
@@ -170,7 +170,7 @@ describe('what is inside', () => {
     expect(banner?.tls_error).toBeUndefined();
   });
 
-  it('T-002 one that says nothing in TLS is given up in bounded time', async () => {
+  it('one that says nothing in TLS is given up in bounded time', async () => {
     const server = createTlsServer({ key, cert }, (socket) => {
       socket.on('error', () => undefined);
     });

@@ -305,7 +305,7 @@ describe('servers that are none', () => {
     });
   }
 
-  it('T-002 T-008 a server that falls silent or drips is left alone after a few tries', async () => {
+  it('a server that falls silent or drips is left alone after a few tries', async () => {
     const ports = [
       await listen(() => undefined),
       await listen((socket) => {

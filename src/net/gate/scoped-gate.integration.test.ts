@@ -168,7 +168,7 @@ describe('Connection', () => {
     expect(await read(abort)).toEqual(['x'.repeat(20), 'reset', false]);
   });
 
-  it('T-016 gives up writing to a peer that never reads', async () => {
+  it('gives up writing to a peer that never reads', async () => {
     const port = await listen((socket) => socket.pause());
     const { ms } = await inVirtualTime(async () => {
       const connection = await connected(gateOf(['127.0.0.1']), port, 1000, 300);
@@ -322,7 +322,7 @@ describe('a held gate', () => {
     connection.close();
   });
 
-  it('T-057 stays shut once the scan is over, whatever signal a module brings', async () => {
+  it('stays shut once the scan is over, whatever signal a module brings', async () => {
     const end = new AbortController();
     let connections = 0;
     const port = await listen(() => (connections += 1), ownHost);

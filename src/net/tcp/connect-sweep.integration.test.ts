@@ -66,7 +66,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
     for (const each of outcomes) expect(each).toMatchObject(rest);
   });
 
-  it('T-065 sends nothing to what is out of scope, nor to what leaves it meanwhile', async () => {
+  it('sends nothing to what is out of scope, nor to what leaves it meanwhile', async () => {
     const gate = gateTo(['127.70.1.0/24'], { rate: new PacketRateLimiter({ rate: 10_000 }) });
     const running = gate.sweepConnect(job(['127.70.1.1', '127.70.1.2', '127.70.9.9'], wellKnown));
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -80,7 +80,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
     expect(gate.packetsSent).toBe(1000 + closed);
   });
 
-  it('T-072 attempts nothing while the scan is held, and goes on after', async () => {
+  it('attempts nothing while the scan is held, and goes on after', async () => {
     const hold = new PauseGate();
     const gate = gateTo(['127.70.2.1'], { hold, rate: new PacketRateLimiter({ rate: 2000 }) });
     expect(await gate.connectObstacle(new AbortController().signal)).toBeNull();
@@ -99,7 +99,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
   });
 
   it.runIf(process.getuid?.() === 0)(
-    'T-085 counts what has no way out as not tried, with the reason',
+    'counts what has no way out as not tried, with the reason',
     async () => {
       // In a network namespace of its own every link is down, the loopback too.
       const { stdout } = await promisify(execFile)(
@@ -116,7 +116,7 @@ describe.runIf(process.platform === 'linux')('sweepConnect', () => {
     },
   );
 
-  it('T-076 finds everything with few file handles', async () => {
+  it('finds everything with few file handles', async () => {
     const command = 'ulimit -n 64 && exec "$0" "$1" 127.70.3.1 1900';
     const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, fixture], {
       timeout: 60_000,

@@ -306,7 +306,7 @@ describe('HTML report', () => {
     expect([begun, openBefore, open]).toEqual([2, 1, 0]);
   });
 
-  it.each(hostile)('T-018 T-020 shows %j of a target as text', async (said) => {
+  it.each(hostile)('shows %j of a target as text', async (said) => {
     const page = await render(
       [
         ...hostileRows(said),

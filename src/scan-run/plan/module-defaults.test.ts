@@ -87,7 +87,7 @@ describe('the check', () => {
     expect(problemsOf('modules: {connect_scanner: {timeout: 7s, concurrency: 9}}')).toEqual([]);
   });
 
-  it('names place, key and nearest name of bad ones (T-060)', () => {
+  it('names place, key and nearest name of bad ones', () => {
     const text = [
       'modules:',
       '  conect_scanner: {timeout: 1s}',

@@ -107,7 +107,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
     });
   });
 
-  it('T-082 are tried three times with growing pauses; the scan is not touched, the failure is visible', async ({
+  it('are tried three times with growing pauses; the scan is not touched, the failure is visible', async ({
     onTestFinished,
   }) => {
     const { http, start } = opened(onTestFinished);
@@ -174,7 +174,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
     });
   });
 
-  it('T-082 of a dead receiver neither delay scans nor the messages to another one', async ({
+  it('of a dead receiver neither delay scans nor the messages to another one', async ({
     onTestFinished,
   }) => {
     const { http, start } = opened(onTestFinished);
@@ -201,7 +201,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
   it.for([
     [60_000, 'two at a time', 2],
     [300, 'not longer than a try', 6],
-  ] as const)('T-082 of a receiver that hangs are tried for %i ms: %s', async (row, { onTestFinished }) => {
+  ] as const)('of a receiver that hangs are tried for %i ms: %s', async (row, { onTestFinished }) => {
     const [timeoutMs, , tries] = row;
     const { http, start } = opened(onTestFinished);
     const { receiver, url } = await http(() => 'hang');
@@ -221,7 +221,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
     [1, 150],
     [6, 3],
   ] as const)(
-    'T-082 of %i receivers that hang, %i each, delay no message to another one',
+    'of %i receivers that hang, %i each, delay no message to another one',
     async (row, { onTestFinished }) => {
       const [receivers, each] = row;
       const { http, start } = opened(onTestFinished);

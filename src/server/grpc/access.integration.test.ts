@@ -25,7 +25,7 @@ const methods = Object.keys(methodRules)
   .filter((path) => path.startsWith('/service.api.v1.'))
   .map((path) => path.slice(1).split('/') as [string, string]);
 
-describe('tokens (T-043)', () => {
+describe('tokens', () => {
   let grpc: GrpcService;
   beforeAll(async () => {
     grpc = await openGrpcService({ 'server.api.auth': true });
@@ -53,7 +53,7 @@ describe('tokens (T-043)', () => {
     expect(outcome(right)[1]).not.toBe('insufficient_scope');
   });
 
-  it('T-044 a read token changes nothing', async () => {
+  it('a read token changes nothing', async () => {
     const token = await grpc.service.token('scan:read', 'job:read', 'workspace:read');
     for (const [service, method] of methods) {
       const ended = await call(service, method, token);
@@ -150,7 +150,7 @@ describe('rates', () => {
 });
 
 describe('tenants', () => {
-  it('T-047 see only their own scans; a foreign one gets the response of a missing one', async () => {
+  it('see only their own scans; a foreign one gets the response of a missing one', async () => {
     const grpc = await start({
       'server.api.auth': true,
       'multi_tenant.enabled': true,
@@ -208,7 +208,7 @@ describe('without tokens', () => {
     expect(codeOf(await grpc.scans().call('ListScans'))).toBe('unauthorized');
   });
 
-  it('T-042 a page of another origin, or under a name of its own, is refused', async () => {
+  it('a page of another origin, or under a name of its own, is refused', async () => {
     const grpc = await start();
     const foreign = await grpc.scans().call('ListScans', {}, { origin: 'https://evil.example' });
     expect(outcome(foreign)).toEqual([status.PERMISSION_DENIED, 'forbidden_origin']);

@@ -128,7 +128,7 @@ describe('the gRPC listener of a server', () => {
     expect((await scans(port).call('ListScans')).error).toBeNull();
   });
 
-  it('T-061 has the certificate of REST, TLS 1.2 at least, and both take a new one at a reload', async () => {
+  it('has the certificate of REST, TLS 1.2 at least, and both take a new one at a reload', async () => {
     const make = (name: string) =>
       makeCertificate(join(dir, name), { subject: name, alternative: 'DNS:localhost,IP:127.0.0.1' });
     const [first, second] = [make('first'), make('second')];

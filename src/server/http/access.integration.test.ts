@@ -50,7 +50,7 @@ const streamPath = '/api/v1/events';
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 describe('every method of every route', () => {
-  it('T-043 responds 401 with the same body for every cause, unless the route is open', async () => {
+  it('responds 401 with the same body for every cause, unless the route is open', async () => {
     const causes = await badTokens();
     const paths = [
       ...new Set(routes.map(({ url }) => url)),
@@ -99,7 +99,7 @@ describe('every method of every route', () => {
     expect(JSON.parse([...bodies][0] ?? '').error.code).toBe('unauthorized');
   });
 
-  it('T-043 needs a declared access to be built at all', async () => {
+  it('needs a declared access to be built at all', async () => {
     const fastify = (await import('fastify')).default();
     const { requireAccess } = await import('./routes.ts');
     fastify.addHook('onRoute', requireAccess);

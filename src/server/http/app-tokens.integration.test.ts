@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe('tokens', () => {
-  it('requires a valid one on every closed route, with one text for every cause (T-043)', async () => {
+  it('requires a valid one on every closed route, with one text for every cause', async () => {
     const closed = await another({ 'server.api.auth': true });
     const expired = await closed.token('admin');
     await closed.store.tokens.update(expired.split('_')[1] as string, {
@@ -83,7 +83,7 @@ describe('tokens', () => {
     ['GET', '/api/v1/scans/%'],
   ] as const;
 
-  it('lets a reader read and not write (T-044)', async () => {
+  it('lets a reader read and not write', async () => {
     const closed = await another({ 'server.api.auth': true });
     const headers = { authorization: `Bearer ${await closed.token('scan:read')}` };
     const before = (await closed.store.scans.totals()).scan_count;
@@ -114,7 +114,7 @@ describe('tokens', () => {
     expect(made.statusCode).toBe(201);
   });
 
-  it('takes a token from one Authorization header only (T-046)', async () => {
+  it('takes a token from one Authorization header only', async () => {
     const closed = await another({ 'server.api.auth': true });
     const token = await closed.token('admin');
     const base = await closed.listen();
@@ -166,7 +166,7 @@ describe('tokens', () => {
     expect(await status()).toBe(401);
   });
 
-  it('serves this machine only in protected mode (T-058)', async () => {
+  it('serves this machine only in protected mode', async () => {
     const open = await another({ 'server.bind': '0.0.0.0:0', 'server.api.auth': false });
     const from = async (remoteAddress: string) => await open.app.inject({ url: '/health', remoteAddress });
     expect((await from('127.0.0.1')).statusCode).toBe(200);

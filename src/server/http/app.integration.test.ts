@@ -91,7 +91,7 @@ describe('list', () => {
     'since=1969-12-31',
     'since=2026-01-01T25:00:00Z',
     'since=1700000000',
-  ])('refuses ?%s with the field named (T-034)', async (query) => {
+  ])('refuses ?%s with the field named', async (query) => {
     const response = await get(`?${query}`);
     if (query === 'limit[]=1') return expect(response.statusCode).toBe(200);
     expect([response.statusCode, response.json().error.code]).toEqual([400, 'invalid_request']);
@@ -112,7 +112,7 @@ describe('paths', () => {
     '20261006-143022-abcdef',
     '%ff',
     '%',
-  ])('responds 404 for the id %s without touching the disk (T-027)', async (id) => {
+  ])('responds 404 for the id %s without touching the disk', async (id) => {
     for (const [method, tail] of [
       ['GET', ''],
       ['DELETE', ''],
@@ -209,7 +209,7 @@ describe('results', () => {
   });
 });
 
-describe('limits of a connection (T-036)', () => {
+describe('limits of a connection', () => {
   it('responds 414, 431 and 413 in the error shape and stays alive', async () => {
     const limited = await another({});
     const base = await limited.listen();
@@ -307,7 +307,7 @@ describe('numbers beyond every range', () => {
 });
 
 describe('faults', () => {
-  it('show nothing of their cause (T-040)', async () => {
+  it('show nothing of their cause', async () => {
     const broken = await another({});
     await broken.store.close();
     const response = await broken.app.inject({ url: '/api/v1/scans' });

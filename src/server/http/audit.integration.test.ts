@@ -73,7 +73,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const submission = (targets: string[], more: object = {}) => ({ targets, profile: 'quick', ...more });
 
 describe('audit of API calls', () => {
-  it('T-044 a read token is refused on every writing route, changes nothing, and stands in the audit log', async () => {
+  it('a read token is refused on every writing route, changes nothing, and stands in the audit log', async () => {
     const token = await service.token('scan:read');
     const id = token.split('_')[1] as string;
     const admin = await service.token('admin');
@@ -113,7 +113,7 @@ describe('audit of API calls', () => {
     expect(deletion?.resource).toEqual({ type: 'scan', id: scanId });
   });
 
-  it('T-046 a token in the wrong place is refused and never written anywhere', async () => {
+  it('a token in the wrong place is refused and never written anywhere', async () => {
     const token = await service.token('admin');
     const secret = token.split('_').slice(2).join('_');
     const url = await service.listen();
@@ -150,7 +150,7 @@ describe('audit of API calls', () => {
     expect(written).toContain('[redacted]');
   });
 
-  it('T-049 every success and refusal of submit and delete has exactly one record', async () => {
+  it('every success and refusal of submit and delete has exactly one record', async () => {
     const [writer, reader] = [await service.token('scan:write'), await service.token('scan:read')];
     const id = writer.split('_')[1];
     const revoked = await service.token('admin');

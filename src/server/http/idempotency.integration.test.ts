@@ -38,7 +38,7 @@ const body = { targets: ['127.0.0.1'], name: 'x' };
 const scans = async (service: Service) => (await service.store.scans.totals()).scan_count;
 
 describe('Idempotency-Key', () => {
-  it('makes one scan of 100 equal submissions, also after a restart (T-038)', async () => {
+  it('makes one scan of 100 equal submissions, also after a restart', async () => {
     const first = await start({ 'queue.max_jobs': 1 });
     const responses = await Promise.all(Array.from({ length: 100 }, () => submit(first, 'key', body)));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));

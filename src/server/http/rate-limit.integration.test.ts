@@ -35,7 +35,7 @@ async function statuses(service: Service, times: number, options: InjectOptions)
 }
 
 describe('server.api.rate_limit', () => {
-  it('lets a token make so many requests and others as many (T-037)', async () => {
+  it('lets a token make so many requests and others as many', async () => {
     const service = await start({ 'server.api.auth': true, 'server.api.rate_limit': 100 });
     const headers = bearer(await service.token('scan:read'));
     stopClocks();

@@ -65,7 +65,7 @@ function visible(response: LightMyRequestResponse) {
 }
 
 describe("another tenant's ids", () => {
-  it('T-047 respond on every route with an id as for an unknown id, and nothing changes', async () => {
+  it('respond on every route with an id as for an unknown id, and nothing changes', async () => {
     const theirs = await submit('acme', 'rows 3');
     const own = await submit('globex', 'rows 2');
     await Promise.all([done(theirs), done(own)]);
@@ -246,11 +246,11 @@ describe('X-Tenant-ID', () => {
     ['percent-encoded', '%61cme', 400, 'invalid_request'],
     ['unknown', 'initech', 403, 'tenant_forbidden'],
     ["of another one's token", 'globex', 403, 'tenant_forbidden'],
-  ])('T-048 %s is refused', async (_case, tenant, status, code) => {
+  ])('%s is refused', async (_case, tenant, status, code) => {
     expect(await listAs('acme', tenant)).toEqual([status, code]);
   });
 
-  it('T-048 sent twice is refused, also with one value', async () => {
+  it('sent twice is refused, also with one value', async () => {
     const base = new URL(await service.listen());
     const request = (...lines: string[]) =>
       new Promise<string>((resolve, reject) => {

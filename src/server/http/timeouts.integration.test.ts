@@ -13,7 +13,7 @@ import { handlerTimeoutMs } from './routes.ts';
 let service: Service;
 afterEach(() => service?.close());
 
-describe('the deadlines of a connection (T-035)', () => {
+describe('the deadlines of a connection', () => {
   it('are 30 s for the headers, 60 s for the request, 75 s idle, 120 s without a byte', async () => {
     service = await openService();
     const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = service.app.server;

@@ -158,7 +158,7 @@ function canMount(): boolean {
 
 describe('a full disk', () => {
   it.runIf(canMount())(
-    'T-075 under audit and log file: requests get their answers, health is degraded, all is well when space returns',
+    'under audit and log file: requests get their answers, health is degraded, all is well when space returns',
     async () => {
       const script = 'mount -t tmpfs -o size=256k tmpfs "$1" && exec "$2" --input-type=module -e "$3"';
       const args = ['--mount', 'sh', '-c', script, 'sh', dir, process.execPath, fullDiskTrial()];

@@ -185,7 +185,7 @@ describe('cancel', () => {
 });
 
 describe('delete', () => {
-  it('stops a running scan and leaves nothing; a second one finds nothing (T-039)', async () => {
+  it('stops a running scan and leaves nothing; a second one finds nothing', async () => {
     const service = await start();
     const scanId = await service.submit('hang');
     await service.until(scanId, ({ status }) => status === 'running');

@@ -101,7 +101,7 @@ describe('the archive of a scan', () => {
     expect((await unpacked()).get(`${scanId}/results.jsonl`)?.text).toContain('"type":"summary"');
   });
 
-  it('T-039 of a scan that is deleted meanwhile is whole, with what was read', async () => {
+  it('of a scan that is deleted meanwhile is whole, with what was read', async () => {
     const size = 12_000_000;
     await writeFile(join(folder.path, 'a-large-file'), Buffer.alloc(size, 'x'));
     for (let index = 0; index < 50; index++) await writeFile(join(folder.path, `file-${index}`), 'x');

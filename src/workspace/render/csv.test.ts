@@ -89,12 +89,12 @@ describe('CSV', () => {
       'HTTP/1.1 200 OK\r\nDate: now\r\nServer: x\r\n\r\n<html>all of it</html>',
       'HTTP/1.1 200 OK\\nServer: x',
     ],
-  ])('T-021 neutralises %j', async (banner, cell) => {
+  ])('neutralises %j', async (banner, cell) => {
     const records = parseCsv(await text(renderCsv(stream([port(22, { banner })]))));
     expect(records[1]?.[10]).toBe(cell);
   });
 
-  it('T-021 guards every cell a target can fill, and JSON gives the text back', async () => {
+  it('guards every cell a target can fill, and JSON gives the text back', async () => {
     const said = '=HYPERLINK("http://x","a, b")\r\n+1';
     const rows = hostileRows(said);
     const csv = await text(renderCsv(stream(rows)));
@@ -106,7 +106,7 @@ describe('CSV', () => {
     expect(results[0].ports[0]).toMatchObject({ banner: said, service: { product: said, version: said } });
   });
 
-  it('T-021 parses back for any text of a target, one line a record, and no cell is a formula', async () => {
+  it('parses back for any text of a target, one line a record, and no cell is a formula', async () => {
     await fc.assert(
       fc.asyncProperty(anyText(), anyText(), async (banner, version) => {
         const service = { name: 'x', product: version, vendor: null, version, cpe: null, confidence: 1 };

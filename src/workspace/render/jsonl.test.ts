@@ -21,7 +21,7 @@ describe('JSONL', () => {
     expect(lines[2]).toMatch(/^\{"type":"summary","timestamp":"[^"]+","host":null,/);
   });
 
-  it('T-023 keeps one record one line for any text in any field', async () => {
+  it('keeps one record one line for any text in any field', async () => {
     await fc.assert(
       fc.asyncProperty(anyText(), async (said) => {
         const rows = hostileRows(said);
@@ -37,7 +37,7 @@ describe('JSONL', () => {
     );
   });
 
-  it('T-012 T-023 keeps one record one line for any text of a target', async () => {
+  it('keeps one record one line for any text of a target', async () => {
     await fc.assert(
       fc.asyncProperty(anyText(), anyText(), async (banner, name) => {
         const rows: ResultRow[] = [

@@ -79,7 +79,7 @@ describe('nmap XML', () => {
   });
 
   it.runIf(hasPython)(
-    'T-012 T-018 is well-formed for any text of a target, and keeps what can be kept',
+    'is well-formed for any text of a target, and keeps what can be kept',
     async () => {
       const texts = fc
         .sample(anyText(), 60)

@@ -195,7 +195,7 @@ describe('scripts of the nmap XML', () => {
     expect(within(root, 'hostscript').map(ids)).toEqual([['CVE-1', 'portolan-CVE-1']]);
   });
 
-  it('T-012 take any text and any shape of a target', async () => {
+  it('take any text and any shape of a target', async () => {
     await fc.assert(
       fc.asyncProperty(anyText(), async (said) => {
         const certificate = {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnsOf, fit, jsonSafe, linesSafe, pad, printable, printableLines } from './printable.ts';
 
-/** Case T-022: terminal escapes in a hostile banner. */
+/** Terminal escapes in a hostile banner. */
 const escapes = [
   '\x1b[2J\x1b[H',
   '\x1b]0;title\x07',

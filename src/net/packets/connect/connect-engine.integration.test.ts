@@ -188,7 +188,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     expect(sent()).toBe(3);
   });
 
-  it('T-069 try a silent port again, before the kernel does, and then call it silent', async () => {
+  it('try a silent port again, before the kernel does, and then call it silent', async () => {
     const port = await silentPort();
     const { engine, sent, repeated } = await start(1000);
     const hosts = Uint8Array.from([127, 92, 0, 1]);
@@ -199,7 +199,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     expect([sent(), repeated()]).toEqual([2, 0]);
   });
 
-  it('T-069 charge what the kernel repeats to slow hosts', async () => {
+  it('charge what the kernel repeats to slow hosts', async () => {
     const port = await silentPort();
     const { engine, sent, repeated } = await start(1000);
     const hosts = Uint8Array.from([127, 92, 0, 1]);
@@ -260,7 +260,7 @@ describe.runIf(process.platform === 'linux')('threads that connect', () => {
     expect(sent()).toBeLessThan(11_100);
   });
 
-  it('T-065 end what is under way to a host that is dropped, before the kernel sends more', async () => {
+  it('end what is under way to a host that is dropped, before the kernel sends more', async () => {
     const port = await silentPort();
     const { engine, sent, repeated } = await start(1000);
     const hosts = Uint8Array.from([127, 92, 0, 1]);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readLinks } from '../linux/links.ts';
 import { Carrier } from './carrier.ts';
 
-it('T-085: waits 5 s for a carrier, and then says why nothing is sent', () => {
+it('waits 5 s for a carrier, and then says why nothing is sent', () => {
   let now = 0;
   let problem: string | null = null;
   const carrier = new Carrier(

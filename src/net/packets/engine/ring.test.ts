@@ -86,7 +86,7 @@ it('cuts a packet off at the end of its block', () => {
   expect(read).toEqual([[packet + network, shape.blockBytes - packet - network]]);
 });
 
-it('T-015 reads 100,000 blocks of any numbers, and never outside of them', () => {
+it('reads 100,000 blocks of any numbers, and never outside of them', () => {
   let state = 0x5eed;
   const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8;
   const odd = [0, 1, 47, 48, 4000, 4095, 4096, 0x7fffffff, 0xffffffff];

@@ -120,7 +120,7 @@ describe('messages', () => {
     expect(readEchoReply(data, { ...kinds[0], id })).toBeNull();
   });
 
-  it.each(kinds)('T-015 reads 100,000 mutated messages: IPv$family, $method, $says.type', (kind) => {
+  it.each(kinds)('reads 100,000 mutated messages: IPv$family, $method, $says.type', (kind) => {
     let state = 0x5eed;
     const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8;
     const taken = { read: 0, dropped: 0 };

@@ -18,7 +18,7 @@ beforeEach(() => {
   trial = new Trial();
 });
 
-describe('T-015 mutated packets', () => {
+describe('mutated packets', () => {
   const kinds: Record<string, Buffer> = {
     'SYN and ACK': tcp(4, flags.synAck),
     'a reset': tcp(4, flags.resetAck),

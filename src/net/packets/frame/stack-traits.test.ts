@@ -81,7 +81,7 @@ it.each<[string, Shown, object]>([
   expect(read(shown)).toMatchObject({ hops: shown.hops, window: shown.window, ...expected });
 });
 
-it('T-015 a packet that is cut off gives what is there, and nothing behind its end is read', () => {
+it('a packet that is cut off gives what is there, and nothing behind its end is read', () => {
   const shown = { hops: 64, window: 65_160, options: `020405b4 0402 ${stamp} 01 030307` };
   expect(read(shown, 20)).toMatchObject({ mss: null, options: [] });
   expect(read(shown, 16)).toMatchObject({ mss: 1460, options: ['mss'] });

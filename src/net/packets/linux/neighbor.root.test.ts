@@ -99,7 +99,7 @@ describe.skipIf(!canMakeNamespaces)('neighbors, as a namespace has them', () => 
     expect(taken).toBe(3);
   });
 
-  it('T-085 says so when the link is down, and does not spin', async () => {
+  it('says so when the link is down, and does not spin', async () => {
     const running = resolve({ first: '10.8.0.2', last: '10.8.0.9', timeoutMs: 2000, retries: 1 });
     own.ip('link set eth1 down');
     const { problem, taken } = await running;

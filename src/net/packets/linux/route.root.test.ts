@@ -149,7 +149,7 @@ describe.skipIf(!canMakeNamespaces)('routes, as a namespace has them', () => {
     ]);
   });
 
-  it('T-085 names a link that is down', async () => {
+  it('names a link that is down', async () => {
     expect(
       await resolve('10.10.0.5', '10.8.0.5', '10.7.0.5', '10.4.0.5', {
         address: '10.20.0.1',

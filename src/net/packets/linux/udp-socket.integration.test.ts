@@ -128,7 +128,7 @@ describe.each([
     expect(readIcmpError(other, family)).toBeNull();
   });
 
-  it('T-015 is read 100,000 times with any faults', () => {
+  it('is read 100,000 times with any faults', () => {
     let state = 0x5eed;
     const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8;
     let errors = 0;

@@ -43,7 +43,7 @@ const refused: [string, string | Buffer][] = [
   ['a comma at the end', '{"targets":["127.0.0.1"],}'],
 ];
 
-describe('T-031 JSON traps', () => {
+describe('JSON traps', () => {
   it.each(refused)('%s is refused with 400 and leaves nothing behind', async (_trap, text) => {
     const { status, answer } = await post(text);
     const { error } = JSON.parse(answer);

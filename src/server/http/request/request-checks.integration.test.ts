@@ -35,7 +35,7 @@ const strangers = [
   '*',
 ];
 
-describe('pages of other origins (T-042)', () => {
+describe('pages of other origins', () => {
   it('get no header at all while CORS is off', async () => {
     const service = await start();
     const requests: InjectOptions[] = [
@@ -120,7 +120,7 @@ describe('pages of other origins (T-042)', () => {
   });
 });
 
-describe('the Host of a request without a token (T-042)', () => {
+describe('the Host of a request without a token', () => {
   const status = async (service: Service, host: string, url = '/api/v1/scans', remoteAddress = '127.0.0.1') =>
     (await service.app.inject({ url, headers: { host }, remoteAddress })).statusCode;
 
@@ -173,7 +173,7 @@ describe('the Host of a request without a token (T-042)', () => {
   });
 });
 
-describe('clients behind a trusted proxy (T-037)', () => {
+describe('clients behind a trusted proxy', () => {
   it('have a bucket each, for requests and for wrong tokens', async () => {
     const service = await start({
       'server.api.auth': true,
@@ -241,7 +241,7 @@ describe('the order of the checks', () => {
   });
 });
 
-describe('while the server shuts down (T-074)', () => {
+describe('while the server shuts down', () => {
   it('new work is refused with Retry-After, readiness is over, reading goes on, connections end', async () => {
     const service = await start();
     service.context.phase = 'draining';

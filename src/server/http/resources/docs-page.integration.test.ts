@@ -49,7 +49,7 @@ describe('the page about the API', () => {
     expect([shown.statusCode, shown.json().error.code]).toEqual([401, 'unauthorized']);
   });
 
-  it('is served under the allowed host names only (T-042)', async () => {
+  it('is served under the allowed host names only', async () => {
     for (const host of ['evil.example', 'scan.example.net.evil.example', 'localhost', '127.0.0.1']) {
       for (const url of ['/api/v1/docs', '/api/v1/docs/page.js']) {
         const response = await get(url, host);

@@ -129,7 +129,7 @@ describe('POST /api/v1/jobs', () => {
     expect([await ordered({}), await ordered({ vuln: false })]).toEqual([true, false]);
   });
 
-  it('T-041 refuses every bad schedule with the reason, and stores nothing', async () => {
+  it('refuses every bad schedule with the reason, and stores nothing', async () => {
     const service = await start();
     for (const schedule of [
       '60 * * * *',
@@ -228,7 +228,7 @@ describe('POST /api/v1/jobs', () => {
     expect((await request(service, 'GET', '')).list.total).toBe(2);
   });
 
-  it('T-038 makes one job of 100 equal submissions with one key, also after a restart', async () => {
+  it('makes one job of 100 equal submissions with one key, also after a restart', async () => {
     for (const body of [now, nightly]) {
       const first = await openService({ 'queue.max_jobs': 1 });
       const key = { 'idempotency-key': 'k' };
@@ -437,7 +437,7 @@ describe('a job', () => {
     expect((await request(service, 'GET', '', undefined, await bearer('scan:read'))).list.total).toBe(2);
   });
 
-  it('T-047 of another tenant is not there', async () => {
+  it('of another tenant is not there', async () => {
     const service = await start({ 'multi_tenant.enabled': true, 'multi_tenant.tenants': ['acme', 'globex'] });
     const [acme, globex] = [{ 'x-tenant-id': 'acme' }, { 'x-tenant-id': 'globex' }];
     const { data } = await submit(service, nightly, acme);

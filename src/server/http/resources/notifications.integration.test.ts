@@ -58,7 +58,7 @@ describe('POST /notifications/test', () => {
     });
   });
 
-  it('T-082 says why a message did not arrive, after one try, without a secret', async () => {
+  it('says why a message did not arrive, after one try, without a secret', async () => {
     const { receiver, url } = await http(() => ({ status: 503 }));
     const service = await start({
       'notifications.slack.webhook_url': `${url}/services/secret-of-slack`,

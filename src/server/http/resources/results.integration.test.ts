@@ -100,7 +100,7 @@ describe('export', () => {
     expect((await service.app.inject({ url: exportUrl(scanId, '__proto__') })).statusCode).toBe(400);
   });
 
-  it('T-025 takes nothing of a scan name into a header', async () => {
+  it('takes nothing of a scan name into a header', async () => {
     const name = '../../x"\r\nSet-Cookie: a=b';
     const response = await service.app.inject({
       method: 'POST',
@@ -122,7 +122,7 @@ describe('export', () => {
   });
 
   it.each(['<img src=x onerror=alert(1)>', '=cmd()', '\x1b[2J\x1b]0;x\x07', 'x'.repeat(255)])(
-    'T-018 returns the host name %j in JSON and escapes it in other formats',
+    'returns the host name %j in JSON and escapes it in other formats',
     async (name) => {
       const scanId = await finishedScan(hostileRows(name));
       const [json, jsonl, csv, html, nmap] = await Promise.all(
@@ -169,7 +169,7 @@ describe('a scan that is deleted during its export', () => {
   const many = 8000;
 
   it.each(['json', 'jsonl', 'csv', 'html', 'pdf', 'markdown', 'nmap', 'sarif', 'tar.gz'])(
-    'T-039 ends %s cleanly',
+    'ends %s cleanly',
     async (format) => {
       const scanId = await finishedScan(manyPorts(many));
       const response = await begin(exportUrl(scanId, format));

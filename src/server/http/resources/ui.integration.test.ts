@@ -134,7 +134,7 @@ describe('server.ui.static_dir', () => {
     '/ui/turns.txt',
     `/ui/${'a'.repeat(300)}`,
     `/ui/${'a/'.repeat(3000)}b.js`,
-  ])('T-062 has nothing at %s', async (path) => {
+  ])('has nothing at %s', async (path) => {
     const { status, text } = await request(path);
     expect(status).toBe(404);
     expect(text).not.toMatch(/root:x:|SECRET|the UI/);

@@ -119,7 +119,7 @@ describe('the built UI', () => {
     '/ui/%2estamp',
     '/ui/..%2f..%2fpackage.json',
     '/ui/x/none.css',
-  ])('T-062 has nothing at %s', async (url) => {
+  ])('has nothing at %s', async (url) => {
     const { statusCode, body } = await get(url);
     expect([statusCode, JSON.parse(body).error.code]).toEqual([404, 'not_found']);
   });
