@@ -16,6 +16,7 @@ class LongFirst extends BaseSequencer {
 
 const integration = '**/*.integration.test.ts';
 const root = '**/*.root.test.ts';
+const system = '**/*.system.test.ts';
 /** These have a configuration of their own. */
 const elsewhere = ['test/lab/**', 'test/distributed/**', 'node_modules/**'];
 
@@ -34,9 +35,6 @@ export default defineConfig({
     execArgv: ['--wasm-wrapper-tiering-budget=1000000000'],
     // Most tests wait for sockets and timers: four at a time also on a machine with two processors.
     maxWorkers: 4,
-    // A machine that stands still for seconds fails a test of deadlines. What passed only at the second attempt is
-    // listed by `npm test`; what fails twice fails.
-    retry: 0,
     // Test files keep nothing outside of themselves: several in one process save a second of loading each.
     isolate: false,
     projects: [
@@ -45,7 +43,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts'],
-          exclude: [integration, root],
+          exclude: [integration, root, system],
           setupFiles: ['test/unit-guard.ts', 'test/real-time.ts'],
         },
       },
@@ -63,7 +61,15 @@ export default defineConfig({
           name: 'integration',
           setupFiles: ['test/foreign-connections.ts', 'test/real-time.ts'],
           include: [`src/${integration}`, 'test/**/*.test.ts'],
-          exclude: [...elsewhere, 'test/browser/**', root],
+          exclude: [...elsewhere, 'test/browser/**', root, system],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          setupFiles: ['test/foreign-connections.ts', 'test/real-time.ts'],
+          include: [`src/${system}`, `test/${system}`],
         },
       },
       {

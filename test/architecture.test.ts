@@ -73,7 +73,7 @@ const knowThePlace: Record<string, string> = {
   'server/scans/scan-end.ts': 'ends what ran on this server',
 };
 const vagueNames = /^(utils?|common|helpers?|misc|manager|base|index|shared|lib)(\.|$)/;
-const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(worker|test|integration|root|fixture))*\.ts$/;
+const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(worker|test|integration|system|root|fixture))*\.ts$/;
 const moduleName = /^[a-z0-9]+(_[a-z0-9]+)*((\.(integration|root))?\.test)?\.ts$/;
 
 function sourceFiles(dir = src): string[] {

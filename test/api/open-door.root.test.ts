@@ -74,35 +74,32 @@ async function ask(host: string, port: number, path: string): Promise<{ status: 
   return JSON.parse(stdout) as { status: number; body: string };
 }
 
-describe.runIf(canMakeNamespaces)(
-  'a server that is open to everybody, in a namespace of root',
-  () => {
-    it.each(['0.0.0.0:0', '[::]:0'])(
-      'on %s serves this machine only',
-      async (bind) => {
-        await served(bind, [], async (port, log) => {
-          expect(log()).toContain('PROTECTED MODE');
-          for (const path of ['/health', '/api/v1/scans', '/api/v1/docs']) {
-            expect((await ask('127.0.0.1', port, path)).status).toBe(200);
-            const refused = await ask(outside[4], port, path);
-            expect([path, refused.status]).toEqual([path, 403]);
-            expect(refused.body).toMatch(/forbidden_origin.*server\.api\.auth.*server\.allow_insecure/);
-          }
-          if (bind.startsWith('0')) return;
-          expect((await ask('::1', port, '/api/v1/scans')).status).toBe(200);
-          expect((await ask(outside[6], port, '/api/v1/scans')).status).toBe(403);
-        });
-      },
-      60_000,
-    );
-
-    it('serves everybody once the operator insists', async () => {
-      await served('0.0.0.0:0', ['--allow-insecure'], async (port, log) => {
-        expect(log()).toContain('server.allow_insecure is set');
-        for (const host of ['127.0.0.1', outside[4]]) {
-          expect([host, (await ask(host, port, '/api/v1/scans')).status]).toEqual([host, 200]);
+describe.runIf(canMakeNamespaces)('a server that is open to everybody, in a namespace of root', () => {
+  it.each(['0.0.0.0:0', '[::]:0'])(
+    'on %s serves this machine only',
+    async (bind) => {
+      await served(bind, [], async (port, log) => {
+        expect(log()).toContain('PROTECTED MODE');
+        for (const path of ['/health', '/api/v1/scans', '/api/v1/docs']) {
+          expect((await ask('127.0.0.1', port, path)).status).toBe(200);
+          const refused = await ask(outside[4], port, path);
+          expect([path, refused.status]).toEqual([path, 403]);
+          expect(refused.body).toMatch(/forbidden_origin.*server\.api\.auth.*server\.allow_insecure/);
         }
+        if (bind.startsWith('0')) return;
+        expect((await ask('::1', port, '/api/v1/scans')).status).toBe(200);
+        expect((await ask(outside[6], port, '/api/v1/scans')).status).toBe(403);
       });
+    },
+    60_000,
+  );
+
+  it('serves everybody once the operator insists', async () => {
+    await served('0.0.0.0:0', ['--allow-insecure'], async (port, log) => {
+      expect(log()).toContain('server.allow_insecure is set');
+      for (const host of ['127.0.0.1', outside[4]]) {
+        expect([host, (await ask(host, port, '/api/v1/scans')).status]).toEqual([host, 200]);
+      }
     });
-  },
-);
+  });
+});

@@ -12,6 +12,5 @@ export default defineConfig({
     // They wait for the most part: for servers, rates and silence.
     maxWorkers: 4,
     disableConsoleIntercept: true,
-    retry: process.env.CI === 'true' ? 1 : 0,
   },
 });
