@@ -1,5 +1,9 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+// Compiled code is kept between runs: a process that starts from sources takes a quarter of the time.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/portolan-tests');
 
 /** Tests of the whole program, and a few others that wait for most of a minute. */
 const long =

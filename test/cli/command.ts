@@ -9,7 +9,7 @@ import { runCommand } from './run-command.ts';
 export const launcher = join(root, 'bin/portolan');
 
 /** What the program has compiled: one place for all homes, or each would compile it anew for a second. */
-const compiledCode = join(tmpdir(), `portolan-test-cache-${process.getuid?.()}`);
+const compiledCode = join(root, 'node_modules/.cache');
 
 export interface Ended {
   code: number | null;
