@@ -63,7 +63,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          setupFiles: ['test/foreign-connections.ts', 'test/real-time.ts'],
+          setupFiles: ['test/count-starts.ts', 'test/foreign-connections.ts', 'test/real-time.ts'],
           include: [`src/${integration}`, 'test/**/*.test.ts'],
           exclude: [...elsewhere, 'test/browser/**', root, system],
         },
@@ -72,7 +72,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
-          setupFiles: ['test/foreign-connections.ts', 'test/real-time.ts'],
+          setupFiles: ['test/count-starts.ts', 'test/foreign-connections.ts', 'test/real-time.ts'],
           include: [`src/${system}`, `test/${system}`],
         },
       },
@@ -82,7 +82,7 @@ export default defineConfig({
           name: 'root',
           include: [`src/${root}`, `test/${root}`],
           exclude: elsewhere,
-          setupFiles: ['test/foreign-connections.ts', 'test/real-time.ts'],
+          setupFiles: ['test/count-starts.ts', 'test/foreign-connections.ts', 'test/real-time.ts'],
         },
       },
       {
@@ -91,6 +91,7 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           globalSetup: ['test/browser/ui/build-once.ts'],
+          setupFiles: ['test/count-starts.ts'],
         },
       },
     ],

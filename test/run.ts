@@ -2,22 +2,24 @@
  * Runs the tests of one tier.
  *
  *     npm run check            linters, types and unit tests
- *     npm test                 everything that needs neither root nor a browser
+ *     npm test                 everything that needs neither root nor a browser; one of each promise about the whole system
+ *     npm run test:system      kills, faults, hostile plugins, upgrades, many workers
  *     npm run test:lab         what needs root: packets in network namespaces, real servers
  *     npm run test:browser     pages in Chromium
- *     npm run test:long        npm test with all rounds of what goes wrong only now and then
+ *     npm run test:long        npm test and test:system with all rounds of what goes wrong only now and then
  *
- * The last line is `N passed, N failed, N skipped`: tests, and one for each check that is not a test run.
- * Exit code 0 only when nothing failed.
+ * Says what the tier took in multiples of the empty program, which compare between machines, and what it started. The last line is
+ * `N passed, N failed, N skipped`: tests, and one for each check that is not a test run. Exit code 0 only when nothing failed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crashedWorkers, unfinished } from './crashed-workers.ts';
 import type { ProgressLine } from './progress-report.ts';
 import { isLongRun } from './rounds.ts';
+import { type Started, startsFile } from './starts.ts';
 
 interface Tally {
   passed: number;
@@ -61,6 +63,11 @@ const shownLines = { check: 40, tests: 150 };
 const crashRounds = 2;
 /** Test files that are named as the slowest ones. */
 const shownFiles = 12;
+/** Starts of the empty program that are measured. */
+const emptyStarts = 7;
+const countedStarts: Started[] = ['program', 'server', 'cluster'];
+/** How often tests have started something. */
+const starts = new Map<Started, number>();
 
 const checks: Step[] = [
   { name: 'node', run: checkNode },
@@ -71,43 +78,66 @@ const checks: Step[] = [
   { name: 'biome', run: () => check('biome', ['check', '.'], 60) },
   { name: 'knip', run: () => check('knip', [], 120) },
 ];
-const unit: Step = { name: 'unit', run: () => vitest(['run', '--project', 'unit', '--project', 'ui'], 300) };
 /** Set by .ci/run after `npm run check`: what that ran just now is not run again. */
 const isChecked = process.env['PORTOLAN_TEST_CHECKED'] === '1';
-/** In one run, so that no processor waits for the last unit test. */
-const rootless: Step = {
-  name: 'tests',
-  run: () => {
-    const names = isChecked ? ['integration'] : ['unit', 'ui', 'integration'];
-    const projects = names.flatMap((name) => ['--project', name]);
-    return vitest(['run', ...projects], isLongRun ? 7200 : 3600);
-  },
-};
-const tiers: Record<string, Step[]> = {
-  check: [...checks, unit],
-  test: isChecked ? [rootless] : [...checks, rootless],
-  lab: [
-    { name: 'root', run: () => inNamespaces(() => vitest(['run', '--project', 'root'], 400)) },
-    { name: 'lab', run: () => inNamespaces(runLab) },
-  ],
-  browser: [{ name: 'browser', run: () => vitest(['run', '--project', 'browser'], 3600) }],
+/** Before whatever starts the program: from a bundle it starts twice as fast as from sources. */
+const bundle: Step = {
+  name: 'bundle',
+  run: () => check(process.execPath, [join(root, 'build.ts')], 120),
 };
 
-/** The command that runs now; it leads a process group of its own, so that it ends with all that it started. */
-let running: ChildProcess | null = null;
+/** Tests of these projects in one run, so that no processor waits for the last test of one of them. */
+function tests(name: string, projects: string[], limitSeconds: number): Step {
+  const args = ['run', ...projects.flatMap((project) => ['--project', project])];
+  return { name, run: () => vitest(args, limitSeconds) };
+}
+
+const unit = tests('unit', ['unit', 'ui'], 300);
+const rootless = tests(
+  'tests',
+  isChecked ? ['integration'] : ['unit', 'ui', 'integration'],
+  isLongRun ? 7200 : 3600,
+);
+const system = tests('system', ['system'], isLongRun ? 7200 : 3600);
+/** Steps of a tier one after the other, and what runs beside them. */
+const tiers: Record<string, { steps: Step[]; beside: Step[] }> = {
+  check: { steps: [unit], beside: checks },
+  test: { steps: [bundle, rootless], beside: isChecked ? [] : checks },
+  system: { steps: [bundle, system], beside: [] },
+  long: { steps: [bundle, rootless, system], beside: checks },
+  lab: {
+    steps: [
+      bundle,
+      { name: 'root', run: () => inNamespaces(() => vitest(['run', '--project', 'root'], 400)) },
+      { name: 'lab', run: () => inNamespaces(runLab) },
+    ],
+    beside: [],
+  },
+  browser: { steps: [bundle, tests('browser', ['browser'], 3600)], beside: [] },
+};
+
+/** The commands that run now; each leads a process group of its own, so that it ends with all that it started. */
+const running = new Set<ChildProcess>();
 let interrupted: NodeJS.Signals | null = null;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupted = signal;
-    endGroup(running, 'SIGTERM');
-    setTimeout(endGroup, interruptGraceMs, running, 'SIGKILL').unref();
+    for (const child of running) {
+      endGroup(child, 'SIGTERM');
+      setTimeout(endGroup, interruptGraceMs, child, 'SIGKILL').unref();
+    }
   });
 }
 
 process.chdir(root);
 const tier = tiers[process.argv[2] ?? 'test'];
 if (!tier) throw new Error(`unknown tier "${process.argv[2]}" (${Object.keys(tiers).join(', ')})`);
-const total = await runAll(tier);
+const started = performance.now();
+const emptyMs = emptyProgramMs();
+const outcomes = await Promise.all([runAll(tier.steps), runAll(tier.beside)]);
+if (interrupted !== null) console.log(`interrupted by ${interrupted}`);
+console.log(costs((performance.now() - started) / 1000));
+const total = outcomes.reduce(sum);
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = interrupted !== null ? 130 : total.failed > 0 || total.passed === 0 ? 1 : 0;
 
@@ -123,8 +153,33 @@ async function runAll(steps: Step[]): Promise<Tally> {
     console.log(line(step.name, outcome, (performance.now() - started) / 1000));
     for (const note of outcome.notes) console.log(note.replace(/^/gm, '     '));
   }
-  if (interrupted !== null) console.log(`interrupted by ${interrupted}`);
   return total;
+}
+
+function sum(one: Tally, other: Tally): Tally {
+  return {
+    passed: one.passed + other.passed,
+    failed: one.failed + other.failed,
+    skipped: one.skipped + other.skipped,
+  };
+}
+
+/** What the empty program takes, milliseconds: median of several starts. */
+function emptyProgramMs(): number {
+  const times = Array.from({ length: emptyStarts }, () => {
+    const begun = performance.now();
+    spawnSync(process.execPath, ['-e', '0'], { stdio: 'ignore' });
+    return performance.now() - begun;
+  });
+  return times.sort((a, b) => a - b)[emptyStarts >> 1] as number;
+}
+
+/** What a tier took and started. */
+function costs(seconds: number): string {
+  const multiple = Math.round((seconds * 1000) / emptyMs).toLocaleString('en');
+  const took = `took ${seconds.toFixed(0)} s, ${multiple} times the empty program (${emptyMs.toFixed(0)} ms)`;
+  const counts = countedStarts.map((what) => `${starts.get(what) ?? 0} ${what}s`);
+  return starts.size === 0 ? took : `${took}; started ${counts.join(', ')}`;
 }
 
 function line(name: string, { passed, failed, skipped }: Tally, seconds: number): string {
@@ -151,8 +206,9 @@ function checkNode(): Outcome {
   return failure(`Node ${found} runs this, ${pinned} is pinned: npm ci, then npm test`);
 }
 
+/** @param tool of node_modules/.bin, or the path of a program */
 async function check(tool: string, args: string[], limitSeconds: number): Promise<Outcome> {
-  const { exitCode, output } = await execute(join(bin, tool), args, limitSeconds);
+  const { exitCode, output } = await execute(resolve(bin, tool), args, limitSeconds);
   return exitCode === 0
     ? success()
     : failure(`${tool} ended with ${exitCode}`, tail(output, shownLines.check));
@@ -216,8 +272,16 @@ async function vitestOnce(args: string[], limitSeconds: number, folder: string):
     PORTOLAN_TEST_PROGRESS: progress,
     PORTOLAN_TEST_FOLDER: folder,
   });
+  addStarts(join(folder, startsFile));
   const report = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Report) : null;
   return { ...run, progress, report };
+}
+
+/** @param file of a run; it is missing when nothing was started */
+function addStarts(file: string): void {
+  if (!existsSync(file)) return;
+  for (const what of readFileSync(file, 'utf8').trimEnd().split('\n') as Started[])
+    starts.set(what, (starts.get(what) ?? 0) + 1);
 }
 
 function withoutReport({ exitCode, output, progress }: VitestRun): Outcome {
@@ -236,9 +300,6 @@ function countTests(report: Report): Outcome {
     const unrun = file.assertionResults.filter(
       (test) => test.status !== 'failed' && test.status !== 'passed',
     );
-    const second = file.assertionResults.filter(
-      (test) => test.status === 'passed' && (test.failureMessages?.length ?? 0) > 0,
-    );
     const name = relative(root, file.name);
     if (file.status === 'failed' && failed.length === 0) {
       // the file did not load or its setup failed: its tests are not skipped, they failed with it
@@ -249,9 +310,6 @@ function countTests(report: Report): Outcome {
     outcome.failed += failed.length;
     outcome.skipped += unrun.length;
     outcome.notes.push(...failed.map((test) => `failed: ${name}: ${test.fullName}${cause(test)}`));
-    outcome.notes.push(
-      ...second.map((test) => `passed only when tried again: ${name}: ${test.fullName}${cause(test)}`),
-    );
     if (unrun.length > 1 && unrun.length === file.assertionResults.length) {
       outcome.notes.push(`skipped: ${name}: all ${unrun.length} tests`);
     } else {
@@ -359,7 +417,7 @@ function execute(
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
-    running = child;
+    running.add(child);
     const limit = setTimeout(() => {
       output += `\nnot finished after ${limitSeconds} s`;
       endGroup(child, 'SIGKILL');
@@ -371,14 +429,14 @@ function execute(
     child.on('exit', () => endGroup(child, 'SIGKILL'));
     child.on('close', (code, signal) => {
       clearTimeout(limit);
-      running = null;
+      running.delete(child);
       resolve({ exitCode: code ?? signal ?? 'no exit code', output });
     });
   });
 }
 
-function endGroup(child: ChildProcess | null, signal: NodeJS.Signals): void {
-  if (child?.pid === undefined) return;
+function endGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
   try {
     process.kill(-child.pid, signal);
   } catch {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { noteCommand } from '../starts.ts';
 
 /** Longest output that a command of a page may have, bytes. */
 const maxOutput = 1024 * 1024;
@@ -28,6 +29,7 @@ export class Shell {
 
   /** @throws Error if the shell ends meanwhile */
   async run(command: string): Promise<Printed> {
+    noteCommand([command]);
     const mark = `--end-of-command-${Math.random().toString(36).slice(2)}`;
     const end = new RegExp(`\\n?${mark} (\\d+)\\n$`);
     this.#child.stdin?.write(`{ ${command}\n} </dev/null\nprintf '\\n${mark} %d\\n' $?\n`);

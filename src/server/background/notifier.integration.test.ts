@@ -174,9 +174,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
     });
   });
 
-  it('of a dead receiver neither delay scans nor the messages to another one', async ({
-    onTestFinished,
-  }) => {
+  it('of a dead receiver neither delay scans nor the messages to another one', async ({ onTestFinished }) => {
     const { http, start } = opened(onTestFinished);
     const dead = await http(() => 'hang');
     const alive = await http();
