@@ -63,6 +63,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
+          globalSetup: ['test/run-folder.ts'],
           setupFiles: ['test/count-starts.ts', 'test/foreign-connections.ts', 'test/real-time.ts'],
           include: [`src/${integration}`, 'test/**/*.test.ts'],
           exclude: [...elsewhere, 'test/browser/**', root, system],
@@ -72,6 +73,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
+          globalSetup: ['test/run-folder.ts'],
           setupFiles: ['test/count-starts.ts', 'test/foreign-connections.ts', 'test/real-time.ts'],
           include: [`src/${system}`, `test/${system}`],
         },
@@ -80,6 +82,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'root',
+          globalSetup: ['test/run-folder.ts'],
           include: [`src/${root}`, `test/${root}`],
           exclude: elsewhere,
           setupFiles: ['test/count-starts.ts', 'test/foreign-connections.ts', 'test/real-time.ts'],

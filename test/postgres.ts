@@ -1,20 +1,61 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync } from 'node:fs';
-import { appendFile, chown, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { appendFileSync, chmodSync, existsSync, readdirSync } from 'node:fs';
+import { appendFile, chown, mkdtemp, readFile, rename, rm, statfs } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 
 const run = promisify(execFile);
 
-/** A database server of a test's own, on a loopback port, its data in a temporary folder. */
+/** Environment variable with the socket on which the tests of a run ask for the server that they share. */
+export const sharedServerVariable = 'PORTOLAN_TEST_POSTGRES';
+/** Of the shared server: a database with the tables of a store and of the queue of its shards. */
+export const storeTemplate = 'store_template';
+/** Memory that must be free for data to lie there, bytes: the databases of a run, 9 MB each, take a quarter of it. */
+const spareMemory = 6 * 2 ** 30;
+let sharedPort: Promise<number> | null = null;
+let databases = 0;
+
+/**
+ * A new database without tables on the server that all tests of a run share, which the first one starts. It is for tests that look
+ * at nothing beyond their database; others start a server of their own. @returns its URL
+ */
+export async function emptyDatabase(): Promise<string> {
+  return await sharedDatabase('template1');
+}
+
+/** The same with the tables of a store of this version, and of the queue of its shards. */
+export async function storeDatabase(): Promise<string> {
+  return await sharedDatabase(storeTemplate);
+}
+
+async function sharedDatabase(template: string): Promise<string> {
+  sharedPort ??= askForSharedServer();
+  const port = await sharedPort;
+  const name = `test_${process.pid}_${++databases}`;
+  // Copied as files: through the log, each page would be written twice.
+  const create = `create database ${name} template ${template} strategy file_copy`;
+  await queryHere(`postgres://portolan@127.0.0.1:${port}/postgres`, create);
+  return `postgres://portolan@127.0.0.1:${port}/${name}`;
+}
+
+async function askForSharedServer(): Promise<number> {
+  const place = process.env[sharedServerVariable];
+  if (place === undefined) throw new Error('the configuration of this run lacks test/run-folder.ts');
+  const answer = await text(connect(place));
+  if (!/^\d+$/.test(answer)) throw new Error(`the PostgreSQL server of the tests did not start: ${answer}`);
+  return Number(answer);
+}
+
+/** A database server on a loopback port, its data in a temporary folder. */
 export interface TestPostgres {
   port: number;
   /** Makes an empty database. @returns its URL */
-  database(): Promise<string>;
+  database(name?: string): Promise<string>;
   /** Ends the server as an operator does (fast shutdown), or with SIGQUIT at once, as a crash does. */
   stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>;
   /** Starts it again with the same data, on the same port, unless it runs. */
@@ -62,17 +103,22 @@ export interface PostgresLocation {
   query(url: string, text: string): Promise<unknown>;
 }
 
-/** Starts a server. It refuses to run as root, which it then runs without, as the user that the package made. */
+/**
+ * Starts a server, for what happens to servers; what only needs a database takes one of the shared server. It refuses to run as
+ * root, which it then runs without, as the user that the package made. It ends with this process at the latest.
+ */
 export async function startPostgres(
   settings: Record<string, string> = {},
   place?: PostgresLocation,
 ): Promise<TestPostgres> {
   const bin = serverFolder();
   if (bin === null) throw new Error('PostgreSQL is not installed');
-  const folder = await mkdtemp(join(tmpdir(), 'portolan-postgres-'));
+  const isLasting = settings['fsync'] !== 'off';
+  const folder = await mkdtemp(join(isLasting ? tmpdir() : await memoryFolder(), 'portolan-postgres-'));
   const user = process.getuid?.() === 0 ? await idsOf('postgres') : null;
   if (user) await chown(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
+  const forget = endWithThisProcess(folder, user);
   const data = join(folder, 'data');
   await makeCluster(bin, folder, data, user);
   const { address = '127.0.0.1', prefix = [], trusted, query = queryHere } = place ?? {};
@@ -81,7 +127,7 @@ export async function startPostgres(
   const flags = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let port = await freePort();
   let server: ChildProcess | null = null;
-  let databases = 0;
+  let ownDatabases = 0;
   const urlOf = (name: string) => `postgres://portolan@${address}:${port}/${name}`;
 
   const start = async () => {
@@ -119,6 +165,7 @@ export async function startPostgres(
     port = await freePort();
     await start();
   });
+  countServer();
   let standby: ChildProcess | null = null;
   return {
     port,
@@ -142,17 +189,50 @@ export async function startPostgres(
       };
       return { port: ownPort, promote };
     },
-    async database() {
-      const name = `test_${++databases}`;
+    async database(name = `test_${++ownDatabases}`) {
       await query(urlOf('postgres'), `create database ${name}`);
       return urlOf(name);
     },
     async remove() {
       await ended(standby, 'SIGQUIT');
-      await stop();
+      await stop('SIGQUIT');
       await rm(folder, { recursive: true, force: true });
+      forget();
     },
   };
+}
+
+/** Notes a server for the summary of the run. */
+function countServer(): void {
+  const folder = process.env['PORTOLAN_TEST_FOLDER'];
+  if (folder !== undefined) appendFileSync(join(folder, 'postgres-servers'), `${process.pid}\n`);
+}
+
+/** A database is hundreds of files: a disk takes ten times as long as memory to make them. */
+async function memoryFolder(): Promise<string> {
+  const folder = '/dev/shm';
+  const space = await statfs(folder).catch(() => null);
+  const free = Math.min(process.availableMemory(), space === null ? 0 : space.bavail * space.bsize);
+  return free > spareMemory ? folder : tmpdir();
+}
+
+/**
+ * Ends the servers whose data are in a folder and removes it once this process has ended, however it ended: then the pipe of a
+ * watcher closes, which is in a session of its own, where no signal for the run reaches it. @returns what ends the watcher
+ */
+function endWithThisProcess(folder: string, user: { uid: number; gid: number } | null): () => void {
+  const script = `read -r _
+    for file in "$1"/*/postmaster.pid; do [ -e "$file" ] && kill -QUIT "$(head -n 1 "$file")" && sleep 1; done
+    rm -rf "$1"`;
+  const watcher = spawn('sh', ['-c', script, 'sh', folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+    detached: true,
+    ...user,
+  });
+  watcher.unref();
+  (watcher.stdin as Socket).unref();
+  return () => watcher.stdin.end();
 }
 
 async function ended(child: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {

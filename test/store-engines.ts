@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore, type Store } from '../src/store/open.ts';
 import { contentTables } from '../src/store/schema/table-rows.ts';
-import { postgresObstacle, startPostgres, type TestPostgres } from './postgres.ts';
+import { postgresObstacle, storeDatabase } from './postgres.ts';
 
 /** A kind of database that stores of tests lie in. */
 export interface StoreEngine {
@@ -52,17 +52,15 @@ class SqliteEngine implements StoreEngine {
   }
 }
 
-/** One server and one database; a new one for each test would take half a second each. */
+/** One database, which is emptied for each test. */
 class PostgresEngine implements StoreEngine {
   readonly name = 'PostgreSQL';
   readonly skip = postgresObstacle();
-  #server: TestPostgres | null = null;
   #url = '';
   #store: Store | null = null;
 
   async begin(): Promise<void> {
-    this.#server = await startPostgres({ fsync: 'off' });
-    this.#url = await this.#server.database();
+    this.#url = await storeDatabase();
     this.#store = await openStore(this.#url);
   }
 
@@ -79,6 +77,5 @@ class PostgresEngine implements StoreEngine {
 
   async end(): Promise<void> {
     await this.#store?.close();
-    await this.#server?.remove();
   }
 }

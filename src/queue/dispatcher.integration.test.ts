@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss';
 import { afterEach, expect, it, vi } from 'vitest';
-import { postgresObstacle, startPostgres } from '../../test/postgres.ts';
+import { postgresObstacle, storeDatabase } from '../../test/postgres.ts';
 import { Dispatcher } from './dispatcher.ts';
 
 /** Longest timer of Node.js, milliseconds: it fires longer ones at once. */
@@ -13,35 +13,25 @@ afterEach(() => {
 });
 
 it.skipIf(postgresObstacle() !== null)('a closed dispatcher reports no failures', async () => {
-  const postgres = await startPostgres({ fsync: 'off' });
-  try {
-    const listening = vi.spyOn(PgBoss.prototype, 'on');
-    const failures: unknown[] = [];
-    const dispatcher = await Dispatcher.start(await postgres.database(), (error) => failures.push(error));
-    const boss = listening.mock.contexts[0] as PgBoss;
-    boss.emit('error', new Error('a background failure'));
-    expect(failures).toHaveLength(1);
-    await dispatcher.close();
-    // Another one is due only after a minute.
-    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000);
-    boss.emit('error', new Error('terminating connection due to administrator command'));
-    expect(failures).toHaveLength(1);
-  } finally {
-    await postgres.remove();
-  }
+  const listening = vi.spyOn(PgBoss.prototype, 'on');
+  const failures: unknown[] = [];
+  const dispatcher = await Dispatcher.start(await storeDatabase(), (error) => failures.push(error));
+  const boss = listening.mock.contexts[0] as PgBoss;
+  boss.emit('error', new Error('a background failure'));
+  expect(failures).toHaveLength(1);
+  await dispatcher.close();
+  // Another one is due only after a minute.
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000);
+  boss.emit('error', new Error('terminating connection due to administrator command'));
+  expect(failures).toHaveLength(1);
 });
 
 it.skipIf(postgresObstacle() !== null)(
   'a dispatcher does not turn in circles when the clock of its host is set back by weeks',
   async () => {
-    const postgres = await startPostgres({ fsync: 'off' });
-    try {
-      const waits = await waitsAfterClockChange(await postgres.database());
-      expect(waits).not.toEqual([]);
-      expect(waits.filter((ms) => ms > longestTimer)).toEqual([]);
-    } finally {
-      await postgres.remove();
-    }
+    const waits = await waitsAfterClockChange(await storeDatabase());
+    expect(waits).not.toEqual([]);
+    expect(waits.filter((ms) => ms > longestTimer)).toEqual([]);
   },
 );
 

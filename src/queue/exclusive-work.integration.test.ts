@@ -1,22 +1,17 @@
 import { PgBoss } from 'pg-boss';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, storeDatabase } from '../../test/postgres.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { ExclusiveWork } from './exclusive-work.ts';
 
 describe.skipIf(postgresObstacle() !== null)('exclusive work', () => {
-  let postgres: TestPostgres;
   let url: string;
   let store: Store;
   /** One for each host. */
   let dispatchers: Dispatcher[];
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres.remove());
   beforeEach(async () => {
-    url = await postgres.database();
+    url = await storeDatabase();
     store = await openStore(url);
     dispatchers = [
       await Dispatcher.start(url, () => undefined),

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
+import { postgresObstacle, storeDatabase } from '../../test/postgres.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { contentTables } from '../store/schema/table-rows.ts';
@@ -52,7 +52,6 @@ async function embedded(): Promise<Bench> {
 const leftovers = `truncate ${contentTables.map((table) => `portolan.${table}`).join(', ')}`;
 
 function onPostgres(): Engine {
-  let postgres: TestPostgres;
   let first: Bench;
   let second: ScanQueue | null = null;
   let url = '';
@@ -70,14 +69,12 @@ function onPostgres(): Engine {
     name: 'in PostgreSQL',
     skip: postgresObstacle(),
     begin: async () => {
-      postgres = await startPostgres({ fsync: 'off' });
-      url = await postgres.database();
+      url = await storeDatabase();
       first = { ...(await make()), other, remove: () => first.store.execute(leftovers, []) };
     },
     make: async () => first,
     end: async () => {
       for (const one of open) await one.close();
-      await postgres.remove();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { postgresObstacle, storeDatabase } from '../../test/postgres.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -13,19 +13,14 @@ const pool = 'lab';
 const large = ['10.0.0.0-10.0.3.255'];
 
 describe.skipIf(postgresObstacle() !== null)('the queue of shards', () => {
-  let postgres: TestPostgres;
   let url: string;
   let store: Store;
   let dispatcher: Dispatcher;
   let line: ShardQueue;
   const failures: unknown[] = [];
 
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres.remove());
   beforeEach(async () => {
-    url = await postgres.database();
+    url = await storeDatabase();
     store = await openStore(url);
     dispatcher = await Dispatcher.start(url, (error) => failures.push(error));
     line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts });

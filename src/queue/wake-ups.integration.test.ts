@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, runStatements, startPostgres, type TestPostgres } from '../../test/postgres.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, runStatements, storeDatabase } from '../../test/postgres.ts';
 import { scanRequest } from '../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -12,19 +12,14 @@ const scanId = '20260101-000000-00000a';
 const patience = { timeout: 15_000 };
 
 describe.skipIf(postgresObstacle() !== null)('notifications between hosts', () => {
-  let postgres: TestPostgres;
   let url: string;
   let wakeUps: WakeUps;
   let client: pg.Client;
   /** What every host hears. */
   let heard: pg.Notification[];
 
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres.remove());
   beforeEach(async () => {
-    url = await postgres.database();
+    url = await storeDatabase();
     heard = [];
     client = new pg.Client({ connectionString: url });
     client.on('notification', (notification) => heard.push(notification));

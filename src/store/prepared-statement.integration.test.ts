@@ -1,19 +1,14 @@
 import { type Kysely, sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../test/postgres.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { emptyDatabase, postgresObstacle } from '../../test/postgres.ts';
 import { openPostgres } from './postgres/postgres-dialect.ts';
 import { runPrepared } from './prepared-statement.ts';
 
 describe.skipIf(postgresObstacle() !== null)('a prepared statement', () => {
-  let postgres: TestPostgres;
   let db: Kysely<unknown>;
 
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres?.remove());
   beforeEach(async () => {
-    ({ db } = await openPostgres(await postgres.database(), null));
+    ({ db } = await openPostgres(await emptyDatabase(), null));
   });
   afterEach(() => db.destroy());
 

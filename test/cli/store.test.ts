@@ -4,20 +4,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storedScanId, storeScan } from '../../src/actions/fixtures/stored-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
+import { emptyDatabase, postgresObstacle } from '../postgres.ts';
 import { Home } from './command.ts';
 
 // Every test runs several programs.
 
 describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
-  let postgres: TestPostgres;
   let home: Home;
   let dir: string;
   let url: string;
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-    url = await postgres.database();
+    url = await emptyDatabase();
     home = new Home();
     dir = home.file('ws');
     const workspace = await openWorkspace(dir);
@@ -29,7 +27,6 @@ describe.skipIf(postgresObstacle() !== null)('store migrate', () => {
 
   afterAll(async () => {
     home?.remove();
-    await postgres?.remove();
   });
 
   const portolan = (args: string[], env = {}) => home.run([...args, '--workspace-dir', dir], { env });

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/distributed/**/*.test.ts'],
+    globalSetup: ['test/run-folder.ts'],
     testTimeout: 240_000,
     hookTimeout: 60_000,
     pool: 'forks',

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
 import { readPackage, writePackage } from '../../plugins/package-archive.ts';
@@ -20,17 +20,10 @@ const engines = ['sqlite', ...(postgresObstacle() === null ? ['postgres'] : [])]
 describe.each(engines)('packages of plugins in %s', (engine) => {
   let dir = '';
   let store: Store;
-  let database: TestPostgres | null = null;
 
-  beforeAll(async () => {
-    if (engine === 'postgres') database = await startPostgres();
-  }, 60_000);
-  afterAll(async () => {
-    await database?.remove();
-  }, 60_000);
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'share-plugins-'));
-    store = await openStore(database ? await database.database() : join(dir, 'store.db'));
+    store = await openStore(engine === 'postgres' ? await storeDatabase() : join(dir, 'store.db'));
   }, 60_000);
   afterEach(async () => {
     await store.close();

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { emptyDatabase, postgresObstacle } from '../../../test/postgres.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import { ScanQueue } from '../../queue/scan-queue.ts';
 import { openStore, type Store } from '../../store/open.ts';
@@ -119,20 +119,14 @@ async function readAll(place: string): Promise<Record<string, TableRow[]>> {
 }
 
 describe.skipIf(obstacle !== null)('a store', () => {
-  let postgres: TestPostgres;
   let dir: string;
   let workspace: Workspace;
   let url: string;
 
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres.remove());
-
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'portolan-move-'));
     workspace = await openWorkspace(join(dir, 'ws'));
-    url = await postgres.database();
+    url = await emptyDatabase();
     const store = await openStore(workspace.storeFile);
     await fill(store);
     await store.close();

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 let dir: string;
@@ -196,14 +196,8 @@ describe('the evaluation of alerts', () => {
 });
 
 describe.skipIf(postgresObstacle() !== null)('servers on one database', () => {
-  let postgres: TestPostgres;
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres?.remove());
-
   async function pair(): Promise<[Service, Service]> {
-    const database = await postgres.database();
+    const database = await storeDatabase();
     const file = join(dir, 'alerts.yaml');
     await writeFile(file, backlog.replace('> 1', '== 0'));
     const open = async (name: string) => {

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
 const own: Service[] = [];
@@ -189,14 +189,8 @@ describe('the configured retention', () => {
 });
 
 describe.skipIf(postgresObstacle() !== null)('of two servers on one database', () => {
-  let postgres: TestPostgres;
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres.remove());
-
   it('one collects garbage at a time: a request to the other one gets 409, retention waits', async () => {
-    const database = await postgres.database();
+    const database = await storeDatabase();
     const one = await serviceWith({}, false, database);
     const other = await serviceWith(
       { 'workspace.retention.enabled': true, 'workspace.retention.max_age': '1s' },

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import { ShutdownDeadline } from '../shutdown-deadline.ts';
@@ -15,15 +15,10 @@ const entryFile = fileURLToPath(new URL('../fixtures/recording-child.ts', import
 describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : ''}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-shard-processes-'));
   const file = join(folder, 'calls');
-  let postgres: TestPostgres;
   let service: Service;
   let worker: LocalWorker;
 
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
   afterAll(async () => {
-    await postgres.remove();
     rmSync(folder, { recursive: true });
   });
   beforeEach(() => {
@@ -32,7 +27,7 @@ describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : '
   });
   /** @param shardSize with less than a small scan may have, each scan here is divided, into one shard */
   const open = async (shardSize: number) => {
-    const database = await postgres.database();
+    const database = await storeDatabase();
     const config = { 'server.workers': 1, 'workers.shard_size': shardSize };
     service = await openService(config, { working: true, entryFile, database });
     const { context } = service;

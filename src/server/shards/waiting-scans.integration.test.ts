@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
 import { initialProgress } from '../../domain/scan-progress.ts';
 import type { QueuedShard, ShardQueue } from '../../queue/shard-queue.ts';
@@ -18,21 +18,18 @@ const timestamp = '2026-10-06T14:30:23.000Z';
 
 describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})` : ''}`, () => {
   let dir: string;
-  let postgres: TestPostgres;
   let database: string;
   let service: Service;
   let line: ShardQueue;
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'portolan-waiting-'));
-    postgres = await startPostgres({ fsync: 'off' });
   });
   afterAll(async () => {
-    await postgres.remove();
     await rm(dir, { recursive: true });
   });
   beforeEach(async () => {
-    database = await postgres.database();
+    database = await storeDatabase();
     service = await openService({}, { working: true, database });
     line = shardsOf(service).line;
   });

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import { isLongRun } from '../../../test/rounds.ts';
 import { listScans } from '../../actions/scans/list-scans.ts';
 import { numberedScanRequest } from '../fixtures/numbered-scan.ts';
@@ -28,13 +28,11 @@ interface PlanNode {
 }
 
 describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL database', () => {
-  let postgres: TestPostgres;
   let client: pg.Client;
   let store: Store;
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off', max_wal_size: '8GB' });
-    const url = await postgres.database();
+    const url = await storeDatabase();
     store = await openStore(url);
     client = new pg.Client({ connectionString: url, options: '-c search_path=portolan' });
     await client.connect();
@@ -43,7 +41,6 @@ describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL datab
   afterAll(async () => {
     await client.end();
     await store.close();
-    await postgres.remove();
   });
 
   /** Copies of one scan and of one job, as old as their number says; every thousandth belongs to a tenant. */

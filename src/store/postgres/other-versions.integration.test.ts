@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   beforeFieldNames,
   createOlderDatabase,
@@ -6,7 +6,7 @@ import {
   heartbeatOf,
   workerHeartbeatOf,
 } from '../../../test/older-store.ts';
-import { postgresObstacle, runStatements, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { emptyDatabase, postgresObstacle, runStatements, storeDatabase } from '../../../test/postgres.ts';
 import { openStore, type Store } from '../open.ts';
 import { programVersion } from './other-versions.ts';
 
@@ -16,16 +16,7 @@ const other = 'bbbbbbbbbbbbbbb';
 const version = programVersion();
 
 describe.skipIf(skip !== null)(`a store that servers share${skip ? ` (${skip})` : ''}`, () => {
-  let postgres: TestPostgres;
   let url: string;
-
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(() => postgres.remove());
-  beforeEach(async () => {
-    url = await postgres.database();
-  });
 
   const start = () => openStore(url, own, true);
   const opens = async (opening: Promise<Store>): Promise<void> => {
@@ -40,7 +31,10 @@ describe.skipIf(skip !== null)(`a store that servers share${skip ? ` (${skip})` 
   }
 
   describe('with the tables of an older version', () => {
-    beforeEach(() => createOlderDatabase(url, beforeFieldNames));
+    beforeEach(async () => {
+      url = await emptyDatabase();
+      await createOlderDatabase(url, beforeFieldNames);
+    });
 
     it.each(['9.4.1', version])('is not migrated while a server of version %s is alive', async (alive) => {
       await runStatements(url, [heartbeatOf(other, alive, 50)]);
@@ -71,7 +65,9 @@ describe.skipIf(skip !== null)(`a store that servers share${skip ? ` (${skip})` 
   });
 
   describe('with the tables of this version', () => {
-    beforeEach(() => opens(openStore(url)));
+    beforeEach(async () => {
+      url = await storeDatabase();
+    });
 
     it('opens beside servers and workers of this version', async () => {
       await runStatements(url, [heartbeatOf(other, version, 1), workerHeartbeatOf('h:7:0a', version, 1)]);

@@ -2,7 +2,7 @@ import dns from 'node:dns';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import { openStore } from '../open.ts';
 import { shownUrl } from './postgres-url.ts';
 
@@ -41,15 +41,15 @@ describe('the URL of a store', () => {
 });
 
 describe.skipIf(postgresObstacle() !== null)('a store in PostgreSQL', () => {
-  let postgres: TestPostgres;
+  let url: string;
   let proxy: Server;
   let cut = false;
   const clients = new Set<Socket>();
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
+    url = await storeDatabase();
     proxy = createServer((client) => {
-      const server = connect(postgres.port, '127.0.0.1');
+      const server = connect(Number(new URL(url).port), '127.0.0.1');
       clients.add(client);
       client.on('data', (bytes) => cut || server.write(bytes));
       server.on('data', (bytes) => cut || client.write(bytes));
@@ -61,13 +61,11 @@ describe.skipIf(postgresObstacle() !== null)('a store in PostgreSQL', () => {
   afterAll(async () => {
     for (const client of clients) client.destroy();
     proxy.close();
-    await postgres.remove();
   });
 
   it('says so when a connection breaks under a question, and goes on with another', async () => {
     const { port } = proxy.address() as { port: number };
-    const url = (await postgres.database()).replace(`:${postgres.port}/`, `:${port}/`);
-    const store = await openStore(url);
+    const store = await openStore(url.replace(/:\d+\//, `:${port}/`));
     cut = true;
     const answer = store.hosts.workers(0);
     const refused = expect(answer).rejects.toMatchObject({ code: 'unavailable' });

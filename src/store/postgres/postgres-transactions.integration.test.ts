@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { emptyDatabase, postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import { revokeToken } from '../../actions/access/revoke-token.ts';
 import type { Isolation } from '../database.ts';
 import { numberedScanId, numberedScanRequest } from '../fixtures/numbered-scan.ts';
 import { openStore, type Store } from '../open.ts';
 
 describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () => {
-  let postgres: TestPostgres;
   let first: Store;
   let second: Store;
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-  });
-  afterAll(async () => {
-    await postgres.remove();
-  });
   beforeEach(async () => {
-    const url = await postgres.database();
+    const url = await storeDatabase();
     first = await openStore(url);
     second = await openStore(url);
     return async () => {
@@ -27,7 +20,7 @@ describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () =
 
   it('set up an empty database, however many start at the same time', async () => {
     for (let round = 0; round < 5; round++) {
-      const url = await postgres.database();
+      const url = await emptyDatabase();
       const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(url)));
       expect(await Promise.all(stores.map((store) => store.tokens.list()))).toEqual([[], [], [], []]);
       await Promise.all(stores.map((store) => store.close()));
@@ -67,7 +60,7 @@ describe.skipIf(postgresObstacle() !== null)('transactions of two servers', () =
   it('hold up nobody for longer than 20 s when their server stands still', async ({ onTestFinished }) => {
     const shown = await first.execute('show idle_in_transaction_session_timeout', []);
     expect(shown.rows).toEqual([{ idle_in_transaction_session_timeout: '20s' }]);
-    const url = await postgres.database();
+    const url = await storeDatabase();
     const frozen = await openStore(`${url}?idle_in_transaction_session_timeout=300`);
     const other = await openStore(url);
     onTestFinished(async () => {

@@ -11,7 +11,7 @@ import {
   type OlderRow,
   type OlderRows,
 } from '../../../test/older-store.ts';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
+import { emptyDatabase, postgresObstacle } from '../../../test/postgres.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import { openStore, type Store } from '../open.ts';
 import { newScanRow, pendingScan } from '../scans/scan-row.ts';
@@ -88,7 +88,6 @@ describe.each([
   if (skip !== null) return void it.skip(skip, () => {});
 
   let dir: string;
-  let postgres: TestPostgres | null = null;
   let store: Store;
 
   beforeAll(async () => {
@@ -98,8 +97,7 @@ describe.each([
       await createOlderFile(location, beforeFieldNames);
       insertIntoFile(location, rows);
     } else {
-      postgres = await startPostgres({ fsync: 'off' });
-      location = await postgres.database();
+      location = await emptyDatabase();
       await createOlderDatabase(location, beforeFieldNames);
       await insertIntoDatabase(location, rows);
     }
@@ -107,7 +105,6 @@ describe.each([
   });
   afterAll(async () => {
     await store?.close();
-    await postgres?.remove();
     await rm(dir, { recursive: true, force: true });
   });
 

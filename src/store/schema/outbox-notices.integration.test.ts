@@ -9,7 +9,7 @@ import {
   insertIntoFile,
   type OlderRows,
 } from '../../../test/older-store.ts';
-import { postgresObstacle, startPostgres } from '../../../test/postgres.ts';
+import { emptyDatabase, postgresObstacle } from '../../../test/postgres.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
 import { openStore } from '../open.ts';
 import { newScanRow, pendingScan } from '../scans/scan-row.ts';
@@ -54,15 +54,10 @@ it('pending messages of an older SQLite store stay, and others may stand without
 it.skipIf(postgresObstacle() !== null)(
   'pending messages of an older PostgreSQL store stay, and others may stand without a scan',
   async () => {
-    const postgres = await startPostgres({ fsync: 'off' });
-    try {
-      const url = await postgres.database();
-      await createOlderDatabase(url, '0014-field-names');
-      await insertIntoDatabase(url, rows);
-      await expectNotices(url);
-    } finally {
-      await postgres.remove();
-    }
+    const url = await emptyDatabase();
+    await createOlderDatabase(url, '0014-field-names');
+    await insertIntoDatabase(url, rows);
+    await expectNotices(url);
   },
   60_000,
 );
