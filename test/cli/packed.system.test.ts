@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkedOut } from '../../src/cli/build-info.ts';
-import { startPostgres } from '../postgres.ts';
+import { emptyDatabase } from '../postgres.ts';
 import { root, ServerProcess } from '../program.ts';
 import { MailReceiver } from '../receivers.ts';
 import { Home, run } from './command.ts';
@@ -127,8 +127,7 @@ describe.runIf(wanted)('the packed program', () => {
 
   // Packages of the checkout are not installed with it.
   it('serves with PostgreSQL, with the page of the API, its metrics and scans', async () => {
-    const postgres = await startPostgres();
-    const queue = { SERVICE_QUEUE__URL: await postgres.database() };
+    const queue = { SERVICE_QUEUE__URL: await emptyDatabase() };
     const server = new ServerProcess({ program: installed, env: { ...env, ...queue } });
     try {
       await server.start();
@@ -144,7 +143,6 @@ describe.runIf(wanted)('the packed program', () => {
       expect((await server.waitForEnd(scanId)).status).toBe('completed');
     } finally {
       await server.dispose();
-      await postgres.remove();
     }
   });
 

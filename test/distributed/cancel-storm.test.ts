@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle } from '../postgres.ts';
+import { postgresObstacle, storeDatabase } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { rounds } from '../rounds.ts';
 import { Lab, rowsOf, sweep, until } from '../workers/cluster.ts';
@@ -48,7 +48,7 @@ describe.skipIf(postgresObstacle() !== null)(
 
     beforeAll(async () => {
       lab = await Lab.open(hosts, portCount);
-      const url = await lab.postgres.database();
+      const url = await storeDatabase();
       const env = {
         // Long for a busy machine; and the message of a shard that its worker gave up lasts until its lease ends.
         SERVICE_WORKERS__LEASE: '60s',

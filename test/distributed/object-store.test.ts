@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { S3Store } from '../../src/workspace/result-store/s3-store.ts';
-import { postgresObstacle } from '../postgres.ts';
+import { postgresObstacle, storeDatabase } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { startSwift, swiftObstacle, type TestSwift } from '../swift.ts';
 import { Lab, longLease, rowsOf, sweep, until } from '../workers/cluster.ts';
@@ -34,7 +34,7 @@ describe.skipIf(obstacle !== null)('two servers whose result store is a bucket',
     objects = new S3Store({ ...swift, region: 'us-east-1', bucket, prefix });
     proxy = await ServiceProxy.open(swift.endpoint);
     lab = await Lab.open(hosts, portCount);
-    const url = await lab.postgres.database();
+    const url = await storeDatabase();
     const env = {
       ...longLease,
       SERVICE_QUEUE__URL: url,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle } from '../postgres.ts';
+import { emptyDatabase, postgresObstacle } from '../postgres.ts';
 import { root, ServerProcess } from '../program.ts';
 import { Lab, rowsOf, sweep, until } from '../workers/cluster.ts';
 import { WorkerProcess } from '../workers/worker-process.ts';
@@ -33,7 +33,7 @@ describe.skipIf(obstacle !== null)(`an upgrade of one program after another ${ob
     git('worktree', 'add', '--detach', checkout, earlier);
     symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
     lab = await Lab.open(addresses, portCount);
-    url = await lab.postgres.database();
+    url = await emptyDatabase();
     env = { SERVICE_QUEUE__URL: url, SERVICE_WORKERS__LEASE: '5s', SERVICE_WORKERS__HEARTBEAT: '1s' };
   });
   afterAll(async () => {

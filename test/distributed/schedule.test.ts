@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle, runStatements, startPostgres, type TestPostgres } from '../postgres.ts';
+import { postgresObstacle, runStatements, storeDatabase } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
 import { until } from '../workers/cluster.ts';
 
 describe.skipIf(postgresObstacle() !== null)('the schedule of a job', () => {
-  let postgres: TestPostgres;
   let url: string;
   const servers: ServerProcess[] = [];
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-    url = await postgres.database();
+    url = await storeDatabase();
     for (let count = 0; count < 3; count++) {
       const server = new ServerProcess({ env: { SERVICE_QUEUE__URL: url } });
       await server.start();
@@ -19,7 +17,6 @@ describe.skipIf(postgresObstacle() !== null)('the schedule of a job', () => {
   });
   afterAll(async () => {
     for (const server of servers) await server.dispose();
-    await postgres?.remove();
   });
 
   it('goes on when its server is killed: another one starts its scan, once', async () => {

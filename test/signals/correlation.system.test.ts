@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { TargetField } from '../faults/target-field.ts';
-import { postgresObstacle, startPostgres } from '../postgres.ts';
+import { postgresObstacle, storeDatabase } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
 import { HttpReceiver } from '../receivers.ts';
 import { Cluster, longLease, until } from '../workers/cluster.ts';
@@ -91,9 +91,11 @@ describe('every log line about a scan names the request that submitted it', () =
   it.skipIf(postgresObstacle() !== null)('in shards on remote workers and their scan processes', async () => {
     const { receiver, env } = await openReceiver();
     const field = await openField();
-    const postgres = await startPostgres({ fsync: 'off' });
-    opened.push({ dispose: () => postgres.remove() });
-    const cluster = await Cluster.open(postgres, { ...longLease, ...env, SERVICE_WORKERS__SHARD_SIZE: '1' });
+    const cluster = new Cluster(await storeDatabase(), {
+      ...longLease,
+      ...env,
+      SERVICE_WORKERS__SHARD_SIZE: '1',
+    });
     opened.push(cluster);
     await cluster.server.start();
     const worker = await cluster.worker([], logging);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { TargetField } from '../faults/target-field.ts';
-import { postgresObstacle, startPostgres } from '../postgres.ts';
+import { postgresObstacle, storeDatabase } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
 import { type Behavior, HttpReceiver } from '../receivers.ts';
 import { Cluster, longLease, until } from '../workers/cluster.ts';
@@ -117,9 +117,7 @@ describe('traces', () => {
     async () => {
       const { receiver, env } = await openCollector();
       const field = await openField();
-      const postgres = await startPostgres({ fsync: 'off' });
-      opened.push({ dispose: () => postgres.remove() });
-      const cluster = await Cluster.open(postgres, {
+      const cluster = new Cluster(await storeDatabase(), {
         ...longLease,
         ...env,
         SERVICE_WORKERS__SHARD_SIZE: '1',

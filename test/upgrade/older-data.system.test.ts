@@ -9,7 +9,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
+import { emptyDatabase, postgresObstacle } from '../postgres.ts';
 import { root, type ScanDetail, ServerProcess } from '../program.ts';
 
 interface Written {
@@ -133,12 +133,10 @@ const obstacle = postgresObstacle();
 describe.skipIf(obstacle !== null)(
   `a PostgreSQL database of version 0.1.0${obstacle ? ` (${obstacle})` : ''}`,
   () => {
-    let postgres: TestPostgres;
     let server: ServerProcess;
     let env: NodeJS.ProcessEnv;
     beforeAll(async () => {
-      postgres = await startPostgres({ fsync: 'off' });
-      const url = await postgres.database();
+      const url = await emptyDatabase();
       const dump = gunzipSync(readFileSync(join(folder, 'postgres.sql.gz')));
       execFileSync('psql', ['-q', '-v', 'ON_ERROR_STOP=1', url], {
         input: dump,
@@ -152,7 +150,6 @@ describe.skipIf(obstacle !== null)(
     });
     afterAll(async () => {
       await server?.dispose();
-      await postgres?.remove();
     });
 
     describeWhatIsFound(() => ({ server, facts: written('postgres.json'), env }));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TargetField } from '../faults/target-field.ts';
-import { startPostgres, type TestPostgres } from '../postgres.ts';
+import { storeDatabase } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -54,24 +54,25 @@ export async function rowsOf(server: ServerProcess, scanId: string): Promise<Row
     .map((line) => JSON.parse(line) as Row);
 }
 
-/** A database server, listeners that are scanned, and the clusters of a test file. */
+/** Listeners that are scanned, and the clusters of a test file. */
 export class Lab {
-  readonly postgres: TestPostgres;
   readonly field: TargetField;
+  readonly #database: () => Promise<string>;
   readonly #opened: { dispose(): Promise<void> }[] = [];
 
-  static async open(addresses: readonly string[], portCount: number): Promise<Lab> {
-    return new Lab(await startPostgres({ fsync: 'off' }), await TargetField.open(addresses, portCount));
+  /** @param database makes one for each cluster */
+  static async open(addresses: readonly string[], portCount: number, database = storeDatabase): Promise<Lab> {
+    return new Lab(await TargetField.open(addresses, portCount), database);
   }
 
-  private constructor(postgres: TestPostgres, field: TargetField) {
-    this.postgres = postgres;
+  private constructor(field: TargetField, database: () => Promise<string>) {
     this.field = field;
+    this.#database = database;
   }
 
   /** A server that serves, on a database of its own; each shard has one address. */
   async cluster(env: NodeJS.ProcessEnv = {}, args: string[] = []): Promise<Cluster> {
-    const cluster = await Cluster.open(this.postgres, { SERVICE_WORKERS__SHARD_SIZE: '1', ...env }, args);
+    const cluster = new Cluster(await this.#database(), { SERVICE_WORKERS__SHARD_SIZE: '1', ...env }, args);
     this.#opened.push(cluster);
     await cluster.server.start();
     return cluster;
@@ -140,7 +141,6 @@ export class Lab {
   async dispose(): Promise<void> {
     await this.clear();
     this.field.close();
-    await this.postgres.remove();
   }
 }
 
@@ -182,15 +182,7 @@ export class Cluster {
   readonly #lease: NodeJS.ProcessEnv;
   #pools = 0;
 
-  static async open(
-    postgres: TestPostgres,
-    env: NodeJS.ProcessEnv = {},
-    args: string[] = [],
-  ): Promise<Cluster> {
-    return new Cluster(await postgres.database(), env, args);
-  }
-
-  private constructor(url: string, env: NodeJS.ProcessEnv, args: string[]) {
+  constructor(url: string, env: NodeJS.ProcessEnv = {}, args: string[] = []) {
     this.url = url;
     this.server = new ServerProcess({ args, env: { ...shortLease, SERVICE_QUEUE__URL: url, ...env } });
     const { SERVICE_WORKERS__LEASE = shortLease.SERVICE_WORKERS__LEASE } = env;

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle, runStatements, startPostgres, type TestPostgres } from '../postgres.ts';
+import { emptyDatabase, postgresObstacle, runStatements } from '../postgres.ts';
 import { loopbackOnly, root } from '../program.ts';
 import { Cluster } from './cluster.ts';
 
@@ -17,19 +17,16 @@ interface Run {
 const nowhere = 'postgres://portolan@127.0.0.1:1/none';
 
 describe.skipIf(postgresObstacle() !== null)('the command line beside a database of servers', () => {
-  let postgres: TestPostgres;
   let cluster: Cluster;
   const folders: string[] = [];
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
-    cluster = await Cluster.open(postgres);
+    cluster = new Cluster(await emptyDatabase());
     await cluster.server.start();
   });
 
   afterAll(async () => {
     await cluster?.dispose();
-    await postgres?.remove();
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle, runStatements } from '../postgres.ts';
+import { postgresObstacle, runStatements, storeDatabase } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { HttpReceiver } from '../receivers.ts';
 import { Lab, sweep, until } from './cluster.ts';
@@ -17,7 +17,7 @@ describe.skipIf(postgresObstacle() !== null)('notifications of two servers', () 
   beforeAll(async () => {
     const hook = await receiver.listen();
     lab = await Lab.open([address], 1);
-    url = await lab.postgres.database();
+    url = await storeDatabase();
     env = {
       SERVICE_QUEUE__URL: url,
       SERVICE_NOTIFICATIONS__WEBHOOKS: JSON.stringify([{ name: 'ops', url: hook }]),

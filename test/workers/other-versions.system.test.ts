@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   beforeFieldNames,
   createOlderDatabase,
@@ -6,7 +6,7 @@ import {
   heartbeatOf,
   workerHeartbeatOf,
 } from '../older-store.ts';
-import { postgresObstacle, runStatements, startPostgres, type TestPostgres } from '../postgres.ts';
+import { emptyDatabase, postgresObstacle, runStatements } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -17,16 +17,11 @@ const otherWorker = 'h:7:0a';
 describe.skipIf(skip !== null)(
   `the start on a shared database with older tables${skip ? ` (${skip})` : ''}`,
   () => {
-    let postgres: TestPostgres;
     let url: string;
     let server: ServerProcess;
 
-    beforeAll(async () => {
-      postgres = await startPostgres({ fsync: 'off' });
-    });
-    afterAll(() => postgres?.remove());
     beforeEach(async () => {
-      url = await postgres.database();
+      url = await emptyDatabase();
       await createOlderDatabase(url, beforeFieldNames);
       server = new ServerProcess({ env: { SERVICE_QUEUE__URL: url } });
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Listeners } from '../cli/listeners.ts';
-import { postgresObstacle } from '../postgres.ts';
+import { postgresObstacle, storeDatabase } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, until } from './cluster.ts';
 
@@ -41,7 +41,7 @@ describe.skipIf(postgresObstacle() !== null)('what the pages of one server show 
   beforeAll(async () => {
     lab = await Lab.open([slow], portCount);
     const env = {
-      SERVICE_QUEUE__URL: await lab.postgres.database(),
+      SERVICE_QUEUE__URL: await storeDatabase(),
       SERVICE_MULTI_TENANT__ENABLED: 'true',
       SERVICE_MULTI_TENANT__TENANTS: 'acme,globex',
     };

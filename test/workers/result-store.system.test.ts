@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { S3Store } from '../../src/workspace/result-store/s3-store.ts';
 import { Home } from '../cli/command.ts';
-import { postgresObstacle, startPostgres } from '../postgres.ts';
+import { postgresObstacle, storeDatabase } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
 import { rounds } from '../rounds.ts';
 import { startSwift, swiftObstacle } from '../swift.ts';
@@ -64,9 +64,8 @@ describe('a result store', () => {
   it.skipIf(postgresObstacle() !== null)(
     'lets every server read what another one found, also after that one is gone for good',
     async () => {
-      const postgres = await startPostgres({ fsync: 'off' });
       try {
-        const SERVICE_QUEUE__URL = await postgres.database();
+        const SERVICE_QUEUE__URL = await storeDatabase();
         const [home, other] = [serverWith({ SERVICE_QUEUE__URL }), serverWith({ SERVICE_QUEUE__URL })];
         await home.start();
         const [first, second] = [await scan(home), await scan(home)];
@@ -92,7 +91,6 @@ describe('a result store', () => {
         expect(filesOf(first)).toEqual([]);
       } finally {
         for (const server of opened.splice(0)) await server.dispose();
-        await postgres.remove();
       }
     },
     150_000,

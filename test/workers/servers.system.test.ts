@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, fromProto, GrpcClient } from '../../src/server/fixtures/grpc-client.ts';
-import { freePort, numberFrom, postgresObstacle, runStatements } from '../postgres.ts';
+import { emptyDatabase, freePort, numberFrom, postgresObstacle, runStatements } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, sweep, until } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -23,7 +23,7 @@ describe.skipIf(postgresObstacle() !== null)('two servers on one database', () =
 
   beforeAll(async () => {
     lab = await Lab.open([address, paused, deleted], portCount);
-    url = await lab.postgres.database();
+    url = await emptyDatabase();
     // Neither takes over the scans of the other one.
     const env = { SERVICE_QUEUE__URL: url, SERVICE_WORKERS__LEASE: '10m' };
     grpcAddress = `127.0.0.1:${await freePort()}`;

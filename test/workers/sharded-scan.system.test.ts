@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
+import { postgresObstacle, storeDatabase } from '../postgres.ts';
 import { type ScanDetail, ServerProcess } from '../program.ts';
 import { type Row, rowsOf } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -13,7 +13,6 @@ const network = '127.77.0.0/24';
 const liar = '127.77.0.77';
 
 describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
-  let postgres: TestPostgres;
   const listeners: Server[] = [];
   const listen = async (address: string, port: number, greeting: string) => {
     const server = createServer((socket) => {
@@ -25,7 +24,6 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
   };
 
   beforeAll(async () => {
-    postgres = await startPostgres({ fsync: 'off' });
     await listen('127.77.0.5', 2222, hello);
     await listen('127.77.0.130', 2222, hello);
     await listen('127.77.0.209', 2223, '220 mail.example.net ESMTP Postfix\r\n');
@@ -35,7 +33,6 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
 
   afterAll(async () => {
     for (const server of listeners) server.close();
-    await postgres?.remove();
   });
 
   const serverOn = async (url: string | null, env: NodeJS.ProcessEnv = {}) => {
@@ -73,7 +70,7 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
       }
     };
     const whole = await run(null);
-    const sharded = await run(await postgres.database());
+    const sharded = await run(await storeDatabase());
     expect(whole.detail.status).toBe('completed');
     expect(sharded.detail.status, JSON.stringify(sharded.detail)).toBe('completed');
     expect(sharded.detail.results).toEqual(whole.detail.results);
@@ -98,7 +95,7 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
   });
 
   it('what a worker names by rules of its own, the server names too', async () => {
-    const url = await postgres.database();
+    const url = await storeDatabase();
     const server = await serverOn(url);
     const rules = join(server.workspace, 'rules.yaml');
     writeFileSync(

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { numberFrom, postgresObstacle, runStatements } from '../postgres.ts';
+import { numberFrom, postgresObstacle, runStatements, storeDatabase } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, rowsOf, sweep, until } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -20,7 +20,7 @@ describe.skipIf(postgresObstacle() !== null)('a worker without any server', () =
   });
   afterAll(() => lab?.dispose());
   beforeEach(async () => {
-    url = await lab.postgres.database();
+    url = await storeDatabase();
   });
   afterEach(async () => {
     await worker?.dispose();

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { runStatements } from '../postgres.ts';
+import { runStatements, storeDatabase } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { Lab, until } from './cluster.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -72,7 +72,7 @@ export class TwoServers {
   }
 
   async #begin(): Promise<void> {
-    this.url = await this.lab.postgres.database();
+    this.url = await storeDatabase();
     const worker = new WorkerProcess(['--pool', 'lab', '--queue', this.url], this.env());
     this.#worker = worker;
     [this.#owner, this.#other] = await Promise.all([

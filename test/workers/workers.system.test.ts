@@ -5,7 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../src/server/fixtures/certificates.ts';
 import { isAlive } from '../../src/workspace/process-identity.ts';
-import { postgresObstacle } from '../postgres.ts';
+import { postgresObstacle, startPostgres, type TestPostgres } from '../postgres.ts';
 import type { ServerProcess } from '../program.ts';
 import { type Cluster, Lab, leaseMs, longLease, rowsOf, slackMs, sweep, until } from './cluster.ts';
 
@@ -16,6 +16,8 @@ const [lengthy, brief] = [['127.86.0.4'], ['127.86.0.5']] as const;
 const portCount = 300;
 
 describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => {
+  /** A test stops it. */
+  let postgres: TestPostgres;
   let lab: Lab;
   let shared: Cluster;
   let server: ServerProcess;
@@ -25,13 +27,15 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
 
   beforeAll(async () => {
     deny('[]');
-    lab = await Lab.open([...addresses, ...lengthy, ...brief], portCount);
+    postgres = await startPostgres({ fsync: 'off' });
+    lab = await Lab.open([...addresses, ...lengthy, ...brief], portCount, () => postgres.database());
     shared = await lab.cluster({ SERVICE_SCANNER__MAX_RATE: '1000', SERVICE_CONFIG: file });
     server = shared.server;
   });
 
   afterAll(async () => {
     await lab?.dispose();
+    await postgres?.remove();
     rmSync(folder, { recursive: true });
   });
 
@@ -216,11 +220,11 @@ describe.skipIf(postgresObstacle() !== null)('workers on other machines', () => 
     const from = performance.now();
     const scanId = await pool.sweep(third, 60);
     await lab.begun(from, 60);
-    await lab.postgres.stop();
+    await postgres.stop();
     const gone = performance.now();
     await lab.silence(third);
     expect(lab.count(gone)).toBeLessThan(most(60, leaseMs));
-    await lab.postgres.start();
+    await postgres.start();
     await foundAll(scanId, third);
     expect(worker.log.match(/queue unreachable|heartbeat failed, retrying; the shard/g)?.length).toBeLessThan(
       4,
