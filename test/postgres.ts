@@ -1,9 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { appendFileSync, chmodSync, existsSync, readdirSync } from 'node:fs';
-import { appendFile, chown, mkdtemp, readFile, rename, rm, statfs } from 'node:fs/promises';
+import { appendFile, chown, mkdtemp, readFile, rm, statfs } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -120,7 +120,8 @@ export async function startPostgres(
   chmodSync(folder, 0o700);
   const forget = endWithThisProcess(folder, user);
   const data = join(folder, 'data');
-  await makeCluster(bin, folder, data, user);
+  const initdb = ['-D', data, '-U', 'portolan', '-A', 'trust', '--no-sync', '-E', 'UTF8'];
+  await run(join(bin, 'initdb'), initdb, { cwd: folder, ...user });
   const { address = '127.0.0.1', prefix = [], trusted, query = queryHere } = place ?? {};
   if (trusted) await appendFile(join(data, 'pg_hba.conf'), `host all all ${trusted} trust\n`);
   const options = { listen_addresses: address, unix_socket_directories: folder, ...settings };
@@ -249,29 +250,6 @@ async function stateOfStandby(url: string): Promise<string> {
   const { rows } = await client.query('select sync_state from pg_stat_replication');
   await client.end();
   return (rows[0] as { sync_state: string } | undefined)?.sync_state ?? '';
-}
-
-/** Data of a server without databases of tests, made once per run of a tier. */
-async function makeCluster(
-  bin: string,
-  folder: string,
-  data: string,
-  user: { uid: number; gid: number } | null,
-): Promise<void> {
-  const shared = process.env['PORTOLAN_TEST_FOLDER'];
-  const made = shared && join(shared, 'postgres');
-  if (made && existsSync(made)) return await copyCluster(made, data);
-  const args = ['-D', data, '-U', 'portolan', '-A', 'trust', '--no-sync', '-E', 'UTF8'];
-  await run(join(bin, 'initdb'), args, { cwd: folder, ...user });
-  if (!made) return;
-  const copy = `${made}.${basename(folder)}`;
-  await copyCluster(data, copy);
-  // Another process may have been faster.
-  await rename(copy, made).catch(() => rm(copy, { recursive: true, force: true }));
-}
-
-async function copyCluster(from: string, to: string): Promise<void> {
-  await run('cp', ['-a', from, to]);
 }
 
 async function idsOf(user: string): Promise<{ uid: number; gid: number }> {

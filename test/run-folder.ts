@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,9 +26,7 @@ const settings = {
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
   // Each project of a run calls this.
   if (process.env[sharedServerVariable] !== undefined) return undefined;
-  const given = process.env[folderVariable];
-  const folder = given ?? (await mkdtemp(join(tmpdir(), 'portolan-test-')));
-  process.env[folderVariable] = folder;
+  const folder = process.env[folderVariable] ?? ownFolder();
   let starting: Promise<TestPostgres> | null = null;
   const socket = createServer((client) => {
     client.on('error', () => undefined);
@@ -45,10 +43,15 @@ export default async function setup(): Promise<(() => Promise<void>) | undefined
     delete process.env[sharedServerVariable];
     socket.close();
     await (await starting?.catch(() => null))?.remove();
-    if (given !== undefined) return;
-    delete process.env[folderVariable];
-    await rm(folder, { recursive: true, force: true });
   };
+}
+
+/** Of a run that test/run.ts did not start; gone with this process, also when that is interrupted. */
+function ownFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portolan-test-'));
+  process.env[folderVariable] = folder;
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 async function startShared(): Promise<TestPostgres> {
