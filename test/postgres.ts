@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import { appendFile, chown, mkdtemp, readFile, rm, statfs } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { noteStart } from './starts.ts';
 
 const run = promisify(execFile);
 
@@ -166,7 +167,7 @@ export async function startPostgres(
     port = await freePort();
     await start();
   });
-  countServer();
+  noteStart('cluster');
   let standby: ChildProcess | null = null;
   return {
     port,
@@ -201,12 +202,6 @@ export async function startPostgres(
       forget();
     },
   };
-}
-
-/** Notes a server for the summary of the run. */
-function countServer(): void {
-  const folder = process.env['PORTOLAN_TEST_FOLDER'];
-  if (folder !== undefined) appendFileSync(join(folder, 'postgres-servers'), `${process.pid}\n`);
 }
 
 /** A database is hundreds of files: a disk takes ten times as long as memory to make them. */

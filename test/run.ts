@@ -12,7 +12,7 @@
  * `N passed, N failed, N skipped`: tests, and one for each check that is not a test run. Exit code 0 only when nothing failed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -253,7 +253,6 @@ async function vitest(args: string[], limitSeconds: number, always = false): Pro
     if (last.exitCode !== 0 && outcome.failed === 0) outcome.failed = 1;
     outcome.notes.push(...notes);
     outcome.notes.push(...skipReasons(output));
-    outcome.notes.push(...postgresServers(folder));
     if (outcome.failed > 0 || always) outcome.notes.push(tail(output, shownLines.tests));
     return outcome;
   } finally {
@@ -385,13 +384,6 @@ function firstLine(message: string): string {
 /** A test file that skips tests prints why, in a line that begins with `skipped: `. */
 function skipReasons(output: string): string[] {
   return [...new Set(output.split('\n').filter((line) => line.startsWith('skipped: ')))];
-}
-
-/** How many database servers the runs in a folder have started: nearly all tests share one. */
-function postgresServers(folder: string): string[] {
-  const lists = readdirSync(folder).map((run) => join(folder, run, 'postgres-servers'));
-  const lines = lists.filter((list) => existsSync(list)).map((list) => readFileSync(list, 'utf8').trim());
-  return lines.length > 0 ? [`PostgreSQL servers: ${lines.join('\n').split('\n').length}`] : [];
 }
 
 async function inNamespaces(run: () => Promise<Outcome>): Promise<Outcome> {

@@ -15,7 +15,6 @@ export function noteStart(what: Started): void {
 /** Counts what a command line starts: also behind `script`, `python3` or `ip netns exec`, which get it as arguments. */
 export function noteCommand(words: readonly string[]): void {
   const text = words.join(' ');
-  if (/\/bin\/postgres -D /.test(`${text} `)) noteStart('cluster');
   for (const _ of text.matchAll(/\bbin\/portolan\b|(?:^|[\s|;&(])portolan(?= [a-z])/g)) noteStart('program');
   for (const _ of text.matchAll(/\bserver (?:start|restart)\b/g)) noteStart('server');
 }
