@@ -11,7 +11,10 @@ import { showScan } from './show-scan.ts';
 export interface ResultRemover {
   /** @throws PortolanError `unavailable` */
   remove(place: StoredScanLocation): Promise<void>;
-  /** Removes what other servers have stored between `remove` and the deletion of its row. */
+  /**
+   * Removes what other servers have stored between `remove` and the deletion of its row. What they store later they remove
+   * themselves.
+   */
   removeLate(place: StoredScanLocation): Promise<void>;
 }
 

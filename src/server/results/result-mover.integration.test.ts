@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { storedScanId, storeScan } from '../../actions/fixtures/stored-scan.ts';
 import { deleteScan } from '../../actions/scans/delete-scan.ts';
@@ -63,7 +64,11 @@ describe('the mover of results', () => {
     },
   };
 
-  const moverOn = (through: ObjectStore, results = new ResultStore(through)) => {
+  const moverOn = (
+    through: ObjectStore,
+    results = new ResultStore(through),
+    isPresent: ((serverId: string) => Promise<boolean>) | null = null,
+  ) => {
     const { config } = loadConfig({ env: { HOME: dir }, systemFile: join(dir, 'none.yaml') });
     const log = createServerLog(config.logging, openLogOutput(config.logging, workspace.dir));
     log.level = 'silent';
@@ -76,7 +81,7 @@ describe('the mover of results', () => {
       workspace,
       results,
       fetched,
-      isPresent: null,
+      isPresent,
       log: watched,
       onMove,
       pace,
@@ -168,38 +173,117 @@ describe('the mover of results', () => {
     await expect.poll(there).toEqual([]);
   });
 
-  it('what is moved from the database while another server deletes it is gone from the store', async () => {
+  /** Deletes a scan on another server; `beforeRow` runs when its results are removed, before its row. */
+  const deleteElsewhere = async (number: number, through: ResultStore, beforeRow: () => Promise<void>) => {
+    const other = moverOn(passing, through, async () => true);
+    const elsewhere = await openWorkspace(join(dir, 'other'));
+    const results = {
+      async remove(place: ReturnType<typeof placeOf>) {
+        await other.remove(place);
+        await beforeRow();
+      },
+      removeLate: (place: ReturnType<typeof placeOf>) => other.removeLate(place),
+    };
+    const context = { store, workspace: elsewhere, results } as Parameters<typeof deleteScan>[0];
+    await deleteScan(context, storedScanId(number));
+  };
+  /** The results of a scan wait in the database. */
+  const stage = async (number: number) => {
+    const folder = workspace.scan(storedScanId(number));
+    await new ResultStore(new DatabaseObjects(store.resultObjects)).replace(placeOf(number), folder.path);
+    await store.scans.setStored(storedScanId(number), new Date().toISOString());
+  };
+  const isSeal = (name: string) => name.endsWith('/manifest.json');
+  const isList = (name: string) => name.endsWith('/contents.json');
+  /** Objects whose storing waits until the other server has removed the results. */
+  const moments: [what: string, waits: (name: string) => boolean][] = [
+    ['the list of the files', isList],
+    ['all files', (name) => !isSeal(name) && !isList(name)],
+    ['one file', (name) => name.endsWith('/results.jsonl')],
+    ['the seal', isSeal],
+  ];
+
+  it.each([
+    ['database', 'before'],
+    ['database', 'after'],
+    ['folder', 'before'],
+    ['folder', 'after'],
+  ])(
+    'nothing of a scan that is moved from the %s stays when another server deletes it and the move ends %s the row goes',
+    async (from, end) => {
+      let number = 0;
+      const through = (target: ObjectStore) =>
+        from === 'database' ? new StagedResults(store.resultObjects, target) : new ResultStore(target);
+      // Where the bytes are not read yet, the move fails: the database has them no more.
+      for (const isRead of [true, false])
+        for (const [what, waits] of moments) {
+          number += 1;
+          await storeScan({ store, workspace }, number, 3);
+          if (from === 'database') await stage(number);
+          const reached = Promise.withResolvers<void>();
+          const go = Promise.withResolvers<void>();
+          const slow: ObjectStore = {
+            ...passing,
+            async put(name, content, signal) {
+              if (!waits(name)) return await objects.put(name, content, signal);
+              const held = isRead ? await Array.fromAsync(content.bytes()) : null;
+              reached.resolve();
+              await go.promise;
+              await objects.put(
+                name,
+                held ? { ...content, bytes: () => Readable.from(held) } : content,
+                signal,
+              );
+            },
+          };
+          moves = [];
+          mover = moverOn(slow, through(slow));
+          mover.start();
+          await reached.promise;
+          const resume = async () => {
+            go.resolve();
+            await expect.poll(() => moves).toHaveLength(1);
+          };
+          await deleteElsewhere(number, through(passing), end === 'before' ? resume : async () => undefined);
+          if (end === 'after') await resume();
+          await mover.close();
+          expect(await there(), `${what} ${isRead}`).toEqual([]);
+          expect(await store.resultObjects.namesEndingWith('', '', 10)).toEqual([]);
+        }
+    },
+  );
+
+  it('what a broken-off attempt has left of a deleted scan is removed once the store is back', async () => {
     await storeScan({ store, workspace }, 1, 3);
-    const folder = workspace.scan(storedScanId(1));
-    await new ResultStore(new DatabaseObjects(store.resultObjects)).replace(placeOf(1), folder.path);
-    await store.scans.setStored(storedScanId(1), new Date().toISOString());
+    await stage(1);
     const reached = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     const slow: ObjectStore = {
       ...passing,
       async put(name, content, signal) {
-        await objects.put(name, content, signal);
-        if (!name.endsWith('results.jsonl')) return;
-        reached.resolve();
-        await go.promise;
+        if (isSeal(name)) {
+          away = true;
+          reached.resolve();
+          await go.promise;
+          throw storeAway('is away');
+        }
+        const held = await Array.fromAsync(content.bytes());
+        await objects.put(name, { ...content, bytes: () => Readable.from(held) }, signal);
       },
     };
     mover = moverOn(slow, new StagedResults(store.resultObjects, slow));
-    const other = moverOn(passing, new StagedResults(store.resultObjects, passing));
     mover.start();
     await reached.promise;
-    const results = {
-      async remove(place: ReturnType<typeof placeOf>) {
-        await other.remove(place);
-        go.resolve();
-        await expect.poll(() => moves).toEqual(['stored']);
-        expect(await there()).not.toEqual([]);
-      },
-      removeLate: (place: ReturnType<typeof placeOf>) => other.removeLate(place),
-    };
-    const context = { store, workspace, results } as Parameters<typeof deleteScan>[0];
-    await deleteScan(context, storedScanId(1));
-    expect(await there()).toEqual([]);
+    // The list goes, as where the other server removed it before the files were stored.
+    await objects.remove(`_/${storedScanId(1)}/contents.json`);
+    const names = await store.resultObjects.namesEndingWith('', '', 10);
+    for (const name of names) await store.resultObjects.remove(name);
+    await store.scans.delete(storedScanId(1));
+    go.resolve();
+    await expect.poll(() => moves).toContain('failed');
+    expect(await there()).not.toEqual([]);
+    away = false;
+    await expect.poll(there).toEqual([]);
   });
 
   it('a stop in the middle seals nothing; the next one stores it', async () => {

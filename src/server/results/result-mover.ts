@@ -4,7 +4,11 @@ import { isFinal } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { FetchedScans } from '../../workspace/result-store/fetched-scans.ts';
-import type { ResultStore, StoredScanLocation } from '../../workspace/result-store/result-store.ts';
+import type {
+  ResultStore,
+  StoreAttempt,
+  StoredScanLocation,
+} from '../../workspace/result-store/result-store.ts';
 import { StagedResults } from '../../workspace/result-store/staged-results.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -41,6 +45,11 @@ interface Waiting {
   staged: StagedResults | null;
 }
 
+/** What an attempt to move a scan may have left in the result store. */
+interface Unsettled extends Waiting {
+  names: readonly string[];
+}
+
 /** A scan that could not be moved although the result store is reachable. */
 interface Setback {
   failures: number;
@@ -57,6 +66,8 @@ export class ResultMover {
   readonly #pace: MoverIntervals;
   readonly #closing = new AbortController();
   readonly #setbacks = new Map<string, Setback>();
+  /** Broken-off attempts: if their scans are deleted, nothing else knows what they have stored. */
+  readonly #unsettled = new Map<string, Unsettled>();
   /** Scans that are being deleted. */
   readonly #doomed = new Set<string>();
   #current: { scanId: string; stop: AbortController; ended: Promise<unknown> } | null = null;
@@ -111,6 +122,7 @@ export class ResultMover {
       }
       await this.#markUnstored(place);
       await this.#input.results.remove(place);
+      this.#unsettled.delete(place.scanId);
       await this.#input.fetched.forget(place);
     } catch (error) {
       this.#doomed.delete(place.scanId);
@@ -118,9 +130,10 @@ export class ResultMover {
     }
   }
 
-  /** Never rejects: the scan is deleted. */
+  /** See `ResultRemover`. Never rejects: the scan is deleted. */
   async removeLate(place: StoredScanLocation): Promise<void> {
-    const { results, log } = this.#input;
+    const { results, isPresent, log } = this.#input;
+    if (isPresent === null) return;
     await results.removeLate(place).catch((error: unknown) => {
       const fields = { ...logReason(error), scan_id: place.scanId };
       log.warn(fields, 'the result store may keep files of a deleted scan');
@@ -165,6 +178,7 @@ export class ResultMover {
   async #round(): Promise<void> {
     const { log } = this.#input;
     try {
+      for (const attempt of this.#unsettled.values()) await this.#settle(attempt);
       const known = [...this.#doomed, ...this.#setbacks.keys()];
       const waiting = new Set<string>();
       for await (const scan of this.#waiting()) {
@@ -217,14 +231,14 @@ export class ResultMover {
   }
 
   /** Uploads a scan and records the state of the result store. */
-  async #keep({ place, staged }: Waiting, signal: AbortSignal): Promise<void> {
+  async #keep({ place, staged }: Waiting, attempt: StoreAttempt): Promise<void> {
     const { workspace, results, log } = this.#input;
     const folder = workspace.forTenant(place.tenant).scan(place.scanId);
     try {
-      await (staged ? staged.move(place, signal) : results.keep(place, folder.path, signal));
+      await (staged ? staged.move(place, attempt) : results.keep(place, folder.path, attempt));
     } catch (error) {
       const isAway = !(error instanceof PortolanError) || error.code === 'unavailable';
-      if (isAway && !signal.aborted)
+      if (isAway && !attempt.signal?.aborted)
         this.#fault = error instanceof PortolanError ? error.message : 'The result store is unavailable.';
       throw error;
     }
@@ -255,17 +269,46 @@ export class ResultMover {
   }
 
   async #store(scan: Waiting, signal: AbortSignal): Promise<void> {
-    const { store, results, log } = this.#input;
+    const { store, log } = this.#input;
     const { place, staged } = scan;
     const { scanId } = place;
-    await this.#keep(scan, signal);
-    if (await store.scans.setStored(scanId, new Date().toISOString())) {
-      await staged?.clearStage(place);
-      log.debug(await store.scans.logFieldsOf(scanId), 'results moved to the result store');
-    } else {
-      // Another server has deleted the scan meanwhile.
-      await results.remove(place);
+    const remember = (names: readonly string[]) => {
+      const earlier = this.#unsettled.get(scanId)?.names ?? [];
+      this.#unsettled.set(scanId, { ...scan, names: [...new Set([...earlier, ...names])] });
+    };
+    let isStored = false;
+    try {
+      await this.#keep(scan, { signal, onNames: remember });
+      isStored = await store.scans.setStored(scanId, new Date().toISOString());
+      // Another server has deleted the scan meanwhile: what an earlier attempt has sealed goes too.
+      if (!isStored) remember([]);
+    } finally {
+      if (isStored) this.#unsettled.delete(scanId);
+      else await this.#settleNow(scanId);
     }
+    if (!isStored) return;
+    await staged?.clearStage(place);
+    log.debug(await store.scans.logFieldsOf(scanId), 'results moved to the result store');
+  }
+
+  /** If this is not possible now, the next round does it. */
+  async #settleNow(scanId: string): Promise<void> {
+    const attempt = this.#unsettled.get(scanId);
+    if (attempt) await this.#settle(attempt).catch(() => undefined);
+  }
+
+  /**
+   * Removes what an attempt has stored of a scan that another server deletes: that one may have removed the list of the files
+   * before this one has stored them.
+   */
+  async #settle({ place, staged, names }: Unsettled): Promise<void> {
+    const { store, results } = this.#input;
+    const isTaken = await store.scans.isTaken(place.scanId);
+    // The folder is still here: the attempt will be repeated.
+    if (isTaken && staged === null) return;
+    // Whoever deletes what is sealed, there or still in the database, finds all of it. What is sealed nowhere is being deleted.
+    if (!isTaken || !(await results.isSealed(place))) await results.remove(place, names);
+    this.#unsettled.delete(place.scanId);
   }
 
   /** The folder of the scan is missing, or is being changed. */

@@ -80,7 +80,9 @@ export class DirectoryStore implements ObjectStore {
         await rename(draft, path);
         return await this.#syncUpTo(dirname(path), first === undefined ? dirname(path) : dirname(first));
       } catch (error) {
-        if (!isMissing(error) || tries === mostTries) throw error;
+        // Node says ENOTDIR where a parent that it found is gone when it looks at it.
+        const isGone = isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR';
+        if (!isGone || tries === mostTries) throw error;
       }
     }
   }

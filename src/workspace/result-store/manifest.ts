@@ -60,6 +60,16 @@ export function readContents(text: string): string[] {
   return names.slice(0, 2 * maxStoredFiles).filter(isStoredName);
 }
 
+/** The names in a manifest; skips invalid ones. */
+export function readManifestNames(text: string): string[] {
+  const { files } = (parsed(text) ?? {}) as { files?: unknown };
+  if (!Array.isArray(files)) return [];
+  return files.slice(0, maxStoredFiles).flatMap((file) => {
+    const name: unknown = file?.name;
+    return isStoredName(name) ? [name] : [];
+  });
+}
+
 function isStoredFile(file: Partial<StoredFile> | null): boolean {
   return (
     isStoredName(file?.name) &&

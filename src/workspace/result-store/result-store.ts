@@ -11,6 +11,7 @@ import {
   maxResultManifestBytes,
   type ResultManifest,
   readContents,
+  readManifestNames,
   readResultManifest,
   type StoredFile,
 } from './manifest.ts';
@@ -22,6 +23,13 @@ export interface StoredScanLocation {
   scanId: string;
   /** Null without tenants. */
   tenant: string | null;
+}
+
+/** An attempt to store a scan. */
+export interface StoreAttempt {
+  signal?: AbortSignal | undefined;
+  /** Called before anything is stored, with the names of what may be there from now on, also if the attempt fails. */
+  onNames?: ((names: readonly string[]) => void) | undefined;
 }
 
 /** Stands for no tenant in names. */
@@ -44,9 +52,12 @@ export class ResultStore {
    * Stores the files of a finished scan; a sealed one stays unchanged.
    * @throws PortolanError `unavailable`, or `not_found` if there is no folder
    */
-  async keep(place: StoredScanLocation, folder: string, signal?: AbortSignal): Promise<void> {
-    if ((await this.#text(place, manifestName, signal)) === null)
-      await this.replace(place, folder, { signal });
+  async keep(place: StoredScanLocation, folder: string, attempt: StoreAttempt = {}): Promise<void> {
+    if (!(await this.isSealed(place, attempt.signal))) await this.replace(place, folder, attempt);
+  }
+
+  async isSealed(place: StoredScanLocation, signal?: AbortSignal): Promise<boolean> {
+    return (await this.#text(place, manifestName, signal)) !== null;
   }
 
   /**
@@ -56,21 +67,23 @@ export class ResultStore {
   async replace(
     place: StoredScanLocation,
     folder: string,
-    { signal, isFirst = false }: { signal?: AbortSignal | undefined; isFirst?: boolean } = {},
+    { isFirst = false, ...attempt }: StoreAttempt & { isFirst?: boolean } = {},
   ): Promise<void> {
+    const { signal } = attempt;
     const files = await filesOf(folder, signal);
     const names = new Set(files.map(({ file }) => file.name));
     // Objects of an earlier attempt that the folder no longer has, e.g. the plain form of a compressed record.
     const earlier = isFirst ? [] : await this.#contents(place, signal);
     const leftovers = earlier.filter((name) => !names.has(name));
-    await this.#seal(place, files, leftovers, signal);
+    await this.#seal(place, files, leftovers, attempt);
   }
 
   /**
    * Copies a stored scan to another store, unless that has it.
    * @throws PortolanError `unavailable`, or `internal_error` if it is damaged or missing here
    */
-  async copyTo(target: ResultStore, place: StoredScanLocation, signal?: AbortSignal): Promise<void> {
+  async copyTo(target: ResultStore, place: StoredScanLocation, attempt: StoreAttempt = {}): Promise<void> {
+    const { signal } = attempt;
     const { files } = await this.manifest(place, signal);
     // An earlier copy may have been sealed although no response said so.
     if ((await target.#text(place, manifestName, signal)) === manifestText(place.scanId, files)) return;
@@ -84,17 +97,18 @@ export class ResultStore {
         },
       },
     }));
-    await target.#seal(place, stored, [], signal);
+    await target.#seal(place, stored, [], attempt);
   }
 
   async #seal(
     place: StoredScanLocation,
     files: readonly FoundFile[],
     leftovers: readonly string[],
-    signal?: AbortSignal,
+    { signal, onNames }: StoreAttempt,
   ): Promise<void> {
-    const names = files.map(({ file }) => file.name);
-    const contents = namedText(place, contentsName, contentsText([...names, ...leftovers]));
+    const names = [...files.map(({ file }) => file.name), ...leftovers];
+    const contents = namedText(place, contentsName, contentsText(names));
+    onNames?.(names);
     const sealing = manifestText(
       place.scanId,
       files.map(({ file }) => file),
@@ -160,16 +174,37 @@ export class ResultStore {
     return checked(found, file, other);
   }
 
-  /** Removes a scan, the manifest first; idempotent. @throws PortolanError `unavailable` */
-  async remove(place: StoredScanLocation, signal?: AbortSignal): Promise<void> {
-    const names = await this.#contents(place, signal);
-    await this.#objects.remove(pathOf(place, manifestName), signal);
-    await eachOf(names, (name) => this.#objects.remove(pathOf(place, name), signal));
-    await this.#objects.remove(pathOf(place, contentsName), signal);
+  /**
+   * Removes a scan, the manifest first; idempotent.
+   *
+   * @param known names of files that may be there although nothing lists them
+   * @throws PortolanError `unavailable`
+   */
+  async remove(place: StoredScanLocation, known: readonly string[] = []): Promise<void> {
+    const listed = await this.#listed(place);
+    // A manifest that another server writes at this moment stays: without it nobody would find the files.
+    if (listed === null && known.length === 0) return;
+    const names = new Set([...(listed ?? []), ...known]);
+    await this.#objects.remove(pathOf(place, manifestName));
+    await eachOf([...names], (name) => this.#objects.remove(pathOf(place, name)));
+    await this.#objects.remove(pathOf(place, contentsName));
   }
 
-  /** See `ResultRemover`: nobody else stores here, unless results are moved from a shared database. */
-  async removeLate(_place: StoredScanLocation): Promise<void> {}
+  /** See `ResultRemover`. */
+  async removeLate(place: StoredScanLocation): Promise<void> {
+    await this.remove(place);
+  }
+
+  /**
+   * The names of the files; null if nothing lists any. Contents are missing where one server has removed them before another
+   * one sealed.
+   */
+  async #listed(place: StoredScanLocation): Promise<string[] | null> {
+    const contents = await this.#text(place, contentsName);
+    if (contents !== null) return readContents(contents);
+    const manifest = await this.#text(place, manifestName);
+    return manifest === null ? null : readManifestNames(manifest);
+  }
 
   async #contents(place: StoredScanLocation, signal?: AbortSignal): Promise<string[]> {
     return readContents((await this.#text(place, contentsName, signal)) ?? '');

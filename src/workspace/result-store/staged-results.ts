@@ -2,7 +2,7 @@ import type { ResultObjectTable } from '../../store/result-objects.ts';
 import { DatabaseObjects } from './database-objects.ts';
 import { manifestName } from './manifest.ts';
 import type { ObjectContent, ObjectStore } from './object-store.ts';
-import { noTenant, ResultStore, type StoredScanLocation } from './result-store.ts';
+import { noTenant, ResultStore, type StoreAttempt, type StoredScanLocation } from './result-store.ts';
 
 /** Each waiting scan has one such object. */
 const sealName = `/${manifestName}`;
@@ -45,12 +45,8 @@ export class StagedResults extends ResultStore {
   }
 
   /** Copies a scan to where its results stay. */
-  async move(place: StoredScanLocation, signal?: AbortSignal): Promise<void> {
-    await this.#stage.copyTo(this.#target, place, signal);
-  }
-
-  override async removeLate(place: StoredScanLocation): Promise<void> {
-    await this.remove(place);
+  async move(place: StoredScanLocation, attempt: StoreAttempt = {}): Promise<void> {
+    await this.#stage.copyTo(this.#target, place, attempt);
   }
 
   /** Removes what waits in the database. */
