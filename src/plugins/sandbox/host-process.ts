@@ -3,6 +3,7 @@ import { dirname, extname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
 import type { LauncherSettings } from './launcher.ts';
+import { processorWaitMs, ResponseDeadline } from './response-deadline.ts';
 
 export interface SandboxOptions {
   /** Script that runs confined; it reads its own folder. */
@@ -33,6 +34,7 @@ export class SandboxFailure extends Error {
   }
 }
 
+/** For the launcher and the start of Node.js, milliseconds. */
 const startMs = 20_000;
 /** Of stderr, kept to tell a lack of memory from other aborts. */
 const stderrBytes = 8192;
@@ -48,7 +50,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 interface Call {
   resolve(frame: Frame): void;
   reject(error: SandboxFailure): void;
-  timer: NodeJS.Timeout;
+  deadline: ResponseDeadline;
 }
 
 type Receive = (frame: Frame, host: HostProcess) => void;
@@ -176,7 +178,8 @@ export class HostProcess {
   #wait(id: number, deadlineMs: number): Promise<Frame> {
     return new Promise((resolve, reject) => {
       const late = () => this.end(new SandboxFailure('deadline', `no response within ${deadlineMs} ms`));
-      this.#calls.set(id, { resolve, reject, timer: setTimeout(late, deadlineMs) });
+      const deadline = new ResponseDeadline(deadlineMs, () => processorWaitMs(this.pid), late);
+      this.#calls.set(id, { resolve, reject, deadline });
     });
   }
 
@@ -203,15 +206,15 @@ export class HostProcess {
     const key = starting ? 0 : id;
     const call = typeof key === 'number' ? this.#calls.get(key) : undefined;
     if (!call) throw new Error('a response without a request');
-    clearTimeout(call.timer);
+    call.deadline.stop();
     this.#calls.delete(key as number);
     call.resolve(frame);
   }
 
   #fail(failure: SandboxFailure, done: () => void): void {
     this.#failure ??= failure;
-    for (const { timer, reject } of this.#calls.values()) {
-      clearTimeout(timer);
+    for (const { deadline, reject } of this.#calls.values()) {
+      deadline.stop();
       reject(this.#failure);
     }
     this.#calls.clear();

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HostProcess, type SandboxOptions } from './host-process.ts';
+import { processorWaitMs } from './response-deadline.ts';
 import { Sandbox } from './sandbox.ts';
 import { selfTestProgram, testSandbox } from './self-test.ts';
 
@@ -130,6 +131,16 @@ describe('a plugin host', () => {
     await expect(loop).rejects.toMatchObject({ reason: 'deadline' });
     await expect(other).rejects.toMatchObject({ reason: 'deadline' });
     expect(isRunning(host.pid)).toBe(false);
+  });
+
+  it('tells how long it waited for a processor', async () => {
+    const hosts = await Promise.all([...cpus(), 'one more'].map(() => started()));
+    const before = hosts.map(({ pid }) => processorWaitMs(pid));
+    for (const host of hosts) host.call({ attempt: 'loop' }, callMs).catch(() => undefined);
+    await expect
+      .poll(() => hosts.some(({ pid }, i) => processorWaitMs(pid) > (before[i] ?? 0) + 20))
+      .toBe(true);
+    expect(processorWaitMs(0)).toBe(0);
   });
 
   it('is ended by the head of a frame of 1 GiB', async () => {
