@@ -105,7 +105,7 @@ export class HostProcess {
     const launcher = join(import.meta.dirname, `launcher${extension}`);
     const child = spawn(process.execPath, ['--no-warnings', launcher, JSON.stringify(settings)], {
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: {},
+      env: compileCache(),
       cwd: '/',
     });
     const host = new HostProcess(child, options, receive);
@@ -238,6 +238,12 @@ export class HostProcess {
       `the plugin host exited with code ${code}${said === '' ? '' : `: ${said}`}`,
     );
   }
+}
+
+/** The launcher is the project's own code; the host that it becomes gets an environment without this. */
+function compileCache(): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 }
 
 function rejectFrame(): void {

@@ -3,7 +3,7 @@
  * Node.js, so the filter stands before the host starts, not after.
  */
 import { writeSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, flushCompileCache } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { launchFilter } from './filter.ts';
 import { encodeFrame } from './frames.ts';
@@ -49,6 +49,8 @@ try {
 
 function launch(): void {
   if (typeof process.execve !== 'function') throw new Error(`${process.version} has no process.execve`);
+  // The host takes its place before Node.js would write it.
+  flushCompileCache();
   const { arch } = process;
   if (arch !== 'x64' && arch !== 'arm64') throw new Error(`no filter for ${arch}`);
   const kernel = loadKernel();

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { HostProcess, type SandboxOptions } from './host-process.ts';
 import { processorWaitMs } from './response-deadline.ts';
 import { Sandbox } from './sandbox.ts';
@@ -44,8 +44,14 @@ async function untilGone(pid: number): Promise<void> {
 }
 
 describe('a plugin host', () => {
+  // Several tests only ask it.
+  let host: HostProcess;
+  beforeAll(async () => {
+    host = await HostProcess.start({ ...options, readable: ['/etc/hostname'] });
+  });
+  afterAll(() => host.close());
+
   it('answers with the same message and bytes', async () => {
-    const host = await started();
     const bytes = Buffer.alloc(500_000, 'abc');
     const frame = await host.call({ echo: { text: 'ä' } }, callMs, bytes);
     expect(frame.message).toEqual({ id: 1, value: { text: 'ä' } });
@@ -53,11 +59,10 @@ describe('a plugin host', () => {
   });
 
   it.each(['socket', 'connect', 'io_uring', 'fork', 'execve'])('may not %s', async (name) => {
-    expect(await tried(await started(), name)).toBe(1);
+    expect(await tried(host, name)).toBe(1);
   });
 
   it('may signal no other process', async () => {
-    const host = await started();
     expect(await tried(host, 'kill', process.pid)).toBe(1);
     expect(await tried(host, 'kill', 0)).toBe(1);
     expect(await tried(host, 'kill', host.pid)).toBe(0);
@@ -65,7 +70,6 @@ describe('a plugin host', () => {
 
   it('reads what it is given and writes nothing', async () => {
     const target = join(tmpdir(), `portolan-sandbox-test-${process.pid}`);
-    const host = await started({ readable: ['/etc/hostname'] });
     expect(await tried(host, 'write', target)).toBe('EACCES');
     expect(existsSync(target)).toBe(false);
     expect(await tried(host, 'write', '/dev/null')).toBe('EACCES');
@@ -87,7 +91,7 @@ describe('a plugin host', () => {
   });
 
   it('has no rights, an empty environment and its limits', async () => {
-    const { pid } = await started();
+    const { pid } = host;
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     expect(status).toMatch(/^CapPrm:\s+0+$/m);
     expect(status).toMatch(/^CapEff:\s+0+$/m);

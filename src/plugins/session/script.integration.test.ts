@@ -111,6 +111,7 @@ describe('a script', () => {
       for await (const { port } of data.stream('open_ports')) await data.append('port_notes.seen', { port });
     },`);
     const { published, error } = await runPlugin(writePlugin('a.mjs', source), {
+      declares: 'port_notes',
       inputs: { open_ports: ports(1000) },
     });
     expect(error).toBe(null);
@@ -182,6 +183,7 @@ describe('a script', () => {
     },`);
     const progress: unknown[] = [];
     const { logged, warnings, error } = await runPlugin(writePlugin('a.mjs', source), {
+      declares: 'port_notes',
       inputs: { open_ports: ports(1) },
       environment: { onProgress: (...report) => progress.push(report) },
     });
@@ -233,6 +235,7 @@ describe('a script with the permission for the network', () => {
     const file = writePlugin('a.mjs', source);
     if (permitted) file.permissions = ['network'];
     return await runPlugin(file, {
+      declares: 'port_notes',
       inputs: { open_ports: [{ host, port, protocol: 'tcp', state: 'open', reason: 'syn-ack' }] },
       environment: { net: loopbackGate(['127.0.0.1']) },
     });

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate } from '../../../test/module-trial.ts';
+import { rounds } from '../../../test/rounds.ts';
 import { removePlugins, runPlugin, trialLimits, writePlugin } from '../fixtures/plugin-trial.ts';
 import { assemble } from '../host/fixtures/assemble.ts';
 import { describePlugin } from '../plugin-module.ts';
@@ -18,6 +19,8 @@ const port = (number: number, host = '127.0.0.1') => ({
   state: 'open',
   reason: 'syn-ack',
 });
+
+const declares = 'wasm_trial';
 
 /** Publishes what it was given as the items of `wasm_trial.seen`. */
 const source = (execute: string, more = '') => `(module
@@ -44,6 +47,7 @@ describe('a WebAssembly plugin', () => {
   it('reads and publishes in batches', async () => {
     const open_ports = Array.from({ length: 1000 }, (_, index) => port(index + 1));
     const { published, error } = await runPlugin(await plugin('(call $copy)'), {
+      declares,
       inputs: { open_ports },
       environment: { net: loopbackGate(['127.0.0.1']) },
     });
@@ -52,19 +56,21 @@ describe('a WebAssembly plugin', () => {
   });
 
   it('has 64 MiB at most, which return', async () => {
-    // 60 batches of 64 MiB would be 3.8 GiB.
+    // So many batches of 64 MiB would be twice the limit of the process, or more.
+    const batches = rounds(60, 8);
     const grow = `(if (i32.ge_s (memory.grow (i32.const 65535)) (i32.const 0)) (then (unreachable)))
       (if (i32.lt_s (memory.grow (i32.sub (i32.const 1024) (memory.size))) (i32.const 0)) (then (unreachable)))
       (if (i32.ne (memory.grow (i32.const 1)) (i32.const -1)) (then (unreachable)))
       (memory.fill (i32.const 65536) (i32.const 7) (i32.const 67043328))
       (call $append (i32.const 0) (i32.const 15) (i32.const 64) (i32.const 11))`;
-    const open_ports = Array.from({ length: 60 * 128 }, (_, index) => port(index + 1));
+    const open_ports = Array.from({ length: batches * 128 }, (_, index) => port(index + 1));
     const { published, error } = await runPlugin(await plugin(grow), {
+      declares,
       inputs: { open_ports },
       limits: { memory: 256 * 1024 ** 2, timeout: 240_000 },
     });
     expect(error).toBe(null);
-    expect(published.length).toBeGreaterThanOrEqual(60);
+    expect(published.length).toBeGreaterThanOrEqual(batches);
   });
 
   it.each<[string, string, string | RegExp]>([
@@ -91,6 +97,7 @@ describe('a WebAssembly plugin', () => {
     ],
   ])('that %s fails its node with the reason', async (_, execute, reason) => {
     const { error, published } = await runPlugin(await plugin(execute), {
+      declares,
       inputs: { open_ports: [port(1)] },
     });
     if (typeof reason === 'string') expect(error).toBe(reason);
@@ -102,6 +109,7 @@ describe('a WebAssembly plugin', () => {
     const execute =
       '(drop (call $append (i32.const 0) (i32.const 15) (i32.const 64) (i32.const 11))) (unreachable)';
     const { error, published } = await runPlugin(await plugin(execute), {
+      declares,
       inputs: { open_ports: [port(1)] },
     });
     expect(error).toBe('trap: unreachable');
@@ -110,6 +118,7 @@ describe('a WebAssembly plugin', () => {
 
   it('that loops is ended at its deadline; other nodes keep their results', async () => {
     const { error, stages } = await runPlugin(await plugin('(loop $again (br $again)) (i32.const 0)'), {
+      declares,
       inputs: { open_ports: [port(1)] },
       limits: { timeout: 1000 },
     });
@@ -124,6 +133,7 @@ describe('a WebAssembly plugin', () => {
       (_, index) => `(drop (table.grow $t${index} (ref.null func) (i32.const 9000000)))`,
     ).join(' ');
     const { error } = await runPlugin(await plugin(`${grows} (i32.const 0)`, tables), {
+      declares,
       inputs: { open_ports: [port(1)] },
     });
     expect(error).toMatch(/^the plugin host reached its memory limit of 128 MiB/);
