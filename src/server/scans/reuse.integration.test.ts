@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 
@@ -13,14 +13,18 @@ const folder = mkdtempSync(join(tmpdir(), 'portolan-reuse-'));
 const file = join(folder, 'calls');
 let service: Service;
 
-beforeEach(async () => {
-  writeFileSync(file, '');
+const start = () => openService({ 'server.workers': 1 }, { working: true, entryFile });
+
+beforeAll(async () => {
   process.env['RECORDED_CALLS'] = file;
-  service = await openService({ 'server.workers': 1 }, { working: true, entryFile });
+  service = await start();
 });
-afterEach(async () => {
+// The next test begins with the process that this one leaves.
+beforeEach(() => writeFileSync(file, ''));
+afterAll(async () => {
   await service.close();
-  rmSync(file, { force: true });
+  delete process.env['RECORDED_CALLS'];
+  rmSync(folder, { recursive: true });
 });
 
 interface Call {
@@ -59,9 +63,10 @@ describe('a scan process', () => {
     for (let i = 0; i < 3; i++) expect((await scan('plain')).status).toBe('completed');
     expect(new Set(pids()).size).toBe(1);
     const running = ['initialize', 'configure', 'execute', 'cleanup'].map(times);
-    await service.workers.close(5000);
+    await service.close();
     expect([running, times('cleanup')]).toEqual([[1, 3, 3, 0], 1]);
     expect(isAlive(pids()[0])).toBe(false);
+    service = await start();
   });
 
   it('keeps nothing of a scan that the next one could reach', async () => {
