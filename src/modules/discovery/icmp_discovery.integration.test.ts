@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DiscoveryOutcome, DiscoveryTrial } from '../../../test/discovery-trial.ts';
 import { tryModule } from '../../../test/module-trial.ts';
 import type { Host } from '../../domain/host.ts';
-import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
+import { canMakeNamespaces, Namespace, type OrderTaker } from '../../net/packets/fixtures/namespace.ts';
 import icmp_discovery from './icmp_discovery.ts';
 
 const script = fileURLToPath(new URL('../../../test/discovery-trial.ts', import.meta.url));
@@ -34,10 +34,12 @@ describe('icmp_discovery', () => {
 describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
   let own: Namespace;
   let peer: Namespace;
+  let trials: OrderTaker;
 
   beforeAll(() => {
     own = new Namespace();
     peer = new Namespace();
+    trials = own.serve(script);
     own.join('eth0', peer);
     own.ip('addr add 10.9.0.1/24 dev eth0');
     own.ip('addr add fd09::1/64 dev eth0 nodad');
@@ -47,18 +49,22 @@ describe.skipIf(!canMakeNamespaces)('icmp_discovery with timestamps', () => {
       peer.exec('sysctl', '-qw', `net.ipv4.${key}`);
   });
 
-  afterAll(() => {
+  afterAll(async () => {
+    await trials?.close();
     own?.close();
     peer?.close();
   });
 
-  const run = (trial: Partial<DiscoveryTrial> & { types: string }) =>
-    own.run<DiscoveryOutcome>(script, {
+  const run = ({ types, ...more }: Partial<DiscoveryTrial> & { types: string }) => {
+    const trial = {
       module: 'icmp_discovery',
       targets: ['10.9.0.2', '10.9.0.3', '10.9.0.9', 'fd09::5'],
-      config: { timeout: '300ms', retry: 1, rate: 100_000, types: trial.types },
-      ...trial,
-    });
+      config: { timeout: '300ms', retry: 1, rate: 100_000, types },
+      ...more,
+    };
+    // Rights that a process gave up do not come back.
+    return more.unprivileged ? own.run<DiscoveryOutcome>(script, trial) : trials.do<DiscoveryOutcome>(trial);
+  };
   const found = ({ hosts }: DiscoveryOutcome) => hosts.map(({ ip, method }) => `${ip} ${method}`).sort();
 
   it('takes a timestamp for a sign of life; IPv6 has none, which is said', async () => {
