@@ -9,14 +9,18 @@ const longestMs = 3_600_000;
  * waits cost no time, and how long something took is the same on every machine. Sockets are real, so whoever is at the
  * other end has to live in this process, or it would seem slow.
  * @param stepMs one step of the clock, milliseconds
+ * @param realMs least real time of a step: the kernel holds a second small write back until the first is acknowledged,
+ *   which takes 40 ms
  * @returns what the work gave, and how many milliseconds went by on that clock
  */
 export async function inVirtualTime<T>(
   work: () => Promise<T>,
   stepMs = 10,
+  realMs = 0,
 ): Promise<{ result: T; ms: number }> {
   // Sockets of the work before close first, and take the real timers that they set with them.
   await turns(20);
+  const { setTimeout: realTimeout } = globalThis;
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'],
   });
@@ -30,6 +34,7 @@ export async function inVirtualTime<T>(
     while (!over) {
       // What was sent in one turn arrives in the next.
       await turns(2);
+      if (realMs > 0) await new Promise((resolve) => realTimeout(resolve, realMs));
       if (performance.now() - begun > longestMs) throw new Error('not over within an hour of virtual time');
       if (!over) vi.advanceTimersByTime(stepMs);
     }

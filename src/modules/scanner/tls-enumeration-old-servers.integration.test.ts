@@ -1,7 +1,7 @@
 import { constants, generateKeyPairSync, privateDecrypt, X509Certificate } from 'node:crypto';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server } from 'node:tls';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate } from '../../../test/module-trial.ts';
 import { grabTls, suiteIdOf, suitesIn } from '../../../test/tls-facts.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
@@ -13,13 +13,17 @@ import { enumerateTls } from './tls-enumeration.ts';
 
 const realServers = new Set<Server>();
 
-// Not after each: many run at the same time, for they do little but wait.
-afterAll(() => {
+afterEach(() => {
   closeServers();
   for (const server of realServers) server.close();
+  realServers.clear();
 });
 
-describe('servers that modern libraries refuse', { concurrent: true }, () => {
+/** What is found by a clock that does not wait: all servers are in this process. */
+const grab = async (...input: Parameters<typeof grabTls>) =>
+  (await inVirtualTime(() => grabTls(...input))).result;
+
+describe('servers that modern libraries refuse', () => {
   const old: OldServer = {
     versions: [0x0300, 0x0301],
     suites: [
@@ -34,7 +38,7 @@ describe('servers that modern libraries refuse', { concurrent: true }, () => {
   };
 
   it('finds SSL 3.0 with RC4 and export suites, and the certificate', async () => {
-    const banner = await grabTls(await listen(serveOldTls(old)));
+    const banner = await grab(await listen(serveOldTls(old)));
     expect(banner.tls_error).toBeUndefined();
     const { facts } = parseTls(banner.tls as NonNullable<Banner['tls']>);
     expect(facts).toMatchObject({
@@ -55,7 +59,7 @@ describe('servers that modern libraries refuse', { concurrent: true }, () => {
   });
 
   it('a server that speaks SSL 3.0 alone', async () => {
-    const { tls } = await grabTls(await listen(serveOldTls({ ...old, versions: [0x0300] })));
+    const { tls } = await grab(await listen(serveOldTls({ ...old, versions: [0x0300] })));
     expect(tls).toMatchObject({
       version: 'SSLv3',
       survey: { extended_master_secret: null, fallback_scsv: null },
@@ -63,7 +67,7 @@ describe('servers that modern libraries refuse', { concurrent: true }, () => {
   });
 
   it('a server that closes the connection where others send an alert', async () => {
-    const { tls } = await grabTls(await listen(serveOldTls({ ...old, closes: 'always' })));
+    const { tls } = await grab(await listen(serveOldTls({ ...old, closes: 'always' })));
     expect(tls?.survey?.accepted.map(({ version, suites }) => `${version} ${suites.length}`)).toEqual([
       'SSLv3 4',
       'TLSv1.0 4',
@@ -71,12 +75,12 @@ describe('servers that modern libraries refuse', { concurrent: true }, () => {
   });
 
   it('a server that closes the connection to who came down has noticed it', async () => {
-    const { tls } = await grabTls(await listen(serveOldTls({ ...old, closesFallback: true })));
+    const { tls } = await grab(await listen(serveOldTls({ ...old, closesFallback: true })));
     expect(tls?.survey?.fallback_scsv).toBe(true);
   });
 
   it('a server that cannot bear extensions', async () => {
-    const { tls } = await grabTls(
+    const { tls } = await grab(
       await listen(serveOldTls({ ...old, versions: [0x0301], closes: 'extended' })),
     );
     expect(tls?.survey?.accepted).toMatchObject([{ version: 'TLSv1.0' }]);
@@ -84,7 +88,7 @@ describe('servers that modern libraries refuse', { concurrent: true }, () => {
   });
 
   it('SSL 2.0', async () => {
-    const { tls } = await grabTls(await listen(serveOldTls({ ...old, ssl2: true })));
+    const { tls } = await grab(await listen(serveOldTls({ ...old, ssl2: true })));
     expect(tls?.survey?.accepted[0]).toEqual({
       version: 'SSLv2',
       suites: ['SSL2_RC4_128_WITH_MD5', 'SSL2_DES_64_CBC_WITH_MD5'],
@@ -109,19 +113,19 @@ describe('servers that modern libraries refuse', { concurrent: true }, () => {
       };
       socket.on('data', onData);
     });
-    const banner = await grabTls(port);
+    const banner = await grab(port);
     expect(banner).toMatchObject({ probe: 'smtp', tls: { version: 'SSLv3' } });
     expect(upgrades).toBe(1 + (banner.tls?.survey?.handshakes ?? 0));
   });
 });
 
-describe('flaws that are tried where that is allowed', { concurrent: true }, () => {
+describe('flaws that are tried where that is allowed', () => {
   const rsaSuites = ['TLS_RSA_WITH_AES_128_CBC_SHA', 'TLS_RSA_WITH_AES_256_CBC_SHA'].map(suiteIdOf);
   const certificate = certificateDer({ commonName: 'old.example' });
   const old: OldServer = { versions: [0x0301, 0x0303], suites: rsaSuites, certificate, extensions: [15] };
 
   const traitsOf = async (server: OldServer, intrusive = true) =>
-    (await grabTls(await listen(serveOldTls(server)), { intrusive })).tls?.survey?.traits;
+    (await grab(await listen(serveOldTls(server)), { intrusive })).tls?.survey?.traits;
 
   it('reports a server that leaks memory in response to an empty heartbeat', async () => {
     const traits = await traitsOf({ ...old, heartbeat: 'leaks' });
@@ -145,7 +149,10 @@ describe('flaws that are tried where that is allowed', { concurrent: true }, () 
     ['obeys', true],
     ['ignores', null],
   ] as const)('a server that %s a change of cipher before its turn', async (earlyCipherChange, applied) => {
-    expect(await traitsOf({ ...old, earlyCipherChange })).toMatchObject({ early_cipher_change: applied });
+    const port = await listen(serveOldTls({ ...old, earlyCipherChange }));
+    // Both changes are writes of their own.
+    const { result } = await inVirtualTime(() => grabTls(port, { intrusive: true }), 10, 1);
+    expect(result.tls?.survey?.traits).toMatchObject({ early_cipher_change: applied });
     expect(await traitsOf({ ...old, earlyCipherChange }, false)).toMatchObject({ early_cipher_change: null });
   });
 
@@ -235,7 +242,7 @@ describe('flaws that are tried where that is allowed', { concurrent: true }, () 
     ['as it was', (name: Buffer) => name, 0],
     ['as another one', () => Buffer.alloc(32, 5), null],
   ] as const)('a server that repeats the name of a session %s', async (_how, repeat, leaked) => {
-    const { tls } = await grabTls(await serveTickets(repeat), { intrusive: true });
+    const { tls } = await grab(await serveTickets(repeat), { intrusive: true });
     expect(tls?.survey?.traits?.ticketbleed_bytes).toBe(leaked);
     expect(JSON.stringify(tls?.survey)).not.toContain('private');
   });
@@ -264,7 +271,7 @@ describe('servers that are none', () => {
   };
 
   it('a refusal in every version leaves what was known', async () => {
-    const banner = await grabTls(await listen(refuse));
+    const banner = await grab(await listen(refuse));
     expect(banner.tls).toBeUndefined();
     expect(banner.tls_error).toContain(tlsRejection);
   });
@@ -277,9 +284,9 @@ describe('servers that are none', () => {
     };
     // No other test scans it.
     const host = '127.86.0.5';
-    const plain = await grabTls(await listen(serve, host), { tls_enumerate: false }, host);
+    const plain = await grab(await listen(serve, host), { tls_enumerate: false }, host);
     const before = connections;
-    const enumerated = await grabTls(await listen(serve, host), {}, host);
+    const enumerated = await grab(await listen(serve, host), {}, host);
     expect(connections).toBe(2 * before);
     expect(plain.tls).toBe(enumerated.tls);
   });
@@ -350,7 +357,7 @@ it('no connection stays open', async () => {
     socket.on('close', () => sockets.delete(socket));
     speak(socket);
   });
-  await grabTls(port);
+  await grab(port);
   // A connection after all others: what was reset before it has arrived by then.
   await new Promise<void>((resolve) => {
     const last = connect(port, '127.0.0.1', () => {
