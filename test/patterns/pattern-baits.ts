@@ -1,4 +1,5 @@
-import type { PatternNode } from './pattern-tree.ts';
+import type { PeriodicText } from './pattern-steps.ts';
+import type { Characters, PatternNode } from './pattern-tree.ts';
 
 /** A text that a hostile target might send to one expression: `prefix`, `pump` again and again, `suffix`. */
 export interface Bait {
@@ -8,8 +9,9 @@ export interface Bait {
 }
 
 /** A bait of some length. */
-export function baitText({ prefix, pump, suffix }: Bait, size: number): string {
-  return prefix + pump.repeat(Math.ceil(size / pump.length)).slice(0, size) + suffix;
+export function baitText({ prefix, pump, suffix }: Bait, size: number): PeriodicText {
+  const text = prefix + pump.repeat(Math.ceil(size / pump.length)).slice(0, size) + suffix;
+  return { text, from: prefix.length, to: prefix.length + size, period: pump.length };
 }
 
 /** Samples of one node, at most. */
@@ -97,8 +99,8 @@ const alphabet = [
   0xfeff,
 ];
 
-function sampleOf(accepts: (code: number) => boolean): string {
-  const code = alphabet.find(accepts);
+function sampleOf(accepts: Characters): string {
+  const code = alphabet.find((candidate) => accepts.has(candidate));
   return code === undefined ? '' : String.fromCharCode(code);
 }
 
@@ -107,7 +109,7 @@ function characterKinds(tree: PatternNode): { characters: string[]; strange: str
   const sets = [...new Set(ones(tree))];
   const kinds = new Map<string, number>();
   for (const code of alphabet) {
-    const kind = sets.map((accepts) => (accepts(code) ? '1' : '0')).join('');
+    const kind = sets.map((accepts) => (accepts.has(code) ? '1' : '0')).join('');
     if (!kinds.has(kind)) kinds.set(kind, code);
   }
   const accepted = (kind: string) => kind.replaceAll('0', '').length;
@@ -118,7 +120,7 @@ function characterKinds(tree: PatternNode): { characters: string[]; strange: str
   return { characters, strange: String.fromCharCode(strange?.[1] ?? 0) };
 }
 
-function ones(node: PatternNode): ((code: number) => boolean)[] {
+function ones(node: PatternNode): Characters[] {
   if (node.type === 'one') return [node.accepts];
   if (node.type === 'sequence') return node.nodes.flatMap(ones);
   if (node.type === 'choice') return node.options.flatMap(ones);

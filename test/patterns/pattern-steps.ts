@@ -1,4 +1,4 @@
-import type { PatternNode } from './pattern-tree.ts';
+import type { Characters, PatternNode } from './pattern-tree.ts';
 
 /** What one instruction of the matcher does. */
 const One = 0;
@@ -13,19 +13,18 @@ const Reference = 6;
 const Look = 7;
 const Match = 8;
 
-/** All of one shape, so that the matcher stays fast. */
 interface Instruction {
   type: number;
   /** Of a split the instruction tried first, of a jump the next one; else a register or the number of a group. */
   first: number;
   /** Of a split. */
   second: number;
-  accepts: (code: number) => boolean;
+  accepts: Characters | null;
   /** Reads towards the start, inside of a lookbehind. */
   behind: boolean;
   negative: boolean;
   sign: string;
-  program: Instruction[];
+  program: Program | null;
 }
 
 function instruction(type: number, fields: Partial<Instruction> = {}): Instruction {
@@ -33,26 +32,68 @@ function instruction(type: number, fields: Partial<Instruction> = {}): Instructi
     type,
     first: fields.first ?? 0,
     second: fields.second ?? 0,
-    accepts: fields.accepts ?? (() => false),
+    accepts: fields.accepts ?? null,
     behind: fields.behind ?? false,
     negative: fields.negative ?? false,
     sign: fields.sign ?? '',
-    program: fields.program ?? [],
+    program: fields.program ?? null,
   };
 }
+
+/** Instructions in columns: the matcher takes many million steps for the expressions of the source. */
+class Program {
+  readonly types: Uint8Array;
+  readonly first: Int32Array;
+  readonly second: Int32Array;
+  readonly behind: Uint8Array;
+  readonly sets: (Uint8Array | null)[];
+  readonly instructions: readonly Instruction[];
+
+  constructor(instructions: readonly Instruction[]) {
+    this.instructions = instructions;
+    this.types = Uint8Array.from(instructions, ({ type }) => type);
+    this.first = Int32Array.from(instructions, ({ first }) => first);
+    this.second = Int32Array.from(instructions, ({ second }) => second);
+    this.behind = Uint8Array.from(instructions, ({ behind }) => (behind ? 1 : 0));
+    this.sets = instructions.map(({ accepts }) => accepts?.known ?? null);
+  }
+}
+
+/** A text that says the same again and again between `from` and `to`. */
+export interface PeriodicText {
+  text: string;
+  from: number;
+  to: number;
+  period: number;
+}
+
+/** An attempt to match at one position, in terms that hold wherever the text is the same. */
+interface Attempt {
+  steps: number;
+  /** Of the match, or -1. */
+  length: number;
+  /** Distance of the last character that it looked at. */
+  furthest: number;
+}
+
+/** Pairs to go back to: an instruction and a position, or (below zero) a register and what it held. */
+let back = new Int32Array(4096);
 
 /**
  * Counts the steps of a backtracking engine (such as that of V8) that searches a text: the same order of attempts,
  * without its shortcuts. The count depends on the expression and the text only, not on the machine.
  */
 export class StepCounter {
-  readonly #program: Instruction[];
+  readonly #program: Program;
   readonly #onlyAtStart: boolean;
   readonly #everyMatch: boolean;
   readonly #multiline: boolean;
   readonly #hasReferences: boolean;
   #registers: number;
   #left = 0;
+  /** Of the characters that an attempt looked at, or for beyond the ends of the text. */
+  #lowest = 0;
+  #highest = 0;
 
   constructor(tree: PatternNode, flags: string) {
     this.#hasReferences = holds(tree, 'reference');
@@ -63,71 +104,135 @@ export class StepCounter {
     this.#onlyAtStart = flags.includes('y') || (!this.#multiline && beginsAtStart(tree));
   }
 
-  /** Steps of one search (with the flag `g` of all); counting ends at `limit`. */
-  steps(text: string, limit: number): number {
+  /**
+   * Steps of one search (with the flag `g` of all); counting ends at `limit`. A text that repeats itself repeats its steps:
+   * an attempt that begins a period later and looks at nothing else is not run again, and counts the same.
+   */
+  steps({ text, from, to, period }: PeriodicText, limit: number): number {
     this.#left = limit;
     const last = this.#onlyAtStart ? 0 : text.length;
+    const codes = new Uint16Array(text.length);
+    for (let index = 0; index < text.length; index++) codes[index] = text.charCodeAt(index);
+    const registers = new Int32Array(this.#registers);
+    /** By place in the period. */
+    const attempts: Attempt[] = [];
     for (let start = 0; start <= last && this.#left > 0; start++) {
-      const end = this.#run(this.#program, text, start, new Int32Array(this.#registers).fill(-1));
-      if (end === -1) continue;
+      const place = start < from || start >= to ? -1 : (start - from) % period;
+      const known = place === -1 ? undefined : attempts[place];
+      let end: number;
+      if (known !== undefined && start + known.furthest < to) {
+        this.#left -= known.steps;
+        end = known.length === -1 ? -1 : start + known.length;
+      } else {
+        const before = this.#left;
+        this.#lowest = this.#highest = start;
+        registers.fill(-1);
+        end = this.#run(this.#program, codes, start, registers, 0);
+        if (place !== -1 && this.#lowest >= from && this.#highest < to)
+          attempts[place] = {
+            steps: before - this.#left,
+            length: end === -1 ? -1 : end - start,
+            furthest: this.#highest - start,
+          };
+      }
+      if (this.#left <= 0 || end === -1) continue;
       if (!this.#everyMatch) break;
       start = Math.max(start, end - 1);
     }
     return limit - Math.max(0, this.#left);
   }
 
-  /** Where the match ends, or -1. */
-  #run(program: Instruction[], text: string, start: number, registers: Int32Array): number {
-    /** Pairs: an instruction and a position to go back to, or (below zero) a register and what it held. */
-    const back: number[] = [];
+  /**
+   * Where the match ends, or -1.
+   * @param bottom where its part of the way back begins: below is that of the program around
+   */
+  #run(program: Program, text: Uint16Array, start: number, registers: Int32Array, bottom: number): number {
+    const { types, first, second, behind, sets, instructions } = program;
+    let left = this.#left;
+    let lowest = start;
+    let highest = start;
+    let top = bottom;
     let at = 0;
     let position = start;
     for (;;) {
-      if (--this.#left <= 0) return -1;
-      const step = program[at++] as Instruction;
+      if (--left <= 0) {
+        this.#looked(left, lowest, highest);
+        return -1;
+      }
+      const step = at++;
       let alive = true;
-      switch (step.type) {
+      switch (types[step]) {
         case One: {
-          const index = step.behind ? position - 1 : position;
-          alive = index >= 0 && index < text.length && step.accepts(text.charCodeAt(index));
-          position = step.behind ? index : index + 1;
+          const index = behind[step] === 1 ? position - 1 : position;
+          if (index < lowest) lowest = index;
+          if (index > highest) highest = index;
+          if (index < 0 || index >= text.length) alive = false;
+          else {
+            const code = text[index] as number;
+            const known = (sets[step] as Uint8Array)[code];
+            alive =
+              known === 0
+                ? ((instructions[step] as Instruction).accepts as Characters).has(code)
+                : known === 1;
+          }
+          position = behind[step] === 1 ? index : index + 1;
           break;
         }
         case Split:
-          back.push(step.second, position);
-          at = step.first;
+          if (top + 2 > back.length) back = grown(back);
+          back[top++] = second[step] as number;
+          back[top++] = position;
+          at = first[step] as number;
           break;
         case Jump:
-          at = step.first;
+          at = first[step] as number;
           break;
-        case Note:
-          back.push(-1 - step.first, registers[step.first] as number);
-          registers[step.first] = position;
-          break;
-        case Moved:
-          alive = registers[step.first] !== position;
-          break;
-        case Anchor:
-          alive = this.#isAnchored(step.sign, text, position);
-          break;
-        case Reference: {
-          const [from = -1, to = -1] = registers.subarray(2 * step.first, 2 * step.first + 2);
-          const captured = from < 0 || to < 0 ? '' : text.slice(from, to);
-          alive = text.startsWith(captured, position);
-          position += captured.length;
-          this.#left -= captured.length;
+        case Note: {
+          if (top + 2 > back.length) back = grown(back);
+          const register = first[step] as number;
+          back[top++] = -1 - register;
+          back[top++] = registers[register] as number;
+          registers[register] = position;
           break;
         }
-        case Look:
-          alive = (this.#run(step.program, text, position, registers) === -1) === step.negative;
+        case Moved:
+          alive = registers[first[step] as number] !== position;
           break;
+        case Anchor:
+          if (position - 1 < lowest) lowest = position - 1;
+          if (position > highest) highest = position;
+          alive = this.#isAnchored((instructions[step] as Instruction).sign, text, position);
+          break;
+        case Reference: {
+          const group = 2 * (first[step] as number);
+          const [from, to] = [registers[group] as number, registers[group + 1] as number];
+          const length = from < 0 || to < 0 ? 0 : Math.max(0, to - from);
+          alive = position + length <= text.length;
+          for (let index = 0; alive && index < length; index++)
+            alive = text[from + index] === text[position + index];
+          position += length;
+          left -= length;
+          if (position > highest) highest = position;
+          break;
+        }
+        case Look: {
+          const { program: body, negative } = instructions[step] as Instruction;
+          this.#left = left;
+          alive = (this.#run(body as Program, text, position, registers, top) === -1) === negative;
+          left = this.#left;
+          break;
+        }
         default:
+          this.#looked(left, lowest, highest);
           return position;
       }
       while (!alive) {
-        const value = back.pop();
-        const target = back.pop();
-        if (target === undefined || value === undefined) return -1;
+        if (top === bottom) {
+          this.#looked(left, lowest, highest);
+          return -1;
+        }
+        const value = back[--top] as number;
+        const target = back[--top] as number;
         if (target < 0) registers[-1 - target] = value;
         else {
           at = target;
@@ -138,19 +243,25 @@ export class StepCounter {
     }
   }
 
-  #isAnchored(sign: string, text: string, position: number): boolean {
-    const word = (index: number) => /^\w$/.test(text[index] ?? '');
-    const lineEnd = (index: number) => this.#multiline && /^[\n\r\u2028\u2029]$/.test(text[index] ?? '');
+  #looked(left: number, lowest: number, highest: number): void {
+    this.#left = left;
+    if (lowest < this.#lowest) this.#lowest = lowest;
+    if (highest > this.#highest) this.#highest = highest;
+  }
+
+  #isAnchored(sign: string, text: Uint16Array, position: number): boolean {
+    const word = (index: number) => isWord[text[index] ?? 0] === 1;
+    const lineEnd = (index: number) => this.#multiline && lineEnds.has(text[index] ?? 0);
     if (sign === '^') return position === 0 || lineEnd(position - 1);
     if (sign === '$') return position === text.length || lineEnd(position);
     return (word(position - 1) !== word(position)) === (sign === 'b');
   }
 
-  #compile(tree: PatternNode, behind: boolean): Instruction[] {
+  #compile(tree: PatternNode, behind: boolean): Program {
     const program: Instruction[] = [];
     this.#emit(tree, program, behind);
     program.push(instruction(Match));
-    return program;
+    return new Program(program);
   }
 
   #emit(node: PatternNode, program: Instruction[], behind: boolean): void {
@@ -221,6 +332,17 @@ export class StepCounter {
       if (lazy) [split.first, split.second] = [split.second, split.first];
     }
   }
+}
+
+const isWord = Uint8Array.from({ length: 65_536 }, (_, code) =>
+  /^\w$/.test(String.fromCharCode(code)) ? 1 : 0,
+);
+const lineEnds = new Set(['\n', '\r', '\u2028', '\u2029'].map((end) => end.charCodeAt(0)));
+
+function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * array.length);
+  larger.set(array);
+  return larger;
 }
 
 function children(node: PatternNode): PatternNode[] {

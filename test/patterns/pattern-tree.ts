@@ -1,7 +1,7 @@
 /** A regular expression as a tree: as much of the syntax as the source uses. */
 export type PatternNode =
   /** One character of a set. */
-  | { type: 'one'; accepts: (code: number) => boolean; source: string }
+  | { type: 'one'; accepts: Characters; source: string }
   | { type: 'sequence'; nodes: PatternNode[] }
   | { type: 'choice'; options: PatternNode[] }
   | { type: 'repeat'; body: PatternNode; least: number; most: number; lazy: boolean }
@@ -112,19 +112,27 @@ class Reader {
   }
 }
 
-const memberships = new Map<string, (code: number) => boolean>();
+/** Characters that a piece of an expression accepts; the real engine is asked about each once. */
+export class Characters {
+  /** By code: 1 accepted, 2 not, 0 not asked yet. */
+  readonly known = new Uint8Array(65_536);
+  readonly #expression: RegExp;
 
-/** Asks the real engine about each character, once. */
-function membership(source: string, flags: string): (code: number) => boolean {
+  constructor(source: string, flags: string) {
+    this.#expression = new RegExp(`^(?:${source})$`, flags.replace('m', ''));
+  }
+
+  has(code: number): boolean {
+    if (this.known[code] === 0) this.known[code] = this.#expression.test(String.fromCharCode(code)) ? 1 : 2;
+    return this.known[code] === 1;
+  }
+}
+
+const memberships = new Map<string, Characters>();
+
+function membership(source: string, flags: string): Characters {
   const key = `${flags} ${source}`;
-  const known = memberships.get(key);
-  if (known) return known;
-  const expression = new RegExp(`^(?:${source})$`, flags.replace('m', ''));
-  const results = new Int8Array(65_536);
-  const accepts = (code: number) => {
-    if (results[code] === 0) results[code] = expression.test(String.fromCharCode(code)) ? 1 : -1;
-    return results[code] === 1;
-  };
-  memberships.set(key, accepts);
-  return accepts;
+  const known = memberships.get(key) ?? new Characters(source, flags);
+  memberships.set(key, known);
+  return known;
 }
