@@ -5,34 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writePackage } from '../../src/plugins/package-archive.ts';
 import { Home } from '../cli/command.ts';
-import { postgresObstacle } from '../postgres.ts';
 import { ServerProcess } from '../program.ts';
-import { Lab } from '../workers/cluster.ts';
-
-/** Reports each open port; the version tells which one ran. */
-const noteTitles = (version: string) => `
-export const Plugin = {
-  name: () => 'title_note',
-  description: () => 'Notes every banner.',
-  version: () => '${version}',
-  type: 'evaluation',
-  configSchema: () => ({}),
-  configure() {},
-  requires: () => ['open_ports'],
-  provides: () => ['vulnerabilities'],
-  initialize() {},
-  cleanup() {},
-  async execute(ctx, data) {
-    for await (const { host, port, protocol } of data.stream('open_ports')) {
-      await data.append('vulnerabilities', {
-        host, port, protocol, id: 'title-note', title: 'Noted', severity: 'low', cvss: null, kev: false, epss: null,
-        cpe: null, affected: null, detected: null, confidence: 0.9, backport_note: null, class: 'certain',
-        evidence: 'version ${version}', remediation: 'none', references: [], plugin: 'title_note',
-      });
-    }
-  },
-};
-`;
+import { findingsOf, noteTitles, type Result } from './noting-plugin.ts';
 
 const graph = `name: noted
 nodes:
@@ -41,11 +15,6 @@ nodes:
   - {id: note, module: title_note, depends_on: [sweep]}
   - {id: report, module: json_reporter, depends_on: [note]}
 `;
-
-interface Result {
-  results: { ports: { vulnerabilities: { id: string; evidence: string; producer?: object }[] }[] }[];
-  stages?: { module_type: string; status: string; error: string | null }[];
-}
 
 const home = new Home();
 let target: Server;
@@ -60,9 +29,6 @@ afterAll(() => {
   target.close();
   home.remove();
 });
-
-const findingsOf = ({ results }: Result) =>
-  results.flatMap((host) => host.ports.flatMap(({ vulnerabilities }) => vulnerabilities));
 
 async function packageOf(version: string): Promise<Buffer> {
   const manifest = `name: titles\nversion: ${version}\nkind: script\nentry: main.mjs\n`;
@@ -162,32 +128,6 @@ describe('a server with an installed plugin', () => {
       expect(health.checks.map(({ name }) => name)).toContain('plugins');
     } finally {
       await server.dispose();
-    }
-  });
-});
-
-describe.skipIf(postgresObstacle() !== null)('a worker', () => {
-  it('takes the package of a shard from the database', async () => {
-    const lab = await Lab.open(['127.86.17.1'], 3);
-    try {
-      const file = home.file('shared.mjs');
-      writeFileSync(file, noteTitles('2.0.0'));
-      const cluster = await lab.cluster({}, ['--plugin', file]);
-      await cluster.worker();
-      const scanId = await cluster.server.submit({
-        targets: ['127.86.17.1'],
-        ports: lab.field.ports,
-        pool: 'lab',
-        dag: 'port-scan',
-        options: { discover: false },
-      });
-      const scan = await cluster.server.waitForEnd(scanId);
-      expect(scan.status).toBe('completed');
-      const { body } = await cluster.server.request(`/api/v1/scans/${scanId}/results`);
-      const findings = findingsOf((body as { data: Result }).data);
-      expect(findings.map(({ evidence }) => evidence)).toEqual(Array(3).fill('version 2.0.0'));
-    } finally {
-      await lab.dispose();
     }
   });
 });

@@ -1,0 +1,3 @@
+import { testContract } from './generated-requests.ts';
+
+testContract(5000);
