@@ -23,9 +23,11 @@ export interface Ended {
 export interface RunOptions {
   input?: string;
   env?: NodeJS.ProcessEnv;
+  /** Its streams are a terminal of so many columns, as far as a program can ask them. */
+  columns?: number;
 }
 
-export interface StartOptions extends RunOptions {
+export interface StartOptions extends Omit<RunOptions, 'columns'> {
   cwd?: string;
   /** Called when the process has begun. */
   started?: (child: ChildProcess) => void;
@@ -45,19 +47,22 @@ export class Home {
   }
 
   /** Runs a command to its end, in the process of the test. */
-  async run(args: string[], { input = '', env }: RunOptions = {}): Promise<Ended> {
+  async run(args: string[], { input = '', env, columns }: RunOptions = {}): Promise<Ended> {
     const chunks: { of: 'stdout' | 'stderr'; bytes: Buffer }[] = [];
-    const collect = (of: 'stdout' | 'stderr') =>
-      new Writable({
+    const terminal = columns === undefined ? {} : { isTTY: true, columns };
+    const collect = (of: 'stdout' | 'stderr') => {
+      const stream = new Writable({
         write(bytes: Buffer, _encoding, done) {
           chunks.push({ of, bytes });
           done();
         },
       });
+      return Object.assign(stream, terminal);
+    };
     const bytesOf = (of?: string) =>
       Buffer.concat(chunks.filter((chunk) => of === undefined || chunk.of === of).map(({ bytes }) => bytes));
     const code = await runCommand(args, {
-      stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+      stdin: Object.assign(Readable.from(input === '' ? [] : [Buffer.from(input)]), terminal),
       stdout: collect('stdout'),
       stderr: collect('stderr'),
       env: { ...this.env, ...env },

@@ -9,6 +9,7 @@ import { openRecord } from '../../src/workspace/record/record-writer.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
 import { ServerProcess } from '../program.ts';
 import { Home, run } from './command.ts';
+import { runOnPseudoTerminal } from './terminal.ts';
 
 /**
  * Clear screen, set the title, write the clipboard, ring, go back, the one-byte form of CSI, DEL, a bidi override, a
@@ -182,13 +183,12 @@ describe('a hostile record', () => {
   });
 
   it('nor does one on a pseudo-terminal', async () => {
-    const command = `${process.execPath} bin/portolan scan diff ${newer} ${older} --workspace-dir ${server.workspace}`;
-    const ended = await run('script', ['-qec', command, '/dev/null'], {
-      env: { ...home.env, TERM: 'xterm' },
+    const ended = await runOnPseudoTerminal(home, ['scan', 'diff', newer, older, ...place()], {
+      apart: false,
     });
     expect(ended.code).toBe(0);
     expect(ended.stdout).toContain('MARK\\x1b[2J');
-    for (const byte of bytes) expect(ended.bytes.includes(byte)).toBe(false);
+    for (const byte of bytes) expect(ended.stdout).not.toContain(String.fromCharCode(byte));
   });
 
   it('is as harmless without a server', async () => {

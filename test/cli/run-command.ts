@@ -4,11 +4,14 @@ import { runProgram } from '../../src/cli/program.ts';
 import { wiringOf } from '../../src/wiring.ts';
 import { sourceEntry } from '../program.ts';
 
+/** Of a stream that is a terminal. */
+type Terminal = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>>;
+
 /** What a command has of its process. */
 export interface CommandProcess {
   stdin: NodeJS.ReadableStream;
-  stdout: NodeJS.WritableStream;
-  stderr: NodeJS.WritableStream;
+  stdout: NodeJS.WritableStream & Terminal;
+  stderr: NodeJS.WritableStream & Terminal;
   env: NodeJS.ProcessEnv;
 }
 
@@ -72,12 +75,14 @@ export async function runCommand(args: readonly string[], command: CommandProces
 }
 
 /** A stream of a process that has exited takes nothing more. */
-function untilExit(stream: NodeJS.WritableStream, seen: Seen): NodeJS.WritableStream {
-  return new Writable({
+function untilExit(stream: NodeJS.WritableStream & Terminal, seen: Seen): NodeJS.WritableStream {
+  const { isTTY, columns } = stream;
+  const until = new Writable({
     decodeStrings: false,
     write(chunk, _encoding, done) {
       if (seen.exitCode === null) stream.write(chunk);
       done();
     },
   });
+  return isTTY ? Object.assign(until, { isTTY, columns }) : until;
 }

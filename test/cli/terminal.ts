@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
-import { type Home, launcher, type RunOptions, run } from './command.ts';
+import { type Home, launcher, run, type StartOptions } from './command.ts';
 
-export interface TerminalOptions extends RunOptions {
+export interface TerminalOptions extends Omit<StartOptions, 'started'> {
   columns?: number;
   /** False: also stderr is the terminal, and what it says is in `stdout`. */
   apart?: boolean;
@@ -15,10 +15,21 @@ export interface TerminalEnded {
   lines: string[];
 }
 
+/** Runs a command in the process of the test, whose streams say that they are a terminal; `input` is typed. */
+export async function runInTerminal(
+  home: Home,
+  args: readonly string[],
+  { columns = 80, apart = true, env, input = '' }: TerminalOptions = {},
+): Promise<TerminalEnded> {
+  const ended = await home.run([...args], { columns, input, env: { TERM: 'xterm', ...env } });
+  const stdout = apart ? ended.stdout : ended.bytes.toString();
+  return { code: ended.code, stdout, stderr: apart ? ended.stderr : '', lines: linesOf(stdout) };
+}
+
 let runs = 0;
 
-/** Runs the program with a pseudo-terminal as its standard output; `input` is typed. */
-export async function runInTerminal(
+/** Runs the program itself with a pseudo-terminal as its standard output; `input` is typed. */
+export async function runOnPseudoTerminal(
   home: Home,
   args: readonly string[],
   { columns = 80, apart = true, env, ...options }: TerminalOptions = {},
@@ -33,5 +44,9 @@ export async function runInTerminal(
   const stdout = ended.stdout.replaceAll('\r\n', '\n');
   const stderr = apart ? readFileSync(errors, 'utf8') : '';
   rmSync(errors, { force: true });
-  return { code: ended.code, stdout, stderr, lines: stdout.trimEnd().split('\n') };
+  return { code: ended.code, stdout, stderr, lines: linesOf(stdout) };
+}
+
+function linesOf(text: string): string[] {
+  return text.trimEnd().split('\n');
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home } from '../command.ts';
-import { runInTerminal } from '../terminal.ts';
+import { runInTerminal, runOnPseudoTerminal } from '../terminal.ts';
 
 const home = new Home();
 const dir = home.file('workspace');
@@ -67,7 +67,8 @@ describe('in a terminal', () => {
     mkdirSync(join(dir, 'cache', 'dns'), { recursive: true });
     writeFileSync(join(dir, 'cache', 'dns', 'names'), 'x'.repeat(1000));
     expect((await home.run(['workspace', 'clean-cache', ...here])).code).toBe(2);
-    const cleaned = await typed('y\n', 'clean-cache');
+    const options = { input: 'y\n', apart: false };
+    const cleaned = await runOnPseudoTerminal(home, ['workspace', 'clean-cache', ...here], options);
     expect([cleaned.code, cleaned.stdout]).toEqual([
       0,
       expect.stringMatching(

@@ -18,6 +18,16 @@ afterAll(() => {
   home.remove();
 });
 
+/** What the store knows of the newest scan. */
+async function stored() {
+  const { scans } = JSON.parse((await home.run(['workspace', 'list', '--format', 'json'])).stdout);
+  const { progress, results } = scans[0] as {
+    progress: { hosts_done: number };
+    results: { open_ports: number };
+  };
+  return { hosts_done: progress.hosts_done, open_ports: results.open_ports };
+}
+
 /** A scan that has found both ports and waits for the service that is held. */
 async function heldScan() {
   const held = new HeldService();
@@ -89,8 +99,8 @@ describe('scan watch without a server', () => {
 describe('scan resume without a server', () => {
   it('goes on with a scan that was killed, from its checkpoint, and says so', async () => {
     const { id, held, port, child, closed } = await heldScan();
-    // The next checkpoint says that all ports are tried.
-    await home.run(['workspace', 'list']);
+    // A checkpoint says that all ports are tried.
+    await expect.poll(stored, { interval: 50 }).toEqual({ hosts_done: 1, open_ports: 2 });
     child.kill('SIGKILL');
     await closed;
     const again = await home.run(['scan', 'watch', id]);

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home } from '../command.ts';
-import { runInTerminal } from '../terminal.ts';
+import { runInTerminal, runOnPseudoTerminal } from '../terminal.ts';
 
 const home = new Home();
 afterAll(() => home.remove());
@@ -69,7 +69,7 @@ describe('color', () => {
   const bold = /\x1b\[\d+m/;
 
   it('is in a terminal only, and the word stays without it', async () => {
-    const colored = await runInTerminal(home, list);
+    const colored = await runOnPseudoTerminal(home, list);
     expect(colored.stdout).toContain('\x1b[33minterrupted\x1b[39m');
     const plain = [
       (await home.run(list)).stdout,
