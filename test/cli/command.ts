@@ -23,12 +23,13 @@ export interface Ended {
 export interface RunOptions {
   input?: string;
   env?: NodeJS.ProcessEnv;
+  /** The working directory of the whole process meanwhile: no other command runs beside it. */
+  cwd?: string;
   /** Its streams are a terminal of so many columns, as far as a program can ask them. */
   columns?: number;
 }
 
 export interface StartOptions extends Omit<RunOptions, 'columns'> {
-  cwd?: string;
   /** Called when the process has begun. */
   started?: (child: ChildProcess) => void;
 }
@@ -47,7 +48,7 @@ export class Home {
   }
 
   /** Runs a command to its end, in the process of the test. */
-  async run(args: string[], { input = '', env, columns }: RunOptions = {}): Promise<Ended> {
+  async run(args: string[], { input = '', env, cwd, columns }: RunOptions = {}): Promise<Ended> {
     const chunks: { of: 'stdout' | 'stderr'; bytes: Buffer }[] = [];
     const terminal = columns === undefined ? {} : { isTTY: true, columns };
     const collect = (of: 'stdout' | 'stderr') => {
@@ -61,11 +62,15 @@ export class Home {
     };
     const bytesOf = (of?: string) =>
       Buffer.concat(chunks.filter((chunk) => of === undefined || chunk.of === of).map(({ bytes }) => bytes));
+    const before = process.cwd();
+    if (cwd !== undefined) process.chdir(cwd);
     const code = await runCommand(args, {
       stdin: Object.assign(Readable.from(input === '' ? [] : [Buffer.from(input)]), terminal),
       stdout: collect('stdout'),
       stderr: collect('stderr'),
       env: { ...this.env, ...env },
+    }).finally(() => {
+      if (cwd !== undefined) process.chdir(before);
     });
     const [stdout, stderr] = [bytesOf('stdout').toString(), bytesOf('stderr').toString()];
     return { code, signal: null, stdout, stderr, bytes: bytesOf() };

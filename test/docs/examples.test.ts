@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiDocument } from '../api/requests.ts';
 import { Home } from '../cli/command.ts';
 import { freePort } from '../cli/listeners.ts';
-import { root } from '../program.ts';
 import { blocksOf, readPage } from './page.ts';
 import { Shell } from './shell.ts';
 
@@ -24,11 +23,9 @@ describe('docs/examples.md', () => {
     mkdirSync(folder);
     port = await freePort();
     writeFileSync(join(folder, 'portolan_api.py'), library?.text ?? '');
-    shell = new Shell({
+    shell = new Shell(home, {
       cwd: folder,
       env: {
-        ...home.env,
-        PATH: `${join(root, 'bin')}:${home.env['PATH']}`,
         SERVICE_SERVER__BIND: `127.0.0.1:${port}`,
         SERVICE_LOGGING__AUDIT__ENABLED: 'true',
         PYTHONDONTWRITEBYTECODE: '1',

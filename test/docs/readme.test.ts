@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home } from '../cli/command.ts';
 import { freePort } from '../cli/listeners.ts';
-import { root } from '../program.ts';
 import { blocksOf, readPage } from './page.ts';
 import { Shell } from './shell.ts';
 
@@ -75,8 +74,7 @@ describe('the other commands end with 0', () => {
     writeFileSync(join(cwd, 'hosts.txt'), '127.0.77.1\n127.0.77.7\n');
     bind = `127.0.0.1:${await freePort()}`;
     const settings = { SERVICE_SERVER__BIND: bind, SERVICE_SCANNER__RATE: '20000' };
-    const PATH = `${join(root, 'bin')}:${home.env['PATH']}`;
-    shell = new Shell({ cwd, env: { ...home.env, ...settings, PATH } });
+    shell = new Shell(home, { cwd, env: settings });
   });
   afterAll(async () => {
     await shell.run('portolan server stop');

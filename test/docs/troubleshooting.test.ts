@@ -25,11 +25,9 @@ describe('messages that commands print', () => {
     mkdirSync(cwd);
     writeFileSync(join(cwd, 'bad.yaml'), 'server:\n  bind: nowhere\nscaner: {rate: 500}\n');
     for (const port of ['8080', '8099']) here.set(port, String(await freePort()));
-    shell = new Shell({
+    shell = new Shell(home, {
       cwd,
       env: {
-        ...home.env,
-        PATH: `${join(root, 'bin')}:${home.env['PATH']}`,
         SERVICE_SERVER__BIND: `127.0.0.1:${here.get('8080')}`,
         SERVICE_SERVER__API__AUTH: 'true',
       },

@@ -1,9 +1,7 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Home } from '../cli/command.ts';
 import { freePort } from '../cli/listeners.ts';
-import { root } from '../program.ts';
 import { Shell } from './shell.ts';
 import { differences, runPage } from './transcript.ts';
 
@@ -33,11 +31,9 @@ describe('docs/tutorial.md', () => {
 
     const cwd = home.file('work');
     mkdirSync(cwd);
-    shell = new Shell({
+    shell = new Shell(home, {
       cwd,
       env: {
-        ...home.env,
-        PATH: `${join(root, 'bin')}:${home.env['PATH']}`,
         SERVICE_SERVER__BIND: there('127.0.0.1:8080'),
         // The page waits for 30 s.
         SERVICE_ALERTS__INTERVAL: '1s',
