@@ -93,7 +93,7 @@ export class Wire {
     const command = [...drop, process.execPath, portolan, 'scan', ...args, '--format', 'json', ...keep];
     const child = spawn('ip', ['netns', 'exec', this.#scanner, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 60_000,
+      timeout: 240_000,
       killSignal: 'SIGKILL',
     });
     const [stdout, stderr, [exitCode]] = await Promise.all([
@@ -110,7 +110,7 @@ export class Wire {
     const capture = options.captured === false ? async () => [] : await this.#capture();
     const child = spawn('ip', ['netns', 'exec', this.#scanner, process.execPath, file, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 120_000,
+      timeout: 240_000,
       killSignal: 'SIGKILL',
     });
     const [stdout, stderr, [exitCode]] = await Promise.all([

@@ -15,11 +15,16 @@ describe.skipIf(!canMakeNamespaces || !isInstalled('nft')).each([
 
   const sweep = (trial: LimitedSweep, rate: number | 'auto' = 'auto') => host.sweep(trial, rate);
 
-  /** At the usual rate, and at the adaptive one: which finds as much, with at most 1.3 times the packets. */
+  /**
+   * At the usual rate, and at the adaptive one: which finds as much, with at most 1.3 times the packets for what it finds. Of a
+   * host that sends 25 resets a second the usual rate finds 20 closed ports; the other one may go on to retry slowly and finds
+   * all 250, which takes packets. How many resets come depends on real seconds of the kernel.
+   */
   async function compared(trial: LimitedSweep) {
     const [fixed, adaptive] = [await sweep(trial, 1000), await sweep(trial)];
     expect(adaptive.open).toBe(fixed.open);
-    expect(adaptive.probes).toBeLessThanOrEqual(1.3 * fixed.probes);
+    const more = (adaptive.open + adaptive.closed) / (fixed.open + fixed.closed);
+    expect(adaptive.probes).toBeLessThanOrEqual(1.3 * fixed.probes * Math.max(1, more));
     return adaptive;
   }
 
