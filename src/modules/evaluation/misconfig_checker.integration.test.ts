@@ -13,6 +13,7 @@ import {
   x11Admission,
 } from '../../../test/fixed-responses.ts';
 import { closeServers, listen, tryModule } from '../../../test/module-trial.ts';
+import { inVirtualTime } from '../../../test/virtual-time.ts';
 import type { HostFinding } from '../../domain/finding.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { certificateDer, privateKey } from '../../knowledge/protocols/test-certificate.ts';
@@ -31,12 +32,15 @@ async function scan(
   { host = '127.0.0.1', protocol = 'tcp', config = {} as Record<string, unknown> } = {},
 ): Promise<HostFinding[]> {
   const open = { host, port, protocol, state: 'open', reason: 'syn-ack' };
-  const { published } = await tryModule(grabber, {
-    inputs: { open_ports: [open] },
-    config: { timeout: '600ms', retries: 0, tls: false, ...config },
-    targets: [host],
-  });
-  return await checkBanners((published.get('banners') ?? []) as Banner[]);
+  // All servers are in this process: no clock has to wait for them.
+  const { result } = await inVirtualTime(() =>
+    tryModule(grabber, {
+      inputs: { open_ports: [open] },
+      config: { timeout: '600ms', retries: 0, tls: false, ...config },
+      targets: [host],
+    }),
+  );
+  return await checkBanners((result.published.get('banners') ?? []) as Banner[]);
 }
 
 describe('from the wire to the finding', () => {

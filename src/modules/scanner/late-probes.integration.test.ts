@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
+import { inVirtualTime } from '../../../test/virtual-time.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import type { Banner } from '../../domain/text/banner.ts';
@@ -23,7 +24,11 @@ const slowMs = 330;
 /** Too late also where a busy machine made the waits longer. */
 const muchTooLateMs = 60_000;
 
-async function probe(port: number, slowHosts: SlowHosts, stretch = 1, net?: NetworkGate) {
+/** All servers are in this process: no clock has to wait for them. */
+const probe = async (...input: Parameters<typeof probeNow>) =>
+  (await inVirtualTime(() => probeNow(...input))).result;
+
+async function probeNow(port: number, slowHosts: SlowHosts, stretch = 1, net?: NetworkGate) {
   const outcome = await probePort(
     { host: '127.0.0.1', port, protocol: 'tcp' },
     {
@@ -62,7 +67,7 @@ const respondAfter = (ms: number) => (socket: Socket) => {
   socket.on('error', () => undefined);
 };
 
-describe.concurrent('a port of a slow host', () => {
+describe('a port of a slow host', () => {
   it('that responds after the timeout is short of time', async () => {
     const port = await listen(respondAfter(muchTooLateMs));
     expect(await probe(port, slow())).toMatchObject({ shortage: 'timeout', silent: true });
@@ -94,7 +99,7 @@ describe.concurrent('a port of a slow host', () => {
   });
 });
 
-describe.concurrent('the module', () => {
+describe('the module', () => {
   async function grab(ports: number[], retries: number): Promise<Banner[]> {
     const open = ports.map((port) => ({
       host: '127.0.0.1',
@@ -103,11 +108,13 @@ describe.concurrent('the module', () => {
       state: 'open',
       reason: 'x',
     }));
-    const { published } = await tryModule(banner_grabber, {
-      config: { timeout: `${timeoutMs}ms`, concurrency: 1, retries, tls: false },
-      inputs: { open_ports: open },
-    });
-    return (published.get('banners') ?? []) as Banner[];
+    const { result } = await inVirtualTime(() =>
+      tryModule(banner_grabber, {
+        config: { timeout: `${timeoutMs}ms`, concurrency: 1, retries, tls: false },
+        inputs: { open_ports: open },
+      }),
+    );
+    return (result.published.get('banners') ?? []) as Banner[];
   }
   const of = (banners: Banner[], port: number) => banners.filter((banner) => banner.port === port);
 
@@ -132,7 +139,7 @@ it('a silent port is short of time when the loop could not run', async () => {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   const stall = setInterval(() => Atomics.wait(sleeper, 0, 0, 150), 200);
   try {
-    expect(await probe(port, new SlowHosts())).toMatchObject({ shortage: 'timeout', silent: true });
+    expect(await probeNow(port, new SlowHosts())).toMatchObject({ shortage: 'timeout', silent: true });
   } finally {
     clearInterval(stall);
   }
