@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rootCertificates } from 'node:tls';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
 import { tryModule } from '../../../test/module-trial.ts';
 import type { HostFinding } from '../../domain/finding.ts';
@@ -28,17 +28,18 @@ const isRoot = process.getuid?.() === 0;
 
 beforeAll(() => chmodSync(folder, 0o755));
 
-afterEach(async () => {
-  for (const child of children) {
-    child.kill('SIGTERM');
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    if (child.exitCode === null && child.signalCode === null) await Promise.race([gone, sleep(2000)]);
-    child.kill('SIGKILL');
-  }
-  children.clear();
+// Not after each: many run at the same time, for they do little but wait.
+afterAll(async () => {
+  await Promise.all([...children].map(end));
+  rmSync(folder, { recursive: true, force: true });
 });
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+async function end(child: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  if (child.exitCode === null && child.signalCode === null) await Promise.race([gone, sleep(2000)]);
+  child.kill('SIGKILL');
+}
 
 async function freePort(): Promise<number> {
   const server = createServer((socket) => socket.destroy());
@@ -112,7 +113,7 @@ async function findingsOf(
   return { ids: findings.map(({ id }) => id).sort(), findings, services };
 }
 
-describe.skipIf(!isInstalled('sshd') || !isRoot)('OpenSSH', () => {
+describe.skipIf(!isInstalled('sshd') || !isRoot)('OpenSSH', { concurrent: true }, () => {
   const keys = new Map<string, string>();
 
   beforeAll(() => {
@@ -187,7 +188,7 @@ describe.skipIf(!isInstalled('sshd') || !isRoot)('OpenSSH', () => {
   });
 });
 
-describe.skipIf(!isInstalled('nginx') || !isInstalled('openssl'))('nginx', () => {
+describe.skipIf(!isInstalled('nginx') || !isInstalled('openssl'))('nginx', { concurrent: true }, () => {
   beforeAll(() => {
     const files = ['-keyout', join(folder, 'web.key'), '-out', join(folder, 'web.crt')];
     const subject = ['-nodes', '-days', '30', '-subj', '/CN=web.example'];
@@ -201,7 +202,7 @@ describe.skipIf(!isInstalled('nginx') || !isInstalled('openssl'))('nginx', () =>
   async function serveWeb(...lines: string[]): Promise<number> {
     const port = await freePort();
     const settings = `
-      daemon off; pid ${folder}/nginx.pid; error_log stderr; worker_processes 1; ${isRoot ? 'user root;' : ''}
+      daemon off; pid ${folder}/nginx-${port}.pid; error_log stderr; worker_processes 1; ${isRoot ? 'user root;' : ''}
       events {}
       http {
         types { text/html html; }
@@ -216,14 +217,16 @@ describe.skipIf(!isInstalled('nginx') || !isInstalled('openssl'))('nginx', () =>
   }
 
   it('that packs its pages has a condition of BREACH, one that does not has none', async () => {
-    const packs = await findingsOf(await serveWeb('gzip on;', 'gzip_min_length 20;'));
+    const [packs, plain, brief] = await Promise.all([
+      serveWeb('gzip on;', 'gzip_min_length 20;').then((port) => findingsOf(port)),
+      serveWeb('gzip off;').then((port) => findingsOf(port)),
+      serveWeb('gzip on;', 'gzip_min_length 20;').then((port) => findingsOf(port, { timeout: '1s' })),
+    ]);
     expect(packs.findings.find(({ id }) => id === 'http-compression-in-tls')).toMatchObject({
       severity: 'info',
       evidence: 'response to GET /: Content-Encoding: gzip',
     });
-    const plain = await findingsOf(await serveWeb('gzip off;'));
     expect(plain.ids).not.toContain('http-compression-in-tls');
-    const brief = await findingsOf(await serveWeb('gzip on;', 'gzip_min_length 20;'), { timeout: '1s' });
     expect(brief.ids).not.toContain('http-compression-in-tls');
   });
 
@@ -242,7 +245,7 @@ describe.skipIf(!isInstalled('nginx') || !isInstalled('openssl'))('nginx', () =>
   });
 });
 
-describe.skipIf(!isInstalled('openssl'))('certificates in real handshakes', () => {
+describe.skipIf(!isInstalled('openssl'))('certificates in real handshakes', { concurrent: true }, () => {
   /** A certificate by the one above it; a root signs itself. */
   function issue(
     name: string,
@@ -280,7 +283,7 @@ describe.skipIf(!isInstalled('openssl'))('certificates in real handshakes', () =
     const port = await freePort();
     const chain = others.map((name) => readFileSync(join(folder, `${name}.crt`), 'latin1')).join('');
     const files = ['-cert', join(folder, `${leaf}.crt`), '-key', join(folder, `${leaf}.key`)];
-    const above = others.length > 0 ? ['-cert_chain', file(`${leaf}-chain.pem`, chain)] : [];
+    const above = others.length > 0 ? ['-cert_chain', file(`${leaf}-chain-${port}.pem`, chain)] : [];
     return serve(
       port,
       'openssl',
@@ -326,10 +329,10 @@ describe.skipIf(!isInstalled('openssl'))('certificates in real handshakes', () =
     ['in the wrong order', ['root', 'middle'], ['tls-cert-unknown-authority', 'tls-cert-wrong-order']],
     ['without what issued it', [], ['tls-cert-missing-issuer', 'tls-cert-unknown-authority']],
   ])('a chain %s', async (_how, others, expected) => {
-    for (const version of ['-tls1_2', '-tls1_3']) {
-      const found = await findingsOf(await serveChain('leaf', others, version), { timeout: '2s' });
-      expect(certificateIds(found).filter((id) => id.startsWith('tls-cert'))).toEqual(expected);
-    }
+    const findings = async (version: string) =>
+      certificateIds(await findingsOf(await serveChain('leaf', others, version), { timeout: '2s' }));
+    for (const ids of await Promise.all([findings('-tls1_2'), findings('-tls1_3')]))
+      expect(ids.filter((id) => id.startsWith('tls-cert'))).toEqual(expected);
   });
 
   it.each([
@@ -359,15 +362,16 @@ describe.skipIf(!isInstalled('openssl'))('certificates in real handshakes', () =
 });
 
 /** Each with the finding that its set-up deserves, and what of it is left when it is set up well. */
-describe.skipIf(!isRoot)('daemons', () => {
+describe.skipIf(!isRoot)('daemons', { concurrent: true }, () => {
   const plain = { timeout: '1500ms', intrusive: true };
 
   it.skipIf(!isInstalled('redis-server'))('Redis', async () => {
     const start = (port: number, ...more: string[]) =>
       serve(port, 'redis-server', '--port', String(port), '--bind', '127.0.0.1', '--save', '', ...more);
-    expect((await findingsOf(await start(await freePort()), plain)).ids).toEqual(['redis-no-auth']);
-    const guarded = await start(await freePort(), '--requirepass', 'x');
-    expect((await findingsOf(guarded, plain)).ids).toEqual([]);
+    const findings = async (...more: string[]) =>
+      (await findingsOf(await start(await freePort(), ...more), plain)).ids;
+    const [open, guarded] = await Promise.all([findings(), findings('--requirepass', 'x')]);
+    expect([open, guarded]).toEqual([['redis-no-auth'], []]);
   });
 
   it.skipIf(!isInstalled('memcached'))('memcached', async () => {
@@ -377,7 +381,8 @@ describe.skipIf(!isRoot)('daemons', () => {
   });
 
   it.skipIf(!isInstalled('rsync'))('rsync', async () => {
-    const settings = (list: string) => file('rsyncd.conf', `[files]\npath = ${folder}\nlist = ${list}\n`);
+    const settings = (list: string) =>
+      file(`rsyncd-${list}.conf`, `[files]\npath = ${folder}\nlist = ${list}\n`);
     const start = async (list: string) => {
       const port = await freePort();
       return serve(
