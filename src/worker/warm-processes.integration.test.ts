@@ -95,18 +95,26 @@ it('replaces a process after its last scan, and has the next one ready', async (
 });
 
 it('keeps a spare one beside those that run large scans, and none but that', async () => {
-  const own = open(true);
-  const taken = await Promise.all([own.take(null, false), own.take(null, false)]);
-  expect(own.idlePids).toEqual([]);
-  await expect.poll(() => own.idlePids.length, { timeout: 10_000 }).toBe(1);
-  const [spare] = own.idlePids;
-  // A large scan leaves it to a small one.
-  const large = await own.take(null, false);
-  const third = await own.take(null);
-  expect([large.pid === spare, third.pid === spare]).toEqual([false, true]);
-  for (const process of [...taken, large, third]) own.giveBack(process);
-  await expect.poll(() => own.size, { timeout: 20_000 }).toBe(1);
-  await own.close();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  try {
+    const own = open(true);
+    const taken = await Promise.all([own.take(null, false), own.take(null, false)]);
+    expect(own.idlePids).toEqual([]);
+    vi.advanceTimersByTime(1000);
+    const [spare, ...others] = own.idlePids;
+    expect([typeof spare, others]).toEqual(['number', []]);
+    // A large scan leaves it to a small one.
+    const large = await own.take(null, false);
+    const third = await own.take(null);
+    expect([large.pid === spare, third.pid === spare]).toEqual([false, true]);
+    for (const process of [...taken, large, third]) own.giveBack(process);
+    vi.advanceTimersByTime(5000);
+    vi.useRealTimers();
+    await expect.poll(() => own.size, { timeout: 20_000 }).toBe(1);
+    await own.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('keeps none beside small scans', async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { queryText } from '../../../test/query-texts.ts';
+import { rounds } from '../../../test/rounds.ts';
 import { mergeRows } from '../../domain/merge-rows.ts';
 import { indexedRemainder, indexedRows } from '../../domain/query/index-rows.ts';
 import type { IndexedRow } from '../../domain/query/indexed-row.ts';
@@ -120,7 +121,7 @@ describe.each(cases)('an index of %s', (_name, growing) => {
         expect(counts).toBe(expected.length);
         own.index.close();
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500, 300) },
     );
   });
 
@@ -149,7 +150,7 @@ describe.each(cases)('an index of %s', (_name, growing) => {
         expect(bySortedText(listed)).toEqual(bySortedText(all));
         own.index.close();
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300, 60) },
     );
   });
 
@@ -167,7 +168,7 @@ describe.each(cases)('an index of %s', (_name, growing) => {
         expect(facet.more).toBe(0);
         own.index.close();
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500, 100) },
     );
   });
 });
@@ -220,7 +221,7 @@ describe('sorting', () => {
         expect([...sorted].sort((a, b) => a - b)).toEqual([...sorted.keys()]);
         own.index.close();
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200, 50) },
     );
   });
 
