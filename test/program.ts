@@ -17,18 +17,62 @@ const maxTries = 2400;
 /** A scan that takes longer hangs, also beside much other work, milliseconds. */
 const longestScanMs = 240_000;
 
+/** What a test asks a server, wherever it runs. */
+export class ServerClient {
+  url = '';
+
+  async request(
+    path: string,
+    init: RequestInit = {},
+  ): Promise<{ status: number; body: unknown; headers: Headers }> {
+    const response = await fetch(`${this.url}${path}`, init);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  }
+
+  /** Submits a scan; resolves once it is acknowledged. */
+  async submit(submission: Record<string, unknown>): Promise<string> {
+    const { status, body } = await this.request('/api/v1/scans', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(submission),
+    });
+    if (status !== 201) throw new Error(`not acknowledged: ${status} ${JSON.stringify(body)}`);
+    return (body as { data: { scan_id: string } }).data.scan_id;
+  }
+
+  async detail(scanId: string): Promise<ScanDetail> {
+    const { status, body } = await this.request(`/api/v1/scans/${scanId}`);
+    if (status !== 200) throw new Error(`${scanId}: ${status} ${JSON.stringify(body)}`);
+    return (body as { data: ScanDetail }).data;
+  }
+
+  async waitForEnd(scanId: string): Promise<ScanDetail> {
+    const giveUpAt = performance.now() + longestScanMs;
+    for (let looks = 1; ; looks++) {
+      const detail = await this.detail(scanId);
+      if (detail.status === 'completed' || detail.status === 'failed') return detail;
+      if (performance.now() > giveUpAt)
+        throw new Error(`${scanId} is still ${detail.status}: ${JSON.stringify(detail)}`);
+      // Also within the usual rate limit of 100 requests a minute, where a busy machine scans for minutes.
+      await sleep(looks < 30 ? 100 : 1000);
+    }
+  }
+}
+
 /** A server of this program in a process of its own, on a free port of loopback. */
-export class ServerProcess {
+export class ServerProcess extends ServerClient {
   readonly workspace: string;
   readonly #args: string[];
   #program: string;
   #env: NodeJS.ProcessEnv;
   #child: ChildProcess | null = null;
   #log = '';
-  url = '';
 
   /** @param options `program`: path of another one than that of this checkout */
   constructor(options: { args?: string[]; env?: NodeJS.ProcessEnv; program?: string } = {}) {
+    super();
     this.workspace = mkdtempSync(join(tmpdir(), 'portolan-test-'));
     this.#args = options.args ?? [];
     this.#program = options.program ?? launcher;
@@ -121,45 +165,6 @@ export class ServerProcess {
   async dispose(): Promise<void> {
     await this.stop('SIGKILL');
     rmSync(this.workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  }
-
-  async request(
-    path: string,
-    init: RequestInit = {},
-  ): Promise<{ status: number; body: unknown; headers: Headers }> {
-    const response = await fetch(`${this.url}${path}`, init);
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
-  }
-
-  /** Submits a scan; resolves once it is acknowledged. */
-  async submit(submission: Record<string, unknown>): Promise<string> {
-    const { status, body } = await this.request('/api/v1/scans', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(submission),
-    });
-    if (status !== 201) throw new Error(`not acknowledged: ${status} ${JSON.stringify(body)}`);
-    return (body as { data: { scan_id: string } }).data.scan_id;
-  }
-
-  async detail(scanId: string): Promise<ScanDetail> {
-    const { status, body } = await this.request(`/api/v1/scans/${scanId}`);
-    if (status !== 200) throw new Error(`${scanId}: ${status} ${JSON.stringify(body)}`);
-    return (body as { data: ScanDetail }).data;
-  }
-
-  async waitForEnd(scanId: string): Promise<ScanDetail> {
-    const giveUpAt = performance.now() + longestScanMs;
-    for (let looks = 1; ; looks++) {
-      const detail = await this.detail(scanId);
-      if (detail.status === 'completed' || detail.status === 'failed') return detail;
-      if (performance.now() > giveUpAt)
-        throw new Error(`${scanId} is still ${detail.status}: ${JSON.stringify(detail)}`);
-      // Also within the usual rate limit of 100 requests a minute, where a busy machine scans for minutes.
-      await sleep(looks < 30 ? 100 : 1000);
-    }
   }
 }
 

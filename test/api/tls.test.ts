@@ -14,7 +14,7 @@ import { type ConnectionOptions, connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CertificateFiles, makeCertificate } from '../../src/server/fixtures/certificates.ts';
 import { Home } from '../cli/command.ts';
-import { ServerProcess } from '../program.ts';
+import { InProcessServer } from '../cli/in-process-server.ts';
 
 // Each run of the command line takes a second, and several on a busy machine.
 
@@ -39,7 +39,7 @@ function use({ cert_file, key_file }: CertificateFiles): void {
 }
 
 use(first);
-const server = new ServerProcess({ env: tlsEnv(used) });
+const server = new InProcessServer({ env: tlsEnv(used) });
 beforeAll(() => server.start());
 afterAll(async () => {
   await server.dispose();
@@ -140,7 +140,7 @@ describe('a server with TLS', () => {
     let shown = before;
     for (const files of [second, first, second]) {
       use(files);
-      process.kill(server.pid, 'SIGHUP');
+      await server.reload();
       await expect.poll(() => handshake({})).not.toEqual(shown);
       shown = await handshake({});
     }
@@ -154,11 +154,11 @@ describe('a server with TLS', () => {
   it('keeps what it has when the new files are no good, and says so', async () => {
     const before = await handshake({});
     copyFileSync(first.key_file, used.key_file);
-    process.kill(server.pid, 'SIGHUP');
+    await server.reload();
     await expect.poll(() => server.log).toMatch(/key_file: .* is not the key of/);
     expect(await handshake({})).toEqual(before);
     writeFileSync(used.cert_file, 'nothing');
-    process.kill(server.pid, 'SIGHUP');
+    await server.reload();
     await expect.poll(() => server.log).toMatch(/no PEM certificate/);
     expect(await handshake({})).toEqual(before);
   });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 
 const home = new Home();
 const file = (name: string, text: string) => {
@@ -17,7 +17,7 @@ const rules = file(
   - {name: broken, condition: 1 / 0 == 1, action: slack}
 `,
 );
-const server = new ServerProcess({
+const server = new InProcessServer({
   env: { SERVICE_ALERTS: rules, SERVICE_ALERTS__INTERVAL: '1s' },
 });
 beforeAll(() => server.start());

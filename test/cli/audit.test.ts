@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditChain } from '../../src/workspace/audit/audit-chain.ts';
 import { type AuditEvent, recordText } from '../../src/workspace/audit/audit-record.ts';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 
 const hostile = '=cmd|\u001b[2J\u009b1m\u0007,"x"\u202e';
 
@@ -150,7 +150,7 @@ describe('audit list', () => {
   });
 
   it('reads the log of a server page by page', async () => {
-    const server = new ServerProcess({ args: ['--config', config] });
+    const server = new InProcessServer({ config });
     try {
       await server.start();
       for (let n = 0; n < 3; n++) await server.request(`/api/v1/scans?limit=${n + 1}`);

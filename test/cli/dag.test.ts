@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 import { Listeners } from './listeners.ts';
 
 const home = new Home();
@@ -153,7 +153,7 @@ describe('DAG nonsense', () => {
   );
 
   it('a server leaves such graphs out, says why, and refuses a submission that names one', async () => {
-    const server = new ServerProcess();
+    const server = new InProcessServer();
     const folder = `${server.workspace}/config/dags`;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     nonsense.forEach(([, nodes], index) => {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 import { freePort } from './listeners.ts';
 
 const home = new Home();
@@ -93,7 +93,7 @@ describe('doctor', () => {
   });
 
   it('asks the server that holds the workspace', async () => {
-    const server = new ServerProcess();
+    const server = new InProcessServer();
     try {
       await server.start();
       const { report } = await doctor('--workspace-dir', server.workspace);

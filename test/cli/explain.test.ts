@@ -4,13 +4,13 @@ import { explanationText } from '../../src/cli/scan/explain/explain-text.ts';
 import { readEndpoint } from '../../src/cli/scan/explain.ts';
 import { plainStyle } from '../../src/cli/terminal/draw/style.ts';
 import { nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 import { Listeners } from './listeners.ts';
 
 const home = new Home();
 const listeners = new Listeners();
-const server = new ServerProcess();
+const server = new InProcessServer();
 let port = 0;
 beforeAll(async () => {
   port = await listeners.greet('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n');

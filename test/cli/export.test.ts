@@ -3,8 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 import { Listeners } from './listeners.ts';
 
 /** What a hostile service says: markup, a terminal command, a formula. */
@@ -12,7 +12,7 @@ const banner = '=<script>alert(1)</script>\x1b[2J\x9b\r\n';
 
 const home = new Home();
 const listeners = new Listeners();
-const server = new ServerProcess();
+const server = new InProcessServer();
 let port = 0;
 beforeAll(async () => {
   port = await listeners.greet(Buffer.from(banner, 'latin1'));

@@ -7,8 +7,8 @@ import type { ScanRequest } from '../../src/domain/scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openRecord } from '../../src/workspace/record/record-writer.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
-import { ServerProcess } from '../program.ts';
 import { Home, run } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 import { runOnPseudoTerminal } from './terminal.ts';
 
 /**
@@ -20,7 +20,7 @@ const bytes = [0x1b, 0x07, 0x08, 0x7f];
 const timestamp = '2026-10-06T14:30:24.010Z';
 const ids = ['20261006-143022-aaaaaa', '20261006-143023-bbbbbb'] as const;
 const home = new Home();
-const server = new ServerProcess();
+const server = new InProcessServer();
 
 beforeAll(async () => {
   await keepHostileScans(server.workspace);

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root, ServerProcess } from '../program.ts';
+import { root } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 import { Listeners } from './listeners.ts';
 
 const home = new Home();
@@ -93,7 +94,7 @@ describe('profiles and graphs of the command line', () => {
 });
 
 describe('profiles and graphs of a server', () => {
-  const server = new ServerProcess({ env: { SERVICE_PROFILE: 'usual' } });
+  const server = new InProcessServer({ env: { SERVICE_PROFILE: 'usual' } });
   const file = (name: string) => join(server.workspace, 'config', name);
   beforeAll(async () => {
     put(file('dags/sweep.yaml'), sweep);
@@ -114,7 +115,7 @@ describe('profiles and graphs of a server', () => {
 
   async function reload(logLine: string): Promise<void> {
     const before = server.log.length;
-    process.kill(server.pid, 'SIGHUP');
+    await server.reload();
     await expect.poll(() => server.log.slice(before)).toContain(logLine);
   }
 

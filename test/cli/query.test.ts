@@ -7,15 +7,15 @@ import type { ResultRow } from '../../src/domain/result.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openRecord } from '../../src/workspace/record/record-writer.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
-import { ServerProcess } from '../program.ts';
 import { finding, host, port, timestamp } from '../result-rows.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 
 const scan_id = '20261006-143022-aaaaaa';
 /** More than two pages of a server. */
 const manyRows = '20261006-143022-bbbbbb';
 const home = new Home();
-const server = new ServerProcess();
+const server = new InProcessServer();
 
 beforeAll(async () => {
   await recordScan(server.workspace, scan_id, rows);

@@ -25,7 +25,7 @@ interface Seen extends Pick<CommandProcess, 'stdin' | 'stdout' | 'stderr' | 'env
 class Exited extends Error {}
 
 const running = new AsyncLocalStorage<Seen>();
-const wiring = wiringOf(sourceEntry);
+export const wiring = wiringOf(sourceEntry);
 
 for (const name of ['stdin', 'stdout', 'stderr', 'env'] as const) separate(name);
 const realExit = process.exit;
@@ -72,6 +72,12 @@ export async function runCommand(args: readonly string[], command: CommandProces
   seen.stderr = untilExit(command.stderr, seen);
   const exitCode = await running.run(seen, () => runProgram(wiring, args));
   return seen.exitCode ?? exitCode;
+}
+
+/** Runs `work` with an environment of its own, as a program has. */
+export function withEnvironment<T>(env: NodeJS.ProcessEnv, work: () => Promise<T>): Promise<T> {
+  const { stdin, stdout, stderr } = process;
+  return running.run({ stdin, stdout, stderr, env: { ...env }, exitCode: null }, work);
 }
 
 /** A stream of a process that has exited takes nothing more. */

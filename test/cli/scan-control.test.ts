@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 import { freePort, Listeners } from './listeners.ts';
 
 const home = new Home();
 const listeners = new Listeners();
-const server = new ServerProcess({ args: ['--workers', '2'] });
+const server = new InProcessServer({ workers: 2 });
 const unknown = '20260101-000000-abcdef';
 let ssh = 0;
 let closed = 0;

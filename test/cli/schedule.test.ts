@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Job } from '../../src/domain/job.ts';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 
 const home = new Home();
-const server = new ServerProcess({ args: ['--workers', '1'] });
-const empty = new ServerProcess();
+const server = new InProcessServer({ workers: 1 });
+const empty = new InProcessServer();
 
 beforeAll(async () => {
   await Promise.all([server.start(), empty.start()]);

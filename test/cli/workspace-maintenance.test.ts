@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storedScanId, storeScan } from '../../src/actions/fixtures/stored-scan.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
-import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 
 const scans = 5;
 // Every test runs several programs.
@@ -142,10 +142,10 @@ it('is named storage as well', async () => {
 });
 
 describe('with a server', () => {
-  let server: ServerProcess;
+  let server: InProcessServer;
 
   beforeAll(async () => {
-    server = new ServerProcess();
+    server = new InProcessServer();
     await fill(server.workspace);
     await server.start();
   });

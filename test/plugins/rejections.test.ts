@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compilePlugin } from '../c-plugin.ts';
 import { Home } from '../cli/command.ts';
+import { InProcessServer } from '../cli/in-process-server.ts';
 import { Listeners } from '../cli/listeners.ts';
 import { isInstalled } from '../installed.ts';
-import { root, ServerProcess } from '../program.ts';
+import { root } from '../program.ts';
 import { packed } from './kinds.ts';
 
 const address = '127.86.20.1';
@@ -142,7 +143,7 @@ describe('plugins that cannot be loaded', () => {
 
   it('are refused by a reload of a server, which goes on with what it has', async () => {
     const file = write('replaced.mjs', script('replaced'));
-    const server = new ServerProcess({ args: ['--plugin', file], env: home.env });
+    const server = new InProcessServer({ plugins: [file], env: home.env });
     try {
       await server.start();
       const seen = async () => {
@@ -157,7 +158,7 @@ describe('plugins that cannot be loaded', () => {
       };
       expect(await seen()).toEqual([port]);
       writeFileSync(file, 'export const Plugin = {,};\n');
-      process.kill(server.pid, 'SIGHUP');
+      await server.reload();
       await expect.poll(() => server.log).toMatch(/cannot load replaced\.mjs:1: SyntaxError/);
       expect(await seen()).toEqual([port]);
     } finally {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writePackage } from '../../src/plugins/package-archive.ts';
 import { Home } from '../cli/command.ts';
-import { ServerProcess } from '../program.ts';
+import { InProcessServer } from '../cli/in-process-server.ts';
 import { findingsOf, noteTitles, type Result } from './noting-plugin.ts';
 
 const graph = `name: noted
@@ -79,7 +79,7 @@ describe('a server with an installed plugin', () => {
     expect((await home.run(['plugin', 'install', file], { env })).code).toBe(0);
   }
 
-  const resultOf = async (server: ServerProcess, scanId: string) =>
+  const resultOf = async (server: InProcessServer, scanId: string) =>
     ((await server.request(`/api/v1/scans/${scanId}/results`)).body as { data: Result }).data;
 
   it('runs it where a graph names it; a newer version is taken at a reload, for scans accepted then', async () => {
@@ -88,7 +88,7 @@ describe('a server with an installed plugin', () => {
     await install('1.0.0');
     const settings = home.file('settings.yaml');
     writeFileSync(settings, 'plugins: {require_signature: false}\n');
-    const server = new ServerProcess({ env: { ...env, SERVICE_CONFIG: settings } });
+    const server = new InProcessServer({ env: { ...env, SERVICE_CONFIG: settings } });
     const listedNow = async () =>
       ((await server.request('/api/v1/plugins')).body as { data: { plugins: object[] } }).data.plugins;
     try {
@@ -107,15 +107,15 @@ describe('a server with an installed plugin', () => {
       expect(await evidence()).toEqual(['version 1.0.0']);
       await install('1.1.0');
       expect(await evidence()).toEqual(['version 1.0.0']);
-      process.kill(server.pid, 'SIGHUP');
+      await server.reload();
       await expect.poll(evidence).toEqual(['version 1.1.0']);
 
       writeFileSync(settings, 'plugins: {require_signature: true}\n');
-      process.kill(server.pid, 'SIGHUP');
+      await server.reload();
       const unsigned = [{ loaded: false, error: expect.stringMatching(/not signed|unsigned/) }];
       await expect.poll(listedNow).toMatchObject(unsigned);
       writeFileSync(settings, 'plugins: {require_signature: false}\n');
-      process.kill(server.pid, 'SIGHUP');
+      await server.reload();
       await expect.poll(listedNow).toMatchObject([{ loaded: true }]);
 
       writeFileSync(join(plugins, 'titles/1.1.0/main.mjs'), 'altered');

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ServerProcess } from '../../program.ts';
 import { Home } from '../command.ts';
+import { InProcessServer } from '../in-process-server.ts';
 import { freePort, Listeners } from '../listeners.ts';
 import { runInTerminal } from '../terminal.ts';
 
 const home = new Home();
 const listeners = new Listeners();
-const server = new ServerProcess({ args: ['--workers', '1'] });
+const server = new InProcessServer({ workers: 1 });
 const here = () => ['--workspace-dir', server.workspace];
 let open = 0;
 let closed = 0;

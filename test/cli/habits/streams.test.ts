@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { followingWork } from '../../../src/cli/results/live/live-lines.ts';
 import { Registry, registerModules } from '../../../src/engine/registry.ts';
-import { root, ServerProcess } from '../../program.ts';
+import { root } from '../../program.ts';
 import { Home, launcher, run } from '../command.ts';
 import { HeldService } from '../held-service.ts';
+import { InProcessServer } from '../in-process-server.ts';
 import { Listeners } from '../listeners.ts';
 
 const home = new Home();
 const listeners = new Listeners();
-const server = new ServerProcess({ args: ['--workers', '2'] });
+const server = new InProcessServer({ workers: 2 });
 const host = '127.86.2.1';
 let ftp = 0;
 let many: number[] = [];
