@@ -66,7 +66,7 @@ describe('scan of real listeners', { concurrent: true }, () => {
   });
 
   it('marks open ports that the end of the scan left without probes', async () => {
-    const silent = await Promise.all([1, 2].map(() => listeners.greet('')));
+    const silent = await Promise.all([1, 2].map(() => listeners.serve(() => undefined)));
     const limits = ['--concurrency', '1', '--timeout', '60s', '--max-duration', '4s'];
     const { stdout } = await home.run([
       'scan',

@@ -58,6 +58,8 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
   const verbose = await openVerbose(flags, view);
   verbose?.start(await client.call<Scan>('GET', scanPath(accepted.scan_id)), portsOf(order));
   const scan = await follow(client, accepted.scan_id, view, { live, verbose, unread: abort.signal });
+  // The last stages end with the scan, after the last report.
+  verbose?.update(scan);
   if (abort.signal.aborted) return exitCodeOf(scan);
   noteOutcome(scan, flags.quiet ?? false, { hasNotes: view.hasNotes, isText: output.format === 'text' });
   if (live) await writeRest(client, scan, live);

@@ -132,6 +132,8 @@ async function watch(scan: Scan, flags: WatchFlags, watched: WatchedScan): Promi
   const release = onInterrupt(() => enough.abort(), 1);
   try {
     const ended = await watched.follow(observer, enough.signal);
+    // The last stages end with the scan, after the last report.
+    verbose?.update(ended);
     view.end();
     return await tellEnd(ended, flags, { ...watched, hasNotes: view.hasNotes });
   } catch (error) {
