@@ -34,6 +34,8 @@ export class SandboxFailure extends Error {
   }
 }
 
+/** Of the response that says that the host has started. */
+const startId = 0;
 /** For the launcher and the start of Node.js, milliseconds. */
 const startMs = 20_000;
 /** Of stderr, kept to tell a lack of memory from other aborts. */
@@ -110,7 +112,7 @@ export class HostProcess {
     });
     const host = new HostProcess(child, options, receive);
     // Id 0 is the first frame, which the host sends unasked.
-    const { message } = await host.#wait(0, startMs);
+    const { message } = await host.#wait(startId, startMs);
     const { lacks } = message as { lacks?: string[] };
     host.#lacks = lacks ?? [];
     return host;
@@ -178,7 +180,9 @@ export class HostProcess {
   #wait(id: number, deadlineMs: number): Promise<Frame> {
     return new Promise((resolve, reject) => {
       const late = () => this.end(new SandboxFailure('deadline', `no response within ${deadlineMs} ms`));
-      const deadline = new ResponseDeadline(deadlineMs, () => processorWaitMs(this.pid), late);
+      // Calls have absolute deadlines: threads of a plugin could make its own process wait.
+      const waitedMs = () => (id === startId ? processorWaitMs(this.pid) : 0);
+      const deadline = new ResponseDeadline(deadlineMs, waitedMs, late);
       this.#calls.set(id, { resolve, reject, deadline });
     });
   }
@@ -194,7 +198,7 @@ export class HostProcess {
 
   #take(frame: Frame): void {
     const { id, missing, reason } = (frame.message ?? {}) as Record<string, unknown>;
-    const starting = this.#calls.has(0);
+    const starting = this.#calls.has(startId);
     if (typeof missing === 'string' && starting) {
       this.end(new SandboxFailure('missing', `${missing}: ${String(reason)}`));
       return;
@@ -203,7 +207,7 @@ export class HostProcess {
       this.#receive(frame, this);
       return;
     }
-    const key = starting ? 0 : id;
+    const key = starting ? startId : id;
     const call = typeof key === 'number' ? this.#calls.get(key) : undefined;
     if (!call) throw new Error('a response without a request');
     call.deadline.stop();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Longest time with all waits for a processor, in deadlines: threads of a plugin may make its own process wait. */
+/** Longest time with all waits for a processor, in deadlines. */
 const maxDeadlines = 10;
 
 /**
