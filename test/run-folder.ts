@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sharedServerVariable, startPostgres, storeTemplate, type TestPostgres } from './postgres.ts';
 
 const folderVariable = 'PORTOLAN_TEST_FOLDER';
+const teardownMs = 5000;
 
 /** What holds up no commit and does no work that a test has not asked for. */
 const settings = {
@@ -42,7 +44,9 @@ export default async function setup(): Promise<(() => Promise<void>) | undefined
   return async () => {
     delete process.env[sharedServerVariable];
     socket.close();
-    await (await starting?.catch(() => null))?.remove();
+    const removed = starting?.then((server) => server.remove()).catch(() => undefined);
+    // Vitest waits for ten seconds; whatever is left then ends with this process.
+    await Promise.race([removed, sleep(teardownMs, undefined, { ref: false })]);
   };
 }
 
