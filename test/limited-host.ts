@@ -19,7 +19,7 @@ export interface LimitedSweep {
   leaving?: string[];
 }
 
-/** What a sweep found; `probes` is what the host itself counted. */
+/** What a sweep found; `probes` is what the host itself counted, without what the kernel repeated. */
 export interface LimitedOutcome {
   open: number;
   closed: number;
@@ -55,9 +55,11 @@ export class LimitedHost {
       rate,
       ...(targets && { targets }),
     };
+    const repeatedBefore = this.#repeated();
     const { counts, highest, open } = await this.#host.run<ScannerOutcome>(script, trial);
+    const probes = this.#arrivals() - (this.#repeated() - repeatedBefore);
     const sum = (name: 'closed' | 'filtered') => counts.reduce((total, each) => total + each[name], 0);
-    return { open, closed: sum('closed'), filtered: sum('filtered'), highest, probes: this.#arrivals() };
+    return { open, closed: sum('closed'), filtered: sum('filtered'), highest, probes };
   }
 
   /** Anew for each sweep: a rule with a limit remembers what it let through. */
@@ -71,6 +73,15 @@ export class LimitedHost {
     nft(`add rule ip trial input ${isSyn} tcp dport 2000-60000 counter`);
     for (const rule of arriving) nft(`add rule ip trial input ${isSyn} ${rule}`);
     for (const rule of leaving) nft(`add rule ip trial output ${rule}`);
+  }
+
+  /**
+   * SYNs that the kernel has sent again by itself: it does so 0.1 s after a sweep gives up, and on a busy machine the sweep comes
+   * later than that.
+   */
+  #repeated(): number {
+    const [names = '', values = ''] = this.#host.exec('grep', '^TcpExt', '/proc/net/netstat').split('\n');
+    return Number(values.split(' ')[names.split(' ').indexOf('TCPSynRetrans')]);
   }
 
   /** What the host itself counts arrives in no other way than as a probe. */
