@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
+import { inVirtualTime } from '../../../test/virtual-time.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { Egress } from '../egress.ts';
@@ -179,16 +180,18 @@ describe('a UDP sweep', () => {
     const gate = gateTo([host], { hold, rate: new PacketRateLimiter({ rate: 20 }) });
     const ports = [silent.port, ...Array.from({ length: 19 }, (_, at) => at + 1)];
     const again = options({ timeoutMs: 2000, retries: 8 });
-    const running = all(gate.sweepUdp([task(host, ports)], again));
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const sentBefore = gate.packetsSent;
-    const pausedAt = performance.now();
-    hold.hold();
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    const late = arrivals.filter((at) => at > pausedAt + 1000);
-    expect([late, gate.packetsSent - sentBefore]).toEqual([[], 0]);
-    hold.release();
-    const outcomes = await running;
+    const { result: outcomes } = await inVirtualTime(async () => {
+      const running = all(gate.sweepUdp([task(host, ports)], again));
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      const sentBefore = gate.packetsSent;
+      const pausedAt = performance.now();
+      hold.hold();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      const late = arrivals.filter((at) => at > pausedAt + 1000);
+      expect([late, gate.packetsSent - sentBefore]).toEqual([[], 0]);
+      hold.release();
+      return running;
+    });
     expect(outcomes.filter(({ state }) => state === 'closed')).toHaveLength(19);
     expect(outcomes).toHaveLength(20);
   });
@@ -267,7 +270,8 @@ describe.skipIf(!canMakeNamespaces)('a UDP sweep between namespaces', () => {
     peer?.close();
   });
 
-  it('takes the time that a host needs which limits its ICMP errors', async () => {
+  // Two that wait for different hosts.
+  it.concurrent('takes the time that a host needs which limits its ICMP errors', async () => {
     const ports = Array.from({ length: 14 }, (_, at) => 100 + at);
     const patient = await sweep({ targets: ['10.9.0.3'], ports, asked: ports, retries: 2 });
     const closed = patient.outcomes.filter(({ state }) => state === 'closed');
@@ -277,7 +281,7 @@ describe.skipIf(!canMakeNamespaces)('a UDP sweep between namespaces', () => {
     expect(patient.sent).toBeLessThanOrEqual(14 * 3);
   });
 
-  it('counts what cannot leave this machine as not tried, and a silent neighbor as filtered', async () => {
+  it.concurrent('counts what cannot leave this machine as not tried, and a silent neighbor as filtered', async () => {
     const lost = await sweep({ targets: ['10.250.0.1'], ports: [53, 54] });
     expect(states(lost)).toEqual({
       53: 'not_tried: local error ENETUNREACH',

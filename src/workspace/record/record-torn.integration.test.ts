@@ -157,7 +157,7 @@ describe('blocks that were not synced', () => {
 });
 
 describe('a killed writer', () => {
-  const kills = rounds(20, 8);
+  const kills = rounds(20, 3);
 
   it(`never loses an acknowledged row in ${kills} kills`, async () => {
     for (let round = 0; round < kills; round++) {
