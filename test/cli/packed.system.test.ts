@@ -12,7 +12,9 @@ import { Listeners } from './listeners.ts';
 /** Packs, installs the tarball as a stranger would, and uses what was installed. Needs the registry or npm's cache. */
 const wanted = Boolean(process.env['PORTOLAN_TEST_PACKED'] || process.env['CI']);
 if (!wanted)
-  console.log('skipped: test/cli/packed.test.ts (set PORTOLAN_TEST_PACKED=1: it installs from the registry)');
+  console.log(
+    'skipped: test/cli/packed.system.test.ts (set PORTOLAN_TEST_PACKED=1: it installs from the registry)',
+  );
 
 describe.runIf(wanted)('the packed program', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portolan-packed-'));

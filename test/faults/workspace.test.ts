@@ -12,6 +12,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { ScanFolder } from '../../src/workspace/scan-folder.ts';
 import { openWorkspace } from '../../src/workspace/workspace.ts';
 import { Home, launcher } from '../cli/command.ts';
+import { InProcessServer } from '../cli/in-process-server.ts';
 import { ServerProcess } from '../program.ts';
 
 const asRoot = process.geteuid?.() === 0;
@@ -36,14 +37,13 @@ afterAll(() => {
   home.remove();
 });
 
-const servers: ServerProcess[] = [];
+const servers: (ServerProcess | InProcessServer)[] = [];
 
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.dispose();
 });
 
-function newServer(options: ConstructorParameters<typeof ServerProcess>[0] = {}): ServerProcess {
-  const server = new ServerProcess(options);
+function opened<T extends ServerProcess | InProcessServer>(server: T): T {
   servers.push(server);
   return server;
 }
@@ -61,7 +61,7 @@ async function* modesBelow(folder: string): AsyncGenerator<{ path: string; folde
 }
 
 it('with umask 000 every file is 0600 and every folder 0700', async () => {
-  const server = newServer({ args: ['--config', home.file('modes.yaml')] });
+  const server = opened(new InProcessServer({ config: home.file('modes.yaml') }));
   const config = 'workspace: { scans: { compress: true, keep_artifacts: true } }\n';
   await writeFile(home.file('modes.yaml'), config, { mode: 0o600 });
   const before = process.umask(0);
@@ -158,7 +158,7 @@ describe('the place of the workspace', () => {
 });
 
 it('a second server names the first and leaves; a lock left by kill -9 is taken over', async () => {
-  const server = newServer();
+  const server = opened(new ServerProcess());
   await server.start();
   const args = ['server', 'start', '--workspace-dir', server.workspace, '--bind', '127.0.0.1:0'];
   const second = await home.run(args);
@@ -201,7 +201,7 @@ describe('a newer workspace is refused with clear text', () => {
 });
 
 it('a damaged scan is skipped: the server starts, lists all and serves the others', async () => {
-  const server = newServer();
+  const server = opened(new InProcessServer());
   const workspace = await openWorkspace(server.workspace);
   const store = await openStore(workspace.storeFile);
   const rules = (number: number) => ({ compress: number % 2 === 0, keep_artifacts: false });
