@@ -59,8 +59,7 @@ describe('pause', () => {
     const third = await service.submit('rows 1');
     await sleep(300);
     expect((await detail(service, third)).status).toBe('pending');
-    await sleep(1200);
-    expect((await service.store.scans.get(first))?.progress.paused).toBe(true);
+    await expect.poll(async () => (await service.store.scans.get(first))?.progress.paused).toBe(true);
 
     const resumed = await control(service, first, 'resume');
     expect(resumed.data).toMatchObject({ status: 'running', progress: { paused: false } });
@@ -128,14 +127,20 @@ describe('pause', () => {
     const base = await service.listen();
     const scanId = await service.submit('hang');
     await service.until(scanId, ({ results }) => results.live_hosts === 1);
-    const events = fetch(`${base}/api/v1/scans/${scanId}/events`).then((response) => response.text());
-    await sleep(400);
+    let text = '';
+    const { body } = await fetch(`${base}/api/v1/scans/${scanId}/events`);
+    const read = (async () => {
+      for await (const chunk of body ?? []) text += Buffer.from(chunk).toString();
+    })();
+    const shown = (paused: boolean) =>
+      expect.poll(() => text.slice(text.lastIndexOf('event: status'))).toContain(`"paused":${paused}`);
+    await shown(false);
     await control(service, scanId, 'pause');
-    await sleep(400);
+    await shown(true);
     await control(service, scanId, 'resume');
-    await sleep(400);
+    await shown(false);
     await control(service, scanId, 'cancel');
-    const text = await events;
+    await read;
     const states = [...text.matchAll(/event: status\ndata: (.*)/g)].map(([, data]) => {
       const { status, paused } = JSON.parse(data ?? '') as { status: string; paused: boolean };
       return [status, paused];

@@ -160,7 +160,7 @@ it('a fix that the report does not have is named before the first byte', async (
 
 describe('the thread of a report', () => {
   it('ends when its client is gone, and its place is free again', async () => {
-    const scanId = await finishedScan(syntheticScan({ hosts: 3000 }).rows());
+    const scanId = await finishedScan(syntheticScan({ hosts: 1000 }).rows());
     for (let client = 0; client < 3; client++) {
       await new Promise<void>((resolve, reject) => {
         const request = get(base + exportUrl(scanId, { format: 'html' }), (response) => {
