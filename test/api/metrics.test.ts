@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ServerProcess } from '../program.ts';
+import { InProcessServer } from '../cli/in-process-server.ts';
 
-const server = new ServerProcess();
+const server = new InProcessServer();
 beforeAll(() => server.start());
 afterAll(() => server.dispose());
 

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ServerProcess } from '../program.ts';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 
 const home = new Home();
 const folder = home.file('ui');
@@ -52,11 +53,10 @@ describe('files of the UI', () => {
 
   it('are served from the folder alone, and not at all with --no-ui', async () => {
     const env = { SERVICE_SERVER__UI__STATIC_DIR: folder };
-    for (const [args, status] of [
-      [[], 200],
-      [['--no-ui'], 404],
+    for (const [server, status] of [
+      [new InProcessServer({ env }), 200],
+      [new ServerProcess({ args: ['--no-ui'], env }), 404],
     ] as const) {
-      const server = new ServerProcess({ args: [...args], env });
       try {
         await server.start();
         expect((await server.request('/ui/')).status).toBe(status);

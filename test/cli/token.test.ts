@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ServerProcess } from '../program.ts';
@@ -133,9 +134,17 @@ describe('a token', () => {
 
   it('keeps its old value for the grace time of a rotation only', async () => {
     const { id, value } = await create('--expiry', '1h');
-    const next = (await token('rotate', id, '--grace', '8s')).stdout.trim();
+    const next = (await token('rotate', id, '--grace', '1h')).stdout.trim();
     await expect.poll(() => statusWith(next)).toBe(200);
     expect(await statusWith(value)).toBe(200);
+    const db = new DatabaseSync(join(server.workspace, 'service.db'));
+    const { previous_until } = db.prepare('select previous_until from tokens where id = ?').get(id) as {
+      previous_until: string;
+    };
+    expect(Math.abs(Date.parse(previous_until) - Date.now() - 3_600_000)).toBeLessThan(600_000);
+    const past = new Date(Date.now() - 1000).toISOString();
+    db.prepare('update tokens set previous_until = ? where id = ?').run(past, id);
+    db.close();
     await expect.poll(() => statusWith(value), { interval: 200 }).toBe(401);
     expect(await statusWith(next)).toBe(200);
   });

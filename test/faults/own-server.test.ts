@@ -1,25 +1,25 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { openService, type Service } from '../../src/server/fixtures/service.ts';
-import { root, ServerProcess } from '../program.ts';
+import { Home } from '../cli/command.ts';
+import { InProcessServer } from '../cli/in-process-server.ts';
 
 /** The configuration that is shipped, with a place of this test for what lies on the disk. */
 const folder = mkdtempSync(join(tmpdir(), 'portolan-shipped-'));
 const shipped = join(folder, 'portolan.yaml');
-const server = new ServerProcess({
-  args: ['--config', shipped],
-  env: { SERVICE_LOGGING__OUTPUT: 'stderr', SERVICE_SERVER__API__AUTH: 'false' },
+const server = new InProcessServer({
+  config: shipped,
+  env: { SERVICE_SERVER__API__AUTH: 'false' },
 });
-const plain = new ServerProcess();
+const plain = new InProcessServer();
 let idle: Service;
+const home = new Home();
 
 beforeAll(async () => {
-  const launcher = join(root, 'bin/portolan');
-  const example = execFileSync(process.execPath, [launcher, 'config', 'init'], { encoding: 'utf8' });
+  const { stdout: example } = await home.run(['config', 'init']);
   writeFileSync(shipped, example, { mode: 0o600 });
   const { scope } = loadConfig({ systemFile: shipped, env: {} }).config.scanner;
   // It runs no scan: were one of these targets accepted, still nothing would be sent there.
@@ -28,6 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([server.dispose(), plain.dispose(), idle?.close()]);
+  home.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -39,7 +40,7 @@ interface Refusal {
 /** What no scope can authorise. */
 const isMulticast = (target: string) => target === '255.255.255.255' || target === 'ff02::1';
 
-async function rejection(of: ServerProcess, body: Record<string, unknown>) {
+async function rejection(of: InProcessServer, body: Record<string, unknown>) {
   const answer = await of.request('/api/v1/scans', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 import { Home } from '../cli/command.ts';
-import { ServerProcess } from '../program.ts';
+import { InProcessServer } from '../cli/in-process-server.ts';
 import { HttpReceiver } from '../receivers.ts';
 
 const open: (() => unknown)[] = [];
@@ -43,7 +43,7 @@ it('`notification test` goes through the server, with the settings of the server
   const receiver = new HttpReceiver();
   open.push(() => receiver.close());
   const url = await receiver.listen();
-  const server = new ServerProcess({
+  const server = new InProcessServer({
     env: { SERVICE_NOTIFICATIONS__WEBHOOKS: JSON.stringify([{ name: 'siem', url }]) },
   });
   open.push(() => server.dispose());
