@@ -80,9 +80,7 @@ describe('servers that modern libraries refuse', () => {
   });
 
   it('a server that cannot bear extensions', async () => {
-    const { tls } = await grab(
-      await listen(serveOldTls({ ...old, versions: [0x0301], closes: 'extended' })),
-    );
+    const { tls } = await grab(await listen(serveOldTls({ ...old, versions: [0x0301], closes: 'extended' })));
     expect(tls?.survey?.accepted).toMatchObject([{ version: 'TLSv1.0' }]);
     expect(tls?.survey?.accepted[0]?.suites).toHaveLength(4);
   });

@@ -13,7 +13,8 @@ const folder = mkdtempSync(join(tmpdir(), 'portolan-reuse-'));
 const file = join(folder, 'calls');
 let service: Service;
 
-const start = () => openService({ 'server.workers': 1, 'scanner.max_resumes': 1 }, { working: true, entryFile });
+const start = () =>
+  openService({ 'server.workers': 1, 'scanner.max_resumes': 1 }, { working: true, entryFile });
 
 beforeAll(async () => {
   process.env['RECORDED_CALLS'] = file;
