@@ -1,3 +1,3 @@
-import { testHostileAnswers } from './hostile-answers.ts';
+import { testHostileResponses } from './hostile-responses.ts';
 
-testHostileAnswers(Number(process.env['PORTOLAN_FUZZ_ANSWERS'] ?? 120_000));
+testHostileResponses(Number(process.env['PORTOLAN_FUZZ_ANSWERS'] ?? 120_000));

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testHostileAnswers } from './hostile-answers.ts';
+import { testHostileResponses } from './hostile-responses.ts';
 import { batchSeed, largestResponse, Mutator, random } from './mutate.ts';
 import { parsers } from './parsers.ts';
 
@@ -57,4 +57,4 @@ describe('the generator', () => {
   });
 });
 
-testHostileAnswers(answers);
+testHostileResponses(answers);

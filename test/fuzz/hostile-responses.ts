@@ -5,7 +5,7 @@ import { runCampaign } from './campaign.ts';
 const seeds = [20_261_122, Math.floor(Math.random() * 2 ** 31)];
 
 /** @param answers of each seed, among all readers */
-export function testHostileAnswers(answers: number): void {
+export function testHostileResponses(answers: number): void {
   it.each(seeds)(
     'hostile answers to every reader, seed %i: no uncaught error, none without end',
     async (seed) => {
