@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { dirname, extname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
+import { HostDeadline, processorWaitMs } from './host-deadline.ts';
 import type { LauncherSettings } from './launcher.ts';
-import { processorWaitMs, ResponseDeadline } from './response-deadline.ts';
 
 export interface SandboxOptions {
   /** Script that runs confined; it reads its own folder. */
@@ -52,7 +52,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 interface Call {
   resolve(frame: Frame): void;
   reject(error: SandboxFailure): void;
-  deadline: ResponseDeadline;
+  deadline: HostDeadline;
 }
 
 type Receive = (frame: Frame, host: HostProcess) => void;
@@ -182,7 +182,7 @@ export class HostProcess {
       const late = () => this.end(new SandboxFailure('deadline', `no response within ${deadlineMs} ms`));
       // Calls have absolute deadlines: threads of a plugin could make its own process wait.
       const waitedMs = () => (id === startId ? processorWaitMs(this.pid) : 0);
-      const deadline = new ResponseDeadline(deadlineMs, waitedMs, late);
+      const deadline = new HostDeadline(deadlineMs, waitedMs, late);
       this.#calls.set(id, { resolve, reject, deadline });
     });
   }

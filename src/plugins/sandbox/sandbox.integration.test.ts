@@ -5,8 +5,8 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { processorWaitMs } from './host-deadline.ts';
 import { HostProcess, type SandboxOptions } from './host-process.ts';
-import { processorWaitMs } from './response-deadline.ts';
 import { Sandbox } from './sandbox.ts';
 import { selfTestProgram, testSandbox } from './self-test.ts';
 

@@ -143,9 +143,8 @@ describe('tokens over REST', () => {
       own: false,
     });
     expect((await revoke('acme', mine)).json().data).toEqual({ token_id: mine, revoked: true, own: true });
-    expect(
-      (await service.store.tokens.list()).filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id),
-    ).toEqual([mine, idOf(keys['reader'])]);
+    const revoked = (await service.store.tokens.list()).filter(({ revoked_at }) => revoked_at !== null);
+    expect(revoked.map(({ id }) => id).sort()).toEqual([mine, idOf(keys['reader'])].sort());
     await expect.poll(async () => (await call(keys['acme'] as string, { url })).statusCode).toBe(401);
     await expect.poll(() => everythingWritten()).toContain('token.revoke');
   });

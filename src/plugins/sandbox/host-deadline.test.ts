@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ResponseDeadline } from './response-deadline.ts';
+import { HostDeadline } from './host-deadline.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] });
@@ -11,7 +11,7 @@ afterEach(() => {
 /** @param share of the time in which the process waits for a processor */
 function deadlineOf(ms: number, share: number) {
   const expire = vi.fn();
-  return { deadline: new ResponseDeadline(ms, () => 500 + performance.now() * share, expire), expire };
+  return { deadline: new HostDeadline(ms, () => 500 + performance.now() * share, expire), expire };
 }
 
 describe('the deadline of a response', () => {

@@ -18,7 +18,7 @@ export function processorWaitMs(pid: number): number {
 }
 
 /** Expires when a process has had its time: on a busy machine it waits for a processor, which is no fault of its own. */
-export class ResponseDeadline {
+export class HostDeadline {
   readonly #ms: number;
   readonly #waitedMs: () => number;
   readonly #expire: () => void;
