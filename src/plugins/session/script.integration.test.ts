@@ -1,27 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { closeServers, listen, loopbackGate } from '../../../test/module-trial.ts';
-import { removePlugins, runPlugin, trialLimits, writePlugin } from '../fixtures/plugin-trial.ts';
+import { childCount, removePlugins, runPlugin, trialLimits, writePlugin } from '../fixtures/plugin-trial.ts';
 import { describePlugin } from '../plugin-module.ts';
 
 afterEach(() => {
   removePlugins();
   closeServers();
 });
-
-/** Processes that this one has started and that have not ended. */
-function children(): number {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        const [, state, parent] = /\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
-        return Number(parent) === process.pid && state !== 'Z';
-      } catch {
-        return false;
-      }
-    }).length;
-}
 
 const ports = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
@@ -103,7 +88,7 @@ describe('a script', () => {
     const message =
       typeof reason === 'string' ? expect.stringContaining(reason) : expect.stringMatching(reason);
     await expect(described).rejects.toMatchObject({ code: 'configuration', message });
-    expect(children()).toBe(0);
+    expect(childCount()).toBe(0);
   });
 
   it('reads streams and publishes in batches, in order', async () => {
@@ -116,7 +101,7 @@ describe('a script', () => {
     });
     expect(error).toBe(null);
     expect(published).toEqual(ports(1000).map(({ port }) => ['port_notes.seen', { port }]));
-    expect(children()).toBe(0);
+    expect(childCount()).toBe(0);
   });
 
   it('gets complete values, its options and what the scan is', async () => {
