@@ -36,6 +36,10 @@ const changing: [RegExp, string][] = [
   [/\b(pid|process) \d+/gi, '$1 N'],
   // Of the Python and the curl of this machine.
   [/(Python|python|curl)(\D{0,14})\d+(\.\d+)+/g, '$1$2VERSION'],
+  [/(rule http\.python-http-server: version )\d+(\.\d+)+/g, '$1VERSION'],
+  // Pages are of a user who may send raw packets and pings; others are told what they may not.
+  [/^warning: icmp: discovering hosts by TCP connections instead of ICMP: .*\n?/gm, ''],
+  [/^degraded (http.*(?:\n(?!warn).*)*)\nwarn raw_rights: .*/gm, 'healthy $1'],
 ];
 
 /** Text in which only what matters is left. */

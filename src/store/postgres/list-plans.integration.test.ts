@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
+import { postgresObstacle, startPostgres, type TestPostgres } from '../../../test/postgres.ts';
 import { isLongRun } from '../../../test/rounds.ts';
 import { listScans } from '../../actions/scans/list-scans.ts';
 import { numberedScanRequest } from '../fixtures/numbered-scan.ts';
@@ -30,17 +30,21 @@ interface PlanNode {
 describe.skipIf(postgresObstacle() !== null)('a list in a large PostgreSQL database', () => {
   let client: pg.Client;
   let store: Store;
+  let server: TestPostgres | null = null;
 
   beforeAll(async () => {
-    const url = await storeDatabase();
+    // Of its own: plans depend on what a vacuum can see, which connections of other databases delay.
+    server = await startPostgres({ fsync: 'off' });
+    const url = await server.database();
     store = await openStore(url);
     client = new pg.Client({ connectionString: url, options: '-c search_path=portolan' });
     await client.connect();
     await populate();
   }, populateMs);
   afterAll(async () => {
-    await client.end();
-    await store.close();
+    await client?.end();
+    await store?.close();
+    await server?.remove();
   });
 
   /** Copies of one scan and of one job, as old as their number says; every thousandth belongs to a tenant. */
