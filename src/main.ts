@@ -9,10 +9,10 @@ async function runScanProcess(): Promise<void> {
   const { createLogger } = await import('./server/logging/log.ts');
   const { highestRate } = await import('./config/schema.ts');
   const accepted = async () => {
-    const catalogue = await wiring.loadModuleCatalog();
+    const catalog = await wiring.loadModuleCatalog();
     // The server has judged the graph by its own bound; the rate of the scan holds in any case.
-    catalogue.registry.maxRate = () => highestRate;
-    return catalogue;
+    catalog.registry.maxRate = () => highestRate;
+    return catalog;
   };
   await run(accepted, createLogger());
 }

@@ -5,7 +5,7 @@ const maxDeadlines = 10;
 
 /**
  * Milliseconds that the first thread of a process was ready to run and had no processor, since the process began; 0 where
- * the system does not tell.
+ * the system does not report it.
  */
 export function processorWaitMs(pid: number): number {
   try {

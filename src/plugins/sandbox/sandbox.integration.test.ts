@@ -137,7 +137,7 @@ describe('a plugin host', () => {
     expect(isRunning(host.pid)).toBe(false);
   });
 
-  it('tells how long it waited for a processor', async () => {
+  it('has a count of the time that it waited for a processor', async () => {
     const hosts = await Promise.all([...cpus(), 'one more'].map(() => started()));
     const before = hosts.map(({ pid }) => processorWaitMs(pid));
     for (const host of hosts) host.call({ attempt: 'loop' }, callMs).catch(() => undefined);

@@ -46,7 +46,7 @@ interface Waiting {
 }
 
 /** What an attempt to move a scan may have left in the result store. */
-interface Unsettled extends Waiting {
+interface UnfinishedAttempt extends Waiting {
   names: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export class ResultMover {
   readonly #closing = new AbortController();
   readonly #setbacks = new Map<string, Setback>();
   /** Broken-off attempts: if their scans are deleted, nothing else knows what they have stored. */
-  readonly #unsettled = new Map<string, Unsettled>();
+  readonly #unfinished = new Map<string, UnfinishedAttempt>();
   /** Scans that are being deleted. */
   readonly #doomed = new Set<string>();
   #current: { scanId: string; stop: AbortController; ended: Promise<unknown> } | null = null;
@@ -122,7 +122,7 @@ export class ResultMover {
       }
       await this.#markUnstored(place);
       await this.#input.results.remove(place);
-      this.#unsettled.delete(place.scanId);
+      this.#unfinished.delete(place.scanId);
       await this.#input.fetched.forget(place);
     } catch (error) {
       this.#doomed.delete(place.scanId);
@@ -178,7 +178,7 @@ export class ResultMover {
   async #round(): Promise<void> {
     const { log } = this.#input;
     try {
-      for (const attempt of this.#unsettled.values()) await this.#settle(attempt);
+      for (const attempt of this.#unfinished.values()) await this.#finalize(attempt);
       const known = [...this.#doomed, ...this.#setbacks.keys()];
       const waiting = new Set<string>();
       for await (const scan of this.#waiting()) {
@@ -273,8 +273,8 @@ export class ResultMover {
     const { place, staged } = scan;
     const { scanId } = place;
     const remember = (names: readonly string[]) => {
-      const earlier = this.#unsettled.get(scanId)?.names ?? [];
-      this.#unsettled.set(scanId, { ...scan, names: [...new Set([...earlier, ...names])] });
+      const earlier = this.#unfinished.get(scanId)?.names ?? [];
+      this.#unfinished.set(scanId, { ...scan, names: [...new Set([...earlier, ...names])] });
     };
     let isStored = false;
     try {
@@ -283,8 +283,8 @@ export class ResultMover {
       // Another server has deleted the scan meanwhile: what an earlier attempt has sealed goes too.
       if (!isStored) remember([]);
     } finally {
-      if (isStored) this.#unsettled.delete(scanId);
-      else await this.#settleNow(scanId);
+      if (isStored) this.#unfinished.delete(scanId);
+      else await this.#finalizeNow(scanId);
     }
     if (!isStored) return;
     await staged?.clearStage(place);
@@ -292,23 +292,23 @@ export class ResultMover {
   }
 
   /** If this is not possible now, the next round does it. */
-  async #settleNow(scanId: string): Promise<void> {
-    const attempt = this.#unsettled.get(scanId);
-    if (attempt) await this.#settle(attempt).catch(() => undefined);
+  async #finalizeNow(scanId: string): Promise<void> {
+    const attempt = this.#unfinished.get(scanId);
+    if (attempt) await this.#finalize(attempt).catch(() => undefined);
   }
 
   /**
    * Removes what an attempt has stored of a scan that another server deletes: that one may have removed the list of the files
    * before this one has stored them.
    */
-  async #settle({ place, staged, names }: Unsettled): Promise<void> {
+  async #finalize({ place, staged, names }: UnfinishedAttempt): Promise<void> {
     const { store, results } = this.#input;
     const isTaken = await store.scans.isTaken(place.scanId);
     // The folder is still here: the attempt will be repeated.
     if (isTaken && staged === null) return;
     // Whoever deletes what is sealed, there or still in the database, finds all of it. What is sealed nowhere is being deleted.
     if (!isTaken || !(await results.isSealed(place))) await results.remove(place, names);
-    this.#unsettled.delete(place.scanId);
+    this.#unfinished.delete(place.scanId);
   }
 
   /** The folder of the scan is missing, or is being changed. */
