@@ -101,6 +101,9 @@ function declare(koffi: typeof koffiModule, libc: ReturnType<typeof koffiModule.
     const fd = Number(open(path, openPath));
     // What this system does not have needs no right.
     if (fd < 0) return;
+    // Under memory pressure the kernel forgets what nobody holds of /proc, and its next object has no rule: a copy,
+    // which outlives execve, holds it.
+    if (path.startsWith('/proc/')) dup(fd);
     const rule = Buffer.alloc(12);
     // A right of folders on a file is an error: the second try is for files.
     for (const rights of [
