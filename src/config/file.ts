@@ -279,8 +279,9 @@ class FileReader {
   /** Replaces `${NAME}` and `${NAME:-default}`, not recursively. */
   #interpolate(node: Node, text: string, path: string): string {
     return text.replace(
-      /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
-      (_all, name: string, fallback?: string) => {
+      /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?(\}|$)/g,
+      (all, name: string, fallback: string | undefined, end: string) => {
+        if (end === '') return all;
         const value = this.#env[name];
         if (value !== undefined && value !== '') return value;
         if (fallback !== undefined) return fallback;

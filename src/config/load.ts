@@ -138,7 +138,8 @@ function variablesOf(key: ConfigKey): string[] {
 /** `SERVICE_MODULES__CONNECT_SCANNER__TIMEOUT` = `modules.connect_scanner.timeout` */
 function readModuleVariables(settings: SettingMap, env: NodeJS.ProcessEnv, report: Report): void {
   for (const [name, text = ''] of Object.entries(env)) {
-    const [, type, option] = /^SERVICE_MODULES__([A-Z][A-Z0-9_]*?)__([A-Z][A-Z0-9_]*)$/.exec(name) ?? [];
+    const [, type, option] =
+      /^SERVICE_MODULES__([A-Z](?:[A-Z0-9]|_(?!_[A-Z]))*)__([A-Z][A-Z0-9_]*)$/.exec(name) ?? [];
     if (type === undefined || option === undefined || text === '') continue;
     const path = `modules.${type.toLowerCase()}.${option.toLowerCase()}`;
     if (/\p{Cc}/u.test(text)) {

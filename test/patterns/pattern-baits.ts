@@ -24,7 +24,7 @@ const mostSamples = 10;
 export function baitsFor(tree: PatternNode): Bait[] {
   const kinds = characterKinds(tree);
   const whole = samples(tree);
-  const suffixes = ['', kinds.strange];
+  const suffixes = ['', ...kinds.strange];
   const baits = new Map<string, Bait>();
   const add = (prefix: string, pump: string) => {
     if (pump === '') return;
@@ -39,6 +39,8 @@ export function baitsFor(tree: PatternNode): Bait[] {
     for (const body of bodies) add('', `${prefix}${body}`);
     add('', prefix);
   }
+  // What only matches at the start of a text does so once: behind something else the rest of the expression is tried.
+  for (const pump of kinds.characters) for (const prefix of suffixes) add(prefix, pump);
   return [...baits.values()];
 }
 
@@ -104,20 +106,31 @@ function sampleOf(accepts: Characters): string {
   return code === undefined ? '' : String.fromCharCode(code);
 }
 
-/** One character of each kind that the expression tells apart; `strange` is accepted by as few parts as can be. */
-function characterKinds(tree: PatternNode): { characters: string[]; strange: string } {
+/**
+ * One character of each kind that the expression tells apart. `strange`: accepted by as few parts as can be, and more
+ * until each part accepts not all of them.
+ */
+function characterKinds(tree: PatternNode): { characters: string[]; strange: string[] } {
   const sets = [...new Set(ones(tree))];
   const kinds = new Map<string, number>();
   for (const code of alphabet) {
-    const kind = sets.map((accepts) => (accepts.has(code) ? '1' : '0')).join('');
+    const ends = code === 0x0a ? 'n' : '';
+    const kind = sets.map((accepts) => (accepts.has(code) ? '1' : '0')).join('') + ends;
     if (!kinds.has(kind)) kinds.set(kind, code);
   }
   const accepted = (kind: string) => kind.replaceAll('0', '').length;
-  const [strange] = [...kinds].sort(([left], [right]) => accepted(left) - accepted(right));
+  const fewestFirst = [...kinds].sort(([left], [right]) => accepted(left) - accepted(right));
+  const strange: string[] = [];
+  let unrefused = sets.filter((accepts) => alphabet.some((code) => !accepts.has(code)));
+  for (const [, code] of fewestFirst) {
+    if (strange.length > 0 && !unrefused.some((accepts) => !accepts.has(code))) continue;
+    strange.push(String.fromCharCode(code));
+    unrefused = unrefused.filter((accepts) => accepts.has(code));
+  }
   const characters = [...kinds]
     .filter(([kind]) => kind.includes('1'))
     .map(([, code]) => String.fromCharCode(code));
-  return { characters, strange: String.fromCharCode(strange?.[1] ?? 0) };
+  return { characters, strange };
 }
 
 function ones(node: PatternNode): Characters[] {

@@ -216,7 +216,7 @@ async function readList(file: string): Promise<string[]> {
   return text
     .replace(/^\ufeff/, '')
     .split(/\r?\n/)
-    .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
+    .map((line) => line.replace(/(^|\s)#[^]*$/, '').trim())
     .filter((line) => line !== '')
     .flatMap(listOf);
 }

@@ -276,7 +276,15 @@ function notUnicastKind({ family, first, last }: Interval): string | null {
 
 /** Blanks only: a line break inside a target indicates a broken list or an attack. */
 function trimBlanks(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, '');
+  let from = 0;
+  let to = text.length;
+  while (from < to && isBlank(text, from)) from += 1;
+  while (to > from && isBlank(text, to - 1)) to -= 1;
+  return text.slice(from, to);
+}
+
+function isBlank(text: string, at: number): boolean {
+  return text[at] === ' ' || text[at] === '\t';
 }
 
 function shorten(text: string): string {

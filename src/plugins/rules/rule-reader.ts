@@ -77,8 +77,7 @@ function partsOf(text: string): DocumentPart[] {
   let lines: string[] = [];
   let linesBefore = 0;
   const end = () => {
-    const part = lines.join('\n');
-    if (/^[^#\s]/m.test(part) || /^\s+[^#\s]/m.test(part)) parts.push({ text: part, linesBefore });
+    if (lines.some((line) => /^\s*[^#\s]/.test(line))) parts.push({ text: lines.join('\n'), linesBefore });
     linesBefore += lines.length;
     lines = [];
   };
