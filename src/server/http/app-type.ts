@@ -46,8 +46,6 @@ declare module 'fastify' {
     streams?: boolean;
     /** The response is an event stream, limited per client. */
     eventStream?: boolean;
-    /** The handler uses `request.signal`, which aborts on the response deadline or when the client disconnects. */
-    abortable?: boolean;
     /** A page for browsers: served only under the allowed host names. */
     page?: boolean;
     /** Additional event in the audit log, and the operation that it names. */
@@ -70,6 +68,7 @@ export interface OpenRequest {
   reply: FastifyReply;
   since: number;
   at: number;
+  abort: AbortController | null;
 }
 
 export type App = FastifyInstance<

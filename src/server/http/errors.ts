@@ -92,8 +92,6 @@ export function asPortolanError(cause: unknown): PortolanError {
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new PortolanError('not_found', 'Path not found.');
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return new PortolanError('timeout', 'The response took longer than 30 s.', {}, error);
     default:
       return otherError(error);
   }

@@ -5,6 +5,7 @@ import type { RouteContext } from '../context.ts';
 import type { Installed } from '../installed.ts';
 import type { App } from './app-type.ts';
 import { libraryOf, noteChange, setVersion, versionIn } from './library-request.ts';
+import { abortSignal } from './response-deadline.ts';
 import { envelope, enveloped } from './schema/envelope.ts';
 import { deletedSchema, type graphBody, nameParams, versionHeaders } from './schema/graph-schemas.ts';
 
@@ -20,8 +21,6 @@ export interface LibraryFiles<Detail extends { version: string }> {
   users: string;
   detailSchema: TUnsafe<Detail>;
   body: typeof graphBody;
-  /** Whether `save` stops with its request. */
-  abortable: boolean;
   show: (library: WritableLibrary, name: string) => Promise<Detail>;
   save: (library: WritableLibrary, file: SavedText, signal: AbortSignal) => Promise<void>;
   remove: (library: WritableLibrary, name: string, version: string | null) => Promise<void>;
@@ -58,7 +57,6 @@ export function libraryRoutes<Detail extends { version: string }>(
     url,
     config: {
       access: ['admin'],
-      ...(files.abortable && { abortable: true }),
       refusals: ['conflict'],
       auditEvent: 'config_change',
       auditOperation: `${type}.write`,
@@ -78,7 +76,7 @@ export function libraryRoutes<Detail extends { version: string }>(
       const { text } = request.body;
       noteChange(request, type, name, text);
       const library = libraryOf(request, { config }, installed);
-      await files.save(library, { name, text, version: versionIn(request.headers) }, request.signal);
+      await files.save(library, { name, text, version: versionIn(request.headers) }, abortSignal(request));
       const detail = await files.show(library, name);
       setVersion(reply, detail.version);
       return envelope(request, detail);

@@ -9,7 +9,8 @@ const lookMs = 1000;
 
 /**
  * Responds with 504 when a handler takes too long. Fastify's handlerTimeout creates a timer and an abort signal per
- * request, which costs a quarter of a small response; here all requests share one timer.
+ * request, which costs a quarter of a small response, and its signal aborts as soon as a body of several chunks has been
+ * read; here all requests share one timer.
  *
  * @param clock monotonic milliseconds
  */
@@ -29,7 +30,7 @@ export class ResponseDeadline {
   addHooks(app: App): void {
     app.decorateRequest('openAnswer', null);
     app.addHook('onRequest', (request, reply, done) => {
-      if (!isExempt(request)) request.openAnswer = this.#add(reply);
+      if (!routeOf(request).config?.streams) request.openAnswer = this.#add(reply);
       done();
     });
     app.addHook('onResponse', (request, _reply, done) => {
@@ -49,11 +50,12 @@ export class ResponseDeadline {
       sendError(late(this.#limitMs), reply.request, reply);
       // What the handler returns later is not sent, nor logged as a second response.
       reply.hijack();
+      open.abort?.abort();
     }
   }
 
   #add(reply: FastifyReply): OpenRequest {
-    const open = { reply, since: this.#clock(), at: this.#open.length };
+    const open = { reply, since: this.#clock(), at: this.#open.length, abort: null };
     this.#open.push(open);
     return open;
   }
@@ -70,10 +72,16 @@ export class ResponseDeadline {
   }
 }
 
-/** Streaming routes have no deadline; abortable ones use the handlerTimeout of fastify with its signal. */
-function isExempt(request: FastifyRequest): boolean {
-  const { config } = routeOf(request);
-  return (config?.streams ?? false) || (config?.abortable ?? false);
+/** Aborts when the response is late or the client is gone; for routes that do not stream. */
+export function abortSignal({ openAnswer: open }: FastifyRequest): AbortSignal {
+  if (open === null) throw new Error('a route that streams has no deadline');
+  if (open.abort === null) {
+    const abort = new AbortController();
+    open.abort = abort;
+    // The response, not the request: that is closed as soon as its body has been read.
+    open.reply.raw.once('close', () => abort.abort());
+  }
+  return open.abort.signal;
 }
 
 function late(limitMs: number): PortolanError {

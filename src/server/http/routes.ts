@@ -8,9 +8,8 @@ export function requireAccess(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access`);
 }
 
-/** Aborts abortable work when its response is late or the client is gone; marks open routes as needing no token. */
+/** Marks open routes as needing no token. */
 export function completeRoute(route: RouteOptions): void {
-  if (route.config?.abortable) route.handlerTimeout = handlerTimeoutMs;
   if (route.config?.access === 'open') route.schema = { ...route.schema, security: [] };
 }
 

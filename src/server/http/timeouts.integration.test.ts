@@ -7,7 +7,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import type { App } from './app-type.ts';
 import { sendError } from './errors.ts';
-import { ResponseDeadline } from './response-deadline.ts';
+import { abortSignal, ResponseDeadline } from './response-deadline.ts';
 import { handlerTimeoutMs } from './routes.ts';
 
 let service: Service;
@@ -113,12 +113,49 @@ describe('a handler that takes too long', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is aborted where it can be', async () => {
+  it('is aborted', async () => {
+    let signal: AbortSignal | undefined;
     const { statusCode, body } = await slow((app, responded) => {
-      new ResponseDeadline(60_000).addHooks(app);
-      app.get('/', { handlerTimeout: 50, config: { access: 'open', abortable: true } }, () => responded);
+      new ResponseDeadline(50).addHooks(app);
+      app.get('/', { config: { access: 'open' } }, (request) => {
+        signal = abortSignal(request);
+        return responded;
+      });
     });
-    expect([statusCode, JSON.parse(body).error.code]).toEqual([504, 'timeout']);
+    expect([statusCode, JSON.parse(body).error.code, signal?.aborted]).toEqual([504, 'timeout', true]);
+  });
+
+  it('is aborted when the client is gone, not when its body of several chunks has been read', async () => {
+    const app = Fastify({ bodyLimit: 2 ** 20 }) as unknown as App;
+    new ResponseDeadline(60_000).addHooks(app);
+    const atStart: boolean[] = [];
+    const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
+    app.post('/', { config: { access: 'open' } }, async (request) => {
+      const signal = abortSignal(request);
+      // The events of the request come after the handler has begun.
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+      atStart.push(signal.aborted);
+      if (atStart.length === 1) return 'read';
+      signal.addEventListener('abort', () => leave());
+      client.abort();
+      await gone;
+      return 'unread';
+    });
+    const base = await app.listen({ host: '127.0.0.1', port: 0 });
+    const client = new AbortController();
+    const post = (signal?: AbortSignal) => {
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify('x'.repeat(500_000));
+      return fetch(base, { method: 'POST', headers, body, ...(signal && { signal }) });
+    };
+    try {
+      expect(await (await post()).text()).toBe('read');
+      await expect(post(client.signal)).rejects.toThrow('aborted');
+      await gone;
+    } finally {
+      await app.close();
+    }
+    expect(atStart).toEqual([false, false]);
   });
 
   it('may stream for as long as it takes', async () => {

@@ -8,6 +8,7 @@ import { auditFolder } from '../../../workspace/audit/audit-logs.ts';
 import { checkTokenTenant } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
+import { abortSignal } from '../response-deadline.ts';
 import { enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery } from '../schema/list-page.ts';
 
@@ -52,7 +53,6 @@ export function auditRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
     config: {
       access: ['audit:read'],
       wholeService: true,
-      abortable: true,
       auditEvent: 'config_change',
       auditOperation: 'audit.read',
     },
@@ -68,7 +68,7 @@ export function auditRoutes(app: App, { config }: Pick<RouteContext, 'config'>):
       const { records, warnings, ...page } = await listAudit(
         viewOf(request, config),
         request.query,
-        request.signal,
+        abortSignal(request),
       );
       reply.header('link', linkHeader(publicAddress(config.server, '/api/v1/audit'), request.query, page));
       const data = `{"audit":[${records.join(',')}],${JSON.stringify(page).slice(1)}`;

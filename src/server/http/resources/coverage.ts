@@ -4,6 +4,7 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
+import { abortSignal } from '../response-deadline.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, scanIdParams } from '../schema/schemas.ts';
 import { indexShareSchema } from './records.ts';
@@ -65,7 +66,7 @@ export function coverageRoutes(app: App, { indexes }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/coverage',
-    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
+    config: { access: ['scan:read'], refusals: ['timeout'] },
     schema: {
       summary: 'Show what a scan has looked at',
       description:
@@ -77,7 +78,7 @@ export function coverageRoutes(app: App, { indexes }: RouteContext): void {
       const { store, installed, observer } = request.space;
       const scan = await showScan(store, request.params.scan_id);
       const record = await pinnedRecord(request, reply, scan);
-      const coverage = await showCoverage(scan, record, installed, indexes, observer, request.signal);
+      const coverage = await showCoverage(scan, record, installed, indexes, observer, abortSignal(request));
       return envelope(request, coverage);
     },
   });

@@ -200,6 +200,21 @@ describe('PUT /api/v1/dags/{name}', () => {
     expect([(await submit('acme')).statusCode, (await submit('globex')).statusCode]).toEqual([201, 400]);
   });
 
+  it('takes a large graph over a connection, whose body comes in several chunks', async () => {
+    const text = `${sweep}${'# a comment\n'.repeat(20_000)}`;
+    const base = await service.listen();
+    const send = async (method: string, url: string) => {
+      const headers = {
+        authorization: `Bearer ${keys['acme']}`,
+        'x-tenant-id': 'acme',
+        'content-type': 'application/json',
+      };
+      return (await fetch(`${base}${url}`, { method, headers, body: JSON.stringify({ text }) })).status;
+    };
+    expect(await send('POST', '/api/v1/dags/validate')).toBe(200);
+    expect(await send('PUT', '/api/v1/dags/sweep')).toBe(200);
+  });
+
   it('replaces a graph only in the version that the client has read', async () => {
     const created = await put('sweep', sweep);
     const etag = String(created.headers['etag']);

@@ -6,6 +6,7 @@ import type { RouteContext } from '../../context.ts';
 import type { Installed } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { libraryRoutes } from '../library-routes.ts';
+import { abortSignal } from '../response-deadline.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { graphBody, graphDetailSchema, verdictSchema } from '../schema/graph-schemas.ts';
 
@@ -49,7 +50,7 @@ export function dagRoutes(app: App, context: Pick<RouteContext, 'config'>, insta
   app.route({
     method: 'POST',
     url: '/api/v1/dags/validate',
-    config: { access: ['scan:read'], abortable: true },
+    config: { access: ['scan:read'] },
     schema: {
       summary: 'Validate a graph file',
       description: 'Nothing is stored. The response to an invalid graph is 200 with its problems.',
@@ -58,7 +59,7 @@ export function dagRoutes(app: App, context: Pick<RouteContext, 'config'>, insta
     },
     handler: async (request) => {
       const file = { text: request.body.text, name: unnamed, isNamed: false };
-      return envelope(request, await checker.check(file, request.space.installed, request.signal));
+      return envelope(request, await checker.check(file, request.space.installed, abortSignal(request)));
     },
   });
 
@@ -69,7 +70,6 @@ export function dagRoutes(app: App, context: Pick<RouteContext, 'config'>, insta
     users: 'profiles and jobs',
     detailSchema: graphDetailSchema,
     body: graphBody,
-    abortable: true,
     show: showGraph,
     save: (library, file, signal) => saveGraph(library, checker, file, signal),
     remove: deleteGraph,

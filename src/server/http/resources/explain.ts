@@ -11,6 +11,7 @@ import type { ScanRecord } from '../../../workspace/record/scan-record.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
+import { abortSignal } from '../response-deadline.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 
@@ -113,7 +114,7 @@ export function explainRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/explain',
-    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
+    config: { access: ['scan:read'], refusals: ['timeout'] },
     schema: {
       summary: 'Explain a host or a port of a scan',
       description:
@@ -149,7 +150,7 @@ async function explain(context: RouteContext, order: ExplainOrder): Promise<Show
   const { scan, place, request, reply } = order;
   const record = await pinnedRecord(request, reply, scan);
   try {
-    const explanation = await explainScan(scan, record, place, config, indexes, request.signal);
+    const explanation = await explainScan(scan, record, place, config, indexes, abortSignal(request));
     const isSilent = place.port === null && explanation.ports.length === 0;
     const silence = isSilent ? await silenceIn(context, order, record) : null;
     return { ...explanation, ...(silence ?? { silence: null, probes: null }) };
@@ -172,6 +173,6 @@ async function silenceIn(
   await results.close();
   const damaged = results.damage !== null;
   const input = { scan, request: submission, record, config, catalogue: installed, damaged };
-  const host = await indexedHost(input, place.host, indexes, request.signal);
+  const host = await indexedHost(input, place.host, indexes, abortSignal(request));
   return await scanSilence(input, host, place);
 }

@@ -10,6 +10,7 @@ import { defaultFacets, facetFields } from '../../../workspace/record-index/face
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
+import { abortSignal } from '../response-deadline.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { countSchema, scanIdParams } from '../schema/schemas.ts';
 import { indexShareSchema, matchesSchema, queryText } from './records.ts';
@@ -39,7 +40,7 @@ export function facetRoutes(app: App, { indexes }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/facets',
-    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
+    config: { access: ['scan:read'], refusals: ['timeout'] },
     schema: {
       summary: 'Count the values of fields in the records of a scan',
       description:
@@ -67,7 +68,7 @@ export function facetRoutes(app: App, { indexes }: RouteContext): void {
     handler: async (request, reply) => {
       const scan = await showScan(request.space.store, request.params.scan_id);
       const record = await pinnedRecord(request, reply, scan);
-      const list = await listFacets(scan, record, request.query, indexes, request.signal);
+      const list = await listFacets(scan, record, request.query, indexes, abortSignal(request));
       return envelope(request, list);
     },
   });

@@ -5,6 +5,7 @@ import { publicAddress } from '../../../config/public-url.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
+import { abortSignal } from '../response-deadline.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { fixSchema } from '../schema/fix-schema.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
@@ -21,7 +22,7 @@ export function fixRoutes(app: App, { config, indexes }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/fixes',
-    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
+    config: { access: ['scan:read'], refusals: ['timeout'] },
     schema: {
       summary: 'List what removes the findings of a scan',
       description: 'Findings grouped by the action that removes them, most urgent first, as in a report.',
@@ -32,7 +33,7 @@ export function fixRoutes(app: App, { config, indexes }: RouteContext): void {
     handler: async (request, reply) => {
       const scan = await showScan(request.space.store, request.params.scan_id);
       const record = await pinnedRecord(request, reply, scan);
-      const page = await listFixes(scan, record, request.query, indexes, request.signal);
+      const page = await listFixes(scan, record, request.query, indexes, abortSignal(request));
       const address = publicAddress(config.server, `/api/v1/scans/${scan.scan_id}/fixes`);
       reply.header('link', linkHeader(address, request.query, page));
       return envelope(request, page);

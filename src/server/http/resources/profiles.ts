@@ -49,7 +49,6 @@ export function profileRoutes(app: App, context: Pick<RouteContext, 'config'>, i
     users: 'jobs',
     detailSchema: profileDetailSchema,
     body: profileBody,
-    abortable: false,
     show: showProfile,
     save: saveProfile,
     remove: deleteProfile,

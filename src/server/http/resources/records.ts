@@ -7,6 +7,7 @@ import { sortFields } from '../../../workspace/record-index/sort-keys.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
+import { abortSignal } from '../response-deadline.ts';
 import { enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery } from '../schema/list-page.ts';
 import { recordSchema, recordTypes } from '../schema/record-schema.ts';
@@ -56,7 +57,7 @@ export function recordRoutes(app: App, { config, indexes }: RouteContext): void 
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/records',
-    config: { access: ['scan:read'], abortable: true, refusals: ['timeout'] },
+    config: { access: ['scan:read'], refusals: ['timeout'] },
     schema: {
       summary: 'List the records of a scan',
       description:
@@ -84,11 +85,11 @@ export function recordRoutes(app: App, { config, indexes }: RouteContext): void 
       const { observer } = request.space;
       const address = publicAddress(config.server, `/api/v1/scans/${scan_id}/records`);
       if (!needsIndex(request.query)) {
-        const list = await listRecords(scan, record, request.query, observer, request.signal);
+        const list = await listRecords(scan, record, request.query, observer, abortSignal(request));
         reply.header('link', linkHeader(address, request.query, list));
         return sendData(request, reply, JSON.stringify(list));
       }
-      const list = await queryRecords(scan, record, request.query, indexes, observer, request.signal);
+      const list = await queryRecords(scan, record, request.query, indexes, observer, abortSignal(request));
       reply.header('link', linkHeader(address, request.query, list));
       const { records, ...place } = list;
       return sendData(request, reply, `{"records":${records},${JSON.stringify(place).slice(1)}`);
