@@ -13,6 +13,8 @@ export interface OptionDef {
   Enum?: readonly (string | number)[];
   /** Of a string: a comma list of these words. */
   Items?: readonly string[];
+  /** Of a string: names a file, which only scans without a server read. */
+  IsFile?: boolean;
 }
 
 export type OptionDefs = Record<string, OptionDef>;

@@ -1,5 +1,6 @@
 import { featuresOfModules, type LicenseFeature } from '../../domain/license.ts';
 import { type Graph, type GraphIssue, loadGraph, maxGraphBytes } from '../../engine/graph/graph.ts';
+import { localFileIssues } from '../../engine/graph/local-files.ts';
 import { SafeYaml } from '../../engine/graph/safe-yaml.ts';
 import { validateGraph } from '../../engine/graph/validate.ts';
 import type { Registry } from '../../engine/registry.ts';
@@ -67,7 +68,12 @@ export function graphVerdict(
 ): GraphVerdict {
   const checked = checkGraph(file.text, file.name, registry);
   const { graph, readable } = checked;
-  const errors = [...nameIssues(file, checked), ...checked.errors, ...licenseIssues(graph, features)];
+  const errors = [
+    ...nameIssues(file, checked),
+    ...checked.errors,
+    ...localFileIssues(graph, registry),
+    ...licenseIssues(graph, features),
+  ];
   const drawable = readable && edgeCount(graph) <= maxShownEdges;
   return {
     valid: errors.length === 0,

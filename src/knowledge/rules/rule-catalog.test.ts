@@ -60,6 +60,10 @@ test('a missing file is a configuration error', async () => {
   await expect(readSignatureFile('/nonexistent/rules.yaml')).rejects.toMatchObject({ code: 'configuration' });
 });
 
+test.each(['/dev/zero', '/dev'])('%s is no file of rules', async (file) => {
+  await expect(readSignatureFile(file)).rejects.toThrow(`${file}: is not a regular file`);
+});
+
 test.each([
   ['an unknown field', `${wellFormed}  color: red\n`, /rules\.yaml:2: color is an unknown field/],
   [

@@ -45,7 +45,10 @@ export async function withRulesFile(catalogue: RuleCatalog, file: string): Promi
 
 async function readRules(file: string): Promise<string> {
   try {
-    if ((await stat(file)).size > maxFileBytes) throw tooLarge(file);
+    const found = await stat(file);
+    // A device or a pipe would never end.
+    if (!found.isFile()) throw rejection(file, [{ field: file, reason: 'is not a regular file' }]);
+    if (found.size > maxFileBytes) throw tooLarge(file);
     return await readFile(file, 'utf8');
   } catch (cause) {
     if (cause instanceof PortolanError) throw cause;

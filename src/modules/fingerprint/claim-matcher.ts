@@ -21,8 +21,9 @@ export const matcherOptions = {
   },
   rules: {
     Type: 'string',
-    Description: 'YAML file with signatures to use in addition to the builtin ones.',
+    Description: 'YAML file with signatures to use in addition to the builtin ones; only without a server.',
     Default: '',
+    IsFile: true,
   },
 } as const;
 

@@ -7,6 +7,7 @@ import type { ScanRequest, ScanWarning } from '../../domain/scan.ts';
 import { formatDuration } from '../../domain/time/duration.ts';
 import type { Graph } from '../../engine/graph/graph.ts';
 import { type GraphLibrary, readValidGraph } from '../../engine/graph/graph-library.ts';
+import { localFileIssues } from '../../engine/graph/local-files.ts';
 import { type Plan, planGraph } from '../../engine/graph/plan.ts';
 import type { ModuleDefinition } from '../../engine/module.ts';
 import type { Registry } from '../../engine/registry.ts';
@@ -42,7 +43,10 @@ export async function planScan(
   without: readonly string[] = [],
 ): Promise<Plan> {
   const catalogue = { ...installed, registry: withPlannedModules(installed.registry, submitted) };
-  const chosen = withScanType(await chooseGraph(submitted, catalogue), submitted);
+  const asked = await chooseGraph(submitted, catalogue);
+  const [localFile] = submitted.user === 'cli' ? [] : localFileIssues(asked, catalogue.registry);
+  if (localFile) throw invalidRequest(localFile.message, [{ field: 'dag', reason: localFile.message }]);
+  const chosen = withScanType(asked, submitted);
   const request = scansOnlyUdp(chosen, catalogue.registry) ? ofUdpPorts(submitted) : submitted;
   const graph = withUdpScanner(chosen, request, catalogue.registry);
   const variables = {

@@ -262,6 +262,32 @@ describe('PUT /api/v1/dags/{name}', () => {
     expect(existsSync(join(service.workspace.dir, 'tenants/acme/config/evil'))).toBe(false);
   });
 
+  it('takes no graph that names a file of the server, and plans no scan with one that lies in a folder', async () => {
+    const reading = sweep.replace(
+      '  - { instance_id: report',
+      `  - { instance_id: grab, module_type: banner_grabber, depends_on: [syn] }
+  - { instance_id: finger, module_type: banner_fingerprinter, depends_on: [grab], config: { rules: /etc/passwd } }
+$&`,
+    );
+    const problem = {
+      node: 'finger',
+      field: 'config.rules',
+      message: expect.stringContaining('names a file'),
+    };
+    expect((await validate(reading)).problems).toContainEqual(expect.objectContaining(problem));
+    expect((await put('sweep', reading)).statusCode).toBe(400);
+    const shared = join(service.workspace.dir, 'config/dags');
+    await mkdir(shared, { recursive: true });
+    writeFileSync(join(shared, 'sweep.yaml'), reading);
+    await service.context.installed.readFolders(service.context.config);
+    const payload = { targets: ['127.0.0.1'], dag: 'sweep' };
+    const response = await call('acme', { method: 'POST', url: '/api/v1/scans/plan', payload });
+    expect([response.statusCode, response.json().error?.message]).toEqual([
+      400,
+      expect.stringContaining('finger: config.rules names a file'),
+    ]);
+  });
+
   it('never replaces a file that holds something else, or was edited on the disk', async () => {
     await mkdir(folder(), { recursive: true });
     writeFileSync(join(folder(), 'sweep.yaml'), 'nodes: [');
