@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../domain/errors.ts';
 import {
+  createPrivateFile,
   diskError,
   fileMode,
   folderMode,
@@ -276,6 +277,7 @@ function isVersion({ version, sha256, source, installed_at: at }: InstalledVersi
 
 /** Exclusive lock that ends with its process. @throws PortolanError `conflict` */
 function lock(path: string): Disposable {
+  createPrivateFile(path);
   const guard = new DatabaseSync(path, { timeout: lockWaitMs });
   try {
     guard.exec('begin exclusive');

@@ -4,7 +4,12 @@ import { dirname, join, sep } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
 import { fileMode, folderMode, isMissing } from '../workspace/atomic-file.ts';
 import { openIfThere } from '../workspace/plain-file.ts';
-import { isRunning, type ProcessIdentity, processIdentity } from '../workspace/process-identity.ts';
+import {
+  isOfThisPlace,
+  isRunning,
+  type ProcessIdentity,
+  processIdentity,
+} from '../workspace/process-identity.ts';
 import { maxPackageBytes, readPackage, sha256Of } from './package-archive.ts';
 import type { PluginFile } from './plugin.ts';
 import type { PluginBytes } from './plugin-bytes.ts';
@@ -92,7 +97,7 @@ async function removeStale(parent: string): Promise<void> {
     if (!facts?.isDirectory() || facts.uid !== process.getuid?.()) continue;
     const owner = await ownerOf(dir);
     // Another host or container may share the folder: its processes cannot be seen from here.
-    if (owner !== null && owner.host === processIdentity().host && !isRunning(owner))
+    if (owner !== null && isOfThisPlace(owner) && !isRunning(owner))
       await rm(dir, { recursive: true, force: true });
   }
 }

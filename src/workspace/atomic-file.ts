@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PortolanError } from '../domain/errors.ts';
@@ -32,6 +32,15 @@ async function writeDurably(path: string, content: string | Uint8Array): Promise
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+/** For a database or a lock. An existing file is not opened: closing it would release locks that this process holds on it. */
+export function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', fileMode));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

@@ -1,10 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** One run of a process, distinguishable from a later process with the same ID. */
 export interface ProcessIdentity {
   pid: number;
+  /** Name of the machine when the process started; only to be read. */
   host: string;
+  /** Namespace that the ID belongs to: a container has its own. Missing in files of older versions. */
+  pid_namespace?: string;
   /** Random boot ID of the kernel; empty without /proc. */
   boot_id: string;
   /** Clock ticks between boot and start of the process, as text; empty without /proc. */
@@ -12,12 +15,24 @@ export interface ProcessIdentity {
 }
 
 export function processIdentity(): ProcessIdentity {
-  return { pid: process.pid, host: hostname(), boot_id: bootId(), start_ticks: startTicks(process.pid) };
+  return {
+    pid: process.pid,
+    host: hostname(),
+    pid_namespace: pidNamespace(),
+    boot_id: bootId(),
+    start_ticks: startTicks(process.pid),
+  };
 }
 
-/** Whether that very process is running on this host. One of another host or an earlier boot is not. */
+/** Whether the ID of a process of this boot means something here: it belongs to this machine and this container. */
+export function isOfThisPlace({ host, pid_namespace }: ProcessIdentity): boolean {
+  // The name of a machine may change while the process runs.
+  return pid_namespace === undefined ? host === hostname() : pid_namespace === pidNamespace();
+}
+
+/** Whether that very process is running here. One of another machine or container or of an earlier boot is not. */
 export function isRunning(identity: ProcessIdentity): boolean {
-  if (identity.host !== hostname() || identity.boot_id !== bootId()) return false;
+  if (identity.boot_id !== bootId() || !isOfThisPlace(identity)) return false;
   return isAlive(identity.pid) && startTicks(identity.pid) === identity.start_ticks;
 }
 
@@ -30,6 +45,15 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     // It exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** pid_namespaces(7); empty without /proc. */
+function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
   }
 }
 

@@ -2,7 +2,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../domain/errors.ts';
-import { fileMode, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
+import { createPrivateFile, isMissing, syncFolder, writeFileAtomic } from './atomic-file.ts';
 import { isRunning, type ProcessIdentity, processIdentity } from './process-identity.ts';
 
 /** The server that has locked a workspace. */
@@ -80,7 +80,7 @@ export async function findLockHolder(dir: string): Promise<LockHolder | null> {
 
 async function lockGuard(dir: string, file: string): Promise<DatabaseSync> {
   const path = join(dir, '.workspace.guard');
-  await createGuard(path);
+  createPrivateFile(path);
   const guard = openGuard(path);
   try {
     guard.exec('begin exclusive');
@@ -88,16 +88,6 @@ async function lockGuard(dir: string, file: string): Promise<DatabaseSync> {
   } catch (error) {
     guard.close();
     throw guardError(dir, await readLockFile(file), error);
-  }
-}
-
-/** Never opens an existing guard, see above. */
-async function createGuard(path: string): Promise<void> {
-  try {
-    const file = await open(path, 'wx', fileMode);
-    await file.close();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

@@ -190,6 +190,22 @@ describe('the lock', () => {
     await got[0]?.value.release();
   });
 
+  it('holds when the machine has got another name, not for a process of another container', async () => {
+    const workspace = await openWorkspace(dir);
+    const store = (content: object) =>
+      writeFile(join(dir, 'workspace.lock'), JSON.stringify({ url: '', ...content }));
+    const own = processIdentity();
+    await store({ ...own, host: 'renamed' });
+    expect(await workspace.lockHolder()).toMatchObject({ pid: own.pid, host: 'renamed' });
+    await store({ ...own, pid_namespace: 'pid:[1]' });
+    expect(await workspace.lockHolder()).toBeNull();
+    const { pid_namespace: _, ...older } = own;
+    await store(older);
+    expect(await workspace.lockHolder()).toMatchObject({ pid: own.pid });
+    await store({ ...older, host: 'another' });
+    expect(await workspace.lockHolder()).toBeNull();
+  });
+
   it.each([
     ['a process number that another process has now', { pid: process.ppid, start_ticks: '1' }],
     ['an earlier boot', { pid: process.ppid, boot_id: 'another' }],

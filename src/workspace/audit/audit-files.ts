@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileMode, folderMode, isMissing } from '../atomic-file.ts';
+import { createPrivateFile, fileMode, folderMode, isMissing } from '../atomic-file.ts';
 import { hashOfLine } from './audit-hash.ts';
 import { maxAuditLine } from './audit-record.ts';
 
@@ -44,11 +44,7 @@ export function auditFiles({ folder, file }: AuditPosition): string[] {
 export function openGuard(folder: string, waitMs = 0): DatabaseSync {
   mkdirSync(folder, { recursive: true, mode: folderMode });
   const path = join(folder, '.guard');
-  try {
-    closeSync(openSync(path, 'wx', fileMode));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+  createPrivateFile(path);
   const guard = new DatabaseSync(path, { timeout: waitMs });
   try {
     // Only used as a lock: no journal on a disk that may be full.

@@ -18,6 +18,7 @@ import {
   type VulnerabilityRow,
 } from '../../domain/result.ts';
 import { parseAddress } from '../../domain/targets/address.ts';
+import { createPrivateFile } from '../atomic-file.ts';
 import type { RowPlace } from '../record/scan-record.ts';
 import { IdTable } from './id-table.ts';
 import {
@@ -413,6 +414,7 @@ const portTexts = [
 const portLists = ['tls', 'certificate'] as const;
 
 function opened(file: string): DatabaseSync {
+  createPrivateFile(file);
   const database = new DatabaseSync(file);
   database.exec(`PRAGMA synchronous = OFF; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = FILE`);
   return database;

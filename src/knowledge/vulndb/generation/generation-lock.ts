@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../../../domain/errors.ts';
@@ -21,7 +21,9 @@ export class GenerationLock {
    */
   static acquire(dir: string): GenerationLock {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    const guard = new DatabaseSync(join(dir, '.import.guard'), { timeout: 0 });
+    const file = join(dir, '.import.guard');
+    createPrivate(file);
+    const guard = new DatabaseSync(file, { timeout: 0 });
     try {
       guard.exec('begin exclusive');
       return new GenerationLock(guard);
@@ -38,5 +40,15 @@ export class GenerationLock {
 
   release(): void {
     if (this.#guard.isOpen) this.#guard.close();
+  }
+}
+
+/** An existing file is not opened: closing it would release the lock that this process may hold. */
+function createPrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    chmodSync(file, 0o600);
   }
 }

@@ -124,6 +124,14 @@ describe('the built UI', () => {
     expect([statusCode, JSON.parse(body).error.code]).toEqual([404, 'not_found']);
   });
 
+  it.each([`/ui/${'a'.repeat(300)}`, `/ui/${'a/'.repeat(3000)}b`])(
+    'is a page at a path that no file system takes',
+    async (url) => {
+      expect((await get(url)).statusCode).toBe(200);
+      expect((await get(`${url}.js`)).statusCode).toBe(404);
+    },
+  );
+
   it('is a page with the remedy while it is not built, and there as soon as it is', async () => {
     const aside = `${folder}-gone`;
     renameSync(folder, aside);

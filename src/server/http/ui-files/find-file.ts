@@ -47,13 +47,15 @@ async function indexOf(root: string): Promise<string | null> {
   return place === 'missing' || place === 'outside' ? null : place;
 }
 
+const missing = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
+
 /**
  * Real location of a file, relative to the root. For a missing one, the nearest existing directory decides whether the
  * path leads outside: responses must not reveal which outside files exist.
  */
 async function insideOf(root: string, path: string): Promise<string | 'missing' | 'outside'> {
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) =>
-    error.code === 'ENOENT' || error.code === 'ENOTDIR' ? 'missing' : 'outside',
+    missing.has(error.code) ? 'missing' : 'outside',
   );
   if (real === 'missing') {
     return path === root
