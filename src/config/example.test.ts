@@ -80,9 +80,10 @@ describe('a shown value', () => {
       '  webhooks:',
       '    - {name: ops, url: "https://h.example/T0P", secret: S3CRET, headers: {Authorization: T0KEN}}',
       'plugins: {manifest_url: "https://me:PASSW0RD@plugins.example/m.json"}',
+      'fingerprint: {cache: {url: "https://feeds.example/rules?key=K3Y&set=a#sha256=1"}}',
     ].join('\n');
     const shown = new Map(showSettings(load(text)).map(({ key, value }) => [key, value]));
-    expect(JSON.stringify([...shown])).not.toMatch(/T0P|S3CRET|T0KEN|PASSW0RD/);
+    expect(JSON.stringify([...shown])).not.toMatch(/T0P|S3CRET|T0KEN|PASSW0RD|K3Y/);
     expect(shown.get('notifications.webhooks')).toEqual([
       {
         name: 'ops',
@@ -93,5 +94,8 @@ describe('a shown value', () => {
       },
     ]);
     expect(shown.get('plugins.manifest_url')).toBe('https://(hidden)@plugins.example/m.json');
+    expect(shown.get('fingerprint.cache.url')).toBe(
+      'https://feeds.example/rules?key=(hidden)&set=(hidden)#sha256=1',
+    );
   });
 });

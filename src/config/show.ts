@@ -73,7 +73,7 @@ export function writtenValue(form: Shown, value: ConfigValue, mask = hidden): Co
   if (form.secret) return isMap(value) ? eachValue(value, () => mask) : mask;
   if (form.type === 'duration') return formatDuration(Number(value));
   if (form.type === 'size') return formatByteSize(Number(value));
-  if (form.type === 'url') return withoutPassword(String(value), mask);
+  if (form.type === 'url') return withoutSecrets(String(value), mask);
   if (!members) return value;
   const entry = (given: ConfigValue) => writtenEntry(members, given, mask);
   if (form.type === 'group') return entry(value);
@@ -92,10 +92,17 @@ function eachValue(map: ConfigValue, show: (value: ConfigValue, name: string) =>
   return Object.fromEntries(values.map(([name, value]) => [name, show(value, name)]));
 }
 
-function withoutPassword(text: string, mask: string): string {
+/** Feeds take their key as user and password, or in the query. */
+function withoutSecrets(text: string, mask: string): string {
   const url = URL.parse(text);
-  if (!url || (url.username === '' && url.password === '')) return text;
+  if (!url || (url.username === '' && url.password === '' && url.search === '')) return text;
+  const user = url.username === '' && url.password === '' ? '' : `${mask}@`;
   url.username = '';
   url.password = '';
-  return url.href.replace('://', `://${mask}@`);
+  const names = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=${mask}`);
+  url.search = '';
+  const query = names.length > 0 ? `?${names.join('&')}` : '';
+  const { hash } = url;
+  url.hash = '';
+  return url.href.replace('://', `://${user}`) + query + hash;
 }

@@ -48,6 +48,8 @@ declare module 'fastify' {
     eventStream?: boolean;
     /** A page for browsers: served only under the allowed host names. */
     page?: boolean;
+    /** Open, but on a server without tokens only under the host names that the API has there. */
+    ownHostOnly?: boolean;
     /** Additional event in the audit log, and the operation that it names. */
     auditEvent?: AuditEventName;
     auditOperation?: string;

@@ -17,14 +17,14 @@ const start = () =>
   openService({ 'server.workers': 1, 'scanner.max_resumes': 1 }, { working: true, entryFile });
 
 beforeAll(async () => {
-  process.env['RECORDED_CALLS'] = file;
+  process.env['PORTOLAN_RECORDED_CALLS'] = file;
   service = await start();
 });
 // The next test begins with the process that this one leaves.
 beforeEach(() => writeFileSync(file, ''));
 afterAll(async () => {
   await service.close();
-  delete process.env['RECORDED_CALLS'];
+  delete process.env['PORTOLAN_RECORDED_CALLS'];
   rmSync(folder, { recursive: true });
 });
 

@@ -5,11 +5,18 @@ import type { PoolContext } from './pool-context.ts';
 
 type ProcessContext = Pick<PoolContext, 'config' | 'entryFile' | 'logOutput' | 'log'>;
 
+/** A scan process talks to hostile hosts: of the environment, which may hold any secret, it gets what programs need to run. */
+const passedOn = /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|NODE_\w+|SSL_CERT_\w+|PORTOLAN_\w+)$/;
+
+export function scanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => passedOn.test(name)));
+}
+
 /** What a scan process starts with now; a reload may change it. */
 function processSettings({ config, entryFile, logOutput }: ProcessContext): ServingProcessInput {
   return {
     entryFile,
-    env: { ...process.env, ...logEnvironment(config.logging) },
+    env: { ...scanEnvironment(process.env), ...logEnvironment(config.logging) },
     onLogLine: logOutput.lineTaker(),
   };
 }

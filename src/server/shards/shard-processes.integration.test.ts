@@ -23,7 +23,7 @@ describe.skipIf(skip !== null)(`the processes of shards${skip ? ` (${skip})` : '
   });
   beforeEach(() => {
     writeFileSync(file, '');
-    process.env['RECORDED_CALLS'] = file;
+    process.env['PORTOLAN_RECORDED_CALLS'] = file;
   });
   /** @param shardSize with less than a small scan may have, each scan here is divided, into one shard */
   const open = async (shardSize: number) => {

@@ -154,6 +154,7 @@ describe('the Host of a request without a token', () => {
     ]) {
       expect([host, await status(service, host)]).toEqual([host, 403]);
       expect([host, await status(service, host, '/health')]).toEqual([host, 200]);
+      expect([host, await status(service, host, '/metrics')]).toEqual([host, 403]);
     }
   });
 
@@ -170,6 +171,7 @@ describe('the Host of a request without a token', () => {
     const authorization = `Bearer ${await service.token('scan:read')}`;
     const headers = { authorization, host: 'behind.a.proxy.example', origin: 'https://elsewhere.example' };
     expect((await service.app.inject({ url: '/api/v1/scans', headers })).statusCode).toBe(200);
+    expect(await status(service, 'behind.a.proxy.example', '/metrics')).toBe(200);
   });
 });
 

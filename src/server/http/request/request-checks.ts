@@ -211,8 +211,9 @@ function checkBrowser(
   request: FastifyRequest,
   access: RouteAccess,
 ): void {
-  if (routeOf(request).config?.page) hosts.checkPage(request.raw);
-  if (tokensDemanded || access === 'open') return;
+  const { page, ownHostOnly } = routeOf(request).config ?? {};
+  if (page) hosts.checkPage(request.raw);
+  if (tokensDemanded || (access === 'open' && !ownHostOnly)) return;
   hosts.checkApi(request.raw);
   const { origin } = request.headers;
   if (origin === undefined || safeMethods.has(request.method)) return;

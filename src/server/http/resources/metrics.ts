@@ -15,6 +15,7 @@ export function metricsRoutes(app: App, { config, metrics }: RouteContext): void
     config: {
       access: auth ? ['metrics:read'] : 'open',
       alwaysAuthenticated: auth,
+      ownHostOnly: true,
       wholeService: true,
       unmetered: true,
       feature: 'metrics',
