@@ -56,6 +56,26 @@ describe.runIf(rawObstacle() === null)('syn_scanner', () => {
     ]);
   });
 
+  it('limits the rate to one host where that is set only, and says where it held the scan', async () => {
+    const warningsWith = async (config: object) => {
+      const { warnings } = await tryModule(syn_scanner, {
+        config: { fallback: false, ports: '1-20', rate: 10_000_000, ...config },
+        inputs: { targets: [] },
+        targets: ['127.0.0.1', '127.0.0.2'],
+        gate: gateTo(['127.0.0.1', '127.0.0.2']),
+      });
+      return warnings;
+    };
+    expect(syn_scanner.options['host_rate']?.Default).toBe(0);
+    expect(await warningsWith({})).toEqual([]);
+    expect(await warningsWith({ rate: 400, host_rate: 200 })).toEqual([]);
+    expect(await warningsWith({ host_rate: 2000 })).toEqual([
+      expect.stringContaining(
+        'host_rate of syn_scanner held the scan at 2,000 packets per second to one host',
+      ),
+    ]);
+  });
+
   it('makes connections where every target is this machine, and says so', async () => {
     const port = await listen(() => undefined);
     const { published, warnings, methods } = await tryModule(syn_scanner, {

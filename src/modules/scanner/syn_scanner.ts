@@ -2,6 +2,7 @@ import { highestRate } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Host } from '../../domain/host.ts';
 import { startRate } from '../../domain/packet-rate.ts';
+import { groupedNumber } from '../../domain/text/grouped-number.ts';
 import { defineModule } from '../../engine/module.ts';
 import { leastRate, type RateBounds } from '../../net/adaptive/rate.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
@@ -57,7 +58,7 @@ export default defineModule({
     host_rate: {
       Type: 'int',
       Description: 'Maximum packets per second to one host; 0 = only the rate applies.',
-      Default: 5000,
+      Default: 0,
       Min: 0,
       Max: 10_000_000,
     },
@@ -105,15 +106,23 @@ export default defineModule({
     const hosts = discovered
       ? HostBatches.discovered(data.stream<Host>('discovered_hosts'), ports.length)
       : HostBatches.of(ctx.net.addresses, before?.walk ?? null, ports.length);
-    const sweep = (job: SweepJob, side: number, hostRate?: number) =>
-      net.sweepSyn({
+    let isHeld = false;
+    const sweep = (job: SweepJob, side: number, hostRate?: number) => {
+      isHeld ||= host_rate > 0 && host_rate * job.hosts.length < ctx.options.rate;
+      return net.sweepSyn({
         ...job,
         hostRate: hostRate ?? host_rate / side,
         ...(hostRate === undefined && ctx.net.reached && { rateBounds: boundsOf(host_rate, side) }),
       });
+    };
     const scan = new SlicedScan({ ctx, data, sweep, ports, hosts, knownUp: discovered, before });
     ctx.checkpoint(() => ({ way: 'syn', state: scan.state() }) satisfies Saved);
     await scan.run();
     reportReachedRate(ctx, way);
+    const { reached } = ctx.net;
+    if (isHeld && (reached === null || reached.highest >= host_rate)) {
+      const limit = `${groupedNumber(host_rate)} packets per second to one host`;
+      ctx.warn('host_rate', `the option host_rate of syn_scanner held the scan at ${limit}`);
+    }
   },
 });

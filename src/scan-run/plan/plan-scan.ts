@@ -207,8 +207,6 @@ function overlay(
   // A rate that the graph sets for a node stays below that of the scan: its author meant it as a limit.
   const rate = ceilingOf(request.rate, config.scanner.max_rate);
   put('rate', nodeConfig['rate'], Math.min(rate, definition.options['rate']?.Max ?? rate));
-  // An adaptive rate finds the limit of each host itself.
-  if (request.rate === 'auto') put('host_rate', undefined, config.scanner.max_rate);
   if (definition.type === 'discovery') {
     const probe = options.discovery_probes?.[definition.name]?.config;
     put('timeout', probe?.['timeout'] ?? options.discovery_timeout);
