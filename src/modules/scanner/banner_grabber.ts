@@ -11,7 +11,7 @@ import { enumeratePort } from './port-enumeration.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import { type PortSession, probePort } from './port-session.ts';
 import { scanOptions } from './scan-options.ts';
-import { SessionPlaces } from './session-places.ts';
+import { SessionPlaces, type SessionReport } from './session-places.ts';
 import { SlowHosts } from './slow-hosts.ts';
 import { probeUdpPort } from './udp-session.ts';
 
@@ -79,9 +79,10 @@ export default defineModule({
       names: await targetNames(data),
       slowHosts: new SlowHosts(),
       stretch: 1,
+      onConnected: () => undefined,
     };
     let done = 0;
-    const grab = async ({ host, port, protocol, probed }: PlannedPort, onFailure: OnFailure) => {
+    const grab = async ({ host, port, protocol, probed }: PlannedPort, report: SessionReport) => {
       if (protocol === 'udp') {
         if (probed && settings.ask) await data.append<Banner>('banners', ...(await probeUdp(host, port)));
         return;
@@ -93,9 +94,7 @@ export default defineModule({
       }
       const endpoint = { host, port, protocol: 'tcp' as const };
       const banners =
-        isUntouchable(port) || !probed
-          ? [emptyBanner(endpoint)]
-          : await probeWithRetries(endpoint, onFailure);
+        isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await probeWithRetries(endpoint, report);
       const enumerated = options.tls_enumerate && settings.tls ? await enumerate(endpoint, banners) : banners;
       if (signal.aborted) return;
       await data.append<Banner>('banners', ...enumerated);
@@ -112,21 +111,22 @@ export default defineModule({
         ? net.throughPauses(() => enumeratePort(endpoint, banners, settings), signal)
         : Promise.resolve(banners);
     const fromScan = data.has('open_ports');
-    const probeOnce = (endpoint: Endpoint, stretch: number) =>
-      net.throughPauses(() => probePort(endpoint, { ...settings, stretch }), signal);
-    const probeWithRetries = async (endpoint: Endpoint, onFailure: OnFailure): Promise<Banner[]> => {
+    const probeWithRetries = async (endpoint: Endpoint, report: SessionReport): Promise<Banner[]> => {
+      const { connected: onConnected } = report;
+      const probeOnce = (stretch: number) =>
+        net.throughPauses(() => probePort(endpoint, { ...settings, stretch, onConnected }), signal);
       settings.slowHosts.probing(endpoint.host);
       for (let left = options.retries; ; left--) {
-        const outcome = await probeOnce(endpoint, 1);
+        const outcome = await probeOnce(1);
         if (!('failure' in outcome)) {
           if (left <= 0 || signal.aborted || !mayHaveMore(outcome, endpoint.host, settings.slowHosts))
             return marked(outcome);
           const stretch = outcome.silent ? silentStretch : longStretch;
-          return marked(richer(outcome, await probeOnce(endpoint, stretch)));
+          return marked(richer(outcome, await probeOnce(stretch)));
         }
         // A port seen open by a scanner is listed even if it refuses connections now.
         if (outcome.failure.state === 'closed' || left <= 0) {
-          onFailure(outcome.failure);
+          report.failed(outcome.failure);
           return fromScan ? [unreachedBanner(endpoint, outcome.failure)] : [];
         }
       }
@@ -134,13 +134,10 @@ export default defineModule({
     const ports = fromScan ? openPorts(data) : everyPort(hostsOf(data, net), plannedTcpPorts(options));
     const places = new SessionPlaces({ ...options, knownOpen: fromScan, signal });
     await forEachItem(ctx, ports, { concurrency: () => places.limit }, (port) =>
-      places.use(port.host, (onFailure) => grab(port, onFailure)),
+      places.use(port.host, (report) => grab(port, report)),
     );
   },
 });
-
-/** Called with why a port could not be connected to. */
-type OnFailure = (failure: PortObservation) => void;
 
 /** Whether more time may reveal more about a port. */
 function mayHaveMore(

@@ -43,6 +43,7 @@ async function probeNow(port: number, slowHosts: SlowHosts, stretch = 1, net?: N
       names: new Map(),
       slowHosts,
       stretch,
+      onConnected: () => undefined,
     },
   );
   if ('failure' in outcome) throw new Error(outcome.failure.reason);

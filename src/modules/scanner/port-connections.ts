@@ -41,6 +41,8 @@ export interface PortSessionSettings {
   slowHosts: SlowHosts;
   /** Factor on the usual waits. */
   stretch: number;
+  /** Called for each connection. */
+  onConnected: () => void;
 }
 
 /** The connections to one port, and what came of them. */
@@ -100,6 +102,7 @@ export class PortConnections {
       this.#unreached ||= !signal.aborted && isUnreached(result.failure);
       return result.failure;
     }
+    this.settings.onConnected();
     const session = new ProbeSession(result.connection, this.name ?? host, {
       port,
       idleMs: timeoutMs,
