@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
+import { errorCode, isShortage } from '../net/failure.ts';
+import { HostDeadline, processorWaitMs } from '../plugins/sandbox/host-deadline.ts';
 import type { FromChild, ProcessState, ScanMessage, ToChild } from '../scan-run/messages.ts';
 
 export interface ServingProcessInput {
@@ -30,38 +32,39 @@ const smallHeapFlags = ['--max-semi-space-size=4', '--min-semi-space-size=4', '-
  */
 const nice = { small: 5, large: 10 } as const;
 
-/** A process that runs scans, one after another. */
+/** Pause where the machine has no process or memory to spare, milliseconds; doubled with each further attempt. */
+const shortageMs = 250;
+const longestShortageMs = 10_000;
+/** For the start, milliseconds: Node.js that gets fewer threads than it needs waits for them without end. */
+const startMs = 20_000;
+
+/** A process that runs scans, one after another. It starts once the machine has room for it. */
 export class ServingProcess {
-  /** Resolves when the process has exited. */
-  readonly gone: Promise<void>;
-  readonly #child: ChildProcess;
+  readonly #input: ServingProcessInput;
+  /** Null: it waits for its start, or cannot start. */
+  #child: ChildProcess | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #deadline: HostDeadline | null = null;
+  #nice: number = nice.small;
+  readonly #exit = Promise.withResolvers<void>();
+  #ended = false;
   #listener: ScanListener | null = null;
   #ready = false;
   #run = 0;
   #idle = Promise.withResolvers<ProcessState>();
 
   constructor(input: ServingProcessInput) {
-    this.#child = fork(input.entryFile, ['scan-process'], {
-      serialization: 'json',
-      execArgv: smallHeapFlags,
-      env: input.env,
-      // Output of a scan is log and must not go to the standard output of a server.
-      stdio: input.onLogLine ? ['ignore', 2, 'pipe', 'ipc'] : ['ignore', 2, 2, 'ipc'],
-    });
-    setNice(this.#child.pid, nice.small);
-    if (this.#child.stderr && input.onLogLine) passLines(this.#child.stderr, input.onLogLine);
-    this.gone = new Promise((resolve) => {
-      this.#child.once('exit', () => resolve());
-      this.#child.once('error', (error) => {
-        this.#listener?.onFault(error.message);
-        if (this.#child.pid === undefined) resolve();
-      });
-    });
-    this.#child.on('message', (message) => this.#take(message as FromChild));
+    this.#input = input;
+    this.#launch(shortageMs);
+  }
+
+  /** Resolves when the process has exited, or will not start. */
+  get gone(): Promise<void> {
+    return this.#exit.promise;
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#child?.pid;
   }
 
   /** Number of scans that were started in it. */
@@ -71,7 +74,7 @@ export class ServingProcess {
 
   /** Whether it can run a scan. */
   get alive(): boolean {
-    return this.#child.connected;
+    return this.#child?.connected ?? !this.#ended;
   }
 
   /**
@@ -80,7 +83,8 @@ export class ServingProcess {
    * @returns its number, for messages to it
    */
   begin(listener: ScanListener, isSmall: boolean): number {
-    setNice(this.#child.pid, isSmall ? nice.small : nice.large);
+    this.#nice = isSmall ? nice.small : nice.large;
+    setNice(this.pid, this.#nice);
     this.#listener = listener;
     this.#idle = Promise.withResolvers();
     this.#run += 1;
@@ -96,22 +100,68 @@ export class ServingProcess {
 
   send(message: ToChild): void {
     // A process that has exited gets no messages; its exit is handled where it is awaited.
-    if (this.#child.connected) this.#child.send(message, () => undefined);
+    if (this.#child?.connected) this.#child.send(message, () => undefined);
   }
 
   /** Stops the process where it is. */
   stop(): void {
+    if (this.#child === null) return this.#end();
     if (this.#child.connected) this.#child.disconnect();
     this.#child.kill('SIGTERM');
   }
 
   kill(): void {
+    if (this.#child === null) return this.#end();
     this.#child.kill('SIGKILL');
+  }
+
+  #launch(pauseMs: number): void {
+    try {
+      const child = forkScans(this.#input);
+      child.on('error', (error) => {
+        if (child.pid === undefined) this.#failed(error.message, isShortage(errorCode(error)), pauseMs);
+        else this.#listener?.onFault(error.message);
+      });
+      const { pid } = child;
+      if (pid === undefined) return;
+      this.#child = child;
+      setNice(pid, this.#nice);
+      const waitedMs = () => processorWaitMs(pid);
+      this.#deadline = new HostDeadline(startMs, waitedMs, () => this.#replace(child, pauseMs));
+      child.once('exit', () => this.#child === child && this.#end());
+      child.on('message', (message) => this.#take(message as FromChild));
+    } catch (error) {
+      // Some errors are thrown, such as ENOMEM; whoever listens does so after the constructor.
+      const { message } = error as Error;
+      process.nextTick(() => this.#failed(message, isShortage(errorCode(error)), pauseMs));
+    }
+  }
+
+  #replace(child: ChildProcess, pauseMs: number): void {
+    this.#child = null;
+    child.kill('SIGKILL');
+    this.#failed(`the process did not start within ${startMs} ms`, true, pauseMs);
+  }
+
+  #failed(message: string, isTemporary: boolean, pauseMs: number): void {
+    if (this.#ended) return;
+    this.#listener?.onFault(isTemporary ? `${message}, retrying in ${pauseMs} ms` : message);
+    if (!isTemporary) return this.#end();
+    const next = Math.min(2 * pauseMs, longestShortageMs);
+    this.#retry = setTimeout(() => this.#launch(next), pauseMs);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    if (this.#retry) clearTimeout(this.#retry);
+    this.#deadline?.stop();
+    this.#exit.resolve();
   }
 
   #take(message: FromChild): void {
     if (message.type === 'ready') {
       this.#ready = true;
+      this.#deadline?.stop();
       return this.#listener?.onReady();
     }
     if (message.run !== this.#run) return;
@@ -119,6 +169,19 @@ export class ServingProcess {
     this.#listener = null;
     this.#idle.resolve(message.state);
   }
+}
+
+/** @throws Error of the system */
+function forkScans({ entryFile, env, onLogLine }: ServingProcessInput): ChildProcess {
+  const child = fork(entryFile, ['scan-process'], {
+    serialization: 'json',
+    execArgv: smallHeapFlags,
+    env,
+    // Output of a scan is log and must not go to the standard output of a server.
+    stdio: onLogLine ? ['ignore', 2, 'pipe', 'ipc'] : ['ignore', 2, 2, 'ipc'],
+  });
+  if (child.stderr && onLogLine) passLines(child.stderr, onLogLine);
+  return child;
 }
 
 /** Longer log lines are split. */
