@@ -160,6 +160,11 @@ const userLimits: Record<string, UserLimit[]> = {
       beyond: 'its node fails; the scan goes on',
     },
     {
+      what: 'Threads of a plugin',
+      value: { key: 'plugins.limits.threads' },
+      beyond: 'its node fails; the scan goes on',
+    },
+    {
       what: 'File of evaluation rules',
       value: ['plugins/rules/rule-reader.ts', 'maxRuleFileBytes'],
       beyond: 'rejected, with the reason',

@@ -11,7 +11,7 @@ const batches = 500;
 const items = 128;
 const itemText = 'x'.repeat(100);
 const callMs = 60_000;
-const options = { program: selfTestProgram, memory: 512 * 1024 ** 2, output: 64 * 1024 ** 2 };
+const options = { program: selfTestProgram, memory: 512 * 1024 ** 2, output: 64 * 1024 ** 2, threads: 256 };
 
 function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -1140,6 +1140,12 @@ export const configKeys = [
     description: 'Maximum output of a plugin at a time.',
   },
   {
+    path: 'plugins.limits.threads',
+    ...wholeNumber(32, 10_000),
+    default: 256,
+    description: 'Maximum number of threads of a plugin host process, with a dozen of Node.js.',
+  },
+  {
     path: 'modules',
     type: 'options',
     default: {},

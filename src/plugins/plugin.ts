@@ -76,6 +76,8 @@ export interface PluginLimits {
   timeout: number;
   /** Of one frame, and of all that a host has under way, bytes. */
   output: number;
+  /** Of one host. */
+  threads: number;
   /** Run plugins where a part of the sandbox is missing (`plugins.allow_unconfined`). */
   allowUnconfined: boolean;
   /** Highest ABI of Landlock to use; by default the newest. */

@@ -71,8 +71,8 @@ describe.each(['x64', 'arm64'] as const)('the filter of %s', (architecture: Arch
     expect(asked('fcntl', 0, 8)).toBe('deny');
     expect(asked('fcntl', 0, 3)).toBe('allow');
     expect(asked('ioctl', 0, 0x8902)).toBe('deny');
-    // PR_SET_PDEATHSIG and PR_SET_NAME.
-    expect([asked('prctl', 1), asked('prctl', 15)]).toEqual(['deny', 'allow']);
+    // PR_SET_PDEATHSIG, PR_SET_DUMPABLE and PR_SET_NAME.
+    expect([1, 4, 15].map((option) => asked('prctl', option))).toEqual(['deny', 'deny', 'allow']);
   });
 
   it('denies memory that no limit counts and truncation at opening', () => {

@@ -3,6 +3,7 @@ import { dirname, extname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
 import { HostDeadline, processorWaitMs } from './host-deadline.ts';
+import { threadCount } from './host-threads.ts';
 import type { LauncherSettings } from './launcher.ts';
 
 export interface SandboxOptions {
@@ -14,6 +15,8 @@ export interface SandboxOptions {
   memory: number;
   /** Bytes of a frame from the host (`plugins.limits.output`). */
   output: number;
+  /** Threads of the process (`plugins.limits.threads`). */
+  threads: number;
   /** Files and folders that the plugin may read. */
   readable?: string[];
   /** Highest ABI of Landlock to use. */
@@ -23,7 +26,15 @@ export interface SandboxOptions {
 }
 
 /** Why a host ended. `missing`: the kernel or Node.js lacks a part of the sandbox. */
-export type SandboxCause = 'missing' | 'signal' | 'exit' | 'memory' | 'deadline' | 'output' | 'closed';
+export type SandboxCause =
+  | 'missing'
+  | 'signal'
+  | 'exit'
+  | 'memory'
+  | 'threads'
+  | 'deadline'
+  | 'output'
+  | 'closed';
 
 export class SandboxFailure extends Error {
   readonly reason: SandboxCause;
@@ -43,6 +54,8 @@ const stderrBytes = 8192;
 const stderrShown = 1000;
 const outOfMemory = /out of memory|allocation failed|bad_alloc|MemoryChunk/i;
 const newestLandlock = 6;
+/** Interval at which the threads of a host are counted, milliseconds. */
+const countMs = 100;
 
 /** Script that loads plugins. */
 export const pluginHostProgram = join(import.meta.dirname, `../host/host${extname(import.meta.filename)}`);
@@ -64,16 +77,19 @@ export class HostProcess {
   readonly #memory: number;
   readonly #receive: Receive;
   readonly #ended: Promise<void>;
+  readonly #counting: NodeJS.Timeout;
   #last = 0;
   #stderr = '';
   #failure: SandboxFailure | null = null;
   #lacks: string[] = [];
   #drain: Promise<void> | null = null;
 
-  private constructor(child: Child, { memory, output }: SandboxOptions, receive: Receive) {
+  private constructor(child: Child, { memory, output, threads }: SandboxOptions, receive: Receive) {
     this.#child = child;
     this.#memory = memory;
     this.#receive = receive;
+    // The kernel limits threads per user only.
+    this.#counting = setInterval(() => this.#countThreads(threads), countMs).unref();
     const reader = new FrameReader(output);
     child.stdout.on('data', (chunk: Buffer) => this.#read(reader, chunk));
     child.stderr.on('data', (chunk: Buffer) => {
@@ -215,7 +231,18 @@ export class HostProcess {
     call.resolve(frame);
   }
 
+  #countThreads(limit: number): void {
+    if (threadCount(this.pid) <= limit) return;
+    this.end(
+      new SandboxFailure(
+        'threads',
+        `the plugin host had more than ${limit} threads (plugins.limits.threads)`,
+      ),
+    );
+  }
+
   #fail(failure: SandboxFailure, done: () => void): void {
+    clearInterval(this.#counting);
     this.#failure ??= failure;
     for (const { deadline, reject } of this.#calls.values()) {
       deadline.stop();

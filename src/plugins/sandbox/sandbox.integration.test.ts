@@ -11,7 +11,12 @@ import { Sandbox } from './sandbox.ts';
 import { selfTestProgram, testSandbox } from './self-test.ts';
 
 const callMs = 15_000;
-const options: SandboxOptions = { program: selfTestProgram, memory: 128 * 1024 ** 2, output: 1024 ** 2 };
+const options: SandboxOptions = {
+  program: selfTestProgram,
+  memory: 128 * 1024 ** 2,
+  output: 1024 ** 2,
+  threads: 64,
+};
 const open: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {

@@ -23,7 +23,12 @@ describe('the sandbox', () => {
   });
 
   it('lets a host read its own status after the kernel gave up what it held of /proc', async () => {
-    const host = await HostProcess.start({ program: selfTestProgram, memory: 2 ** 27, output: 2 ** 20 });
+    const host = await HostProcess.start({
+      program: selfTestProgram,
+      memory: 2 ** 27,
+      output: 2 ** 20,
+      threads: 64,
+    });
     try {
       // The first time may only mark what was used lately.
       for (let round = 0; round < 3; round += 1) writeFileSync('/proc/sys/vm/drop_caches', '2');

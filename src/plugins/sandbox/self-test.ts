@@ -14,6 +14,7 @@ export interface SandboxTest {
 /** Script that tries what the sandbox must deny. */
 export const selfTestProgram = join(import.meta.dirname, `self-test-host${extname(import.meta.filename)}`);
 const memory = 128 * 1024 ** 2;
+const threads = 64;
 const wanted = 4 * 1024 ** 3;
 const callMs = 10_000;
 /** For the call that never ends. */
@@ -36,7 +37,13 @@ export async function testSandbox(options: Partial<SandboxOptions> = {}): Promis
   const allowed: string[] = [];
   let sandbox: Sandbox | null = null;
   try {
-    sandbox = await Sandbox.start({ program: selfTestProgram, memory, output: 1024 ** 2, ...options });
+    sandbox = await Sandbox.start({
+      program: selfTestProgram,
+      memory,
+      threads,
+      output: 1024 ** 2,
+      ...options,
+    });
     for (const [attempt, argument, holds] of attempts) {
       const { message } = await sandbox.call({ attempt, argument }, callMs);
       const { value } = message as { value: unknown };

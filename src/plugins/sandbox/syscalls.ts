@@ -34,8 +34,8 @@ const growsDown = 0x100;
 const setOwner = [8, 15];
 /** FIOSETOWN and SIOCSPGRP do the same. */
 const setOwnerByIoctl = [0x8901, 0x8902];
-/** PR_SET_PDEATHSIG: the host would outlive the scan. */
-const setDeathSignal = [1];
+/** PR_SET_PDEATHSIG: the host would outlive the scan. PR_SET_DUMPABLE: where /proc hides processes, nobody could count its threads. */
+const ownProcess = [1, 4];
 
 function denied(x64: number | null, arm64: number | null): Syscall {
   return { x64, arm64, restriction: 'deny' };
@@ -84,7 +84,7 @@ export const syscalls: Record<string, Syscall> = {
   fcntl: { x64: 72, arm64: 25, restriction: { argument: 1, not: setOwner } },
   ioctl: { x64: 16, arm64: 29, restriction: { argument: 1, not: setOwnerByIoctl } },
   prlimit64: { x64: 302, arm64: 261, restriction: { argument: 0, allowed: 'self_or_zero' } },
-  prctl: { x64: 157, arm64: 167, restriction: { argument: 0, not: setDeathSignal } },
+  prctl: { x64: 157, arm64: 167, restriction: { argument: 0, not: ownProcess } },
   setpriority: denied(141, 140),
   sched_setparam: denied(142, 118),
   sched_setscheduler: denied(144, 119),

@@ -126,6 +126,7 @@ describe.skipIf(!hasCompiler)('a native plugin in the sandbox', () => {
     ['loop', /ran longer than 3 ?s/, { timeout: 3000 }],
     // V8 reports the limit where it gets no memory; C code crashes there.
     ['grow', /memory limit of 128 MiB|ended by SIGSEGV/],
+    ['threads', /had more than 256 threads \(plugins\.limits\.threads\)/],
     ['pipe_garbage', /frame of \d+ bytes, above the limit/],
     ['outside', /discovered_hosts/],
     ['wrong_type', /item 0 of "vulnerabilities" has/],

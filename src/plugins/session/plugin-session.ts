@@ -37,6 +37,7 @@ export class PluginSession {
       flags: file.kind === 'wasm' ? wasmFlags : [],
       memory: limits.memory,
       output: limits.output,
+      threads: limits.threads,
       readable: [file.folder],
       allowUnconfined: limits.allowUnconfined,
       ...(limits.landlockAbi !== undefined && { landlockAbi: limits.landlockAbi }),
