@@ -160,6 +160,26 @@ const userLimits: Record<string, UserLimit[]> = {
       beyond: 'its node fails; the scan goes on',
     },
     {
+      what: 'Items that a node of a plugin publishes',
+      value: { key: 'plugins.limits.node_items' },
+      beyond: 'dropped; a warning counts them',
+    },
+    {
+      what: 'Size of these items as JSON',
+      value: { key: 'plugins.limits.node_bytes' },
+      beyond: 'dropped; a warning counts them',
+    },
+    {
+      what: 'Items that all plugins of a scan, or of a shard of it, publish',
+      value: { key: 'plugins.limits.scan_items' },
+      beyond: 'dropped; a warning counts them',
+    },
+    {
+      what: 'Size of those items as JSON',
+      value: { key: 'plugins.limits.scan_bytes' },
+      beyond: 'dropped; a warning counts them',
+    },
+    {
       what: 'Threads of a plugin',
       value: { key: 'plugins.limits.threads' },
       beyond: 'its node fails; the scan goes on',

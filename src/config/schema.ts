@@ -1140,6 +1140,30 @@ export const configKeys = [
     description: 'Maximum output of a plugin at a time.',
   },
   {
+    path: 'plugins.limits.node_items',
+    ...wholeNumber(1, 1_000_000_000),
+    default: 500_000,
+    description: 'Maximum number of items that a node of a plugin publishes; a warning counts the others.',
+  },
+  {
+    path: 'plugins.limits.node_bytes',
+    type: 'size',
+    default: '128MB',
+    description: 'Maximum size of these items as JSON.',
+  },
+  {
+    path: 'plugins.limits.scan_items',
+    ...wholeNumber(1, 1_000_000_000),
+    default: 1_000_000,
+    description: 'Maximum number of items that all plugins of a scan, or of a shard of it, publish.',
+  },
+  {
+    path: 'plugins.limits.scan_bytes',
+    type: 'size',
+    default: '256MB',
+    description: 'Maximum size of these items as JSON.',
+  },
+  {
     path: 'plugins.limits.threads',
     ...wholeNumber(32, 10_000),
     default: 256,

@@ -3,6 +3,7 @@ import { parseTargets } from '../domain/targets/target.ts';
 import type { NetworkGate } from '../net/gate/gate.ts';
 import { moduleOf, runTrial } from './fixtures/graph-trial.ts';
 import type { DataContext, ModuleDefinition } from './module.ts';
+import type { RunEnvironment } from './run.ts';
 
 const producer = { name: 'my_plugin', version: '1.2.3', sha256: 'ab'.repeat(32) };
 const finding = (id: string) => ({ host: '192.0.2.7', id, title: id, severity: 'high' });
@@ -11,7 +12,10 @@ const graph = `nodes:
   - {instance_id: r, module_type: reader, depends_on: [p]}
 `;
 
-async function trial(publish: (data: DataContext) => Promise<void>) {
+async function trial(
+  publish: (data: DataContext) => Promise<void>,
+  environment: Partial<RunEnvironment> = {},
+) {
   const read: unknown[] = [];
   const provides = ['vulnerabilities', 'my_key'];
   const plugin: ModuleDefinition = {
@@ -22,7 +26,7 @@ async function trial(publish: (data: DataContext) => Promise<void>) {
     for await (const item of data.stream('vulnerabilities')) read.push((item as { id: string }).id);
   });
   const net = { addresses: parseTargets(['192.0.2.7']).addresses } as NetworkGate;
-  const result = await runTrial({ modules: [plugin, reader], graph, environment: { net } });
+  const result = await runTrial({ modules: [plugin, reader], graph, environment: { net, ...environment } });
   return { ...result, read, error: result.stages[0]?.error };
 }
 
@@ -52,6 +56,25 @@ describe('a node of a plugin', () => {
   ])('fails for a key that it does not declare: %s', async (_, publish) => {
     const { error } = await trial((data) => publish(data).catch(() => undefined));
     expect(error).toBe('this module does not declare "open_ports" in the keys it provides');
+  });
+
+  it('publishes up to its limits, over all its batches; a warning counts what was dropped', async () => {
+    const { states, read, taps, warnings } = await trial(
+      async (data) => {
+        await data.append('vulnerabilities', finding('a'), finding('b'));
+        await data.append('vulnerabilities', finding('c'), finding('d'));
+        await data.set('my_key', { more: true });
+      },
+      { pluginOutput: { node_items: 3, node_bytes: 1e6, scan_items: 1e6, scan_bytes: 1e6 } },
+    );
+    expect(states['p']).toBe('completed');
+    expect(read).toEqual(['a', 'b', 'c']);
+    expect(taps).toHaveLength(3);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^p: my_plugin published too much: 2 items beyond plugins\.limits\.node_items \(3\) dropped, 3 kept/,
+      ),
+    ]);
   });
 
   it('drops results about hosts outside of the scan, with one warning', async () => {

@@ -10,6 +10,7 @@ import type { NetworkGate } from '../net/gate/gate.ts';
 import { PauseGate } from '../net/gate/pause-gate.ts';
 import { Slots } from '../net/gate/slots.ts';
 import { ContextStream, NodeData, newSubscription, type OutputGuard } from './data/data-context.ts';
+import { LimitedOutput, type OutputLimits, type Published } from './data/output-limits.ts';
 import { errorText } from './error-text.ts';
 import type { Plan } from './graph/plan.ts';
 import type { ScanModules } from './lifecycle.ts';
@@ -40,6 +41,8 @@ export interface RunEnvironment {
   /** Items a stream buffers before its producer blocks. */
   streamBuffer: number;
   maxParallelNodes: number;
+  /** Of the plugins; what they publish beyond is dropped. */
+  pluginOutput: OutputLimits;
   failFast: boolean;
   /** A node without activity for this long fails; 0 = never, milliseconds. */
   stallTimeoutMs: number;
@@ -93,6 +96,7 @@ class Run {
   /** The node that republishes what the previous run published under a key. */
   readonly #replayers = new Map<string, Node>();
   readonly #slots: Slots;
+  readonly #publishedByPlugins: Published = { items: 0, bytes: 0 };
   /** Aborted by the first failure under fail_fast. */
   readonly #stop = new AbortController();
 
@@ -260,7 +264,8 @@ class Run {
         await module.configure(config);
         const data = await this.#dataOf(node, watch);
         const context = this.#context(node, watch.signal);
-        await abortSignalled(watch.signal, () => module.execute(context, data), abandon);
+        const work = () => module.execute(context, data);
+        await abortSignalled(watch.signal, work, abandon).finally(() => data.end());
       });
     } finally {
       watch.stop();
@@ -284,12 +289,19 @@ class Run {
   /** Loaded for plugins only. */
   async #guardOf(node: Node, watch: NodeWatch): Promise<OutputGuard> {
     const { ItemCheck } = await import('./data/item-check.ts');
-    const check = new ItemCheck({
-      module: node.planned.definition.name,
-      addresses: this.#environment.net.addresses,
-      warn: this.#warnerOf(node),
-    });
-    return { accept: (key, items) => check.accept(key, items), fail: watch.fail };
+    const { name } = node.planned.definition;
+    const { net, pluginOutput } = this.#environment;
+    const warn = this.#warnerOf(node);
+    const check = new ItemCheck({ module: name, addresses: net.addresses, warn });
+    const output = new LimitedOutput(pluginOutput, this.#publishedByPlugins);
+    return {
+      accept: (key, items) => output.accept(check.accept(key, items)),
+      fail: watch.fail,
+      end: () => {
+        const { loss } = output;
+        if (loss !== null) warn('output_dropped', `${name} published too much: ${loss}`);
+      },
+    };
   }
 
   /** Handles an uncaught error of a module. After its end there is nothing to stop, but the node counts as failed. */

@@ -125,6 +125,7 @@ export class ScanGraph {
       signal: stop.signal,
       streamBuffer: config.engine.stream_buffer,
       maxParallelNodes: config.engine.max_parallel_nodes,
+      pluginOutput: config.plugins.limits,
       failFast: this.#failFast,
       stallTimeoutMs: config.engine.stall_timeout,
       hold: control.hold,

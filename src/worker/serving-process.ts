@@ -34,6 +34,7 @@ const nice = { small: 5, large: 10 } as const;
 
 /** Pause where the machine has no process or memory to spare, milliseconds; doubled with each further attempt. */
 const shortageMs = 250;
+/** The longest such pause, milliseconds. */
 const longestShortageMs = 10_000;
 /** For the start, milliseconds: Node.js that gets fewer threads than it needs waits for them without end. */
 const startMs = 20_000;

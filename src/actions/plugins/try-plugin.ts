@@ -203,6 +203,7 @@ function environmentOf(
     signal: AbortSignal.timeout(plugins.limits.timeout),
     streamBuffer: 1024,
     maxParallelNodes: 2,
+    pluginOutput: plugins.limits,
     failFast: false,
     stallTimeoutMs: 0,
     tap: (key, item, plugin) => {

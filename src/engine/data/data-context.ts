@@ -137,6 +137,8 @@ export interface OutputGuard {
   accept(key: string, items: readonly unknown[]): unknown[];
   /** Ends the node, also if its module ignores the error. */
   fail(error: unknown): void;
+  /** The node has ended: reports what was dropped. */
+  end(): void;
 }
 
 /** One node's view of the shared data. */
@@ -254,6 +256,11 @@ export class NodeData implements DataContext {
       guard.fail(error);
       throw error;
     }
+  }
+
+  /** The node has ended. */
+  end(): void {
+    this.#options.guard?.end();
   }
 
   #subscription(key: string): Subscription {
