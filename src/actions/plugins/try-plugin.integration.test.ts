@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { closeServers, listen } from '../../../test/module-trial.ts';
 import { loadConfig } from '../../config/load.ts';
+import { assemble } from '../../plugins/host/fixtures/assemble.ts';
 import { License } from '../../workspace/license/read-license.ts';
 import { tryPlugin } from './try-plugin.ts';
 
@@ -20,7 +21,7 @@ const script = (execute: string, more = '') =>
 const finding = "{ id: 'x', host: banner.host, port: banner.port, title: 'X', severity: 'low' }";
 const sample = { banners: [{ host: '192.0.2.7', port: 22, protocol: 'tcp', banner: 'SSH-2.0-x' }] };
 
-async function fileOf(name: string, content: string): Promise<string> {
+async function fileOf(name: string, content: string | Uint8Array): Promise<string> {
   const file = join(dir, name);
   await writeFile(file, content);
   return file;
@@ -63,7 +64,24 @@ describe('a plugin that is tried', () => {
     ['that it throws instead of', "throw new Error('out of order');", /out of order/],
   ])('fails with items %s', async (_what, code, reason) => {
     const { run } = await attempt(await fileOf('bad.mjs', script(code)), sample);
-    expect(run).toMatchObject({ published: [], error: expect.stringMatching(reason) });
+    expect(run).toMatchObject({ published: [], warnings: [], error: expect.stringMatching(reason) });
+  });
+
+  it('that does not start is given up once, with the reason', async () => {
+    const { limits } = loadConfig({ env: { HOME: dir }, systemFile: join(dir, 'none.yaml'), flags: {} })
+      .config.plugins;
+    const short = { limits: { ...limits, timeout: 1000 } };
+    const late = (code: string) => `it did not start within 1s (plugins.limits.timeout): ${code} did not end`;
+    const wasm = await assemble(`(module (memory (export "memory") 1)
+      (func $loop (loop $again (br $again))) (start $loop)
+      (func (export "execute") (param i32) (result i32) (i32.const 0)))`);
+    await expect(attempt(await fileOf('loop.wasm', wasm), sample, [], short)).rejects.toThrow(
+      `plugin loop: ${late('its start function, _initialize and metadata')}`,
+    );
+    const loop = script('', 'initialize() { console.log(`host ${process.pid}`); while (true); },');
+    const { run } = await attempt(await fileOf('loop.mjs', loop), sample, [], short);
+    expect(run?.error).toBe(late('its initialize'));
+    expect(JSON.stringify(run).match(/did not start|host \d+/g)).toHaveLength(2);
   });
 
   it('may send to targets of the sample only', async () => {

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import { formatDuration } from '../../domain/time/duration.ts';
 import type { DataContext, ExecContext, Logger } from '../../engine/module.ts';
 import type { HostCall, HostedKind, HostNotice } from '../host/messages.ts';
 import type { PluginFile, PluginLimits } from '../plugin.ts';
 import type { Frame } from '../sandbox/frames.ts';
-import { type HostProcess, pluginHostProgram } from '../sandbox/host-process.ts';
+import { type HostProcess, pluginHostProgram, SandboxFailure } from '../sandbox/host-process.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { readHostMessage, responseValue } from './host-frames.ts';
 import { NodeNotices } from './node-notices.ts';
@@ -14,6 +15,12 @@ const loadMs = 30_000;
 const cleanupMs = 5000;
 /** Pages of a WebAssembly memory: 64 MiB. The host collects what large instances leave. */
 const wasmFlags = ['--wasm-max-mem-pages=1024', '--expose-gc'];
+/** Code of a plugin that runs while it is loaded. */
+const loadCode: Record<HostedKind, string> = {
+  script: 'its top level',
+  native: 'its constructors and metadata',
+  wasm: 'its start function, _initialize and metadata',
+};
 /** Lines that a plugin logs before its first node. */
 const maxEarlyLines = 20;
 
@@ -89,13 +96,26 @@ export class PluginSession {
   }
 
   async #prepare(host: HostProcess, initialize: boolean): Promise<void> {
-    const { kind, folder, entry } = this.#file;
-    const ms = Math.min(loadMs, this.#limits.timeout);
+    const { folder, entry } = this.#file;
+    const kind = this.#file.kind as HostedKind;
     const { output } = this.#limits;
-    const load = { op: 'load', kind: kind as HostedKind, file: join(folder, entry), output };
-    const { message } = await host.call(load, ms);
-    this.#metadata = (responseValue(message) as { metadata?: unknown } | null)?.metadata;
-    if (initialize) responseValue((await host.call({ op: 'initialize' }, ms)).message);
+    const load = { op: 'load', kind, file: join(folder, entry), output };
+    const loaded = await this.#start(host, load, loadCode[kind]);
+    this.#metadata = (loaded as { metadata?: unknown } | null)?.metadata;
+    if (initialize) await this.#start(host, { op: 'initialize' }, 'its initialize');
+  }
+
+  /** @param code of the plugin that it runs @throws SandboxFailure; Error of the plugin */
+  async #start(host: HostProcess, request: object, code: string): Promise<unknown> {
+    const { timeout } = this.#limits;
+    const ms = Math.min(loadMs, timeout);
+    const response = await host.call(request, ms).catch((error: SandboxFailure) => {
+      if (error.reason !== 'deadline') throw error;
+      const limit = timeout < loadMs ? ' (plugins.limits.timeout)' : '';
+      const late = `it did not start within ${formatDuration(ms)}${limit}: ${code} did not end`;
+      throw new SandboxFailure('deadline', late);
+    });
+    return responseValue(response.message);
   }
 
   #receive({ message, bytes, length }: Frame, host: HostProcess): void {

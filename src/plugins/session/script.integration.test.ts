@@ -82,7 +82,12 @@ describe('a script', () => {
       "import net from 'node:net'; net.connect({ host: '127.0.0.1', port: 1 }); await new Promise(() => {});",
       /EPERM/,
     ],
-    ['a.mjs', 'while (true);', 'no response within 500 ms', { timeout: 500 }],
+    [
+      'a.mjs',
+      'while (true);',
+      'it did not start within 500ms (plugins.limits.timeout): its top level did not end',
+      { timeout: 500 },
+    ],
   ])('is rejected with the reason: %s %#', async (entry, source, reason, limits = {}) => {
     const described = describePlugin(writePlugin(entry, source), { ...trialLimits, ...limits });
     const message =
