@@ -1,6 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { dirname, extname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode, isShortage } from '../../net/failure.ts';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
 import { HostDeadline, processorWaitMs } from './host-deadline.ts';
 import { threadCount } from './host-threads.ts';
@@ -49,6 +52,10 @@ export class SandboxFailure extends Error {
 const startId = 0;
 /** For the launcher and the start of Node.js, milliseconds. */
 const startMs = 20_000;
+/** Pause where the machine has no process or memory to spare, milliseconds; doubled with each further attempt. */
+const shortageMs = 250;
+/** After the longest such pause, milliseconds, the host cannot start. */
+const longestShortageMs = 8000;
 /** Of stderr, kept to tell a lack of memory from other aborts. */
 const stderrBytes = 8192;
 const stderrShown = 1000;
@@ -98,9 +105,8 @@ export class HostProcess {
     // Writing to a host that has just ended; its end says why.
     child.stdin.on('error', () => {});
     this.#ended = new Promise((resolve) => {
-      child.once('error', (error) =>
-        this.#fail(new SandboxFailure('exit', `cannot start: ${error.message}`), resolve),
-      );
+      // A signal that cannot be sent.
+      child.on('error', () => {});
       child.once('close', (code, signal) => this.#fail(this.#causeOf(code, signal), resolve));
     });
   }
@@ -121,11 +127,7 @@ export class HostProcess {
       allowUnconfined: options.allowUnconfined ?? false,
     };
     const launcher = join(import.meta.dirname, `launcher${extension}`);
-    const child = spawn(process.execPath, ['--no-warnings', launcher, JSON.stringify(settings)], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: compileCache(),
-      cwd: '/',
-    });
+    const child = await launch(['--no-warnings', launcher, JSON.stringify(settings)]);
     const host = new HostProcess(child, options, receive);
     // Id 0 is the first frame, which the host sends unasked.
     const { message } = await host.#wait(startId, startMs);
@@ -268,6 +270,26 @@ export class HostProcess {
       'exit',
       `the plugin host exited with code ${code}${said === '' ? '' : `: ${said}`}`,
     );
+  }
+}
+
+/** Waits until the machine has room for it. @throws SandboxFailure */
+async function launch(args: string[]): Promise<Child> {
+  for (let pauseMs = shortageMs; ; pauseMs *= 2) {
+    try {
+      const child = spawn(process.execPath, args, {
+        stdio: ['pipe', 'pipe', 'pipe'],
+        env: compileCache(),
+        cwd: '/',
+      });
+      // Rejects if it does not start.
+      await once(child, 'spawn');
+      return child;
+    } catch (error) {
+      if (!isShortage(errorCode(error)) || pauseMs > longestShortageMs)
+        throw new SandboxFailure('exit', `cannot start: ${(error as Error).message}`);
+      await sleep(pauseMs);
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { processorWaitMs } from './host-deadline.ts';
@@ -157,6 +158,28 @@ describe('a plugin host', () => {
     const flood = host.call({ flood: true }, callMs);
     await expect(flood).rejects.toMatchObject({ reason: 'output', message: /frame of 1073741824 bytes/ });
     expect(isRunning(host.pid)).toBe(false);
+  });
+
+  it('starts as soon as the machine has room for it', async () => {
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      const { HostProcess } = await import(${JSON.stringify(join(import.meta.dirname, 'host-process.ts'))});
+      console.log('begins');
+      const taken = [];
+      try { for (;;) taken.push(openSync('/dev/null')); } catch {}
+      const starting = HostProcess.start(${JSON.stringify(options)});
+      starting.catch(() => {});
+      // After the first attempt.
+      setImmediate(() => taken.forEach((fd) => closeSync(fd)));
+      const host = await starting.catch((error) => console.log(error.message));
+      if (host) console.log((await host.call({ echo: 'started' }, ${callMs})).message.value);
+      await host?.close();
+    `;
+    const args = ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, '--no-warnings'];
+    const child = spawn('sh', [...args, '--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    expect(await text(child.stdout)).toBe('begins\nstarted\n');
   });
 
   it('ends with its parent, even in an endless loop', async () => {
