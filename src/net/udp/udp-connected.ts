@@ -50,6 +50,15 @@ export class ConnectedUdp implements UdpPath {
     this.#source = (egress?.source ?? egress?.deviceSource)?.text;
   }
 
+  /** Each endpoint has a source port of its own. */
+  enter(): number {
+    return 0;
+  }
+
+  leave(): void {
+    // Endpoints are released one by one.
+  }
+
   send(datagrams: readonly Datagram[]): SendOutcome {
     for (const datagram of datagrams) {
       const key = keyOf(datagram);
@@ -83,7 +92,7 @@ export class ConnectedUdp implements UdpPath {
     const socket = createSocket(this.family === 4 ? 'udp4' : 'udp6');
     this.#sockets.set(key, socket);
     socket.on('message', (response) => {
-      this.#responses.push({ ...endpoint, bytes: response.subarray(0, keptBytes) });
+      this.#responses.push({ ...endpoint, channel: 0, bytes: response.subarray(0, keptBytes) });
     });
     socket.on('error', (error) => this.#fail(endpoint, error));
     if (this.#source !== undefined) socket.bind({ address: this.#source });
@@ -104,7 +113,7 @@ export class ConnectedUdp implements UdpPath {
   /** Other errors leave the endpoint silent. */
   #fail(endpoint: UdpEndpoint, error: unknown): void {
     const message = messages[this.family][(error as { code?: string }).code ?? ''];
-    if (message) this.#errors.push({ ...endpoint, ...message });
+    if (message) this.#errors.push({ ...endpoint, ...message, channel: 0, fromDestination: true });
   }
 
   #hostOf({ address, scopeId }: UdpEndpoint): string {

@@ -6,16 +6,17 @@ import type { PacketRateLimiter } from '../gate/rate.ts';
 import { ItemSource } from '../icmp/ping.ts';
 import { scopeIdOf } from '../interface-index.ts';
 import {
+  type Datagram,
   datagramBatch,
   type IcmpError,
   type UdpEndpoint,
   type UdpPath,
   type UdpResponse,
-  UdpSocket,
 } from '../packets/linux/udp-socket.ts';
 import { PollTimer, runPolled } from '../polled-sweep.ts';
 import { HostInterval } from './send-interval.ts';
 import { ConnectedUdp } from './udp-connected.ts';
+import { UdpSockets } from './udp-sockets.ts';
 
 /** Hosts probed concurrently: each on its own is probed slowly. */
 const hostWindow = 1024;
@@ -47,10 +48,10 @@ interface UdpRun extends UdpSweepOptions {
   open?: (family: Family, egress: SocketEgress | null) => UdpPath | { unbound: string };
 }
 
-/** One socket for all endpoints if its error queue is readable, else one each. */
+/** One socket for each host if its error queue is readable, else one for each endpoint. */
 function openPath(family: Family, egress: SocketEgress | null): UdpPath | { unbound: string } {
-  const socket = UdpSocket.open(family, egress);
-  return 'reason' in socket ? new ConnectedUdp(family, egress) : socket;
+  const sockets = UdpSockets.open(family, egress);
+  return 'reason' in sockets ? new ConnectedUdp(family, egress) : sockets;
 }
 
 /**
@@ -69,6 +70,8 @@ interface Target<T> {
   task: T;
   host: string;
   path: UdpPath;
+  /** Of the path: responses and errors count only if they reach it. */
+  channel: number;
   address: Uint8Array;
   scopeId: number;
   key: string;
@@ -81,10 +84,9 @@ interface Target<T> {
   exhausted: boolean;
 }
 
-interface Probe<T> extends UdpEndpoint {
+interface Probe<T> extends Datagram {
   target: Target<T>;
   payloads: readonly UdpDatagram[];
-  bytes: Uint8Array;
   tries: number;
   attempt: number;
   /** Whether any try was sent. */
@@ -130,8 +132,8 @@ class Sweep<T extends UdpTask> {
   *responses(): Generator<UdpOutcome<T>, void, undefined> {
     for (const path of this.#paths.values()) {
       if ('unbound' in path) continue;
-      for (const response of path.answers()) this.#takeResponse(response, path.family);
-      for (const error of path.errors()) this.#takeError(error, path.family);
+      for (const response of path.answers()) this.#takeResponse(response, path);
+      for (const error of path.errors()) this.#takeError(error, path);
     }
     yield* this.decisions();
   }
@@ -198,10 +200,14 @@ class Sweep<T extends UdpTask> {
     if (this.#targets.has(key)) return this.#refuseAll(task, 'asked_twice');
     const path = this.#pathTo(address);
     if ('unbound' in path) return this.#refuseAll(task, path.unbound, this.#options.onUnsent);
+    const channel = path.enter();
+    if (typeof channel !== 'number')
+      return this.#refuseAll(task, localTrouble(channel.unbound), this.#options.onUnsent);
     return {
       task,
       host,
       path,
+      channel,
       ...endpoint,
       key,
       pace: new HostInterval(task.ports * (1 + this.#options.retries)),
@@ -265,6 +271,7 @@ class Sweep<T extends UdpTask> {
       target,
       address: target.address,
       scopeId: target.scopeId,
+      channel: target.channel,
       port,
       payloads,
       bytes: nothing,
@@ -284,7 +291,8 @@ class Sweep<T extends UdpTask> {
   /** Removes a host once every port has its outcome. */
   #retire(target: Target<T>): void {
     if (!target.exhausted || target.open.size > 0) return;
-    this.#targets.delete(target.key);
+    if (!this.#targets.delete(target.key)) return;
+    target.path.leave(target.channel);
     const at = this.#rotation.indexOf(target);
     if (at >= 0) this.#rotation.splice(at, 1);
   }
@@ -373,21 +381,28 @@ class Sweep<T extends UdpTask> {
     probe.attempt = probe.tries;
   }
 
-  #takeResponse(response: UdpResponse, family: Family): void {
-    const target = this.#targets.get(hostKey(response));
-    if (!target || target.path.family !== family) return;
-    const probe = target.open.get(response.port) ?? probeOfOtherPort(target, response);
+  #takeResponse(response: UdpResponse, path: UdpPath): void {
+    const target = this.#targetOf(response, path);
+    const probe = target && (target.open.get(response.port) ?? probeOfOtherPort(target, response));
     if (!probe?.sent) return;
     this.#learn(probe, false);
     this.#settle(probe, 'open', 'udp-response');
   }
 
-  #takeError(error: IcmpError, family: Family): void {
-    const probe = this.#targets.get(hostKey(error))?.open.get(error.port);
-    const meaning = (family === 4 ? meaningOfIcmp : meaningOfIcmp6)(error);
-    if (!probe?.sent || probe.target.path.family !== family || !meaning) return;
+  #takeError(error: IcmpError, path: UdpPath): void {
+    const probe = this.#targetOf(error, path)?.open.get(error.port);
+    const meaning = (path.family === 4 ? meaningOfIcmp : meaningOfIcmp6)(error);
+    if (!probe?.sent || !meaning) return;
+    // Only the host itself knows its ports; a router reports other obstacles (RFC 1122, 3.2.2.1; RFC 4443, 3.1).
+    if (meaning.state === 'closed' && !error.fromDestination) return;
     this.#learn(probe, meaning.state === 'closed');
     this.#settle(probe, meaning.state, meaning.reason);
+  }
+
+  /** The host in progress, if the message has reached the channel from which it was probed. */
+  #targetOf(from: UdpResponse | IcmpError, path: UdpPath): Target<T> | undefined {
+    const target = this.#targets.get(hostKey(from));
+    return target?.path === path && target.channel === from.channel ? target : undefined;
   }
 
   #learn(probe: Probe<T>, closed: boolean): void {

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readIcmpError, type UdpEndpoint, UdpSocket } from './udp-socket.ts';
+import { type Datagram, readIcmpError, UdpSocket } from './udp-socket.ts';
 
 const services: Socket[] = [];
 const opened: UdpSocket[] = [];
@@ -22,12 +22,17 @@ function open(family: 4 | 6): UdpSocket {
   return socket;
 }
 
-async function echoService(family: 4 | 6): Promise<UdpEndpoint> {
+async function echoService(family: 4 | 6): Promise<Omit<Datagram, 'bytes'>> {
   const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
   services.push(socket);
   socket.on('message', (bytes, { port, address }) => socket.send(bytes, port, address));
   await new Promise<void>((resolve) => socket.bind(0, family === 4 ? '127.0.0.1' : '::1', resolve));
-  return { address: localhost[family], scopeId: 0, port: socket.address().port };
+  return { address: localhost[family], channel: 0, scopeId: 0, port: socket.address().port };
+}
+
+function send(socket: UdpSocket, datagrams: Datagram[]) {
+  const refused = new Map<number, string>();
+  return { done: socket.send(datagrams, 0, datagrams.length, refused), refused };
 }
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
@@ -36,7 +41,7 @@ describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
   it('returns the response and its source endpoint', async () => {
     const service = await echoService(family);
     const socket = open(family);
-    expect(socket.send([{ ...service, bytes: Buffer.from('hello') }]).done).toBe(1);
+    expect(send(socket, [{ ...service, bytes: Buffer.from('hello') }]).done).toBe(1);
     await soon();
     const [response] = socket.answers();
     expect(response?.bytes.toString()).toBe('hello');
@@ -49,7 +54,7 @@ describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
   it('keeps 512 bytes of a response and sends at most 1232', async () => {
     const service = await echoService(family);
     const socket = open(family);
-    socket.send([{ ...service, bytes: Buffer.alloc(1200, 'a') }]);
+    send(socket, [{ ...service, bytes: Buffer.alloc(1200, 'a') }]);
     await soon();
     expect(socket.answers().map(({ bytes }) => bytes.toString())).toEqual(['a'.repeat(512)]);
   });
@@ -57,9 +62,9 @@ describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
   it('sends a datagram although an error about an earlier one waits', async () => {
     const service = await echoService(family);
     const socket = open(family);
-    socket.send([{ address: localhost[family], scopeId: 0, port: 1, bytes: Buffer.from('x') }]);
+    send(socket, [{ address: localhost[family], channel: 0, scopeId: 0, port: 1, bytes: Buffer.from('x') }]);
     await soon();
-    const late = socket.send([{ ...service, bytes: Buffer.from('late') }]);
+    const late = send(socket, [{ ...service, bytes: Buffer.from('late') }]);
     expect([late.done, late.refused.size]).toEqual([1, 0]);
     await soon();
     expect(socket.answers()).toHaveLength(1);
@@ -71,12 +76,13 @@ describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
     const socket = open(family);
     const closed = Array.from({ length: 40 }, (_, at) => ({
       address: localhost[family],
+      channel: 0,
       scopeId: 0,
       port: at + 1,
       bytes: Buffer.from('x'),
     }));
     const batch = closed.flatMap((datagram, at) => [datagram, { ...service, bytes: Buffer.from([at]) }]);
-    const [first, second] = [socket.send(batch.slice(0, 40)), socket.send(batch.slice(40))];
+    const [first, second] = [send(socket, batch.slice(0, 40)), send(socket, batch.slice(40))];
     expect([first, second].map(({ done, refused }) => [done, refused.size])).toEqual([
       [40, 0],
       [40, 0],
@@ -94,9 +100,9 @@ describe.each([4, 6] as const)('a UDP socket of IPv%i', (family) => {
 
 it('names what keeps a datagram from leaving', () => {
   // Nothing can be sent to port 0.
-  const nowhere = { address: localhost[4], scopeId: 0, port: 0, bytes: Buffer.from('x') };
+  const nowhere = { address: localhost[4], channel: 0, scopeId: 0, port: 0, bytes: Buffer.from('x') };
   const somewhere = { ...nowhere, port: 9 };
-  expect(open(4).send([somewhere, nowhere, somewhere])).toEqual({
+  expect(send(open(4), [somewhere, nowhere, somewhere])).toEqual({
     done: 3,
     refused: new Map([[1, 'EINVAL']]),
   });

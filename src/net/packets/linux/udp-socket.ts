@@ -29,12 +29,14 @@ const maxSendTries = 8;
 /** Requested kernel buffer size; the kernel may grant less. */
 const bufferBytes = 4 << 20;
 
-/** Reads of one kind in a row, so that a flood of responses cannot starve the sender. */
-const maxReads = 32;
+/** Reads of one kind in a row by one poll, so that a flood of responses cannot starve the sender. */
+export const maxReads = 32;
 
 const controlBytes = 128; // cmsghdr 16 + sock_extended_err 16 + address of the sender 28
 const controlHeaderBytes = 16;
 const extendedErrorBytes = 16;
+/** The address of who sent an error follows it (SO_EE_OFFENDER). */
+const offenderAt = controlHeaderBytes + extendedErrorBytes;
 /** Origin of an error; 1 would be this machine itself. */
 const origins = { icmp: 2, icmp6: 3 } as const;
 
@@ -58,19 +60,26 @@ export interface UdpEndpoint {
   port: number;
 }
 
-export interface Datagram extends UdpEndpoint {
+/** An endpoint and the channel of its transport: one source port, known to those only who got a datagram from it. */
+interface ChannelEndpoint extends UdpEndpoint {
+  channel: number;
+}
+
+export interface Datagram extends ChannelEndpoint {
   bytes: Uint8Array;
 }
 
-export interface UdpResponse extends UdpEndpoint {
+export interface UdpResponse extends ChannelEndpoint {
   /** At most the first 512 bytes. */
   bytes: Buffer;
 }
 
 /** An ICMP message about a datagram to this endpoint. */
-export interface IcmpError extends UdpEndpoint {
+export interface IcmpError extends ChannelEndpoint {
   type: number;
   code: number;
+  /** Whether the endpoint itself sent it, not a router or another host. */
+  fromDestination: boolean;
 }
 
 export interface SendOutcome {
@@ -85,6 +94,10 @@ export interface UdpPath {
   readonly family: Family;
   /** Maximum number of outstanding endpoints. */
   readonly capacity: number;
+  /** A channel for one host, or why there is none: an errno name. */
+  enter(): number | { unbound: string };
+  /** The host of a channel is complete. */
+  leave(channel: number): void;
   send(datagrams: readonly Datagram[]): SendOutcome;
   /** All pending responses. */
   answers(): UdpResponse[];
@@ -99,22 +112,23 @@ export interface UdpPath {
  * One unconnected, non-blocking UDP socket of a family that reports ICMP errors through its error queue (IP_RECVERR,
  * ip(7)); requires no privileges. Linux.
  */
-export class UdpSocket implements UdpPath {
+export class UdpSocket {
   readonly family: Family;
-  readonly capacity = Infinity;
-  #sys: Sys;
-  #fd: number;
-  #arena: MessageArena;
+  readonly fd: number;
+  readonly #sys: Sys;
+  readonly #channel: number;
+  readonly #arena: MessageArena;
+  #isClosed = false;
   /** Errors read while sending. */
   #errors: IcmpError[] = [];
 
-  private constructor(sys: Sys, family: Family, fd: number) {
+  private constructor(sys: Sys, family: Family, fd: number, channel: number) {
     const { level, mtuDiscover } = families[family];
     this.#sys = sys;
     this.family = family;
-    this.#fd = fd;
-    this.#arena = arenas.pop() ?? new MessageArena(sys, arenaShape);
-    this.#arena.prepareNames(socketNames[family].length);
+    this.fd = fd;
+    this.#channel = channel;
+    this.#arena = arenaOf(sys, family);
     this.#setOption(solSocket, soRcvbuf, bufferBytes);
     // Packets waiting for neighbor resolution count too. The second option needs CAP_NET_ADMIN.
     this.#setOption(solSocket, soSndbuf, bufferBytes);
@@ -126,6 +140,7 @@ export class UdpSocket implements UdpPath {
   static open(
     family: Family,
     egress: SocketEgress | null,
+    channel = 0,
   ): UdpSocket | { reason: string } | { unbound: string } {
     const sys = sysOrReason();
     if ('reason' in sys) return sys;
@@ -139,19 +154,28 @@ export class UdpSocket implements UdpPath {
       return { reason };
     }
     const errno = egress ? bindSocket(sys, fd, egress) : 0;
-    if (errno === 0) return new UdpSocket(sys, family, fd);
+    if (errno === 0) return new UdpSocket(sys, family, fd, channel);
     sys.close(fd);
     return { unbound: errnoName(errno) };
   }
 
-  send(datagrams: readonly Datagram[]): SendOutcome {
-    const count = Math.min(datagrams.length, datagramBatch);
-    for (let at = 0; at < count; at++) this.#write(at, datagrams[at] as Datagram);
-    const refused = new Map<number, string>();
+  /** Whether the last call read errors that `errors` has not returned yet. */
+  get hasErrors(): boolean {
+    return this.#errors.length > 0;
+  }
+
+  /**
+   * Sends a part of the datagrams, at most one batch.
+   * @param refused gets the indices of those that could not be sent, and why
+   * @returns the index of the first one that was not processed; before `end` if the kernel buffer is full
+   */
+  send(datagrams: readonly Datagram[], from: number, end: number, refused: Map<number, string>): number {
+    const count = Math.min(end - from, datagramBatch);
+    for (let at = 0; at < count; at++) this.#write(at, datagrams[from + at] as Datagram);
     let done = 0;
     let tries = 0;
     while (done < count) {
-      const taken = this.#arena.sendSome(this.#fd, done, count);
+      const taken = this.#arena.sendSome(this.fd, done, count);
       if (taken > 0) {
         done += taken;
         tries = 0;
@@ -160,18 +184,19 @@ export class UdpSocket implements UdpPath {
       const errno = this.#sys.errno();
       if (isKernelFull(errno)) break;
       // A pending error of an earlier datagram makes one call fail, whatever it sends: retry.
-      this.#readErrors();
+      this.#readErrors(maxReads);
       if (++tries < maxSendTries) continue;
-      refused.set(done, errnoName(errno));
+      refused.set(from + done, errnoName(errno));
       done += 1;
       tries = 0;
     }
-    return { done, refused };
+    return from + done;
   }
 
-  answers(): UdpResponse[] {
+  /** Pending responses. @param most reads of a batch */
+  answers(most = maxReads): UdpResponse[] {
     const found: UdpResponse[] = [];
-    for (let reads = 0; reads < maxReads; reads++) {
+    for (let reads = 0; reads < most; reads++) {
       const count = this.#read(msgDontwait);
       for (let at = 0; at < count; at++) found.push(this.#response(at));
       if (count < datagramBatch) break;
@@ -179,26 +204,22 @@ export class UdpSocket implements UdpPath {
     return found;
   }
 
-  errors(): IcmpError[] {
-    this.#readErrors();
+  /** Pending ICMP errors. @param most reads of a batch */
+  errors(most = maxReads): IcmpError[] {
+    this.#readErrors(most);
     const found = this.#errors;
     this.#errors = [];
     return found;
   }
 
-  release(): void {
-    // One socket serves all endpoints.
-  }
-
   close(): void {
-    if (this.#fd < 0) return;
-    this.#sys.close(this.#fd);
-    this.#fd = -1;
-    arenas.push(this.#arena);
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#sys.close(this.fd);
   }
 
-  #readErrors(): void {
-    for (let reads = 0; reads < maxReads; reads++) {
+  #readErrors(most: number): void {
+    for (let reads = 0; reads < most; reads++) {
       const count = this.#read(msgErrqueue | msgDontwait);
       for (let at = 0; at < count; at++) {
         const error = this.#error(at);
@@ -211,7 +232,7 @@ export class UdpSocket implements UdpPath {
   /** Number of messages read; a pending error, which is also in the queue, makes a first call fail. */
   #read(flags: number): number {
     for (let tries = 0; tries < maxSendTries; tries++) {
-      const count = this.#arena.receive(this.#fd, flags);
+      const count = this.#arena.receive(this.fd, flags);
       if (count >= 0) return count;
       if (this.#sys.errno() === errnos.again) return 0;
     }
@@ -228,23 +249,27 @@ export class UdpSocket implements UdpPath {
   }
 
   #error(at: number): IcmpError | null {
-    const error = readIcmpError(this.#arena.receivedControl(at), this.family);
-    return error && { ...this.#endpoint(at), ...error };
+    const control = this.#arena.receivedControl(at);
+    const error = readIcmpError(control, this.family);
+    if (!error) return null;
+    const endpoint = this.#endpoint(at);
+    return { ...endpoint, ...error, fromDestination: isOffender(control, this.family, endpoint.address) };
   }
 
-  #endpoint(at: number): UdpEndpoint {
+  #endpoint(at: number): ChannelEndpoint {
     const name = this.#arena.receivedName(at);
     const { addressAt, addressEnd } = socketNames[this.family];
     return {
       address: Buffer.from(name.subarray(addressAt, addressEnd)),
       scopeId: scopeInName(name, this.family),
       port: name.readUInt16BE(2),
+      channel: this.#channel,
     };
   }
 
   #setOption(level: number, name: number, value: number): void {
     const bytes = u32(value);
-    this.#sys.setsockopt(this.#fd, level, name, bytes, bytes.length);
+    this.#sys.setsockopt(this.fd, level, name, bytes, bytes.length);
   }
 }
 
@@ -264,6 +289,13 @@ export function readIcmpError(control: Buffer, family: Family): Pick<IcmpError, 
   };
 }
 
+/** Whether the sender of an ICMP error, in control data of the error queue, has this address. */
+function isOffender(control: Buffer, family: Family, address: Uint8Array): boolean {
+  const { domain, addressAt, addressEnd } = socketNames[family];
+  if (control.length < offenderAt + addressEnd || control.readUInt16LE(offenderAt) !== domain) return false;
+  return control.compare(address, 0, address.length, offenderAt + addressAt, offenderAt + addressEnd) === 0;
+}
+
 const arenaShape = {
   messages: datagramBatch,
   nameBytes: socketNameBytes,
@@ -272,5 +304,14 @@ const arenaShape = {
   controlBytes,
 };
 
-/** Arenas of closed sockets, for reuse. */
-const arenas: MessageArena[] = [];
+/** One for all sockets of a family: each call fills and reads it at once. */
+const arenas = new Map<Family, MessageArena>();
+
+function arenaOf(sys: Sys, family: Family): MessageArena {
+  const known = arenas.get(family);
+  if (known) return known;
+  const arena = new MessageArena(sys, arenaShape);
+  arena.prepareNames(socketNames[family].length);
+  arenas.set(family, arena);
+  return arena;
+}
