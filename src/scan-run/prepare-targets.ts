@@ -51,12 +51,13 @@ export async function prepareTargets(
   const excluded = exclusions.covered.union(addressSetOf(forbidden.addresses.keys()));
   const allowed = scope.split(wanted.minus(excluded));
   const warnings = [...found.warnings];
+  const byName = addressesByName(found.addresses);
   if (allowed.outside.size > 0n) {
     const message = `${allowed.outside.size} addresses are outside the scope (scanner.scope) and were skipped`;
     warnings.push({ code: 'out_of_scope', message });
   }
   return {
-    targets: requested.targets.flatMap((target) => withAddresses(target, found.addresses)),
+    targets: requested.targets.flatMap((target) => withAddresses(target, byName)),
     addresses: allowed.inside,
     scope,
     excluded: wanted.size - allowed.inside.size,
@@ -113,10 +114,7 @@ async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): P
     return;
   }
   const { addresses, dropped } = resolution;
-  for (const address of addresses) {
-    const names = resolved.addresses.get(address) ?? [];
-    resolved.addresses.set(address, [...names, name]);
-  }
+  for (const address of addresses) pushTo(resolved.addresses, address, name);
   if (dropped > 0) {
     const message = `${name} has ${addresses.length + dropped} addresses; only the first ${addresses.length} are scanned`;
     resolved.warnings.push({ code: 'too_many_addresses', message, target: name });
@@ -124,10 +122,21 @@ async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): P
 }
 
 /** Replaces a name by its addresses. */
-function withAddresses(target: Target, names: Resolved['addresses']): Target[] {
-  if (target.kind !== 'hostname') return [target];
-  const addresses = [...names].filter(([, ofAddress]) => ofAddress.includes(target.value));
-  return addresses.length === 0 ? [target] : addresses.map(([ip]) => ({ ...target, ip }));
+function withAddresses(target: Target, byName: ReadonlyMap<string, string[]>): Target[] {
+  const addresses = target.kind === 'hostname' ? byName.get(target.value) : undefined;
+  return addresses ? addresses.map((ip) => ({ ...target, ip })) : [target];
+}
+
+function addressesByName(names: Resolved['addresses']): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const [address, ofAddress] of names) for (const name of ofAddress) pushTo(found, name, address);
+  return found;
+}
+
+function pushTo(lists: Map<string, string[]>, key: string, item: string): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
 }
 
 /** Resolved addresses are checked like targets: multicast, broadcast and unspecified addresses are never scanned. */

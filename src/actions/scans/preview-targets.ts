@@ -37,8 +37,9 @@ export function previewTargets(
   const blocked = parseTargets(blocklist);
   const afterExclusions = targets.addresses.minus(excluded.covered);
   const { inside, outside } = compileScope(scope).split(afterExclusions.minus(blocked.covered));
-  const leftOut = (kind: PreviewTarget['kind'], items: readonly TargetItem[], of: AddressSet, note: string) =>
-    unique(items).map((item) => lineOfExclusion(item, kind, of, note));
+  const byConfiguration = unique(blocked.items)
+    .map((item) => lineOfExclusion(item, 'blocked', afterExclusions, 'by scanner.blocklist'))
+    .filter(({ addresses }) => addresses > 0);
   const outsideLines = outside.intervals.slice(0, maxLines).map(
     ({ family, first, last, zone }): PreviewTarget => ({
       target: rangeText(
@@ -50,15 +51,16 @@ export function previewTargets(
       note: 'by scanner.scope',
     }),
   );
+  const [wanted, unwanted] = [unique(targets.items), unique(excluded.items)];
   const lines = [
-    ...unique(targets.items).map(lineOfTarget),
-    ...leftOut('excluded', excluded.items, targets.addresses, 'by the request'),
-    ...leftOut('blocked', blocked.items, afterExclusions, 'by scanner.blocklist').filter(
-      ({ addresses }) => addresses > 0,
-    ),
+    ...wanted.slice(0, maxLines).map(lineOfTarget),
+    ...unwanted
+      .slice(0, maxLines)
+      .map((item) => lineOfExclusion(item, 'excluded', targets.addresses, 'by the request')),
+    ...byConfiguration,
     ...outsideLines,
   ];
-  const total = lines.length + outside.intervals.length - outsideLines.length;
+  const total = wanted.length + unwanted.length + byConfiguration.length + outside.intervals.length;
   const listed = lines.slice(0, maxLines);
   return { target_list: listed, target_list_left: total - listed.length, inside, outside };
 }

@@ -192,6 +192,33 @@ describe('AddressSet', () => {
     expect([count, last]).toEqual([200_000, '0.6.26.125']);
   });
 
+  it('is cut with a small set in few looks at its intervals, wherever that lies', () => {
+    const count = 10_000;
+    const large = AddressSet.of(
+      Array.from({ length: count }, (_, at) => ({
+        family: 4 as const,
+        first: BigInt(4 * at),
+        last: BigInt(4 * at + 1),
+      })),
+    );
+    let looks = 0;
+    for (const interval of large.intervals)
+      for (const end of ['first', 'last'] as const) {
+        const value = interval[end];
+        Object.defineProperty(interval, end, { get: () => (++looks, value) });
+      }
+    for (let at = 0; at < count; at += 100) {
+      const small = AddressSet.of([{ family: 4, first: BigInt(4 * at + 1), last: BigInt(4 * at + 2) }]);
+      expect([...small.intersect(large), ...small.minus(large)].map((text) => text.split('.')[3])).toEqual([
+        String((4 * at + 1) & 255),
+        String((4 * at + 2) & 255),
+      ]);
+      expect(large.intersect(small).size).toBe(1n);
+    }
+    // 100 small sets, three operations each.
+    expect(looks).toBeLessThan(100 * 3 * 50);
+  });
+
   it('holds, cuts and indexes huge sets without listing them', () => {
     const set = setOf('::/0', '0.0.0.0/0').minus(setOf('10.0.0.0/8', '2001:db8::/32'));
     expect(set.size).toBe((1n << 128n) - (1n << 96n) - (1n << 24n));

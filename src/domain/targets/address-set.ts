@@ -203,7 +203,7 @@ function* difference(runs: readonly Run[], taken: readonly Run[]): Generator<Run
   let at = 0;
   for (const run of runs) {
     let first = run.first;
-    while (at < taken.length && (taken[at] as Run).last < first) at++;
+    at = firstEndingFrom(taken, at, first);
     // The last taken interval may reach into the next one of the runs, so this looks ahead without moving `at`.
     for (let next = at; next < taken.length; next++) {
       const cut = taken[next] as Run;
@@ -223,9 +223,20 @@ function* overlap(runs: readonly Run[], other: readonly Run[]): Generator<Run> {
     const a = runs[left] as Run;
     const b = other[right] as Run;
     yield* shared(a, b);
-    if (a.last < b.last) left++;
-    else right++;
+    if (a.last < b.last) left = firstEndingFrom(runs, left + 1, b.first);
+    else right = firstEndingFrom(other, right + 1, a.first);
   }
+}
+
+/**
+ * The first position from `at` on whose run does not end before a value. Steps of double length lead there, so that a
+ * small set is combined with a large one in few steps, and sets of one size in as many as they have runs.
+ */
+function firstEndingFrom(runs: readonly Run[], at: number, value: bigint): number {
+  const endsBefore = (position: number) => (runs[position] as Run).last < value;
+  let [from, step] = [at, 1];
+  for (; from + step <= runs.length && endsBefore(from + step - 1); step *= 2) from += step;
+  return from + lastAtOrBelow(Math.min(step, runs.length - from), (offset) => endsBefore(from + offset)) + 1;
 }
 
 function* shared(a: Run, b: Run): Generator<Run> {

@@ -82,7 +82,9 @@ function outOfScope({ addresses, items }: TargetList, config: Config): TargetRej
   const { allow, deny } = config.scanner.scope;
   const scope = compileScope({ allow, deny });
   const blocked = parseTargets(config.scanner.blocklist).covered;
-  if (scope.split(addresses).outside.size === 0n && addresses.intersect(blocked).size === 0n) return [];
+  const { inside, outside } = scope.split(addresses);
+  if (outside.size === 0n && addresses.intersect(blocked).size === 0n) return [];
+  const permitted = inside.minus(blocked);
   const keys = {
     scope,
     blocked,
@@ -91,7 +93,8 @@ function outOfScope({ addresses, items }: TargetList, config: Config): TargetRej
     denied: compileScope({ allow: deny, deny: [] }),
   };
   return items.flatMap((item) => {
-    const hint = rejectionHint(addressesOf(item), keys);
+    const own = addressesOf(item);
+    const hint = own.intersect(permitted).size > 0n ? null : rejectionHint(own, keys);
     return hint === null ? [] : [{ index: item.index, value: item.value, reason: 'out_of_scope', hint }];
   });
 }
