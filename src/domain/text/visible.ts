@@ -1,8 +1,10 @@
 /**
- * Control characters (C0, DEL, C1), format characters (bidi overrides, zero width, tags), line and paragraph
- * separators and lone surrogates: whatever moves a cursor, hides text or changes its order.
+ * Control characters (C0, DEL, C1), format characters (bidi overrides, zero width, tags), line and paragraph separators,
+ * lone surrogates, fillers and other characters that are drawn as nothing, and the combining marks after the fourth on one
+ * character: whatever moves a cursor, hides text, changes its order or covers other lines.
  */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+export const unprintable =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{4})\p{M}/gu;
 
 /** One line of text with every unprintable character visible: `\xNN`, or `\u{...}` beyond Latin-1. */
 export function visibleText(text: string): string {

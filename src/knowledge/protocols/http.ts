@@ -79,6 +79,7 @@ export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null
     version: head.version,
     status: head.status,
     reason: head.reason,
+    // Defines each member, so that `__proto__` is one like the others.
     headers: Object.fromEntries(head.headers),
     server: head.headers.get('server') ?? null,
     title: findTitle(markup, lower),
@@ -154,8 +155,7 @@ function headerLines(text: string, head: Head): [string, string][] {
     const colon = line.indexOf(':');
     if (colon <= 0 || lines.length >= headerLimit) continue;
     const name = line.slice(0, colon).trim().toLowerCase();
-    // `__proto__` is a valid header name but would pollute the objects that carry the headers.
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/.test(name) || name === '__proto__') continue;
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/.test(name)) continue;
     lines.push([name, line.slice(colon + 1).trim()]);
   }
   return lines;

@@ -85,6 +85,9 @@ describe('CSV', () => {
     ['two\r\nlines\nof\rtext \r\n', 'two\\nlines\\nof\\ntext'],
     ['esc\x1b[2J\x9b', 'esc\\x1b[2J\\x9b'],
     ['nul\0esc\x1b[2J\x9b', 'nul'],
+    ['fill\u3164\u2800\u115f', 'fill\\u{3164}\\u{2800}\\u{115f}'],
+    ['exe.\u202egpj', 'exe.\\u{202e}gpj'],
+    [`marks${'\u0301'.repeat(6)}`, `marks${'\u0301'.repeat(4)}\\u{301}\\u{301}`],
     [
       'HTTP/1.1 200 OK\r\nDate: now\r\nServer: x\r\n\r\n<html>all of it</html>',
       'HTTP/1.1 200 OK\\nServer: x',

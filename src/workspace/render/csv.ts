@@ -2,11 +2,12 @@ import { classOf, type Severity, severities } from '../../domain/finding.ts';
 import { type Produced, producersOf, producerText } from '../../domain/producer.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { readableBanner } from '../../domain/text/readable-banner.ts';
+import { visibleText } from '../../domain/text/visible.ts';
 import { inPieces } from './pieces.ts';
 
 /**
  * RFC 4180 with CRLF, one record per port, always with a header. No cell is a formula to a spreadsheet: a leading
- * apostrophe prevents that. Control characters appear as `\xNN`, line breaks as `\n`. `rows` are in the order of
+ * apostrophe prevents that. Unprintable characters appear as `\xNN` or `\u{...}`, line breaks as `\n`. `rows` are in the order of
  * `RecordView.rows`.
  */
 export async function* renderCsv(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
@@ -102,11 +103,9 @@ function csvCell(text: string): string {
   const guarded = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   const visible = guarded
     .replace(/\r\n|[\r\n\u2028\u2029]/g, '\\n')
-    // Everything else a terminal or a parser could act on; TAB is harmless inside a cell.
-    .replace(
-      /[\0-\x08\x0b-\x1f\x7f-\x9f]/g,
-      (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,
-    )
-    .toWellFormed();
+    // TAB is harmless inside a cell.
+    .split('\t')
+    .map(visibleText)
+    .join('\t');
   return /[",]/.test(visible) ? `"${visible.replaceAll('"', '""')}"` : visible;
 }

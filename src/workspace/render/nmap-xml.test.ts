@@ -195,6 +195,15 @@ describe('scripts of the nmap XML', () => {
     expect(within(root, 'hostscript').map(ids)).toEqual([['CVE-1', 'portolan-CVE-1']]);
   });
 
+  it('show what a target hides in its text', async () => {
+    const said = `a\u3164\u2800\u202e${'\u0301'.repeat(6)}`;
+    const root = await render([host, port(443, { attributes: { http: { status: 200, title: said } } })]);
+    const [script] = within(root, 'script');
+    expect(script?.attributes['output']).toBe(
+      `a\\u{3164}\\u{2800}\\u{202e}${'\u0301'.repeat(4)}\\u{301}\\u{301}`,
+    );
+  });
+
   it('take any text and any shape of a target', async () => {
     await fc.assert(
       fc.asyncProperty(anyText(), async (said) => {

@@ -6,8 +6,12 @@ export const shownAtOnce = 200;
 /** More is never put into the page; it is in the download. Characters. */
 export const shownAtMost = 65_536;
 
-/** Control characters, what turns the direction of text or has no width, separators of lines, halves of pairs, fillers. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115f\u1160\u3164\uffa0]/gu;
+/**
+ * Control characters, what turns the direction of text or is drawn as nothing, separators of lines, halves of pairs, and the
+ * combining marks after the fourth on one character.
+ */
+const invisible =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{4})\p{M}/gu;
 
 /** Control and invisible characters become `\x1b`, `\u{202e}`; everything else stays. */
 export function visibleText(text: string): string {

@@ -14,8 +14,10 @@ const escapes = [
   'abc\u202egpj.exe',
   'zero\u200bwidth\u2028line\u2029paragraph\ufeff',
   'tag\u{e0041}',
+  'fillers\u3164\u115f\u2800\ufe0f',
+  `marks${'\u0301'.repeat(100)}`,
 ];
-const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}\u2800]|\p{M}{5}/u;
 
 describe('printable', () => {
   it.each(escapes)('makes every control visible (%j)', (text) => {

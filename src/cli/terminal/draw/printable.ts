@@ -1,15 +1,9 @@
-import { visibleCharacter, visibleText } from '../../../domain/text/visible.ts';
+import { unprintable, visibleCharacter, visibleText } from '../../../domain/text/visible.ts';
 
 /**
  * Data of targets must not reach a terminal as control sequences. Every text that is not from this program passes one
  * of these functions before output, whether to a terminal, a pipe or a file.
  */
-
-/** Unprintable characters that JSON.stringify does not escape. */
-const unsafeInJson = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** All unprintable characters except CR and LF. */
-const unsafeInLines = /[^\P{Cc}\r\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** One line of text with every unprintable character visible: `\xNN`, or `\u{...}` beyond Latin-1. */
 export const printable = visibleText;
@@ -21,14 +15,23 @@ export function printableLines(text: string): string {
 
 /** JSON or JSON Lines with the same meaning and without a raw control or format character. */
 export function jsonSafe(json: string): string {
-  return json.replace(unsafeInJson, (character) =>
-    Array.from({ length: character.length }, (_, index) => escapeUnit(character.charCodeAt(index))).join(''),
+  return json.replace(unprintable, (character) =>
+    blanks.has(character)
+      ? character
+      : Array.from({ length: character.length }, (_, index) => escapeUnit(character.charCodeAt(index))).join(
+          '',
+        ),
   );
 }
 
+/** Of the layout of JSON; in its texts they are escaped already. */
+const blanks = new Set(['\t', '\n', '\r']);
+
 /** CSV, HTML or XML with every unprintable character visible, as in `printable`; line breaks are preserved. */
 export function linesSafe(text: string): string {
-  return text.replace(unsafeInLines, visibleCharacter);
+  return text.replace(unprintable, (character) =>
+    character === '\n' || character === '\r' ? character : visibleCharacter(character),
+  );
 }
 
 function escapeUnit(unit: number): string {
