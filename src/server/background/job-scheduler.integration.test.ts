@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Job } from '../../domain/job.ts';
 import { openService, type Service } from '../fixtures/service.ts';
 import { JobClock } from './job-scheduler.ts';
@@ -68,6 +68,30 @@ describe('the clock of jobs', () => {
     expect((await service.store.scans.totals()).scan_count).toBe(0);
     said = Date.now();
     await until(service, job_id, ({ run_count }) => run_count === 1);
+  });
+
+  it('leaves out no occurrence when the clock is set back by less than a minute', async () => {
+    const service = await start();
+    const payload = { type: 'scan', params: { targets: ['127.0.0.1'] }, schedule: '* * * * *' };
+    const response = await service.app.inject({ method: 'POST', url: '/api/v1/jobs', payload });
+    const { job_id } = response.json<{ data: Job }>().data;
+    const minute = Math.ceil(Date.now() / 60_000) * 60_000 + 86_400_000;
+    const next = async () => (await until(service, job_id, () => true)).next_run_at;
+    const moveTo = async (at: number) =>
+      service.store.jobSchedules.skip(job_id, (await next()) ?? '', new Date(at).toISOString());
+    let said = minute - 30_000;
+    const now = vi.fn(async () => said);
+    service.context.shards = { line: { now } } as unknown as Service['context']['shards'];
+    await moveTo(minute);
+    await startClock(service);
+    // A clock that is ahead passes the occurrence while the previous run is active.
+    said = minute + 10_000;
+    await moveTo(minute + 60_000);
+    now.mockClear();
+    await vi.waitFor(() => expect(now.mock.calls.length).toBeGreaterThan(2), 10_000);
+    expect(await next()).toBe(new Date(minute + 60_000).toISOString());
+    said = minute - 30_000;
+    await vi.waitFor(async () => expect(await next()).toBe(new Date(minute).toISOString()), 10_000);
   });
 
   it('waits for room in the queue, logs that once, and then runs', async () => {

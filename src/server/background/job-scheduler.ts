@@ -14,8 +14,8 @@ import { choicesOf } from '../installed.ts';
 const tickMs = 1000;
 /** Interval of the check for expired jobs and for jobs without the outcome of their last run. */
 const purgeIntervalMs = 60_000;
-/** A clock that goes back by more than this was set back, milliseconds. */
-const setBackMs = 60_000;
+/** A clock that falls behind a monotonic one by more than this was set back, milliseconds; less is the time of a query. */
+const setBackMs = 1000;
 
 /** Runs schedules, records the outcome of scans in their jobs, and deletes expired jobs. */
 export class JobClock {
@@ -27,8 +27,8 @@ export class JobClock {
   /** Delayed runs that were logged. */
   #waiting = new Set<string>();
   #failing = false;
-  /** Last clock reading, epoch milliseconds. */
-  #said = Number.POSITIVE_INFINITY;
+  /** Last clock reading minus the monotonic time of it, milliseconds. */
+  #clockOffset = Number.POSITIVE_INFINITY;
 
   constructor(context: ServerContext) {
     this.#context = context;
@@ -74,9 +74,10 @@ export class JobClock {
   async #runDue(): Promise<void> {
     const context = this.#context;
     const now = await this.#now();
-    // The first round has no previous time.
-    if (now.getTime() < this.#said - setBackMs) await restoreSchedules(context, now);
-    this.#said = now.getTime();
+    const clockOffset = now.getTime() - performance.now();
+    // The first round has no previous one.
+    if (clockOffset < this.#clockOffset - setBackMs) await restoreSchedules(context, now);
+    this.#clockOffset = clockOffset;
     const { config, workers, installed, shards } = context;
     const reports = await runSchedules(
       {
