@@ -10,6 +10,7 @@ import type { AuditRecord } from '../../workspace/audit/audit-reader.ts';
 import type { Client } from '../session/client.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import { auditPageShape } from '../session/server-responses.ts';
 import { readConfig } from '../session/session.ts';
 import { printable } from '../terminal/draw/printable.ts';
 import { styleOf } from '../terminal/draw/style.ts';
@@ -102,8 +103,7 @@ async function* recordsOfServer(
   const given = Object.entries({ ...query, limit: String(pageSize) });
   const parameters = new URLSearchParams(given as [string, string][]);
   for (;;) {
-    type Page = { audit: AuditRecord[]; next_cursor: string | null };
-    const page = await client.submit<Page>('GET', `/api/v1/audit?${parameters}`);
+    const page = await client.submit('GET', `/api/v1/audit?${parameters}`, auditPageShape);
     warnings.push(...page.warnings);
     yield* page.data.audit;
     if (page.data.next_cursor === null) return;

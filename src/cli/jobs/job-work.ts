@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dashboard } from '../../actions/dashboard/dashboards.ts';
-import type { JobList } from '../../actions/jobs/list-jobs.ts';
 import type { Job } from '../../domain/job.ts';
 import { readListFile, type ScanFlags, type ScanSubmissionBody, submissionOf } from '../scan/submission.ts';
 import type { Client } from '../session/client.ts';
 import { jobOn } from '../session/job-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import { jobListShape, jobShape, seriesShape } from '../session/server-responses.ts';
 import { amountText, countText } from '../terminal/draw/amounts.ts';
 import { drawFacts, renderRows } from '../terminal/draw/columns.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
@@ -70,7 +70,7 @@ export async function submitJobCommand(
   colors: { color: boolean },
 ): Promise<void> {
   const body = { type: 'scan', ...job };
-  const { data, warnings } = await client.submit<Job>('POST', '/api/v1/jobs', body);
+  const { data, warnings } = await client.submit('POST', '/api/v1/jobs', jobShape, body);
   for (const warning of warnings) note(`warning: ${printable(warning)}`);
   printJob(data, format, colors);
 }
@@ -119,7 +119,7 @@ export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags):
   const given = Object.entries({ status, since, pool, type, limit, offset }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
-  const list = await client.call<JobList>('GET', `/api/v1/jobs?${new URLSearchParams(given)}`);
+  const list = await client.call('GET', `/api/v1/jobs?${new URLSearchParams(given)}`, jobListShape);
   if (format === 'json') print(printableJson(list));
   else if (format === 'csv') print(renderRows(csvTitles, list.jobs.map(csvRow)));
   else if (list.jobs.length === 0) note('no jobs');
@@ -137,7 +137,7 @@ export async function listJobsCommand(flags: JobListFlags, global: GlobalFlags):
 async function newFindings(client: Client): Promise<Map<string, number>> {
   const read = () =>
     client
-      .call<Pick<Dashboard, 'series'>>('GET', '/api/v1/dashboard')
+      .call('GET', '/api/v1/dashboard', seriesShape)
       .catch((): Pick<Dashboard, 'series'> => ({ series: [] }));
   let { series } = await read();
   for (let reads = 1; reads < maxReads && series.some(({ pending }) => pending); reads++) {
@@ -158,13 +158,13 @@ function csvRow(job: Job): string[] {
 /** `job show` */
 export async function showJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
-  printJob(await client.call<Job>('GET', jobPath(await jobOn(client, id))), flags.format, global);
+  printJob(await client.call('GET', jobPath(await jobOn(client, id)), jobShape), flags.format, global);
 }
 
 /** `job cancel`: prints the job as it is then. */
 export async function cancelJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
-  const job = await client.call<Job>('POST', `${jobPath(await jobOn(client, id))}/cancel`);
+  const job = await client.call('POST', `${jobPath(await jobOn(client, id))}/cancel`, jobShape);
   print(flags.format === 'json' ? printableJson(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);
 }
 

@@ -1,4 +1,3 @@
-import type { JobList } from '../../actions/jobs/list-jobs.ts';
 import { timesFrom } from '../../actions/jobs/preview-schedule.ts';
 import { readTyped } from '../../config/value.ts';
 import type { Job } from '../../domain/job.ts';
@@ -9,6 +8,7 @@ import { instantsOf, WallClock } from '../../domain/time/wall-clock.ts';
 import type { Client } from '../session/client.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import { jobListShape } from '../session/server-responses.ts';
 import { readConfigQuietly } from '../session/session.ts';
 import { printTable } from '../terminal/draw/print-table.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
@@ -51,7 +51,7 @@ async function findRecurring(client: Client, { pool, all = false }: ScheduleList
   const found: Job[] = [];
   const query = new URLSearchParams({ limit: String(pageSize), ...(pool !== undefined && { pool }) });
   for (;;) {
-    const page = await client.call<JobList>('GET', `/api/v1/jobs?${query}`);
+    const page = await client.call('GET', `/api/v1/jobs?${query}`, jobListShape);
     found.push(...page.jobs.filter((job) => job.schedule !== null && (all || !hasEnded(job))));
     if (!page.next_cursor) return found;
     query.set('cursor', page.next_cursor);

@@ -1,3 +1,6 @@
+import { PortolanError } from '../../domain/errors.ts';
+import { unexpected } from '../session/client.ts';
+
 /**
  * Extracts the value of `data` from a stream of `{"data": ..., "meta": ...}` in constant memory. `data` must be the
  * first member, as in every response of the API.
@@ -8,7 +11,7 @@ export async function* unwrapData(chunks: AsyncIterable<string>): AsyncIterable<
     const part = cutter.feed(chunk);
     if (part !== '') yield part;
   }
-  if (!cutter.complete) throw new Error('the response ended before its data was complete');
+  if (!cutter.complete) throw new PortolanError('network', 'the response ended before its data was complete');
 }
 
 const opening = /^\s*\{\s*"data"\s*:\s*/;
@@ -29,7 +32,7 @@ class DataCutter {
     const match = opening.exec(this.#head);
     // A space may follow the colon; the value starts with the first character after it.
     if (!match || match[0].length === this.#head.length) {
-      if (this.#head.length > maxOpening) throw new Error('the response does not start with its data');
+      if (this.#head.length > maxOpening) throw unexpected('the server: it does not start with its data');
       return '';
     }
     const rest = this.#head.slice(match[0].length);

@@ -3,8 +3,9 @@ import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { onlyOpen } from '../../scan-run/results/only-open.ts';
-import type { Client } from '../session/client.ts';
+import { type Client, unexpected } from '../session/client.ts';
 import { readLines } from '../session/event-stream.ts';
+import { rowShape } from '../session/row-shapes.ts';
 import type { TerminalStyle } from '../terminal/draw/style.ts';
 import type { OutputFormat } from '../terminal/output.ts';
 import { unwrapData } from './envelope.ts';
@@ -75,13 +76,20 @@ function exportPath(scanId: string, format: string, wishes: ReportWishes = {}): 
 export async function* readRows(chunks: AsyncIterable<string>): AsyncIterable<ResultRow> {
   for await (const line of readLines(chunks)) {
     if (line === '') continue;
-    try {
-      yield JSON.parse(line) as ResultRow;
-    } catch {
-      throw new PortolanError(
-        'network',
-        'the server sent a result that is not JSON Lines, or the connection broke',
-      );
-    }
+    const row = parsed(line);
+    const problem = rowShape(row, 'a row');
+    if (problem !== null) throw unexpected(`the server: ${problem}`);
+    yield row as ResultRow;
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new PortolanError(
+      'network',
+      'the server sent a result that is not JSON Lines, or the connection broke',
+    );
   }
 }

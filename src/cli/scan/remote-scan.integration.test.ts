@@ -1,11 +1,29 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { initialProgress } from '../../domain/scan-progress.ts';
 import { Client } from '../session/client.ts';
 import { awaitScan } from './remote-scan.ts';
 
 let server: Server;
 let url = '';
+
+const counts = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
+const scan = {
+  scan_id: 's',
+  targets: ['127.0.0.1'],
+  created_at: '2026-10-06T14:30:22.101Z',
+  started_at: null,
+  completed_at: null,
+  profile: 'quick',
+  name: null,
+  tags: [],
+  results: counts,
+  progress: initialProgress(),
+  error: null,
+  warnings: [],
+  stages: [],
+};
 
 type Answer = (response: ServerResponse, lastEventId: string | undefined) => void;
 
@@ -14,7 +32,7 @@ async function serve(streams: Answer[]): Promise<void> {
   server = createServer((request, response) => {
     if (!request.url?.endsWith('/events')) {
       const status = streams.length === 0 ? 'completed' : 'running';
-      response.end(JSON.stringify({ data: { scan_id: 's', status } }));
+      response.end(JSON.stringify({ data: { ...scan, status } }));
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -43,8 +61,8 @@ function view() {
 }
 
 function progressEvent(id: number, percent: number): string {
-  const results = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
-  return `id: ${id}\nevent: progress\ndata: ${JSON.stringify({ progress: { percent }, results })}\n\n`;
+  const data = { progress: { ...initialProgress(), percent }, results: counts };
+  return `id: ${id}\nevent: progress\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 describe('awaitScan', () => {
@@ -66,7 +84,7 @@ describe('awaitScan', () => {
       },
       (response, id) => {
         asked.push(id);
-        response.end(`data: not json\nevent: progress\n\n${progressEvent(8, 90)}event: end\ndata: {}\n\n`);
+        response.end(`${progressEvent(8, 90)}event: end\ndata: {}\n\n`);
       },
     ]);
     const seen = view();
@@ -74,6 +92,23 @@ describe('awaitScan', () => {
     expect(seen.notes).toEqual(['server unreachable, retrying for 30 s']);
     expect(asked).toEqual([undefined, '7']);
     expect(seen.percents).toEqual([10, 90]);
+  });
+
+  it.each([
+    ['progress', 'not json', 'event "progress" is not an object'],
+    ['progress', 'null', 'event "progress" is not an object'],
+    ['progress', '{"progress":{}}', 'data.progress.percent is not a number'],
+    ['warning', '[]', 'data is not an object'],
+    ['port', '{"type":"port","timestamp":"x"}', 'data.timestamp is not a time'],
+  ])('gives up at once for an event %s with %s', async (event, data, problem) => {
+    await serve([(response) => response.write(`event: ${event}\ndata: ${data}\n\n`)]);
+    const seen = view();
+    const waiting = awaitScan(new Client({ url, token: null }), 's', seen, AbortSignal.timeout(10_000));
+    await expect(waiting).rejects.toMatchObject({
+      code: 'network',
+      message: expect.stringContaining(problem),
+    });
+    expect(seen.notes).toEqual([]);
   });
 
   it('ends with the signal', async () => {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ScanPreview } from '../../actions/scans/preview-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
@@ -10,9 +9,22 @@ import type { LiveOutput } from '../results/live/live-output.ts';
 import { printPreview } from '../results/plan-text.ts';
 import { fetchResult, fetchRows, scanPath } from '../results/remote-result.ts';
 import { resultStyle } from '../results/result-style.ts';
-import type { Client } from '../session/client.ts';
+import { type Client, isUnexpected, unexpected } from '../session/client.ts';
 import type { ServerEvent } from '../session/event-stream.ts';
+import { listOf, objectOf, optional, type ShapeOf } from '../session/response-shape.ts';
+import { rowShape } from '../session/row-shapes.ts';
 import { scanOn } from '../session/scan-choice.ts';
+import {
+  acceptedShape,
+  countsShape,
+  featuresShape,
+  previewShape,
+  progressShape,
+  scanShape,
+  stageShape,
+  unreadShape,
+  warningShape,
+} from '../session/server-responses.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
@@ -31,21 +43,15 @@ import { reportWishes, type ScanCommand, withBaseline } from './submission.ts';
 const patienceMs = 30_000;
 const retryMs = 1000;
 
-interface Accepted {
-  scan_id: string;
-  status: string;
-  created_at: string;
-}
-
 /** Submits a scan to a server, follows it and fetches its results. @returns the exit code */
 export async function scanOnServer(typed: ScanCommand, client: Client): Promise<number> {
   const order = await withBaseline(typed, (text) => scanOn(client, text));
   const body = bodyOf(order);
   const { output, flags } = order;
   const baseline = flags.compareWith;
-  if (baseline !== undefined) checkBaseline(await client.call<Scan>('GET', scanPath(baseline)));
+  if (baseline !== undefined) checkBaseline(await client.call('GET', scanPath(baseline), scanShape));
   if (output.format === 'pdf') await demandReports(client);
-  const accepted = await submit<Accepted>(client, '/api/v1/scans', body);
+  const accepted = await submit(client, '/api/v1/scans', acceptedShape, body);
   if (!flags.wait) {
     print(output.format === 'json' ? printableJson(accepted) : `${printable(accepted.scan_id)}\n`);
     return 0;
@@ -56,7 +62,7 @@ export async function scanOnServer(typed: ScanCommand, client: Client): Promise<
   const live = openLiveResult(order, view, () => abort.abort());
   view.note(`scan ${printable(accepted.scan_id)} submitted to ${client.url}`);
   const verbose = await openVerbose(flags, view);
-  verbose?.start(await client.call<Scan>('GET', scanPath(accepted.scan_id)), portsOf(order));
+  verbose?.start(await client.call('GET', scanPath(accepted.scan_id), scanShape), portsOf(order));
   const scan = await follow(client, accepted.scan_id, view, { live, verbose, unread: abort.signal });
   // The last stages end with the scan, after the last report.
   verbose?.update(scan);
@@ -112,22 +118,27 @@ async function writeRest(client: Client, scan: Scan, live: LiveOutput): Promise<
 /** Before the scan rather than after it. @throws PortolanError `license_required` */
 async function demandReports(client: Client): Promise<void> {
   const feature = 'pdf_reporter';
-  const { features } = await client.call<{ features: string[] }>('GET', '/api/v1/license');
+  const { features } = await client.call('GET', '/api/v1/license', featuresShape);
   if (features.includes(feature)) return;
   throw new PortolanError('license_required', `The server requires a license for ${feature}.`, { feature });
 }
 
 /** Prints the plan of a scan on a server, which sends and stores nothing. @returns the exit code */
 export async function dryRunOnServer(order: ScanCommand, client: Client): Promise<number> {
-  const preview = await submit<ScanPreview>(client, '/api/v1/scans/plan', bodyOf(order));
+  const preview = await submit(client, '/api/v1/scans/plan', previewShape, bodyOf(order));
   printPreview(preview, order.output.format, order.flags);
   return 0;
 }
 
 /** An interface or address that the server does not have ends as it does without a server. */
-async function submit<T>(client: Client, path: string, body: Record<string, unknown>): Promise<T> {
+async function submit<T>(
+  client: Client,
+  path: string,
+  shape: ShapeOf<T>,
+  body: Record<string, unknown>,
+): Promise<T> {
   try {
-    return await client.call<T>('POST', path, body);
+    return await client.call('POST', path, shape, body);
   } catch (error) {
     if (!(error instanceof PortolanError) || !isMissingEgress(error)) throw error;
     throw new PortolanError('configuration', error.message, error.details, error);
@@ -184,7 +195,7 @@ async function follow(
 ): Promise<Scan> {
   const cancel = () => {
     client
-      .call('POST', `${scanPath(scanId)}/cancel`)
+      .call('POST', `${scanPath(scanId)}/cancel`, unreadShape)
       .catch((error: Error) => note(`portolan: cannot cancel: ${printable(error.message)}`));
   };
   unread.addEventListener('abort', cancel, { once: true });
@@ -245,11 +256,12 @@ export async function awaitScan(
         if (event.event === 'end') break;
         show(event, observer);
       }
-      const scan = await client.call<Scan>('GET', path);
+      const scan = await client.call('GET', path, scanShape);
       if (isFinal(scan.status)) return scan;
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof PortolanError) || !['network', 'unavailable'].includes(error.code)) throw error;
+      if (!(error instanceof PortolanError) || isUnexpected(error)) throw error;
+      if (!['network', 'unavailable'].includes(error.code)) throw error;
       if (lostAt === null) observer.note(`server unreachable, retrying for ${patienceMs / 1000} s`);
       lostAt ??= performance.now();
       if (performance.now() - lostAt > patienceMs) throw leftBehind(error, scanId);
@@ -263,30 +275,34 @@ function leftBehind({ code, message }: PortolanError, scanId: string): PortolanE
   return new PortolanError(code, `${message}; scan ${scanId} continues when its server is back`);
 }
 
-/** Passes an event of a scan on. */
+/** Passes an event of a scan on. @throws PortolanError `network` for one that is none */
 export function show(event: Pick<ServerEvent, 'event' | 'data'>, observer: ScanObserver): void {
   const data = readData(event);
+  const checked = <T>(shape: ShapeOf<T>): T => {
+    const problem = shape(data, 'data');
+    if (problem === null) return data as T;
+    throw unexpected(`the server: event "${event.event}", ${problem}`);
+  };
   if (event.event === 'progress' || event.event === 'status') {
-    const { progress, results, stages } = data as Partial<LiveReport>;
-    if (typeof progress?.percent === 'number' && results)
-      observer.update({ progress, results, ...(stages && { stages }) });
-  } else if (isRow(data)) observer.row(data);
-  else if (event.event === 'warning' && isWarning(data)) observer.warn([data]);
+    const { progress, results, stages } = checked(reportShape);
+    if (progress && results) observer.update({ progress, results, ...(stages && { stages }) });
+    // Errors of targets come as warnings, but are rows.
+  } else if (typeof data['type'] === 'string') observer.row(checked(rowShape));
+  else if (event.event === 'warning') observer.warn([checked(warningShape)]);
 }
 
-/** Errors of targets come as warnings, but are rows. */
-function isRow(data: unknown): data is ResultRow {
-  return typeof (data as Partial<ResultRow>).type === 'string';
-}
+const reportShape = objectOf<Partial<LiveReport>>({
+  progress: optional(progressShape),
+  results: optional(countsShape),
+  stages: optional(listOf(stageShape)),
+});
 
-function isWarning(data: unknown): data is ScanWarning {
-  return typeof (data as Partial<ScanWarning>).message === 'string';
-}
-
-function readData(event: Pick<ServerEvent, 'data'>): unknown {
+function readData({ event, data }: Pick<ServerEvent, 'event' | 'data'>): Record<string, unknown> {
   try {
-    return (JSON.parse(event.data) as unknown) ?? {};
+    const read: unknown = JSON.parse(data);
+    if (typeof read === 'object' && read !== null) return read as Record<string, unknown>;
   } catch {
-    return {};
+    // Rejected like every other event without an object.
   }
+  throw unexpected(`the server: event "${event}" is not an object`);
 }

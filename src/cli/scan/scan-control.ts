@@ -3,6 +3,7 @@ import { scanPath } from '../results/remote-result.ts';
 import { scanSummaryText } from '../results/scan-text.ts';
 import { scanOn } from '../session/scan-choice.ts';
 import { requireServer } from '../session/server-choice.ts';
+import { scanShape } from '../session/server-responses.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
 import { styleOf } from '../terminal/draw/style.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -12,7 +13,7 @@ import type { ControlFlags } from './control-flags.ts';
 /** `scan status`: one scan of a server. */
 export async function showScanCommand(id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> {
   const client = await requireServer(flags, global);
-  printScan(await client.call<Scan>('GET', scanPath(await scanOn(client, id))), flags, global);
+  printScan(await client.call('GET', scanPath(await scanOn(client, id)), scanShape), flags, global);
   return 0;
 }
 
@@ -24,7 +25,7 @@ export async function steerScan(
   global: GlobalFlags,
 ): Promise<number> {
   const client = await requireServer(flags, global);
-  const scan = await client.call<Scan>('POST', `${scanPath(await scanOn(client, id))}/${verb}`);
+  const scan = await client.call('POST', `${scanPath(await scanOn(client, id))}/${verb}`, scanShape);
   if (flags.format === 'json') print(printableJson(scan));
   else print(`${printable(`${scan.scan_id} ${stateOf(scan)}`)}\n`);
   return 0;

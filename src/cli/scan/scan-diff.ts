@@ -11,6 +11,7 @@ import { scanPath } from '../results/remote-result.ts';
 import type { Client } from '../session/client.ts';
 import { chooseScan, type ListScans, listOf, scanBefore } from '../session/scan-choice.ts';
 import { findServer } from '../session/server-choice.ts';
+import { type ComparisonAnswer, comparisonShape, scanShape } from '../session/server-responses.ts';
 import { loadModuleCatalog, withStore } from '../session/session.ts';
 import { printableJson } from '../terminal/draw/printable.ts';
 import { styleOf } from '../terminal/draw/style.ts';
@@ -52,7 +53,7 @@ export async function diffScans(
   };
   const client = await findServer(flags, global);
   if (client) {
-    const chosen = await pairOf(pair, listOf(client), (id) => client.call<Scan>('GET', scanPath(id)));
+    const chosen = await pairOf(pair, listOf(client), (id) => client.call('GET', scanPath(id), scanShape));
     return await printDiff(client, chosen, failOnChange, (render) => writeResult(null, render(format)), view);
   }
   return await withStore(global, async (session) => {
@@ -104,7 +105,7 @@ export async function printDiff(
     await write((format) => fetchDiff(client, path, format, view));
     return 0;
   }
-  const answer = await client.call<ComparisonAnswer>('GET', path);
+  const answer = await client.call('GET', path, comparisonShape);
   const comparison = readComparison(answer);
   await write((format) => (format === 'json' ? oneText(printableJson(answer)) : diffText(comparison, view)));
   return await exitCodeOfChanges(comparison, failOnChange);
@@ -117,14 +118,7 @@ async function* fetchDiff(
   view?: DiffView,
 ): AsyncIterable<string> {
   if (format === 'json') yield* makeSafe('json', unwrapData(await client.download(path)));
-  else yield* diffText(readComparison(await client.call<ComparisonAnswer>('GET', path)), view);
-}
-
-/** The used part of the API response. */
-interface ComparisonAnswer extends Record<string, unknown> {
-  scan_id: string;
-  against: string;
-  vulnerabilities: { unchanged_count: number };
+  else yield* diffText(readComparison(await client.call('GET', path, comparisonShape)), view);
 }
 
 function readComparison(answer: ComparisonAnswer): Comparison {

@@ -8,6 +8,7 @@ import {
   serverInCharge,
   trustFlags,
 } from '../session/server-choice.ts';
+import { graphNamesShape } from '../session/server-responses.ts';
 import { readConfig } from '../session/session.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -101,7 +102,7 @@ async function advisedOn(client: Client, order: ScanCommand): Promise<number> {
   } catch (error) {
     const { withAdvice } = await import('./scan-advice.ts');
     const graphs = async () => {
-      const { dags } = await client.call<{ dags: { name: string }[] }>('GET', '/api/v1/dags');
+      const { dags } = await client.call('GET', '/api/v1/dags', graphNamesShape);
       return dags.map(({ name }) => name);
     };
     throw await withAdvice(error, { flags: order.flags, graphs, origin: () => undefined });

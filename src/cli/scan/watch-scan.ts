@@ -6,6 +6,7 @@ import { resultStyle } from '../results/result-style.ts';
 import type { Client } from '../session/client.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { findServer } from '../session/server-choice.ts';
+import { scanShape } from '../session/server-responses.ts';
 import { type Session, withStore } from '../session/session.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
@@ -35,7 +36,7 @@ export async function watchScanCommand(
 async function watchOn(client: Client, text: string, flags: WatchFlags): Promise<number> {
   const id = await scanOn(client, text);
   // Fails at once for an unknown id.
-  const scan = await client.call<Scan>('GET', scanPath(id));
+  const scan = await client.call('GET', scanPath(id), scanShape);
   return await watch(scan, flags, {
     follow: (observer, signal) => awaitScan(client, id, observer, signal),
     result: (ended) => fetchResult(client, ended, 'text', resultStyle(null, flags), {}, { scan: ended }),

@@ -11,6 +11,7 @@ import { choosePingMethod } from '../../net/icmp/ping.ts';
 import { permitsRaw } from '../../net/packets/linux/raise-right.ts';
 import { NameResolver } from '../../net/resolve.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
+import { objectOf, text } from '../session/response-shape.ts';
 import { clientOf } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { amountText, bytesText } from '../terminal/draw/amounts.ts';
@@ -220,7 +221,9 @@ async function server({ workspace }: Config, flags: ServerFlags): Promise<Verdic
   if (holder === null) return ok('no server runs on this workspace');
   const place = `pid ${holder.pid}, ${holder.url}`;
   try {
-    const { status } = await clientOf(holder.url, flags).health<{ status: string }>();
+    const { status } = await clientOf(holder.url, flags).health(
+      objectOf<{ status: string }>({ status: text }),
+    );
     if (status === 'unhealthy') return fail(`${place}: ${status}`, 'see: portolan server status');
     return status === 'healthy'
       ? ok(`${place}: healthy`)

@@ -7,6 +7,7 @@ import { resultStyle } from '../results/result-style.ts';
 import { noteOutcome, openView } from '../scan/live/scan-view.ts';
 import { awaitScan } from '../scan/remote-scan.ts';
 import { Client } from '../session/client.ts';
+import { acceptedShape } from '../session/server-responses.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print, writeResult } from '../terminal/output.ts';
 import type { StartedServer } from '../wiring.ts';
@@ -34,7 +35,7 @@ export async function runFirstScan(
   const view = openView({ ...global, progress: true });
   try {
     const submission = { targets: [firstTarget], profile: 'standard', vuln: true, name: 'first scan' };
-    const { scan_id } = await client.call<{ scan_id: string }>('POST', '/api/v1/scans', submission);
+    const { scan_id } = await client.call('POST', '/api/v1/scans', acceptedShape, submission);
     if (ui !== null) shown = `${ui}/scans/${scan_id}`;
     const scan = await awaitScan(client, scan_id, view, signal);
     view.end();

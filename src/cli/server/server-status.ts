@@ -2,6 +2,7 @@ import { PortolanError } from '../../domain/errors.ts';
 import { findLockHolder } from '../../workspace/workspace-lock.ts';
 import type { Client } from '../session/client.ts';
 import { clientOf } from '../session/server-choice.ts';
+import { healthShape, type ShownHealth } from '../session/server-responses.ts';
 import { readConfig } from '../session/session.ts';
 import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
 import { drawFacts } from '../terminal/draw/columns.ts';
@@ -10,18 +11,6 @@ import { styleOf, type TerminalStyle, type TextColor } from '../terminal/draw/st
 import { calendarText, spanText } from '../terminal/draw/times.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-
-/** The displayed part of the health object (contract 8.1). */
-export interface ShownHealth {
-  status: string;
-  uptime: number;
-  version: string;
-  workers: { active: number; idle: number; total: number };
-  queue: { pending: number; running: number; failed: number };
-  workspace: { scans: number; size_mb: number; free_space_mb: number };
-  windows?: { open: boolean; reason: string | null; until: string | null };
-  checks?: { name: string; status: string; message: string }[];
-}
 
 /** @returns 0 when the server runs and is not unhealthy, 1 when it is unhealthy. @throws `network` when none runs */
 export async function showStatus(
@@ -55,7 +44,7 @@ export async function showStatus(
 /** Null when the server denies it to this client. */
 async function healthOf(client: Client): Promise<ShownHealth | null> {
   try {
-    return await client.health<ShownHealth>();
+    return await client.health(healthShape);
   } catch (error) {
     const refused =
       error instanceof PortolanError && ['unauthorized', 'insufficient_scope'].includes(error.code);

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../../domain/errors.ts';
 import { Client, checkServerUrl, errorOf } from './client.ts';
+import { anything } from './response-shape.ts';
 
 let server: Server | null = null;
 
@@ -41,9 +42,9 @@ describe('a refusal', () => {
 
   it('for want of a token tells where tokens go, and one of a bad token does not repeat it', async () => {
     const url = await serve(refuse(401, 'unauthorized', {}));
-    const without = await failureOf(new Client({ url, token: null }).call('GET', '/'));
+    const without = await failureOf(new Client({ url, token: null }).call('GET', '/', anything));
     expect(without.details['try']).toContain('SERVICE_API_TOKEN or --api-token');
-    const bad = await failureOf(new Client({ url, token: 'svc_abcdef_secret' }).call('GET', '/'));
+    const bad = await failureOf(new Client({ url, token: 'svc_abcdef_secret' }).call('GET', '/', anything));
     expect(bad.message).toMatch(/^invalid token \(from --api-token\) for http/);
     expect(bad.message).not.toContain('secret');
     expect([without.exitCode, bad.exitCode]).toEqual([5, 5]);
@@ -53,9 +54,11 @@ describe('a refusal', () => {
     const url = await serve(
       refuse(400, 'invalid_request', { fields: [{ field: 'X-Tenant-ID', reason: 'is missing' }] }),
     );
-    const missing = await failureOf(new Client({ url, token: null, tenant: null }).call('GET', '/'));
+    const missing = await failureOf(
+      new Client({ url, token: null, tenant: null }).call('GET', '/', anything),
+    );
     expect(missing.message).toBe('Refused. Set the tenant in SERVICE_TENANT_ID.');
-    const named = await failureOf(new Client({ url, token: null, tenant: 'a b' }).call('GET', '/'));
+    const named = await failureOf(new Client({ url, token: null, tenant: 'a b' }).call('GET', '/', anything));
     expect(named.message).toBe('Refused.');
   });
 });
@@ -106,7 +109,7 @@ describe('Client', () => {
       response.end(JSON.stringify({ data: { token: request.headers.authorization, url: request.url } }));
     });
     const client = new Client({ url: `${url}/api/v1/`, token: 'svc_x' });
-    expect(await client.call('GET', '/api/v1/scans')).toEqual({
+    expect(await client.call('GET', '/api/v1/scans', anything)).toEqual({
       token: 'Bearer svc_x',
       url: '/api/v1/scans',
     });
@@ -116,7 +119,7 @@ describe('Client', () => {
     const url = await serve(() => undefined);
     server?.close();
     server?.closeAllConnections();
-    const error = await failureOf(new Client({ url, token: null }).call('GET', '/'));
+    const error = await failureOf(new Client({ url, token: null }).call('GET', '/', anything));
     expect([error.code, error.exitCode]).toEqual(['network', 4]);
     expect(error.message).toMatch(/^no connection to http.*: refused$/);
   });
@@ -138,20 +141,22 @@ describe('Client', () => {
       seen.push(request.url ?? '');
       response.writeHead(302, { location: '/elsewhere' }).end();
     });
-    await failureOf(new Client({ url, token: 'svc_x' }).call('GET', '/start'));
+    await failureOf(new Client({ url, token: 'svc_x' }).call('GET', '/start', anything));
     expect(seen).toEqual(['/start']);
   });
 
   it('reports an answer that is not the API', async () => {
     const url = await serve((_request, response) => void response.end('<html>hello</html>'));
-    expect((await failureOf(new Client({ url, token: null }).call('GET', '/'))).code).toBe('network');
+    expect((await failureOf(new Client({ url, token: null }).call('GET', '/', anything))).code).toBe(
+      'network',
+    );
   });
 
   it('reads health of an unhealthy server', async () => {
     const url = await serve((_request, response) => {
       response.writeHead(503).end(JSON.stringify({ status: 'unhealthy', data: { status: 'unhealthy' } }));
     });
-    expect(await new Client({ url, token: null }).health()).toEqual({ status: 'unhealthy' });
+    expect(await new Client({ url, token: null }).health(anything)).toEqual({ status: 'unhealthy' });
   });
 
   it('reads events', async () => {

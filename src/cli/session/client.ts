@@ -1,6 +1,7 @@
 import { type ErrorCode, errorCatalog, isErrorCode, PortolanError } from '../../domain/errors.ts';
 import { readEvents, type ServerEvent } from './event-stream.ts';
 import { requestServer, type ServerReply } from './local-certificate.ts';
+import { listOf, optional, type Shape, type ShapeOf, text as textShape } from './response-shape.ts';
 
 /** Timeout of a request without a stream, milliseconds. */
 const responseMs = 30_000;
@@ -30,27 +31,37 @@ export class Client {
     this.#tenant = server.tenant ?? (process.env['SERVICE_TENANT_ID'] || null);
   }
 
-  /** Sends a request and returns the `data` of the response, which must arrive within `patienceMs`. */
-  async call<T>(method: string, path: string, body?: unknown, patienceMs = responseMs): Promise<T> {
-    return (await this.submit<T>(method, path, body, patienceMs)).data;
+  /** Sends a request and returns the `data` of the response, which has a shape and must arrive within `patienceMs`. */
+  async call<T>(
+    method: string,
+    path: string,
+    shape: ShapeOf<T>,
+    body?: unknown,
+    patienceMs = responseMs,
+  ): Promise<T> {
+    return (await this.submit(method, path, shape, body, patienceMs)).data;
   }
 
   /** The same, with the warnings of the server about the request. */
   async submit<T>(
     method: string,
     path: string,
+    shape: ShapeOf<T>,
     body?: unknown,
     patienceMs = responseMs,
   ): Promise<{ data: T; warnings: string[] }> {
     const signal = AbortSignal.timeout(patienceMs);
     const response = await this.#fetch(method, path, body, {}, signal);
-    const { data, meta } = parseAnswer<T>(await readAll(this.#text(response))) ?? {};
-    if (data !== undefined) return { data, warnings: meta?.warnings ?? [] };
-    throw new PortolanError('network', `unexpected response from ${this.url}: not a Portolan server`);
+    const { data, meta } = parseAnswer(await readAll(this.#text(response)));
+    if (data === undefined) throw unexpected(`${this.url}: not a Portolan server`);
+    const warnings = (meta as { warnings?: unknown } | null | undefined)?.warnings;
+    this.#check(warningsShape, warnings, 'meta.warnings');
+    this.#check(shape, data, 'data');
+    return { data: data as T, warnings: (warnings ?? []) as string[] };
   }
 
   /** The health object; status 503 of an unhealthy server is not an error here. */
-  async health<T>(): Promise<T> {
+  async health<T>(shape: ShapeOf<T>): Promise<T> {
     const response = await this.#send(
       'GET',
       '/api/v1/health',
@@ -59,10 +70,16 @@ export class Client {
       AbortSignal.timeout(responseMs),
     );
     const text = await readAll(this.#text(response));
-    const { data } = parseAnswer<T>(text) ?? {};
+    const { data } = parseAnswer(text);
     if (data === undefined || (!isSuccess(response) && response.status !== 503))
       throw this.#errorFrom(response.status, text);
-    return data;
+    this.#check(shape, data, 'data');
+    return data as T;
+  }
+
+  #check(shape: Shape, value: unknown, place: string): void {
+    const problem = shape(value, place);
+    if (problem !== null) throw unexpected(`${this.url}: ${problem}`);
   }
 
   /** Text of a download, in chunks. */
@@ -174,13 +191,24 @@ function isSuccess({ status }: ServerReply): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The envelope of a response, or null. */
-function parseAnswer<T>(text: string): { data?: T; meta?: { warnings?: string[] } } | null {
+const warningsShape = optional(listOf(textShape));
+
+/** The envelope of a response; empty for anything else. */
+function parseAnswer(text: string): { data?: unknown; meta?: unknown } {
   try {
-    return JSON.parse(text) as ReturnType<typeof parseAnswer<T>>;
+    return (JSON.parse(text) as { data?: unknown; meta?: unknown } | null) ?? {};
   } catch {
-    return null;
+    return {};
   }
+}
+
+/** A response that another attempt would not mend. */
+export function unexpected(problem: string): PortolanError {
+  return new PortolanError('network', `unexpected response from ${problem}`, { unexpected: true });
+}
+
+export function isUnexpected(error: unknown): boolean {
+  return error instanceof PortolanError && error.details['unexpected'] === true;
 }
 
 /** @throws PortolanError when the text is not an http(s) URL, or has more parts than a base URL */

@@ -23,6 +23,20 @@ describe('readEvents', () => {
     }
   });
 
+  it('rejects an event of endless lines without data, too', async () => {
+    for (const line of [`data: ${'x'.repeat(65_530)}\n`, `${'data:\n'.repeat(10_000)}`]) {
+      let read = 0;
+      const endless = (async function* () {
+        for (; ; read += line.length) yield line;
+      })();
+      await expect(collect(readEvents(endless))).rejects.toMatchObject({
+        code: 'network',
+        message: 'the server sent an event longer than 16 MiB',
+      });
+      expect(read).toBeLessThan(112 * 1024 * 1024);
+    }
+  });
+
   it('drops an event that was not finished', async () => {
     expect(await collect(readEvents(pieces('id: 1\ndata: half', 3)))).toEqual([]);
   });
@@ -37,6 +51,9 @@ describe('readLines', () => {
     const endless = (async function* () {
       for (let index = 0; index < 40; index++) yield 'x'.repeat(1024 * 1024);
     })();
-    await expect(collect(readLines(endless))).rejects.toThrow('16 MiB');
+    await expect(collect(readLines(endless))).rejects.toMatchObject({
+      code: 'network',
+      message: 'the server sent a line longer than 16 MiB',
+    });
   });
 });

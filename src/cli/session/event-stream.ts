@@ -1,3 +1,5 @@
+import { PortolanError } from '../../domain/errors.ts';
+
 /** One event of a server-sent event stream (WHATWG HTML, section 9.2). */
 export interface ServerEvent {
   id: string | null;
@@ -5,35 +7,68 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Maximum length of a line, characters. */
-const maxLine = 16 * 1024 * 1024;
+/** Maximum length of a line and of the data of an event, characters: rows have at most some MiB. */
+const maxLength = 16 * 1024 * 1024;
 
-/** Splits the text of an event stream into events; comments (heartbeats) are skipped. */
+/**
+ * Splits the text of an event stream into events; comments (heartbeats) are skipped.
+ * @throws PortolanError `network` for an event or a line that is too long
+ */
 export async function* readEvents(chunks: AsyncIterable<string>): AsyncIterable<ServerEvent> {
-  let pending: ServerEvent = { id: null, event: 'message', data: '' };
+  let event: Omit<ServerEvent, 'data'> = { id: null, event: 'message' };
+  let data: string[] = [];
+  let length = 0;
   for await (const line of readLines(chunks)) {
     if (line === '') {
-      if (pending.data !== '') yield { ...pending, data: pending.data.slice(0, -1) };
-      pending = { id: null, event: 'message', data: '' };
+      if (data.length > 0) yield { ...event, data: data.join('\n') };
+      event = { id: null, event: 'message' };
+      data = [];
+      length = 0;
       continue;
     }
     const colon = line.indexOf(':');
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
-    if (field === 'id') pending.id = value;
-    if (field === 'event') pending.event = value;
-    if (field === 'data') pending.data += `${value}\n`;
+    if (field === 'id') event.id = value;
+    if (field === 'event') event.event = value;
+    if (field !== 'data') continue;
+    // An empty line of data takes memory, too.
+    length += value.length + 1;
+    if (length > maxLength) throw tooLong('an event');
+    data.push(value);
   }
 }
 
-/** Lines without their terminators (LF or CRLF), including an unterminated last line. */
+/**
+ * Lines without their terminators (LF or CRLF), including an unterminated last line.
+ * @throws PortolanError `network` for a line that is too long
+ */
 export async function* readLines(chunks: AsyncIterable<string>): AsyncIterable<string> {
-  let rest = '';
+  /** The parts of a line so far: joined once, however many chunks it has. */
+  let parts: string[] = [];
+  let length = 0;
   for await (const chunk of chunks) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line;
-    if (rest.length > maxLine) throw new Error('the server sent a line longer than 16 MiB');
+    const [first = '', ...others] = chunk.split('\n');
+    const last = others.pop();
+    length += first.length;
+    if (length > maxLength) throw tooLong('a line');
+    if (first !== '') parts.push(first);
+    if (last === undefined) continue;
+    yield withoutReturn(parts.join(''));
+    for (const line of others) yield withoutReturn(line);
+    parts = last === '' ? [] : [last];
+    length = last.length;
   }
-  if (rest !== '') yield rest;
+  if (parts.length > 0) yield parts.join('');
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}
+
+function tooLong(what: string): PortolanError {
+  const mebibytes = maxLength / 1024 ** 2;
+  return new PortolanError('network', `the server sent ${what} longer than ${mebibytes} MiB`, {
+    unexpected: true,
+  });
 }

@@ -1,6 +1,6 @@
-import type { JobList } from '../../actions/jobs/list-jobs.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Client } from './client.ts';
+import { jobListShape } from './server-responses.ts';
 
 /** An id of which nothing is missing. */
 const wholeId = /^job-[0-9a-f]{8}$/;
@@ -36,7 +36,7 @@ async function idsWith(client: Client, start: string): Promise<string[]> {
   const found: string[] = [];
   const query = new URLSearchParams({ limit: String(pageSize) });
   for (;;) {
-    const page = await client.call<JobList>('GET', `/api/v1/jobs?${query}`);
+    const page = await client.call('GET', `/api/v1/jobs?${query}`, jobListShape);
     const ids = page.jobs.map(({ job_id }) => job_id).filter((id) => id.startsWith(start));
     if (ids.includes(start)) return [start];
     found.push(...ids);

@@ -5,6 +5,7 @@ import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { latestScan } from '../terminal/scan-argument.ts';
 import type { Client } from './client.ts';
+import { scanListShape } from './server-responses.ts';
 
 /** Beginnings of ids, `YYYYMMDD-HHMMSS-xxxxxx`. */
 const beginning = /^(\d{1,8}|\d{8}-\d{0,6}|\d{8}-\d{6}-[a-z0-9]{0,12})$/;
@@ -26,7 +27,7 @@ export async function scanOn(client: Client, text: string): Promise<string> {
 export function listOf(client: Client): ListScans {
   return (query) => {
     const given = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
-    return client.call<ScanList>('GET', `/api/v1/scans?${new URLSearchParams(given)}`);
+    return client.call('GET', `/api/v1/scans?${new URLSearchParams(given)}`, scanListShape);
   };
 }
 

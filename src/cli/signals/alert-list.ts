@@ -1,5 +1,6 @@
 import type { ListedAlert } from '../../actions/alerts/list-alerts.ts';
 import type { ShownValues } from '../../alerts/alert-values.ts';
+import { listOf, mapOf, nullable, number, objectOf, text, time } from '../session/response-shape.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { printTable } from '../terminal/draw/print-table.ts';
@@ -18,10 +19,25 @@ export interface AlertList {
   values: ShownValues;
 }
 
+export const alertListShape = objectOf<AlertList>({
+  alerts: listOf(
+    objectOf<ListedAlert>({
+      name: text,
+      state: text,
+      since: nullable(time),
+      condition: text,
+      for_seconds: number,
+      action: text,
+      error: nullable(text),
+    }),
+  ),
+  values: mapOf(nullable(number)),
+});
+
 /** `alert list` */
 export async function showAlerts(flags: AlertFlags, global: GlobalFlags): Promise<void> {
   const client = await requireServer(flags, global);
-  const list = await client.call<AlertList>('GET', '/api/v1/alerts');
+  const list = await client.call('GET', '/api/v1/alerts', alertListShape);
   if (flags.format === 'json') print(printableJson(list));
   else if (list.alerts.length === 0) note('no alert rules; see alerts.file');
   else printAlerts(list.alerts, global);

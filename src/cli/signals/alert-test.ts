@@ -8,7 +8,7 @@ import { printTable } from '../terminal/draw/print-table.ts';
 import { printable, printableJson } from '../terminal/draw/printable.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { note, print } from '../terminal/output.ts';
-import type { AlertFlags, AlertList } from './alert-list.ts';
+import { type AlertFlags, alertListShape } from './alert-list.ts';
 
 /** A rule with the values of a server. */
 interface TestedRule {
@@ -44,7 +44,7 @@ async function readValues(flags: AlertFlags, global: GlobalFlags): Promise<Shown
   const client = named ?? (await findServer(flags, global));
   if (client === null) return {};
   try {
-    return (await client.call<AlertList>('GET', '/api/v1/alerts')).values;
+    return (await client.call('GET', '/api/v1/alerts', alertListShape)).values;
   } catch (error) {
     if (named || !(error instanceof PortolanError)) throw error;
     note(`warning: ${printable(error.message)}`);

@@ -1,4 +1,5 @@
 import type { ChannelTest } from '../../actions/notifications/test-channel.ts';
+import { nullable, objectOf, text } from '../session/response-shape.ts';
 import { findServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { readConfig } from '../session/session.ts';
@@ -10,6 +11,8 @@ export interface NotificationTestFlags extends ServerFlags {
   format: string;
 }
 
+const channelTestShape = objectOf<ChannelTest>({ channel: text, status: text, reason: nullable(text) });
+
 /** Sends a test message: through the server of the workspace or the named one, else from here. */
 export async function testNotification(
   channel: string,
@@ -18,7 +21,7 @@ export async function testNotification(
 ): Promise<number> {
   const client = await findServer(flags, global);
   const result = client
-    ? await client.call<ChannelTest>('POST', '/api/v1/notifications/test', { channel })
+    ? await client.call('POST', '/api/v1/notifications/test', channelTestShape, { channel })
     : await testFromHere(channel, global);
   print(flags.format === 'json' ? printableJson(result) : `${printable(lineOf(result))}\n`);
   return result.status === 'delivered' ? 0 : 1;

@@ -103,7 +103,7 @@ function sourceProblems({ problems, warnings = [] }: Record<string, unknown>): S
 }
 
 function textsOf(list: unknown): string[] {
-  return Array.isArray(list) ? list.map(String) : [];
+  return Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
 }
 
 /** Messages name a target by its quoted text instead of the reason code; a single problem may be the message. */
@@ -126,9 +126,10 @@ interface Problem {
 }
 
 function isProblem(item: unknown): item is Problem {
-  return (
-    typeof item === 'object' && item !== null && 'reason' in item && ('field' in item || 'value' in item)
-  );
+  if (typeof item !== 'object' || item === null) return false;
+  const { field, value, reason } = item as Record<string, unknown>;
+  const isText = (part: unknown) => part === undefined || typeof part === 'string';
+  return typeof reason === 'string' && isText(field) && isText(value) && (field ?? value) !== undefined;
 }
 
 function faultText(error: unknown): string {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryMatches, RecordCounts } from '../../actions/results/match-records.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
-import type { ScanWarning } from '../../domain/scan.ts';
 import { scanPath } from '../results/remote-result.ts';
 import { type Client, isTooLarge } from '../session/client.ts';
+import { type MatchPage, matchPageShape } from '../session/server-responses.ts';
 import { printable } from '../terminal/draw/printable.ts';
 import { note } from '../terminal/output.ts';
 
@@ -14,13 +14,6 @@ const pageSizes = [1000, 50, 1];
 const pauseMs = 2000;
 /** The server lets a request wait for some 5 s: together some minutes, enough for millions of records. */
 const maxAttempts = 40;
-
-interface MatchPage {
-  records: (ResultRow & { totals?: unknown; matching?: unknown })[];
-  next_cursor: string | null;
-  matches: RecordCounts;
-  warnings: ScanWarning[];
-}
 
 /**
  * The records of a scan on a server that match a query, page by page: the server evaluates it.
@@ -36,7 +29,7 @@ export async function remoteMatches(
   counted.totals = await pages.totals();
   const first = await pages.next(null);
   counted.matches = first.matches;
-  for (const { message } of first.warnings) note(`warning: ${id}: ${printable(message)}`);
+  for (const { message } of first.warnings) note(`warning: ${printable(`${id}: ${message}`)}`);
   return rowsFrom(pages, first, counted);
 }
 
@@ -85,7 +78,7 @@ class MatchPages {
     const path = `${this.#path}?${new URLSearchParams(query)}`;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#client.call<MatchPage>('GET', path);
+        return await this.#client.call('GET', path, matchPageShape);
       } catch (error) {
         if (!isPassing(error) || attempt === maxAttempts) throw error;
         await sleep(pauseMs);

@@ -5,6 +5,7 @@ import {
 } from '../../actions/workspace/collect-garbage.ts';
 import { findServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import { garbageShape } from '../session/server-responses.ts';
 import { withStore } from '../session/session.ts';
 import { isConfirmed } from '../terminal/confirm.ts';
 import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
@@ -34,7 +35,7 @@ export async function gc(flags: GarbageFlags, global: GlobalFlags): Promise<numb
   const report = await collect(request);
   if (isAimless(report)) note('nothing to do: no criteria given, and workspace.retention.enabled is false');
   print(flags.format === 'json' ? printableJson(report) : reportText(report));
-  for (const { scan_id, message } of report.errors) note(`portolan: ${scan_id}: ${printable(message)}`);
+  for (const { scan_id, message } of report.errors) note(`portolan: ${printable(`${scan_id}: ${message}`)}`);
   return report.errors.length > 0 ? 1 : 0;
 }
 
@@ -60,7 +61,7 @@ async function collectorOf(flags: GarbageFlags, global: GlobalFlags): Promise<Co
         return report;
       });
   }
-  return (request) => client.call<GarbageReport>('POST', '/api/v1/workspace/gc', request, deletionMs);
+  return (request) => client.call('POST', '/api/v1/workspace/gc', garbageShape, request, deletionMs);
 }
 
 /** Whether there are no criteria at all. */
@@ -84,5 +85,5 @@ function reportText({
 }: GarbageReport): string {
   const verb = dry_run ? 'would be deleted' : 'deleted';
   const sum = `${countText(deleted_count, 'scan')} ${verb} (${bytesText(freed_bytes)}), ${amountText(kept_count)} kept\n`;
-  return deleted_scans.map((id) => `${id}\n`).join('') + sum;
+  return deleted_scans.map((id) => `${printable(id)}\n`).join('') + sum;
 }

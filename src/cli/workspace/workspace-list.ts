@@ -4,6 +4,7 @@ import type { Store } from '../../store/open.ts';
 import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import { scanListShape } from '../session/server-responses.ts';
 import { withStore } from '../session/session.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import type { ListSorting } from '../terminal/list-order.ts';
@@ -48,7 +49,7 @@ export async function findScans(flags: ScanListFlags, global: GlobalFlags): Prom
     return await withStore(global, async ({ store }) =>
       withInterrupted(store, await find((page) => listScans(store, page))),
     );
-  return await find((page) => client.call<ScanList>('GET', `/api/v1/scans?${parameters(page)}`));
+  return await find((page) => client.call('GET', `/api/v1/scans?${parameters(page)}`, scanListShape));
 }
 
 /** A scan of a command that was killed stays stored as running until a server takes over the workspace. */

@@ -15,6 +15,12 @@ import type { Client } from '../session/client.ts';
 import { scanIn, scanOn } from '../session/scan-choice.ts';
 import { clientOf, namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
+import {
+  scanShape,
+  unreadShape,
+  type WorkspaceInfo,
+  workspaceInfoShape,
+} from '../session/server-responses.ts';
 import { readConfigQuietly, type Session, withStore } from '../session/session.ts';
 import { isConfirmed } from '../terminal/confirm.ts';
 import { amountText, bytesText, countText } from '../terminal/draw/amounts.ts';
@@ -37,15 +43,6 @@ export async function info(flags: ServerFlags & { format: string }, global: Glob
   else printInfo(facts, global);
 }
 
-/** `data` of `GET /api/v1/workspace/info` */
-interface WorkspaceInfo {
-  path: string;
-  size_bytes: number;
-  scan_count: number;
-  oldest_scan: string | null;
-  newest_scan: string | null;
-}
-
 function printInfo(facts: WorkspaceInfo, global: GlobalFlags): void {
   const { path, size_bytes, scan_count, oldest_scan, newest_scan } = facts;
   const style = styleOf(process.stdout, global);
@@ -62,7 +59,7 @@ function printInfo(facts: WorkspaceInfo, global: GlobalFlags): void {
 
 async function workspaceInfo(flags: ServerFlags, global: GlobalFlags): Promise<WorkspaceInfo> {
   const client = await namedClient(flags, global);
-  if (client) return await client.call<WorkspaceInfo>('GET', '/api/v1/workspace/info');
+  if (client) return await client.call('GET', '/api/v1/workspace/info', workspaceInfoShape);
   return await withStore(global, async ({ store, workspace }) => {
     const { size_bytes, scan_count, oldest, newest } = await store.scans.totals();
     return { path: workspace.dir, size_bytes, scan_count, oldest_scan: oldest, newest_scan: newest };
@@ -152,7 +149,7 @@ export async function showWorkspaceScan(id: string, flags: ShowFlags, global: Gl
 }
 
 async function showRemote(id: string, flags: ShowFlags, client: Client, global: GlobalFlags): Promise<void> {
-  const scan = await client.call<Scan>('GET', scanPath(await scanOn(client, id)));
+  const scan = await client.call('GET', scanPath(await scanOn(client, id)), scanShape);
   const { showResults, findings, format } = flags;
   if (format === 'text' && !findings)
     print(scanSummaryText(scan, styleOf(process.stdout, global), Date.now()));
@@ -179,7 +176,7 @@ export async function removeWorkspaceScan(
     ? await removeRemote(id, flags.force ?? false, client)
     : await removeFromWorkspace(id, flags, global);
   if (removed === null) return 1;
-  if (!global.quiet) note(`scan ${removed} deleted`);
+  if (!global.quiet) note(`scan ${printable(removed)} deleted`);
   return 0;
 }
 
@@ -187,9 +184,9 @@ export async function removeWorkspaceScan(
 async function removeRemote(text: string, force: boolean, client: Client): Promise<string | null> {
   const id = await scanOn(client, text);
   const path = scanPath(id);
-  mayGo(await client.call<Scan>('GET', path), force);
-  if (!force && !(await isConfirmed(`Delete scan ${id}`))) return null;
-  await client.call('DELETE', path);
+  mayGo(await client.call('GET', path, scanShape), force);
+  if (!force && !(await isConfirmed(`Delete scan ${printable(id)}`))) return null;
+  await client.call('DELETE', path, unreadShape);
   return id;
 }
 
@@ -219,7 +216,7 @@ async function removeFromWorkspace(
         .sizeBytes();
       if (!(await isConfirmed(`Delete scan ${scan_id} (${bytesText(size)})`))) return null;
     }
-    if (holder) await clientOf(holder.url, flags).call('DELETE', scanPath(scan_id));
+    if (holder) await clientOf(holder.url, flags).call('DELETE', scanPath(scan_id), unreadShape);
     else await removeHere(scan, session);
     return scan_id;
   });

@@ -40,7 +40,7 @@ async function* document(rows: AsyncIterable<ResultRow>, summary: SummaryRow | n
 }
 
 function hostLines({ address, row, ports }: OpenHost): string {
-  const host = `Host: ${address} (${field(row?.hostnames?.[0] ?? '')})`;
+  const host = `Host: ${field(address)} (${field(row?.hostnames?.[0] ?? '')})`;
   const ignored = ignoredState(row);
   const system = row?.os
     ? [row.os.family, row.os.distribution, row.os.version].filter(Boolean).join(' ')

@@ -23,6 +23,7 @@ import type { Client } from '../../session/client.ts';
 import { listOf, scanIn, scanOn } from '../../session/scan-choice.ts';
 import { namedClient } from '../../session/server-choice.ts';
 import type { ServerFlags } from '../../session/server-flags.ts';
+import { silenceShape } from '../../session/server-responses.ts';
 import { loadModuleCatalog, readConfigQuietly, type Session, withStore } from '../../session/session.ts';
 import { printable, printableJson } from '../../terminal/draw/printable.ts';
 import { styleOf } from '../../terminal/draw/style.ts';
@@ -144,9 +145,10 @@ async function silenceOn(client: Client, id: string, place: PortEndpoint): Promi
   if (place.port !== null) query.set('port', String(place.port));
   if (place.protocol !== null) query.set('protocol', place.protocol);
   try {
-    return said(await client.call('GET', `${scanPath(id)}/explain?${query}`));
+    return said(await client.call('GET', `${scanPath(id)}/explain?${query}`, silenceShape));
   } catch (error) {
-    if (error instanceof PortolanError && error.code === 'not_found') return said(error.details);
+    if (error instanceof PortolanError && error.code === 'not_found' && !silenceShape(error.details, ''))
+      return said(error.details);
     throw error;
   }
 }

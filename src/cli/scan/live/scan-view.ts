@@ -235,7 +235,8 @@ export function noteOutcome(ended: Ended, quiet: boolean, { hasNotes, isText }: 
   for (const stage of ended.stages.filter(({ status }) => status === 'failed')) {
     note(`stage ${printable(`${stage.instance_id} failed: ${stage.error ?? 'no reason given'}`)}`);
   }
-  if (ended.error) note(`portolan: the scan failed (${ended.error.code}): ${printable(ended.error.message)}`);
+  if (ended.error)
+    note(`portolan: ${printable(`the scan failed (${ended.error.code}): ${ended.error.message}`)}`);
 }
 
 /** Exit code of a finished scan: 7 if it or one of its stages failed, 5 for missing privileges, 6 after its time limit. */
