@@ -10,7 +10,10 @@ it('a plan lists the first 200 lines of long lists and counts the others', () =>
     );
   const targets = parseTargets([...ranges(1, 9, 150), '10.0.0.1-10.0.0.9', 'example.net']);
   const excluded = parseTargets(ranges(3, 5, 300));
-  const rules = { blocklist: ['10.0.0.9', '192.0.2.1'], scope: { allow: [], deny: ['10.0.1.9'], protect_self: false } };
+  const rules = {
+    blocklist: ['10.0.0.9', '192.0.2.1'],
+    scope: { allow: [], deny: ['10.0.1.9'], protect_self: false },
+  };
   const { target_list, target_list_left, inside } = previewTargets({ targets, excluded }, rules);
   expect(target_list.slice(149, 153)).toEqual([
     { target: '10.0.149.1-10.0.149.9', kind: 'target', addresses: 9, note: null },
