@@ -14,6 +14,7 @@ import { GarbageCollector } from './background/garbage.ts';
 import { Notifier, type NotifierInput } from './background/notifier.ts';
 import { RuleWatch } from './background/rule-watch.ts';
 import { StoreComparison } from './background/store-comparison.ts';
+import { StoreDamage } from './background/store-damage.ts';
 import type { ServerContext, VersionInfo } from './context.ts';
 import { ServiceEvents } from './events/service-events.ts';
 import type { Installed } from './installed.ts';
@@ -118,6 +119,7 @@ export function buildContext(input: ContextInput): {
     indexes,
     damaged,
     comparison: new StoreComparison({ store, workspace }, log),
+    damage: new StoreDamage({ store, workspace }, log),
     garbage,
     notifier,
     alerts,

@@ -16,6 +16,7 @@ import type { GarbageCollector } from './background/garbage.ts';
 import type { Notifier } from './background/notifier.ts';
 import type { RuleWatch } from './background/rule-watch.ts';
 import type { StoreComparison } from './background/store-comparison.ts';
+import type { StoreDamage } from './background/store-damage.ts';
 import type { ServiceEvents } from './events/service-events.ts';
 import type { Installed } from './installed.ts';
 import type { LogOutput } from './logging/log-output.ts';
@@ -61,6 +62,7 @@ export interface ServerContext {
   indexes: RecordIndexes;
   damaged: DamagedRecords;
   comparison: StoreComparison;
+  damage: StoreDamage;
   garbage: GarbageCollector;
   notifier: Notifier;
   alerts: AlertEvaluator;

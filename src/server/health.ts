@@ -81,6 +81,7 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
     ...presenceHealth(context),
     ...(await recordHealth(context, space)),
     ...comparisonHealth(context),
+    ...damageHealth(context),
   );
   return {
     status: worst(checks),
@@ -209,6 +210,11 @@ function presenceHealth({ shards }: RouteContext): HealthCheck[] {
 /** Only counts: the scans may belong to any tenant. The log names some. */
 function comparisonHealth({ comparison: { fault } }: RouteContext): HealthCheck[] {
   return fault === null ? [] : [{ name: 'store', status: 'degraded', message: fault }];
+}
+
+/** Some work may still succeed: not all statements meet the damaged pages. */
+function damageHealth({ damage: { fault } }: RouteContext): HealthCheck[] {
+  return fault === null ? [] : [{ name: 'store_file', status: 'unhealthy', message: fault }];
 }
 
 async function recordHealth({ damaged }: RouteContext, { store }: TenantContext): Promise<HealthCheck[]> {

@@ -21,6 +21,8 @@ export interface Database<Tables> {
   transaction<T>(work: (transaction: Kysely<Tables>) => Promise<T>, isolation: Isolation): Promise<T>;
   /** Releases up to `most` free pages of the file to the disk. Call it while nothing else uses the database. */
   releasePages(most: number): Promise<void>;
+  /** Calls `listener` with the reason whenever a statement finds the file damaged; PostgreSQL has its own checks. */
+  onDamage(listener: (reason: string) => void): void;
   /** Checkpoints the write-ahead log of a file. */
   emptyLog(): Promise<void>;
 }

@@ -26,6 +26,7 @@ import { ShardResultTable } from './shard-results.ts';
 import { ShardTable } from './shards.ts';
 import { backUpStore } from './sqlite/backup.ts';
 import { openDatabase } from './sqlite/sqlite-dialect.ts';
+import { damagedStore, isDamage } from './sqlite/sqlite-file.ts';
 import type { TenantView } from './tenant-view.ts';
 import { TokenTable } from './tokens.ts';
 import { UndividedResultTable } from './undivided-results.ts';
@@ -92,6 +93,8 @@ export interface Store extends Readonly<ReturnType<typeof tablesOn>> {
   emptyLog(): Promise<void>;
   /** Releases free pages of the file to the disk, at most 4 MiB. */
   releasePages(): Promise<void>;
+  /** Calls `listener`, the one of the process, with the reason whenever a statement finds the file damaged. */
+  onDamage(listener: (reason: string) => void): void;
   /**
    * Runs a statement of a library that has its own tables in the same database, within this store's transaction.
    * `text` has `$1` for the first of `values`.
@@ -133,8 +136,12 @@ export async function openStore(
     });
   }
   return await prepared(openDatabase<Tables>(place), async (db) => {
-    await backUpOlder(db, place);
-    await migrate(db);
+    try {
+      await backUpOlder(db, place);
+      await migrate(db);
+    } catch (error) {
+      throw isDamage(error) ? damagedStore(place, error) : error;
+    }
   });
 }
 
@@ -182,6 +189,7 @@ function createStore(db: Kysely<Tables>, database: Database<Tables>, view: Tenan
     },
     version: () => database.version(),
     emptyLog: () => database.emptyLog(),
+    onDamage: (listener) => database.onDamage(listener),
     releasePages: () => database.releasePages(maxReleasedPages),
     async execute(text, values) {
       const { rows } = await db.executeQuery(CompiledQuery.raw(text, [...values]));

@@ -18,7 +18,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { damagePage } from '../../store/fixtures/damaged-page.ts';
 import { openStore } from '../../store/open.ts';
+import { backUpStore } from '../../store/sqlite/backup.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
 import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
@@ -291,16 +293,24 @@ describe('store and folders', () => {
     expect(await place.store.scans.totals()).toMatchObject({ size_bytes: await folder.sizeBytes() });
   });
 
-  it('tells of a store that SQLite finds damaged', async () => {
-    for (let number = 1; number < 40; number++) await storeScan(place, number, 1);
+  it('names the tables of a damaged store and the backup, and repairs nothing with it', async () => {
+    await storeScan(place, 1, 1);
+    const unlisted = await storeScan(place, 2, 1);
+    await utimes(unlisted.path, new Date(0), new Date(0));
+    await place.store.scans.delete(storedScanId(2));
+    await backUpStore(place.workspace.storeFile, '0042-earlier');
     await place.store.close();
-    const file = await open(place.workspace.storeFile, 'r+');
-    await file.write(Buffer.alloc(2048, 0xee), 0, 2048, 4096 * 6);
-    await file.close();
-    place.store = await openStore(place.workspace.storeFile).catch(() => place.store);
-    const report = await check().catch((error: Error) => error);
-    if (report instanceof Error) expect(report.message).toMatch(/malformed|closed|not open/);
-    else expect(report.problems[0]).toMatchObject({ path: 'service.db', fixed: false });
+    await damagePage(place.workspace.storeFile, 'scans');
+    place.store = await openStore(place.workspace.storeFile);
+    const { problems } = await check(true);
+    expect(problems).toEqual([
+      {
+        path: 'service.db',
+        problem: expect.stringMatching(/malformed: tables .*scans/),
+        remedy: expect.stringMatching(/backups\/0042-earlier\/service\.db of .*check --fix/),
+        fixed: false,
+      },
+    ]);
   });
 });
 

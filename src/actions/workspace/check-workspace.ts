@@ -7,6 +7,7 @@ import { concludeScan } from '../../scan-run/finalize/finalize-scan.ts';
 import { storeFaults } from '../../store/integrity.ts';
 import type { Store } from '../../store/open.ts';
 import type { DatedScan } from '../../store/scans/scan-ages.ts';
+import { restoreAdvice } from '../../store/sqlite/backup.ts';
 import { makePrivate, openModes } from '../../workspace/file-modes.ts';
 import { recordIn } from '../../workspace/record/folder-record.ts';
 import { deletedPrefix, type ScanFolder } from '../../workspace/scan-folder.ts';
@@ -79,14 +80,18 @@ function reasonOf(error: unknown): string {
 
 async function* findings(context: CheckContext, report: CheckReport): AsyncGenerator<ScanFault> {
   const { store, workspace } = context;
-  for (const fault of storeFaults(workspace.storeFile)) {
+  const storeFile = workspace.storeFile;
+  const faults = storeFaults(storeFile);
+  for (const fault of faults) {
     yield {
       path: 'service.db',
       problem: `is damaged according to SQLite: ${fault}`,
-      remedy: 'stop the server and restore service.db from a backup; results are files and are not affected',
+      remedy: `${restoreAdvice(storeFile)}; results are files and are not affected`,
     };
   }
   yield* checkModes(workspace);
+  // Without its list, every scan would look like one too many, or one that has lost its folder.
+  if (faults.length > 0) return;
   const listed = new Set<string>();
   for await (const scan of store.scanAges.newestFirst()) {
     listed.add(scan.scan_id);

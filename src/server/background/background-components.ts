@@ -15,7 +15,7 @@ export function backgroundComponents(
   folders: ScanFolders,
   indexKeeper: IndexKeeper,
 ): Component[] {
-  const { config, log, results, comparison, alerts, rules } = context;
+  const { config, log, results, comparison, damage, alerts, rules } = context;
   return [
     folders,
     indexKeeper,
@@ -24,6 +24,7 @@ export function backgroundComponents(
     garbageComponent(context),
     new Housekeeping(context, log),
     comparison,
+    damage,
     new FingerprintSync(config, log),
     new VulndbSync(config, log),
     notifierComponent(context),

@@ -137,6 +137,8 @@ class PostgresDatabase<Tables> implements Database<Tables> {
   /** PostgreSQL reuses space by itself (autovacuum). */
   async releasePages(): Promise<void> {}
 
+  onDamage(): void {}
+
   async emptyLog(): Promise<void> {}
 }
 

@@ -1,12 +1,32 @@
 import { randomBytes } from 'node:crypto';
-import { constants, existsSync } from 'node:fs';
+import { constants, existsSync, globSync, statSync } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../../domain/errors.ts';
 
 /** Folder beside the store for its backups before migrations. */
 const backupFolder = 'backups';
+
+/** What to do about a damaged store, for the end of a sentence; names the newest backup that has one. */
+export function restoreAdvice(file: string): string {
+  const name = basename(file);
+  const newest = newestBackup(dirname(file));
+  const which =
+    newest === null
+      ? `${backupFolder}/ has none; without any, move it away, which loses tokens and jobs`
+      : `the newest in the workspace is ${newest}`;
+  const after = 'then "portolan workspace check --fix" lists the scans that it lacks';
+  return `stop the server, delete ${name}-wal and ${name}-shm and restore ${name} from a backup (${which}); ${after}`;
+}
+
+/** Relative to the workspace, with its time; null if there is none. */
+function newestBackup(workspace: string): string | null {
+  const paths = globSync(join(backupFolder, '*', 'service.db'), { cwd: workspace });
+  const found = paths.map((path) => ({ path, savedAt: statSync(join(workspace, path)).mtime }));
+  const newest = found.sort((a, b) => b.savedAt.getTime() - a.savedAt.getTime())[0];
+  return newest === undefined ? null : `${newest.path} of ${newest.savedAt.toISOString()}`;
+}
 
 /**
  * Copies the store, with the version of the workspace, to `backups/<name>/` beside it. The copy is a consistent

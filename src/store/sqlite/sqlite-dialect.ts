@@ -73,10 +73,14 @@ class PreparedDatabase implements SqliteDatabase {
   #others = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
   #changes = 0;
+  /** Called with the reason when a statement finds the file damaged. */
+  onDamage: (reason: string) => void = () => undefined;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
+
+  readonly #translated = <T>(call: () => T): T => translated(call, (reason) => this.onDamage(reason));
 
   get isInTransaction(): boolean {
     return this.#database.isTransaction;
@@ -86,10 +90,8 @@ class PreparedDatabase implements SqliteDatabase {
     const known = this.#prepared.get(sql);
     if (known) return known;
     const onUse = /^\s*select\b/i.test(sql) ? () => {} : () => void this.#changes++;
-    const statement = new PreparedStatement(
-      translated(() => this.#database.prepare(sql)),
-      onUse,
-    );
+    const prepared = this.#translated(() => this.#database.prepare(sql));
+    const statement = new PreparedStatement(prepared, onUse, this.#translated);
     if (this.#prepared.size >= preparedStatements) this.#prepared.clear();
     this.#prepared.set(sql, statement);
     return statement;
@@ -102,8 +104,10 @@ class PreparedDatabase implements SqliteDatabase {
   version(): string {
     const now = performance.now();
     if (now - this.#askedAt > othersMs) {
-      this.#dataVersion ??= this.#database.prepare('pragma data_version');
-      this.#others = (this.#dataVersion.get() as { data_version: number }).data_version;
+      this.#others = this.#translated(() => {
+        this.#dataVersion ??= this.#database.prepare('pragma data_version');
+        return (this.#dataVersion.get() as { data_version: number }).data_version;
+      });
       this.#askedAt = now;
     }
     return `${this.#others}.${this.#changes}`;
@@ -111,7 +115,7 @@ class PreparedDatabase implements SqliteDatabase {
 
   /** Not prepared: a prepared statement would release one page per step (https://www.sqlite.org/pragma.html). */
   releasePages(most: number): void {
-    translated(() => this.#database.exec(`pragma incremental_vacuum(${most})`));
+    this.#translated(() => this.#database.exec(`pragma incremental_vacuum(${most})`));
   }
 
   close(): void {
@@ -123,22 +127,24 @@ class PreparedDatabase implements SqliteDatabase {
 class PreparedStatement implements SqliteStatement {
   readonly #statement: StatementSync;
   readonly #onUse: () => void;
+  readonly #translated: <T>(call: () => T) => T;
   readonly reader: boolean;
 
-  constructor(statement: StatementSync, onUse: () => void) {
+  constructor(statement: StatementSync, onUse: () => void, translated: <T>(call: () => T) => T) {
     this.#statement = statement;
     this.#onUse = onUse;
+    this.#translated = translated;
     this.reader = statement.columns().length > 0;
   }
 
   all(parameters: readonly unknown[]): unknown[] {
     this.#onUse();
-    return translated(() => this.#statement.all(...bound(parameters)));
+    return this.#translated(() => this.#statement.all(...bound(parameters)));
   }
 
   run(parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint } {
     this.#onUse();
-    return translated(() => this.#statement.run(...bound(parameters)));
+    return this.#translated(() => this.#statement.run(...bound(parameters)));
   }
 
   iterate(parameters: readonly unknown[]): IterableIterator<unknown> {
@@ -166,6 +172,9 @@ export function openDatabase<Tables>(file: string): Database<Tables> {
     version: () => database.version(),
     transaction: (work) => db.transaction().execute(work),
     releasePages: (most) => db.connection().execute(async () => database.releasePages(most)),
+    onDamage: (listener) => {
+      database.onDamage = listener;
+    },
     emptyLog: async () => void (await sql`pragma wal_checkpoint(truncate)`.execute(db)),
   };
 }

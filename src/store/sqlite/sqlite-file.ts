@@ -1,9 +1,10 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { PortolanError } from '../../domain/errors.ts';
+import { restoreAdvice } from './backup.ts';
 
 /** Primary result codes of SQLite (https://www.sqlite.org/rescode.html). */
-const resultCode = { busy: 5, readonly: 8, full: 13, cantOpen: 14, notADatabase: 26 } as const;
+const resultCode = { busy: 5, readonly: 8, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const;
 
 /**
  * Opens or creates a database file with mode 0600: WAL, each commit durable before it returns.
@@ -15,7 +16,14 @@ export function openDatabaseFile(file: string): DatabaseSync {
     makePrivate(file);
     return configured(new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true }));
   } catch (error) {
-    throw new PortolanError('configuration', openFailure(file, error), { file }, error);
+    if (isDamage(error)) throw damagedStore(file, error);
+    const { message } = error as Error;
+    throw new PortolanError(
+      'configuration',
+      `The store ${file} cannot be opened: ${message}`,
+      { file },
+      error,
+    );
   }
 }
 
@@ -38,27 +46,46 @@ function configured(database: DatabaseSync): DatabaseSync {
   }
 }
 
-function openFailure(file: string, error: unknown): string {
-  const { errcode, message } = error as { errcode?: number; message: string };
-  if (errcode === resultCode.notADatabase) {
-    return `${file} is not a SQLite database. Restore it from a backup, or move it away to start with an empty store.`;
-  }
-  return `The store ${file} cannot be opened: ${message}`;
+/** `configuration`: what is damaged, and what to restore. */
+export function damagedStore(file: string, cause: unknown): PortolanError {
+  const { message } = (cause instanceof PortolanError ? cause.cause : cause) as Error;
+  const text = `The store ${file} is damaged (${message}): ${restoreAdvice(file)}.`;
+  return new PortolanError('configuration', text, { file }, cause);
 }
 
-/** Runs a SQLite call and maps failures that an operator can fix to PortolanError. */
-export function translated<T>(call: () => T): T {
+/**
+ * Runs a SQLite call and maps failures that an operator can fix to PortolanError.
+ * @param onDamage called with the reason if the file is damaged
+ */
+export function translated<T>(call: () => T, onDamage?: (reason: string) => void): T {
   try {
     return call();
   } catch (error) {
+    if (isDamage(error)) onDamage?.((error as Error).message);
     throw translateError(error);
   }
+}
+
+/** Whether SQLite, or a call that translated its error, has found that the file is damaged. */
+export function isDamage(error: unknown): boolean {
+  const { errcode } = (error instanceof PortolanError ? error.cause : error) as { errcode?: unknown };
+  if (typeof errcode !== 'number') return false;
+  const primary = errcode & 0xff;
+  return primary === resultCode.corrupt || primary === resultCode.notADatabase;
 }
 
 function translateError(error: unknown): unknown {
   const extended = (error as { errcode?: unknown }).errcode;
   if (typeof extended !== 'number') return error;
   switch (extended & 0xff) {
+    case resultCode.corrupt:
+    case resultCode.notADatabase:
+      return new PortolanError(
+        'unavailable',
+        'The store is damaged; see portolan workspace check.',
+        {},
+        error,
+      );
     case resultCode.full:
       return new PortolanError('insufficient_storage', 'The disk of the workspace is full.', {}, error);
     case resultCode.busy:
