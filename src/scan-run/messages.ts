@@ -6,6 +6,7 @@ import type { Traffic } from '../domain/traffic.ts';
 import type { Listener } from '../net/local-listeners.ts';
 import type { PlacedPlugin } from '../plugins/plugin.ts';
 import type { ScopeRules } from './control.ts';
+import type { ScanFailure } from './finalize/failure.ts';
 
 /** Reports of a running scan, at most twice a second. */
 export type LiveScan = Pick<Scan, 'results' | 'progress' | 'severity_counts' | 'warnings' | 'stages'>;
@@ -73,7 +74,8 @@ export type ToChild = ((ScanStart | ProcessCommand) & OfRun) | { type: 'end' };
 
 /**
  * Messages of a scan. `sealed` carries the number of sealed rows of the record, `traffic` what the scan
- * sent and received so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a command.
+ * sent and received so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a command. After `failed` there
+ * is no outcome, another process could do no more, and this one waits to be ended.
  */
 export type ScanMessage =
   | { type: 'ack' }
@@ -82,6 +84,7 @@ export type ScanMessage =
   | { type: 'sealed'; rows: number }
   | { type: 'evaluated'; data: EvaluationData }
   | { type: 'finished'; outcome: ScanOutcome }
+  | { type: 'failed'; failure: ScanFailure }
   | { type: 'fault'; message: string };
 
 /** What a process is like after a scan. */

@@ -3,6 +3,7 @@ import type { Logger } from '../engine/module.ts';
 import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { openWorkspace } from '../workspace/workspace.ts';
 import { FieldLog } from './field-log.ts';
+import { failureFrom } from './finalize/failure.ts';
 import {
   type FromChild,
   logFieldsOf,
@@ -47,7 +48,11 @@ export async function runScanProcess(
     resources ??= await OpenResources.now();
     log.fields = logFieldsOf(life.start);
     const modules = lifecycle.forScan();
-    await runOne(life, modules, installed, log);
+    try {
+      await runOne(life, modules, installed, log);
+    } catch (error) {
+      await giveUp(life.run, error, log);
+    }
     log.fields = {};
     if (!life.start.reuse) break;
     const failed = errors.count > 0 ? 'an uncaught error' : null;
@@ -93,6 +98,19 @@ async function runOne(
   });
   life.end();
   await sendLast({ type: 'finished', outcome, run });
+}
+
+/**
+ * The scan had an error before it could end by itself, such as no inode left for its record. Any other error than these may
+ * pass: the server resumes the scan as after a crash.
+ */
+async function giveUp(run: number, error: unknown, log: Logger): Promise<never> {
+  const failure = failureFrom(error);
+  log.error('scan process failed', { error: failure.message });
+  if (failure.code === 'pipeline_failed') process.exit(1);
+  await sendLast({ type: 'failed', failure, run });
+  // By its own exit the process could overtake the message.
+  return await new Promise(() => undefined);
 }
 
 /** Receives the messages of the server: starts wait here, commands go to the scan that they are for. */

@@ -45,6 +45,8 @@ export interface Health {
 const mebibyte = 1_048_576;
 /** Below this much free disk, scans may soon fail. */
 const lowSpaceBytes = 512 * mebibyte;
+/** Below this many free inodes, scans may soon fail: each takes some twenty. */
+const lowInodes = 1000;
 /** Maximum number of scans with damaged results to list. */
 const maxNamedScans = 10;
 const queueAlmostFull = 0.9;
@@ -131,14 +133,19 @@ async function workspaceHealth(
 ): Promise<Health['workspace']> {
   try {
     await access(workspace.dir, constants.W_OK | constants.X_OK);
-    const [{ scan_count, size_bytes }, free] = await Promise.all([
+    const [{ scan_count, size_bytes }, free, inodes] = await Promise.all([
       store.scans.totals(),
       workspace.freeBytes(),
+      workspace.inodes(),
     ]);
     const least = Math.max(lowSpaceBytes, config.workspace.retention.min_free_space ?? 0);
     if (free < least) {
       const message = `${Math.floor(free / mebibyte)} MiB free on the disk of the workspace, less than ${Math.floor(least / mebibyte)}`;
       checks.push({ name: 'disk_space', status: 'degraded', message });
+    }
+    if (inodes !== null && inodes.free < lowInodes) {
+      const message = `${inodes.free} of ${inodes.total} inodes free on the disk of the workspace, less than ${lowInodes}`;
+      checks.push({ name: 'disk_inodes', status: 'degraded', message });
     }
     const { shortfall } = garbage;
     if (shortfall && free < shortfall.min_free_space)

@@ -2,6 +2,7 @@ import type { EvaluationData } from '../domain/shard.ts';
 import { addTraffic, noTraffic, type Traffic, trafficGrowth } from '../domain/traffic.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
+import type { ScanFailure } from '../scan-run/finalize/failure.ts';
 import {
   type LiveScan,
   logFieldsOf,
@@ -41,7 +42,7 @@ export class ScanProcess implements RunningScan {
   outcome: ScanOutcome | null = null;
   /** Rules and data versions that evaluated a shard; null until it ends. */
   evaluated: EvaluationData | null = null;
-  readonly failure = null;
+  failure: ScanFailure | null = null;
   /** Resolves when the scan has stopped: a process of its own has exited, another one runs on. */
   readonly gone: Promise<void>;
   readonly #process: ServingProcess;
@@ -145,6 +146,9 @@ export class ScanProcess implements RunningScan {
       case 'finished':
         this.outcome = message.outcome;
         return this.#end();
+      case 'failed':
+        this.failure = message.failure;
+        return this.kill();
       case 'fault':
         return this.#input.onFault(message.message);
     }

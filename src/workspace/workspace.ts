@@ -121,6 +121,12 @@ export class Workspace {
     const { bavail, bsize } = await statfs(this.dir);
     return bavail * bsize;
   }
+
+  /** Inodes of the disk, one for each file and folder; null if its file system has no fixed number of them. */
+  async inodes(): Promise<{ free: number; total: number } | null> {
+    const { ffree, files } = await statfs(this.dir);
+    return files === 0 ? null : { free: ffree, total: files };
+  }
 }
 
 /**

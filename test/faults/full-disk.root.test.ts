@@ -54,9 +54,9 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** A server whose workspace is a tmpfs of a few MiB; `unshare` and `sh` become the server. */
-async function startServer(): Promise<void> {
-  const script = 'mount -t tmpfs -o size=24m tmpfs "$0" && exec "$@"';
+/** A server whose workspace is a tmpfs of its own; `unshare` and `sh` become the server. */
+async function startServer(limit: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
+  const script = `mount -t tmpfs -o ${limit} tmpfs "$0" && exec "$@"`;
   const args = [
     process.execPath,
     launcher,
@@ -78,6 +78,7 @@ async function startServer(): Promise<void> {
         SERVICE_WORKSPACE__RETENTION__ENABLED: 'true',
         SERVICE_WORKSPACE__RETENTION__MIN_FREE_SPACE: '20GB',
         SERVICE_WORKSPACE__RETENTION__PROTECT: '0',
+        ...env,
       },
     },
   );
@@ -126,6 +127,7 @@ interface Answer {
     progress: { percent: number };
     deleted_count: number;
     errors: { message: string }[];
+    checks: { name: string; message: string }[];
     results: unknown[];
   };
   error: { code: string };
@@ -146,7 +148,7 @@ async function ended(scanId: string): Promise<Answer['data']> {
 it.runIf(canMount())(
   'a full disk at submit, while scanning and in gc has its code, and all works again with space',
   async () => {
-    await startServer();
+    await startServer('size=24m');
     const first = (await submit()).body.data.scan_id;
     expect(await ended(first)).toMatchObject({ status: 'completed' });
 
@@ -191,6 +193,42 @@ it.runIf(canMount())(
     expect(log.match(/cannot reach workspace.retention.min_free_space/g)).toHaveLength(1);
     expect(server.exitCode).toBeNull();
     expect(log).not.toContain('"level":60');
+  },
+  90_000,
+);
+
+it.runIf(canMount())(
+  'a file system without inodes ends scans, is named by the health, and all works again with some',
+  async () => {
+    await startServer('size=64m,nr_inodes=3000', { SERVICE_SERVER__WORKERS: '1' });
+    const large = { targets: ['127.83.0.0/25'], rate: 20, options: { discover: false } };
+    const running = (await submit(large)).body.data.scan_id;
+    await expect
+      .poll(async () => (await call('GET', `/api/v1/scans/${running}`)).body.data.progress.percent, {
+        timeout: 20_000,
+      })
+      .toBeGreaterThan(5);
+    const waiting = (await submit(large)).body.data.scan_id;
+    await inside(`mkdir ${dir}/many && cd ${dir}/many && seq 4000 | xargs touch 2>/dev/null || true`);
+
+    const rejected = await submit();
+    expect([rejected.status, rejected.body.error.code]).toEqual([507, 'insufficient_storage']);
+    expect((await call('GET', '/api/v1/health')).body.data.checks).toContainEqual({
+      name: 'disk_inodes',
+      status: 'degraded',
+      message: '0 of 3000 inodes free on the disk of the workspace, less than 1000',
+    });
+    // The one that waits has no record yet.
+    await call('POST', `/api/v1/scans/${running}/cancel`);
+    const full = { status: 'failed', error: { code: 'insufficient_storage' } };
+    expect(await ended(waiting)).toMatchObject(full);
+    expect((await ended(running)).status).toBe('failed');
+
+    await inside(`rm -rf ${dir}/many`);
+    expect(await ended((await submit()).body.data.scan_id)).toMatchObject({ status: 'completed' });
+    const { checks } = (await call('GET', '/api/v1/health')).body.data;
+    expect(checks.map(({ name }) => name)).not.toContain('disk_inodes');
+    expect(log).not.toContain('uncaught error');
   },
   90_000,
 );

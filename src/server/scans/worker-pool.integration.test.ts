@@ -1,4 +1,7 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
@@ -278,6 +281,25 @@ describe('a lease', () => {
   });
 });
 
+it('a process that cannot begin its scan ends, and its worker is free', async () => {
+  const entryFile = fileURLToPath(new URL('../../main.ts', import.meta.url));
+  const service = await start({ 'server.workers': 1 }, { entryFile });
+  const { claim } = service.queue;
+  const claimed: string[] = [];
+  service.queue.claim = async (...input) => {
+    const found = await claim.apply(service.queue, input);
+    if (found === null) return null;
+    // In place of its record.
+    await mkdir(join(service.workspace.scan(found.scanId).path, 'results.jsonl'));
+    claimed.push(found.scanId);
+    return found;
+  };
+  const scanId = await service.submit('rows 1');
+  await service.until(scanId, ({ status }) => status === 'running');
+  await expect.poll(() => service.workers.counts().active, { timeout: 20_000 }).toBe(0);
+  expect(claimed[0]).toBe(scanId);
+});
+
 describe('a full disk', () => {
   const full = () => Promise.reject(new PortolanError('insufficient_storage', 'The disk is full.'));
 
@@ -292,6 +314,16 @@ describe('a full disk', () => {
     expect(response.json().data).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
     expect(refused).toBeGreaterThanOrEqual(3);
     expect(service.workers.counts().active).toBe(0);
+  });
+
+  it('ends a scan that has no room for its record, and the next one has its worker', async () => {
+    const service = await start({ 'server.workers': 1 });
+    const ids = [await service.submit('full'), await service.submit('rows 1')];
+    const ends = await Promise.all(ids.map((id) => service.until(id, ({ status }) => isFinal(status))));
+    expect(ends.map(({ status, error }) => [status, error?.code])).toEqual([
+      ['failed', 'insufficient_storage'],
+      ['completed', undefined],
+    ]);
   });
 
   it('does not keep a scan from being deleted: its files go first', async () => {

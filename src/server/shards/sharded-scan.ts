@@ -459,6 +459,7 @@ export class ShardedScan implements RunningScan {
     if (this.#canceledAt !== null) last.cancel();
     await last.gone;
     processes.giveBack(shared);
+    this.failure = last.failure;
     if (!last.outcome) return;
     this.ownStages = lastStepStages(last.outcome, reports);
     const outcomes = this.#reports.outcomes(this.#shards);

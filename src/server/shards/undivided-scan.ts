@@ -1,5 +1,6 @@
 import type { StageRecord } from '../../domain/scan.ts';
 import type { ScopeRules } from '../../scan-run/control.ts';
+import type { ScanFailure } from '../../scan-run/finalize/failure.ts';
 import type { LiveScan, ScanOutcome } from '../../scan-run/messages.ts';
 import type { Store } from '../../store/open.ts';
 import type { HeldScan } from '../../store/undivided-results.ts';
@@ -36,7 +37,6 @@ export interface UndividedScanInput {
  */
 export class UndividedScan implements RunningScan {
   readonly startedAt: string;
-  readonly failure = null;
   readonly gone: Promise<void>;
   readonly #process: ScanProcess;
   readonly #upload: ShardUpload;
@@ -74,6 +74,10 @@ export class UndividedScan implements RunningScan {
 
   get live(): LiveScan | null {
     return this.#process.live;
+  }
+
+  get failure(): ScanFailure | null {
+    return this.#process.failure;
   }
 
   get outcome(): ScanOutcome | null {
