@@ -27,6 +27,9 @@ export type ProcessCommand =
   /** The scan stops sending then, unless another one extends it, `machineNow()`; without any it never does. */
   | { type: 'lease'; until: number };
 
+/** Interval at which a process sends a heartbeat while it runs a scan, milliseconds. */
+export const heartbeatMs = 2000;
+
 /** Environment variable of a scan process: JSON of the fields that its log lines have before its scan arrives. */
 export const logFieldsVariable = 'SERVICE_LOG_FIELDS';
 
@@ -74,11 +77,13 @@ export type ToChild = ((ScanStart | ProcessCommand) & OfRun) | { type: 'end' };
 
 /**
  * Messages of a scan. `sealed` carries the number of sealed rows of the record, `traffic` what the scan
- * sent and received so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a command. After `failed` there
+ * sent and received so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a command, `heartbeat` is
+ * sent every `heartbeatMs`. After `failed` there
  * is no outcome, another process could do no more, and this one waits to be ended.
  */
 export type ScanMessage =
   | { type: 'ack' }
+  | { type: 'heartbeat' }
   | { type: 'live'; live: LiveScan }
   | { type: 'traffic'; traffic: Traffic }
   | { type: 'sealed'; rows: number }

@@ -6,6 +6,7 @@ import { FieldLog } from './field-log.ts';
 import { failureFrom } from './finalize/failure.ts';
 import {
   type FromChild,
+  heartbeatMs,
   logFieldsOf,
   logFieldsVariable,
   type ScanOutcome,
@@ -48,11 +49,13 @@ export async function runScanProcess(
     resources ??= await OpenResources.now();
     log.fields = logFieldsOf(life.start);
     const modules = lifecycle.forScan();
+    const endHeartbeats = sendHeartbeats(life.run);
     try {
       await runOne(life, modules, installed, log);
     } catch (error) {
       await giveUp(life.run, error, log);
     }
+    endHeartbeats();
     log.fields = {};
     if (!life.start.reuse) break;
     const failed = errors.count > 0 ? 'an uncaught error' : null;
@@ -98,6 +101,12 @@ async function runOne(
   });
   life.end();
   await sendLast({ type: 'finished', outcome, run });
+}
+
+/** Until the returned function is called. */
+function sendHeartbeats(run: number): () => void {
+  const timer = setInterval(() => send({ type: 'heartbeat', run }), heartbeatMs);
+  return () => clearInterval(timer);
 }
 
 /**

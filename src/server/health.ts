@@ -71,6 +71,10 @@ export async function checkHealth(context: RouteContext, space: TenantContext): 
   if (!context.workers.alive) {
     checks.push({ name: 'workers', status: 'unhealthy', message: 'no worker accepts scans' });
   }
+  if (context.workers.hanging > 0) {
+    const message = `scan processes without a heartbeat: ${context.workers.hanging}; after a minute they are killed, and their scans resumed`;
+    checks.push({ name: 'scan_processes', status: 'degraded', message });
+  }
   const scanning = { ...(await readMethod()), networks: networksInScope(context) };
   checks.push(...writingFaults(context), ...rawRights(scanning), ...licenseHealth(context));
   checks.push(

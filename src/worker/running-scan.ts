@@ -18,6 +18,8 @@ export interface RunningScan {
   readonly failure: { code: FailureCode; message: string } | null;
   /** Resolves when the scan has stopped completely. */
   readonly gone: Promise<void>;
+  /** Whether its process on this machine sends no heartbeat; absent without one. */
+  readonly hangs?: boolean;
   /** Pid of the process on this machine, if there is one. */
   readonly pid: number | undefined;
   /** Ends the scan gracefully: results so far are saved. */

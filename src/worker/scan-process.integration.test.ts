@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ScanProcess, type ScanProcessInput } from './scan-process.ts';
 
 let dir: string;
@@ -13,7 +13,8 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const start = {
   type: 'start',
-  request: { scan_id: '20261006-143022-a1b2c3' },
+  request: { scan_id: '20261006-143022-a1b2c3', options: {} },
+  config: { engine: { global_timeout: 0 } },
   requestId: 'req_1',
   part: { shard: 2, of: 3, hostnames: {} },
 };
@@ -62,7 +63,7 @@ it('passes on whole lines of what the process writes to its log', async () => {
 });
 
 /** A process that reports each message it receives as a fault, and acknowledges every command but `silent`. */
-function listener(silent: string) {
+function listener(silent: string, more: object = {}) {
   const entryFile = join(dir, 'listen.mjs');
   writeFileSync(
     entryFile,
@@ -74,14 +75,16 @@ function listener(silent: string) {
      process.send({ type: 'ready' });`,
   );
   const messages: { type: string; commands?: object[] }[] = [];
-  const input = { entryFile, env: process.env, graceMs: 600_000, start };
+  const input = { entryFile, env: process.env, graceMs: 600_000, start: { ...start, ...more } };
+  const hangs: number[] = [];
   const scan = new ScanProcess({
     ...(input as unknown as ScanProcessInput),
     onNews: () => undefined,
     onFault: (message) => messages.push(JSON.parse(message)),
+    onHang: (seconds) => hangs.push(seconds),
     onLogLine: () => undefined,
   });
-  return { scan, messages };
+  return { scan, messages, hangs };
 }
 
 it('commands from before the start take effect with it, in order; later ones are messages of their own', async () => {
@@ -119,4 +122,58 @@ it('a process that does not acknowledge a cancel is killed long before its grace
   await scan.gone;
   expect(messages.map(({ type }) => type)).toEqual(['start', 'cancel']);
   expect(scan.outcome).toBeNull();
+});
+
+describe('a process that does not end', { timeout: 20_000 }, () => {
+  let child: ScanProcess | null = null;
+  afterEach(() => {
+    vi.useRealTimers();
+    child?.kill();
+  });
+
+  it('is killed when it stands still', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const { scan, messages, hangs } = listener('none');
+    child = scan;
+    await expect.poll(() => messages.length).toBe(1);
+    process.kill(scan.pid as number, 'SIGSTOP');
+    vi.advanceTimersByTime(70_000);
+    await scan.gone;
+    expect([hangs.length, scan.outcome, scan.failure, scan.hangs]).toEqual([1, null, null, false]);
+  });
+
+  const limited = { request: { ...start.request, options: { max_duration: '10m' } } };
+  const withMargin = 900_000;
+
+  it.each([
+    ['max_duration', limited],
+    ['engine.global_timeout', { config: { engine: { global_timeout: 600_000 } } }],
+  ])('is killed some time after %s', async (_what, more) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { scan, messages } = listener('none', more);
+    child = scan;
+    await expect.poll(() => messages.length).toBe(1);
+    vi.advanceTimersByTime(600_000);
+    expect(scan.failure).toBeNull();
+    vi.advanceTimersByTime(withMargin - 600_000);
+    await scan.gone;
+    expect(scan.failure).toEqual({
+      code: 'timeout',
+      message: 'the scan ran longer than its limit of 600 s',
+    });
+  });
+
+  it('may be paused for longer than its limit', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { scan, messages } = listener('none', limited);
+    child = scan;
+    await expect.poll(() => messages.length).toBe(1);
+    await scan.pause();
+    vi.advanceTimersByTime(10 * withMargin);
+    expect(scan.failure).toBeNull();
+    scan.resume();
+    vi.advanceTimersByTime(withMargin);
+    expect(scan.failure?.code).toBe('timeout');
+    await scan.gone;
+  });
 });

@@ -1,8 +1,9 @@
 import type { EvaluationData } from '../domain/shard.ts';
 import { addTraffic, noTraffic, type Traffic, trafficGrowth } from '../domain/traffic.ts';
+import { PauseGate } from '../net/gate/pause-gate.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import type { ScopeRules } from '../scan-run/control.ts';
-import type { ScanFailure } from '../scan-run/finalize/failure.ts';
+import { longestTimerMs, type ScanFailure, timeLimit, timeoutFailure } from '../scan-run/finalize/failure.ts';
 import {
   type LiveScan,
   logFieldsOf,
@@ -12,6 +13,8 @@ import {
   type ScanOutcome,
   type ScanStart,
 } from '../scan-run/messages.ts';
+import { cpuTicks } from '../workspace/process-identity.ts';
+import { HeartbeatWatch } from './heartbeat-watch.ts';
 import type { RunningScan } from './running-scan.ts';
 import { ServingProcess, type ServingProcessInput } from './serving-process.ts';
 
@@ -25,6 +28,8 @@ export interface ScanProcessInput extends ServingProcessInput {
   /** Called with what the process sent and received since the last call. */
   onTraffic: (traffic: Traffic) => void;
   onFault: (message: string) => void;
+  /** Called before the process is killed because it sent no heartbeat for so many seconds. */
+  onHang: (seconds: number) => void;
 }
 
 /** Timeout of the acknowledgement of a command. A process too busy to read it is too busy to send packets. */
@@ -32,6 +37,12 @@ const ackMs = 900;
 
 /** A process that does not even respond to a cancel is killed after this long. */
 const deafMs = 1500;
+
+/**
+ * A scan ends itself at its time limit, and then finishes its record and reports. A process that does not get that far is killed this
+ * long after the limit, milliseconds.
+ */
+const limitMarginMs = 300_000;
 
 /** A scan in a process: one of its own, or one that runs other scans before and after. */
 export class ScanProcess implements RunningScan {
@@ -51,6 +62,10 @@ export class ScanProcess implements RunningScan {
   readonly #over = Promise.withResolvers<void>();
   readonly #input: ScanProcessInput;
   readonly #begunAt = machineNow();
+  readonly #watch: HeartbeatWatch;
+  /** Closed while the scan is paused. */
+  readonly #hold = new PauseGate();
+  #stopLimit: () => void = () => undefined;
   #started = false;
   #ended = false;
   #traffic = noTraffic();
@@ -69,8 +84,17 @@ export class ScanProcess implements RunningScan {
     this.#process =
       shared ?? new ServingProcess({ ...input, env: { ...input.env, ...logFields(input.start) } });
     this.gone = Promise.race([this.#process.gone, this.#over.promise]);
+    this.#watch = new HeartbeatWatch(
+      () => cpuTicks(this.pid ?? 0),
+      (seconds) => {
+        input.onHang(seconds);
+        this.kill();
+      },
+    );
     this.gone.then(() => {
       this.#ended = true;
+      this.#watch.end();
+      this.#stopLimit();
       if (this.#killer) clearTimeout(this.#killer);
     });
     this.#run = this.#process.begin(
@@ -87,6 +111,10 @@ export class ScanProcess implements RunningScan {
     return this.#process.pid;
   }
 
+  get hangs(): boolean {
+    return this.#watch.hangs;
+  }
+
   /** Ends the scan gracefully, results so far are saved; a process that does not respond is killed. */
   cancel(): void {
     if (this.#canceled) return;
@@ -97,10 +125,12 @@ export class ScanProcess implements RunningScan {
 
   /** Resolves when the scan has stopped sending packets. */
   async pause(): Promise<void> {
+    this.#hold.hold();
     await this.#command({ type: 'pause' });
   }
 
   resume(): void {
+    this.#hold.release();
     void this.#command({ type: 'resume' });
   }
 
@@ -129,7 +159,10 @@ export class ScanProcess implements RunningScan {
   }
 
   #take(message: ScanMessage): void {
+    this.#watch.heard();
     switch (message.type) {
+      case 'heartbeat':
+        return;
       case 'ack':
         this.#waiting.shift()?.();
         return;
@@ -164,12 +197,23 @@ export class ScanProcess implements RunningScan {
   #start(): void {
     this.#started = true;
     const { start } = this.#input;
+    this.#keepLimit(timeLimit(start.request.options, start.config.engine.global_timeout));
     this.#process.send({
       ...start,
       reuse: this.#isShared,
       begunAt: this.#begunAt,
       commands: this.#early,
       run: this.#run,
+    });
+  }
+
+  /** Earlier runs are not counted: the process itself knows their time. */
+  #keepLimit(limitMs: number): void {
+    const left = limitMs + limitMarginMs;
+    if (left > longestTimerMs) return;
+    this.#stopLimit = this.#hold.after(left, () => {
+      this.failure = timeoutFailure(limitMs);
+      this.kill();
     });
   }
 

@@ -309,6 +309,8 @@ export class ShardRun {
         this.#traffic = addTraffic(this.#traffic, traffic);
       },
       onFault: (message) => onWarning(new Error(message), 'scan process reported a fault'),
+      onHang: (seconds) =>
+        onWarning(new Error(`silent for ${seconds} s`), 'scan process sends no heartbeat, killed'),
     };
     const process = new ScanProcess(input, this.#shared);
     process.renewLease(this.#leaseUntil);

@@ -61,10 +61,20 @@ function bootId(): string {
   return readText('/proc/sys/kernel/random/boot_id').trim();
 }
 
-/** Field 22 of proc_pid_stat(5). Field 2, the command, may contain blanks and parentheses: count from its end. */
+/** Processor time of a process of this host as text that changes while it gets any, in hundredths of a second. */
+export function cpuTicks(pid: number): string {
+  return statFields(pid).slice(11, 13).join(' ');
+}
+
+/** Field 22 of proc_pid_stat(5). */
 function startTicks(pid: number): string {
+  return statFields(pid)[19] ?? '';
+}
+
+/** Those of proc_pid_stat(5) from field 3: field 2, the command, may contain blanks and parentheses. */
+function statFields(pid: number): string[] {
   const stat = readText(`/proc/${pid}/stat`);
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function readText(path: string): string {

@@ -30,6 +30,16 @@ export function failureFrom(error: unknown): ScanFailure {
   return { code: 'pipeline_failed', message: error instanceof Error ? error.message : String(error) };
 }
 
+/** Milliseconds that a scan may take, pauses not counted; infinite without a limit. */
+export function timeLimit({ max_duration }: ScanOptions, globalTimeoutMs: number): number {
+  const requested = max_duration ? (parseDuration(max_duration) ?? 0) : 0;
+  return Math.min(...[requested, globalTimeoutMs].map((ms) => ms || Number.POSITIVE_INFINITY));
+}
+
+export function timeoutFailure(limitMs: number): ScanFailure {
+  return { code: 'timeout', message: `the scan ran longer than its limit of ${limitMs / 1000} s` };
+}
+
 /**
  * The abort signal of one run: aborted by a cancel from outside, by the shorter of the two time limits, or by the run
  * itself.
@@ -56,8 +66,7 @@ export class ScanStop {
     this.#onOutside = () => this.#abort.abort(outside.reason);
     if (outside.aborted) this.#onOutside();
     outside.addEventListener('abort', this.#onOutside);
-    const requested = options.max_duration ? (parseDuration(options.max_duration) ?? 0) : 0;
-    const limit = Math.min(...[requested, globalTimeoutMs].map((ms) => ms || Number.POSITIVE_INFINITY));
+    const limit = timeLimit(options, globalTimeoutMs);
     const left = Math.min(Math.max(1, limit - elapsedMs), longestTimerMs);
     this.#stopTimer = Number.isFinite(limit) ? hold.after(left, () => this.#timeOut(limit)) : () => undefined;
   }
@@ -77,9 +86,10 @@ export class ScanStop {
   }
 
   #timeOut(limitMs: number): void {
-    this.abort(new ScanAbort('timeout', `the scan ran longer than its limit of ${limitMs / 1000} s`));
+    const { code, message } = timeoutFailure(limitMs);
+    this.abort(new ScanAbort(code, message));
   }
 }
 
 /** Timers of Node.js hold 31 bits of milliseconds, about 24 days. */
-const longestTimerMs = 2 ** 31 - 1;
+export const longestTimerMs = 2 ** 31 - 1;

@@ -197,6 +197,11 @@ export class ScanRunner {
       onTraffic: (traffic) => metrics.countTraffic(traffic),
       onFault: (message) =>
         log.error({ ...slotFields(slot), fault: message }, 'scan process reported a fault'),
+      onHang: (seconds) =>
+        log.error(
+          { ...slotFields(slot), pid: slot.process?.pid, silent_seconds: seconds },
+          'scan process sends no heartbeat, killed',
+        ),
     };
   }
 

@@ -300,6 +300,40 @@ it('a process that cannot begin its scan ends, and its worker is free', async ()
   expect(claimed[0]).toBe(scanId);
 });
 
+describe('a scan process that stands still', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('is killed, which log and health report, and its scan resumed', async () => {
+    const entryFile = fileURLToPath(new URL('../../main.ts', import.meta.url));
+    const service = await start({ 'server.workers': 1 }, { entryFile });
+    const { log } = service.context;
+    const [infos, errors] = [vi.spyOn(log, 'info'), vi.spyOn(log, 'error')];
+    // Looks at the process of the scan are intervals that begin from here on.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const targets = { targets: ['127.83.0.0/24'], ports: '9', rate: 20, options: { discover: false } };
+    const scanId = await service.submit('slow', targets);
+    await service.until(scanId, ({ progress }) => progress.percent > 0);
+    const pid = infos.mock.calls.flatMap(([fields, message]) =>
+      message === 'scan started' ? [(fields as unknown as { pid: number }).pid] : [],
+    )[0] as number;
+    process.kill(pid, 'SIGSTOP');
+    const lookAtHealth = async () => {
+      vi.advanceTimersByTime(5000);
+      const response = await service.app.inject({ url: '/api/v1/health' });
+      return (response.json().data.checks as { name: string }[]).map(({ name }) => name);
+    };
+    await expect.poll(lookAtHealth).toContain('scan_processes');
+    vi.advanceTimersByTime(60_000);
+    await service.until(scanId, ({ progress }) => progress.resumes === 1 && progress.percent > 0, 20_000);
+    expect(await lookAtHealth()).not.toContain('scan_processes');
+    expect(errors).toHaveBeenCalledWith(
+      expect.objectContaining({ scan_id: scanId, pid }),
+      'scan process sends no heartbeat, killed',
+    );
+    await service.app.inject({ method: 'POST', url: `/api/v1/scans/${scanId}/cancel` });
+  });
+});
+
 describe('a full disk', () => {
   const full = () => Promise.reject(new PortolanError('insufficient_storage', 'The disk is full.'));
 

@@ -133,6 +133,11 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     return sending.reduce((sum, { process }) => sum + (process?.live?.progress.rate ?? 0), 0);
   }
 
+  /** Number of scans here whose process sends no heartbeat. */
+  get hanging(): number {
+    return [...this.#context.slots.values()].filter(({ process }) => process?.hangs).length;
+  }
+
   /** Number of scans that this server has claimed. */
   get claimed(): number {
     return this.#context.slots.size;

@@ -135,6 +135,10 @@ export class ShardedScan implements RunningScan {
     };
   }
 
+  get hangs(): boolean {
+    return this.#last?.hangs ?? false;
+  }
+
   get pid(): number | undefined {
     return this.#last?.pid;
   }

@@ -80,6 +80,10 @@ export class UndividedScan implements RunningScan {
     return this.#process.failure;
   }
 
+  get hangs(): boolean {
+    return this.#process.hangs;
+  }
+
   get outcome(): ScanOutcome | null {
     return this.#process.outcome;
   }
