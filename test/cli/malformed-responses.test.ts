@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rounds } from '../rounds.ts';
 import { Home } from './command.ts';
 import { InProcessServer } from './in-process-server.ts';
 import { Listeners } from './listeners.ts';
@@ -90,6 +91,8 @@ afterAll(async () => {
   home.remove();
 });
 
+/** Of the changes of a response one in so many is tried. */
+const every = rounds(1, 7);
 const hostile = 'x\x1b]0;t\x07\x9b\u202e\u3164';
 const wrongs: readonly unknown[] = [null, -7.5, hostile, [], {}, [null], 1e308, { toString: 1 }, true];
 
@@ -182,7 +185,8 @@ it.each(commands)(
     const problems: string[] = [];
     let tries = 0;
     for (const [key, response] of Array.from(recorded)) {
-      for (const { what, body } of changesOf(response)) {
+      for (const [at, { what, body }] of Array.from(changesOf(response)).entries()) {
+        if (at % every !== every - 1) continue;
         recorded.set(key, { ...response, body });
         const { stdout, stderr, code } = await run();
         tries += 1;
@@ -193,7 +197,7 @@ it.each(commands)(
       }
       recorded.set(key, response);
     }
-    expect(tries).toBeGreaterThan(10);
+    expect(tries).toBeGreaterThan(1);
     expect(problems).toEqual([]);
   },
   120_000,

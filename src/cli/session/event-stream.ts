@@ -7,7 +7,7 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Maximum length of a line and of the data of an event, characters: rows have at most some MiB. */
+/** Maximum length of a line and of the data lines of an event, characters: rows have at most some MiB. */
 const maxLength = 16 * 1024 * 1024;
 
 /**
@@ -33,7 +33,7 @@ export async function* readEvents(chunks: AsyncIterable<string>): AsyncIterable<
     if (field === 'event') event.event = value;
     if (field !== 'data') continue;
     // An empty line of data takes memory, too.
-    length += value.length + 1;
+    length += line.length + 1;
     if (length > maxLength) throw tooLong('an event');
     data.push(value);
   }
